@@ -1,0 +1,123 @@
+//! The hot path of a simulator: sums, parsing, emitting and judging a full-sized segment of a
+//! connection with timestamps and Header Checksum.
+
+use divan::{Bencher, black_box, counter::BytesCount};
+use headway_wire::{
+    Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, checksum, emit, judge,
+    judge_segment, layout,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+fn main() {
+    divan::main();
+}
+
+const V4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
+
+fn payload(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 31 + i / 251) as u8).collect()
+}
+
+fn headers(addr: IpAddr, hack: bool) -> (IpHeader, TcpHeader, TcpOptions) {
+    let ip = IpHeader { src: addr, dst: addr, ecn: Ecn::NotEct, hop_limit: 64, identification: 7 };
+    let tcp = TcpHeader {
+        src_port: 5001,
+        dst_port: 80,
+        seq: SeqNumber(0x1234_5678),
+        ack: SeqNumber(0x9abc_def0),
+        flags: TcpFlags::ACK,
+        window: 1000,
+        urgent: 0,
+    };
+    let options = TcpOptions {
+        timestamps: Some(Timestamps { value: 77, echo: 55 }),
+        hack: hack.then_some(0),
+        ..TcpOptions::default()
+    };
+    (ip, tcp, options)
+}
+
+fn packet(addr: IpAddr, hack: bool) -> Vec<u8> {
+    let (ip, tcp, options) = headers(addr, hack);
+    let mut buf = vec![0; 2048];
+    let len = emit(&mut buf, &ip, &tcp, &options, (&payload(1448), &[])).unwrap();
+    buf.truncate(len);
+    buf
+}
+
+#[divan::bench(args = [20, 64, 536, 1460, 9000])]
+fn sum(bencher: Bencher<'_, '_>, len: usize) {
+    let bytes = payload(len);
+    bencher.counter(BytesCount::new(len)).bench_local(|| checksum::sum(black_box(&bytes)));
+}
+
+#[divan::bench(args = [20, 64, 536, 1460, 9000])]
+fn copy_and_sum(bencher: Bencher<'_, '_>, len: usize) {
+    let src = payload(len);
+    let mut dst = vec![0; len];
+    bencher
+        .counter(BytesCount::new(len))
+        .bench_local(|| checksum::copy_and_sum(black_box(&mut dst), black_box(&src)));
+}
+
+#[divan::bench(args = [("v4", V4, true), ("v4 without HACK", V4, false), ("v6", V6, true)])]
+fn emit_1448(bencher: Bencher<'_, '_>, (_, addr, hack): (&str, IpAddr, bool)) {
+    let (ip, tcp, options) = headers(addr, hack);
+    let payload = payload(1448);
+    let mut buf = vec![0; 2048];
+    bencher.bench_local(|| {
+        emit(
+            black_box(&mut buf),
+            black_box(&ip),
+            black_box(&tcp),
+            black_box(&options),
+            (black_box(&payload), &[]),
+        )
+    });
+}
+
+#[divan::bench(args = [("v4", V4), ("v6", V6)])]
+fn emit_ack(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
+    let (ip, tcp, options) = headers(addr, false);
+    let mut buf = vec![0; 2048];
+    bencher.bench_local(|| {
+        emit(black_box(&mut buf), black_box(&ip), black_box(&tcp), black_box(&options), (&[], &[]))
+    });
+}
+
+#[divan::bench(args = [("v4", V4), ("v6", V6)])]
+fn parse_1448(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
+    let packet = packet(addr, true);
+    bencher.bench_local(|| Segment::parse(black_box(&packet)).map(|segment| segment.tcp.seq));
+}
+
+#[divan::bench(args = [("v4", V4), ("v6", V6)])]
+fn judge_1448(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
+    let packet = packet(addr, true);
+    bencher.bench_local(|| judge(black_box(&packet)));
+}
+
+#[divan::bench(args = [("v4", V4), ("v6", V6)])]
+fn judge_1448_salvaged(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
+    let mut packet = packet(addr, true);
+    if let Some(last) = packet.last_mut() {
+        *last ^= 1;
+    }
+    bencher.bench_local(|| judge(black_box(&packet)));
+}
+
+#[divan::bench(args = [("v4", V4), ("v6", V6)])]
+fn parse_and_judge_1448(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
+    let packet = packet(addr, true);
+    bencher.bench_local(|| {
+        let bytes = black_box(&packet[..]);
+        Segment::parse(bytes).map(|segment| (judge_segment(&segment, bytes), segment.tcp.seq))
+    });
+}
+
+#[divan::bench]
+fn layout_1448(bencher: Bencher<'_, '_>) {
+    let packet = packet(V4, true);
+    bencher.bench_local(|| layout(black_box(&packet)));
+}

@@ -1,0 +1,166 @@
+//! IPv4 and IPv6 as far as a TCP needs them.
+
+mod ipv4;
+mod ipv6;
+
+use crate::{EmitError, ParseError, checksum::Sum};
+use core::net::IpAddr;
+
+/// The ECN field (RFC 3168, 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// The sender does not know ECN.
+    #[default]
+    NotEct,
+    /// ECN-capable, codepoint 01 (RFC 9331: low latency).
+    Ect1,
+    /// ECN-capable, codepoint 10.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// The codepoint in the two low bits, whatever stands in the others.
+    #[inline]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The codepoint, 0 to 3.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+}
+
+/// What is kept of an IP header. On the way out, "don't fragment" is always set, and traffic class
+/// (but for ECN) and flow label are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpHeader {
+    /// Source address.
+    pub src: IpAddr,
+    /// Destination address, of the same family.
+    pub dst: IpAddr,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// IPv6 hop limit, IPv4 time to live.
+    pub hop_limit: u8,
+    /// IPv4 identification; IPv6 has none (0 on the way in, ignored on the way out).
+    pub identification: u16,
+}
+
+impl IpHeader {
+    /// The length of the header when emitted, in bytes.
+    #[inline]
+    pub const fn emitted_len(&self) -> usize {
+        match self.dst {
+            IpAddr::V4(_) => ipv4::FIXED_LEN,
+            IpAddr::V6(_) => ipv6::FIXED_LEN,
+        }
+    }
+
+    /// The sum of the pseudo-header in front of `body_len` bytes of `protocol` (RFC 9293, 3.1;
+    /// RFC 8200, 8.1).
+    #[inline]
+    pub fn pseudo_header_sum(&self, protocol: u8, body_len: usize) -> Sum {
+        let mut sum = Sum::default();
+        for addr in [self.src, self.dst] {
+            match addr {
+                IpAddr::V4(addr) => sum.add_u32(addr.to_bits()),
+                IpAddr::V6(addr) => {
+                    let bits = addr.to_bits();
+                    for shift in [96, 64, 32, 0] {
+                        sum.add_u32((bits >> shift) as u32);
+                    }
+                }
+            }
+        }
+        sum.add_u16(u16::from(protocol));
+        sum.add_u32(body_len as u32);
+        sum
+    }
+
+    /// Writes the header of a datagram that carries `body_len` bytes of `protocol` to the front of
+    /// `buf`, which has room for the body too. Returns the header's length.
+    ///
+    /// # Errors
+    ///
+    /// If the addresses are of two families, the datagram is longer than IP can say or longer than
+    /// `buf`.
+    #[inline]
+    pub fn emit(&self, buf: &mut [u8], protocol: u8, body_len: usize) -> Result<usize, EmitError> {
+        let header_len = self.emitted_len();
+        let room = buf.len();
+        let needed = header_len.saturating_add(body_len);
+        if room < needed {
+            return Err(EmitError::BufferTooSmall { needed, room });
+        }
+        match (self.src, self.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => ipv4::emit(buf, self, src, dst, protocol, needed)?,
+            (IpAddr::V6(src), IpAddr::V6(dst)) => ipv6::emit(buf, self, &src, &dst, protocol, body_len)?,
+            _ => return Err(EmitError::MixedFamilies),
+        }
+        Ok(header_len)
+    }
+}
+
+/// An IP packet of any protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// The header.
+    pub header: IpHeader,
+    /// Which protocol the body is: 6 is TCP, 17 is UDP.
+    pub protocol: u8,
+    /// The length of the IP header with its options or extension headers, in bytes: where the body
+    /// starts.
+    pub header_len: usize,
+    /// What the datagram carries, as long as the IP header says; padding behind it is dropped.
+    pub body: &'a [u8],
+}
+
+impl<'a> Datagram<'a> {
+    /// Reads an IP packet. IPv4 options and IPv6 hop-by-hop, destination and routing headers are
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are neither IPv4 nor IPv6, are too few, are a fragment, have a wrong IPv4
+    /// header checksum or too many IPv6 extension headers.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        match bytes.first() {
+            Some(first) if first >> 4 == 4 => ipv4::parse(bytes),
+            Some(first) if first >> 4 == 6 => ipv6::parse(bytes),
+            Some(first) => Err(ParseError::Version(first >> 4)),
+            None => Err(ParseError::Truncated { part: "the IP version", needed: 1, room: 0 }),
+        }
+    }
+}
+
+/// Protocol and header length of a packet, when its shape allows to tell; no sum is checked.
+#[inline]
+pub(crate) fn layout(bytes: &[u8]) -> Option<(u8, usize)> {
+    match bytes.first()? >> 4 {
+        4 => ipv4::layout(bytes),
+        6 => ipv6::walk(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// The first `N` bytes of `bytes`.
+#[inline]
+fn fixed<'a, const N: usize>(bytes: &'a [u8], part: &'static str) -> Result<&'a [u8; N], ParseError> {
+    bytes.first_chunk().ok_or(ParseError::Truncated { part, needed: N, room: bytes.len() })
+}
+
+/// `bytes` from `start` up to `end`, which are in order.
+#[inline]
+fn body<'a>(bytes: &'a [u8], start: usize, end: usize, part: &'static str) -> Result<&'a [u8], ParseError> {
+    bytes.get(start..end).ok_or(ParseError::Truncated { part, needed: end, room: bytes.len() })
+}

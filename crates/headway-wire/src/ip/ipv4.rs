@@ -1,0 +1,81 @@
+//! The IPv4 header (RFC 791, 3.1).
+
+use super::{Datagram, Ecn, IpHeader, body, fixed};
+use crate::{EmitError, ParseError, checksum, words::Words};
+use core::net::Ipv4Addr;
+
+/// The length of the header without options, in bytes.
+pub(super) const FIXED_LEN: usize = 20;
+const CHECKSUM_AT: usize = 10;
+const DONT_FRAGMENT: u32 = 0x4000;
+const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
+
+#[inline]
+pub(super) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, ParseError> {
+    let fixed: &[u8; FIXED_LEN] = fixed(bytes, "an IPv4 header")?;
+    let [version_ihl, tos, l0, l1, i0, i1, f0, f1, ttl, protocol, _c0, _c1, s0, s1, s2, s3, d0, d1, d2, d3] =
+        *fixed;
+    let header_len = usize::from(version_ihl & 0xf) * 4;
+    let total_len = usize::from(u16::from_be_bytes([l0, l1]));
+    if header_len < FIXED_LEN {
+        return Err(ParseError::Ipv4Length { part: "header length", least: FIXED_LEN, got: header_len });
+    }
+    // The checksum first: what a damaged length would say is of no interest.
+    let header = body(bytes, 0, header_len, "an IPv4 header with options")?;
+    let sum = if header_len == FIXED_LEN { checksum::sum_array(fixed) } else { checksum::sum(header) };
+    if !sum.is_sound() {
+        return Err(ParseError::Ipv4Checksum);
+    }
+    if total_len < header_len {
+        return Err(ParseError::Ipv4Length { part: "total length", least: header_len, got: total_len });
+    }
+    if u16::from_be_bytes([f0, f1]) & MORE_FRAGMENTS_AND_OFFSET != 0 {
+        return Err(ParseError::Fragment);
+    }
+    Ok(Datagram {
+        header: IpHeader {
+            src: Ipv4Addr::new(s0, s1, s2, s3).into(),
+            dst: Ipv4Addr::new(d0, d1, d2, d3).into(),
+            ecn: Ecn::from_bits(tos),
+            hop_limit: ttl,
+            identification: u16::from_be_bytes([i0, i1]),
+        },
+        protocol,
+        header_len,
+        body: body(bytes, header_len, total_len, "an IPv4 datagram")?,
+    })
+}
+
+/// Protocol and header length.
+#[inline]
+pub(super) fn layout(bytes: &[u8]) -> Option<(u8, usize)> {
+    let fixed: &[u8; FIXED_LEN] = bytes.first_chunk()?;
+    let header_len = usize::from(fixed[0] & 0xf) * 4;
+    (header_len >= FIXED_LEN).then_some((fixed[9], header_len))
+}
+
+/// Writes a header for a datagram of `total_len` bytes, header included, which `buf` has room for.
+#[inline]
+pub(super) fn emit(
+    buf: &mut [u8],
+    ip: &IpHeader,
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    protocol: u8,
+    total_len: usize,
+) -> Result<(), EmitError> {
+    let room = buf.len();
+    let too_small = EmitError::BufferTooSmall { needed: FIXED_LEN, room };
+    let header: &mut [u8; FIXED_LEN] = buf.first_chunk_mut().ok_or(too_small)?;
+    let len = u16::try_from(total_len).map_err(|_| EmitError::TooLong { len: total_len })?;
+    let mut words = Words::new(header);
+    words.put(0x4500_0000 | u32::from(ip.ecn.bits()) << 16 | u32::from(len));
+    words.put(u32::from(ip.identification) << 16 | DONT_FRAGMENT);
+    words.put(u32::from(ip.hop_limit) << 24 | u32::from(protocol) << 16);
+    words.put(src.to_bits());
+    words.put(dst.to_bits());
+    let [high, low] = words.sum().complement().to_be_bytes();
+    header[CHECKSUM_AT] = high;
+    header[CHECKSUM_AT + 1] = low;
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Bytes to headers and back: IPv4, IPv6, TCP with its options, checksums, and verdicts on what
+//! damage has left of a packet.
+//!
+//! - [`Segment::parse`] reads a whole IP packet that carries TCP, [`emit()`] writes one.
+//! - [`judge()`] says whether header and payload are what was sent. A wrong checksum is a verdict
+//!   here, not a parse error: a damaged segment with a sound header is still of use (TCP HACK).
+//! - [`ip::Datagram`] reads an IP packet of any protocol.
+//!
+//! The crate needs neither `std` nor an allocator. A parsed segment borrows its payload, the
+//! headers are plain values.
+//!
+//! # Panics
+//!
+//! Whatever the bytes are, parsing and judging do not panic: what cannot be read is an error or a
+//! bad verdict. Emitting into too little room, with too many options or with addresses of two
+//! families is an error. The one function that does panic is [`checksum::copy_and_sum`], when its
+//! two slices differ in length, as [`slice::copy_from_slice`] does.
+//!
+//! # Example
+//!
+//! ```
+//! use headway_wire::{
+//!     Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, HeaderVerdict, PayloadVerdict,
+//! };
+//!
+//! let ip = IpHeader {
+//!     src: [192, 0, 2, 1].into(),
+//!     dst: [192, 0, 2, 2].into(),
+//!     ecn: Ecn::NotEct,
+//!     hop_limit: 64,
+//!     identification: 0,
+//! };
+//! let tcp = TcpHeader {
+//!     src_port: 5000,
+//!     dst_port: 80,
+//!     seq: SeqNumber(1),
+//!     ack: SeqNumber(1),
+//!     flags: TcpFlags::ACK | TcpFlags::PSH,
+//!     window: 1000,
+//!     urgent: 0,
+//! };
+//! // The value is computed on the way out.
+//! let options = TcpOptions { hack: Some(0), ..TcpOptions::default() };
+//! let mut buf = [0; 100];
+//! let len = headway_wire::emit(&mut buf, &ip, &tcp, &options, (b"hello, ", b"world"))?;
+//!
+//! let packet = &mut buf[..len];
+//! assert_eq!(Segment::parse(packet)?.payload, b"hello, world");
+//! packet[len - 1] ^= 0x40;
+//! let verdicts = headway_wire::judge(packet)?;
+//! assert_eq!(verdicts.header, HeaderVerdict::Good);
+//! assert_eq!(verdicts.payload, PayloadVerdict::Bad);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod checksum;
+mod error;
+pub mod ip;
+mod list;
+pub mod options;
+pub mod segment;
+mod seq;
+mod tcp;
+pub mod verdict;
+mod words;
+
+pub use error::{EmitError, OptionError, ParseError};
+pub use ip::{Ecn, IpHeader};
+pub use list::List;
+pub use options::{SackBlocks, SeqList, Skipped, TcpOptions, Timestamps};
+pub use segment::{HeaderLayout, Segment, emit, layout};
+pub use seq::SeqNumber;
+pub use tcp::{TcpFlags, TcpHeader};
+pub use verdict::{HeaderVerdict, PayloadVerdict, Verdicts, judge, judge_segment};

@@ -1,0 +1,174 @@
+//! A whole packet: IP header, TCP header, options and payload.
+
+use crate::{
+    EmitError, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, checksum,
+    ip::{self, Datagram},
+    tcp::{self, FIXED_LEN},
+    words::Words,
+};
+
+/// A TCP segment in its IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// The IP header.
+    pub ip: IpHeader,
+    /// The fixed TCP header.
+    pub tcp: TcpHeader,
+    /// The TCP options.
+    pub options: TcpOptions,
+    /// The data.
+    pub payload: &'a [u8],
+    /// The length of the IP header, in bytes: where the TCP header starts.
+    pub ip_header_len: usize,
+    /// The length of IP and TCP header with options, in bytes: where the payload starts.
+    pub header_len: usize,
+}
+
+/// Where the headers of a packet end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderLayout {
+    /// The length of the IP header, in bytes: where the TCP header starts.
+    pub ip_header_len: usize,
+    /// The length of IP and TCP header with options, in bytes: where the payload starts.
+    pub header_len: usize,
+}
+
+impl<'a> Segment<'a> {
+    /// Reads an IP packet that carries TCP. The TCP checksum is not looked at: see
+    /// [`judge_segment`](crate::judge_segment).
+    ///
+    /// # Errors
+    ///
+    /// If the IP packet cannot be read (see [`Datagram::parse`]), carries another protocol, is too
+    /// short, or if the TCP data offset or the options make no sense.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let (datagram, tcp_header_len) = tcp_datagram(bytes)?;
+        let Datagram { header: ip, header_len: ip_header_len, body, .. } = datagram;
+        let (header, payload) = body.split_at(tcp_header_len);
+        let (fixed, options) = header.split_first_chunk::<FIXED_LEN>().ok_or(too_short(body))?;
+        let (options, _) = TcpOptions::parse(options)?;
+        Ok(Self {
+            ip,
+            tcp: TcpHeader::parse(fixed),
+            options,
+            payload,
+            ip_header_len,
+            header_len: ip_header_len + tcp_header_len,
+        })
+    }
+
+    /// How much sequence space the segment takes: its data, and one each for SYN and FIN (RFC 9293,
+    /// 3.4: SEG.LEN).
+    #[inline]
+    pub const fn sequence_len(&self) -> u32 {
+        self.payload.len() as u32
+            + self.tcp.flags.contains(TcpFlags::SYN) as u32
+            + self.tcp.flags.contains(TcpFlags::FIN) as u32
+    }
+}
+
+/// The datagram in `bytes` and the length of the TCP header in it, which is at least
+/// [`FIXED_LEN`] and fits the body.
+#[inline]
+pub(crate) fn tcp_datagram(bytes: &[u8]) -> Result<(Datagram<'_>, usize), ParseError> {
+    let datagram = Datagram::parse(bytes)?;
+    if datagram.protocol != tcp::PROTOCOL {
+        return Err(ParseError::NotTcp(datagram.protocol));
+    }
+    let body = datagram.body;
+    let fixed: &[u8; FIXED_LEN] = body.first_chunk().ok_or(too_short(body))?;
+    let header_len = tcp_header_len(fixed);
+    if header_len < FIXED_LEN || header_len > body.len() {
+        return Err(ParseError::DataOffset { got: header_len, room: body.len() });
+    }
+    Ok((datagram, header_len))
+}
+
+#[inline]
+fn too_short(body: &[u8]) -> ParseError {
+    ParseError::Truncated { part: "a TCP header", needed: FIXED_LEN, room: body.len() }
+}
+
+/// The data offset, in bytes.
+#[inline]
+const fn tcp_header_len(header: &[u8; FIXED_LEN]) -> usize {
+    (header[12] >> 4) as usize * 4
+}
+
+/// Where the headers of a TCP packet end, or `None` if it is none or too short to tell. Looks at
+/// lengths only: no sum is checked.
+#[inline]
+pub fn layout(bytes: &[u8]) -> Option<HeaderLayout> {
+    let (protocol, ip_header_len) = ip::layout(bytes)?;
+    let fixed: &[u8; FIXED_LEN] = bytes.get(ip_header_len..)?.first_chunk()?;
+    let tcp_header_len = tcp_header_len(fixed);
+    let header_len = ip_header_len + tcp_header_len;
+    let is_whole = protocol == tcp::PROTOCOL && tcp_header_len >= FIXED_LEN && header_len <= bytes.len();
+    is_whole.then_some(HeaderLayout { ip_header_len, header_len })
+}
+
+/// Writes a whole packet to the front of `buf` and returns its length. The payload is the two
+/// slices one after the other, as a ring buffer has them.
+///
+/// All checksums are computed here. That includes the value of the Header Checksum option if
+/// [`TcpOptions::hack`] is some and the segment is no SYN: what stands there is ignored then. On a
+/// SYN, whose value is a message of its own, it is written as given.
+///
+/// # Errors
+///
+/// If the options take more than 40 bytes, the packet is longer than IP can say or than `buf`, or
+/// the addresses are of two families. What `buf` holds is unspecified then.
+#[inline]
+pub fn emit(
+    buf: &mut [u8],
+    ip: &IpHeader,
+    tcp: &TcpHeader,
+    options: &TcpOptions,
+    payload: (&[u8], &[u8]),
+) -> Result<usize, EmitError> {
+    let tcp_header_len = FIXED_LEN + options.checked_len()?;
+    let tcp_len = tcp_header_len.saturating_add(payload.0.len()).saturating_add(payload.1.len());
+    let ip_header_len = ip.emit(buf, tcp::PROTOCOL, tcp_len)?;
+    let len = ip_header_len + tcp_len;
+
+    // There is room for all of it, or the IP header would not have been written.
+    let room = buf.len();
+    let too_small = EmitError::BufferTooSmall { needed: len, room };
+    let (header, data) = buf
+        .get_mut(ip_header_len..len)
+        .and_then(|body| body.split_at_mut_checked(tcp_header_len))
+        .ok_or(too_small)?;
+
+    let is_syn = tcp.flags.contains(TcpFlags::SYN);
+    let mut words = Words::new(header);
+    for word in tcp.words(tcp_header_len) {
+        words.put(word);
+    }
+    options.put(&mut words, if is_syn { options.hack } else { options.hack.map(|_| 0) });
+    let mut sum = words.sum();
+    sum.add(ip.pseudo_header_sum(tcp::PROTOCOL, tcp_len));
+
+    if options.hack.is_some() && !is_syn {
+        // Checksum field and value are zero so far, as the definition has it.
+        let value = sum.complement();
+        put_u16(header, FIXED_LEN + options.hack_at() + 2, value);
+        sum.add_u16(value);
+    }
+
+    let (first, second) = data.split_at_mut_checked(payload.0.len()).ok_or(too_small)?;
+    sum.add(checksum::copy_and_sum(first, payload.0));
+    if !second.is_empty() {
+        let is_odd = payload.0.len() % 2 == 1;
+        sum.add_at(is_odd, checksum::copy_and_sum(second, payload.1));
+    }
+    put_u16(header, tcp::CHECKSUM_AT, sum.complement());
+    Ok(len)
+}
+
+#[inline]
+fn put_u16(header: &mut [u8], at: usize, value: u16) {
+    if let Some(place) = header.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = value.to_be_bytes();
+    }
+}

@@ -1,0 +1,123 @@
+//! What a checksum says about a segment, and what the header's own checksum adds.
+
+use crate::{
+    IpHeader, ParseError, Segment, TcpFlags,
+    checksum::{self, Sum},
+    options::{kind, walk::Walk},
+    segment::tcp_datagram,
+    tcp::{self, FIXED_LEN},
+};
+
+/// What is known of a segment's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HeaderVerdict {
+    /// It is what was sent.
+    Good,
+    /// It may be anything.
+    Bad,
+    /// It arrived damaged, and what was sent has been inferred. Never the outcome of a checksum:
+    /// the one who repairs sets it.
+    Repaired,
+}
+
+/// What is known of a segment's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PayloadVerdict {
+    /// It is what was sent.
+    Good,
+    /// It may be anything.
+    Bad,
+    /// Somebody else vouches for it, and nobody looked here. Never the outcome of a checksum: a
+    /// carrier whose hardware has checked says so.
+    Unchecked,
+}
+
+/// What is known of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Verdicts {
+    /// Of its header.
+    pub header: HeaderVerdict,
+    /// Of its payload.
+    pub payload: PayloadVerdict,
+}
+
+impl Verdicts {
+    /// All is well.
+    pub const GOOD: Self = Self { header: HeaderVerdict::Good, payload: PayloadVerdict::Good };
+    /// The header can be believed, the payload cannot.
+    pub const SALVAGED: Self = Self { header: HeaderVerdict::Good, payload: PayloadVerdict::Bad };
+    /// Nothing can be believed.
+    pub const BAD: Self = Self { header: HeaderVerdict::Bad, payload: PayloadVerdict::Bad };
+}
+
+/// Judges a whole IP packet that carries TCP. Options that cannot be told apart are no error here:
+/// the TCP checksum still says whether they arrived as they were sent.
+///
+/// # Errors
+///
+/// If the IP packet cannot be read, carries another protocol or is too short, or if the TCP data
+/// offset makes no sense.
+#[inline]
+pub fn judge(bytes: &[u8]) -> Result<Verdicts, ParseError> {
+    let (datagram, tcp_header_len) = tcp_datagram(bytes)?;
+    let (header, payload) = datagram.body.split_at(tcp_header_len);
+    Ok(judge_parts(&datagram.header, header, payload))
+}
+
+/// Judges a segment that was parsed from `bytes`. With other bytes the verdict says nothing.
+#[inline]
+pub fn judge_segment(segment: &Segment<'_>, bytes: &[u8]) -> Verdicts {
+    match bytes.get(segment.ip_header_len..segment.header_len) {
+        Some(header) => judge_parts(&segment.ip, header, segment.payload),
+        None => Verdicts::BAD,
+    }
+}
+
+#[inline]
+fn judge_parts(ip: &IpHeader, header: &[u8], payload: &[u8]) -> Verdicts {
+    // A header is whole words, so the payload starts on an even offset.
+    let mut header_sum = ip.pseudo_header_sum(tcp::PROTOCOL, header.len() + payload.len());
+    header_sum.add(checksum::sum_words(header));
+    let mut sum = header_sum;
+    sum.add_bytes(payload);
+    if sum.is_sound() {
+        Verdicts::GOOD
+    } else if is_header_sound(header_sum, header) {
+        Verdicts::SALVAGED
+    } else {
+        Verdicts::BAD
+    }
+}
+
+/// Whether the header of a segment with a wrong TCP checksum is vouched for by a Header Checksum
+/// option. `sum` is that of pseudo-header and header as they are.
+fn is_header_sound(mut sum: Sum, header: &[u8]) -> bool {
+    let Some((fixed, options)) = header.split_first_chunk::<FIXED_LEN>() else { return false };
+    // The value on a SYN is no sum.
+    if TcpFlags::from_bits(fixed[13]).contains(TcpFlags::SYN) {
+        return false;
+    }
+    let Some((value, value_at)) = find_hack(options) else { return false };
+    // The sum was taken with the checksum field and the value as zero: take both out again, by
+    // adding their complements. At an odd offset the value's bytes are in other halves of words.
+    let [.., c0, c1, _u0, _u1] = *fixed;
+    sum.add_u16(!u16::from_be_bytes([c0, c1]));
+    let as_summed = if value_at % 2 == 1 { value.swap_bytes() } else { value };
+    sum.add_u16(!as_summed);
+    sum.add_u16(value);
+    sum.is_sound()
+}
+
+/// The value of the Header Checksum option (of the last one, as in
+/// [`TcpOptions::parse`](crate::TcpOptions::parse)) and where it stands in the options. `None` if
+/// there is none or if the options cannot be told apart: nobody could act on such a header.
+fn find_hack(options: &[u8]) -> Option<(u16, usize)> {
+    let mut found = None;
+    for option in Walk::new(options) {
+        let option = option.ok()?;
+        if let (kind::HACK, Ok(value)) = (option.kind, option.value.try_into()) {
+            found = Some((u16::from_be_bytes(value), option.value_at));
+        }
+    }
+    found
+}
