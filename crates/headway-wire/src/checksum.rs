@@ -95,41 +95,60 @@ pub const fn update(check: u16, old: u16, new: u16) -> u16 {
 
 /// The sum of `bytes`; an odd last byte counts as if a zero followed it.
 pub fn sum(bytes: &[u8]) -> Sum {
-    let (blocks, rest) = bytes.as_chunks::<32>();
+    // 64 bytes a round, as one chain of additions with carry over eight accumulators: the compiler
+    // turns it into `add` and seven `adc`, and no addition waits for one of the round before. On
+    // x86-64 without target features this is twice as fast as 32-bit words in vector lanes.
+    let (blocks, rest) = bytes.as_chunks::<64>();
     let mut lanes = [0_u64; 8];
+    let mut carries = 0_u64;
     for block in blocks {
-        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<4>().0) {
-            *lane += u64::from(u32::from_ne_bytes(*word));
+        let mut carry = false;
+        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
+            let (sum, first) = lane.overflowing_add(u64::from_ne_bytes(*word));
+            let (sum, second) = sum.overflowing_add(u64::from(carry));
+            *lane = sum;
+            carry = first | second;
         }
+        carries += u64::from(carry);
     }
-    let mut sum = Sum(lanes.iter().sum());
-    sum.add(sum_short(rest));
+    let mut sum = sum_short(rest);
+    sum.add_native(carries);
+    for lane in lanes {
+        sum.add_native(lane);
+    }
     sum
 }
 
-/// The sum of a header whose length is known to the compiler.
+/// The sum of a header, which is short: written out in line.
 #[inline]
-pub(crate) fn sum_array<const N: usize>(bytes: &[u8; N]) -> Sum {
-    sum_short(bytes)
-}
-
-/// The sum of a header of unknown length, which is short.
-#[inline]
-pub(crate) fn sum_words(bytes: &[u8]) -> Sum {
-    sum_short(bytes)
+pub(crate) fn sum_header(bytes: &[u8]) -> Sum {
+    let (words, rest) = bytes.as_chunks::<4>();
+    debug_assert!(rest.is_empty(), "headers are whole words");
+    Sum(words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum())
 }
 
 /// The sum of a few bytes.
 #[inline]
 fn sum_short(bytes: &[u8]) -> Sum {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let mut sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
-    let mut last = [0; 4];
-    for (place, byte) in last.iter_mut().zip(rest) {
-        *place = *byte;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut sum = Sum::default();
+    for word in words {
+        sum.add_native(u64::from_ne_bytes(*word));
     }
-    sum += u64::from(u32::from_ne_bytes(last));
-    Sum(sum)
+    // Pieces of one load each: a buffer filled byte by byte would make its load wait.
+    let mut rest = rest;
+    if let Some((word, behind)) = rest.split_first_chunk() {
+        sum.add_native(u64::from(u32::from_ne_bytes(*word)));
+        rest = behind;
+    }
+    if let Some((word, behind)) = rest.split_first_chunk() {
+        sum.add_native(u64::from(u16::from_ne_bytes(*word)));
+        rest = behind;
+    }
+    if let [last] = *rest {
+        sum.add_native(u64::from(u16::from_ne_bytes([last, 0])));
+    }
+    sum
 }
 
 /// Copies `src` to `dst` and returns its sum.

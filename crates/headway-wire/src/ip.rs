@@ -3,7 +3,10 @@
 mod ipv4;
 mod ipv6;
 
-use crate::{EmitError, ParseError, checksum::Sum};
+use crate::{
+    EmitError, ParseError,
+    checksum::{self, Sum},
+};
 use core::net::IpAddr;
 
 /// The ECN field (RFC 3168, 5).
@@ -134,12 +137,64 @@ impl<'a> Datagram<'a> {
     /// header checksum or too many IPv6 extension headers.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let frame = Frame::parse(bytes)?;
+        Ok(Self {
+            header: frame.header(),
+            protocol: frame.protocol,
+            header_len: frame.header_len,
+            body: frame.body,
+        })
+    }
+}
+
+/// A packet whose IP header has been checked and not yet taken apart: what judging needs, and
+/// cheaper to hand around.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    fixed: Fixed<'a>,
+    pub(crate) protocol: u8,
+    pub(crate) header_len: usize,
+    pub(crate) body: &'a [u8],
+}
+
+/// The fixed part of either header.
+#[derive(Clone, Copy)]
+enum Fixed<'a> {
+    V4(&'a [u8; ipv4::FIXED_LEN]),
+    V6(&'a [u8; ipv6::FIXED_LEN]),
+}
+
+impl<'a> Frame<'a> {
+    /// See [`Datagram::parse`].
+    #[inline]
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         match bytes.first() {
             Some(first) if first >> 4 == 4 => ipv4::parse(bytes),
             Some(first) if first >> 4 == 6 => ipv6::parse(bytes),
             Some(first) => Err(ParseError::Version(first >> 4)),
             None => Err(ParseError::Truncated { part: "the IP version", needed: 1, room: 0 }),
         }
+    }
+
+    /// The header's fields.
+    #[inline]
+    pub(crate) fn header(&self) -> IpHeader {
+        match self.fixed {
+            Fixed::V4(fixed) => ipv4::header(fixed),
+            Fixed::V6(fixed) => ipv6::header(fixed),
+        }
+    }
+
+    /// [`IpHeader::pseudo_header_sum`], from the bytes as they are.
+    #[inline]
+    pub(crate) fn pseudo_header_sum(&self) -> Sum {
+        let mut sum = match self.fixed {
+            Fixed::V4(fixed) => checksum::sum_header(&fixed[12..]),
+            Fixed::V6(fixed) => checksum::sum_header(&fixed[8..]),
+        };
+        sum.add_u16(u16::from(self.protocol));
+        sum.add_u32(self.body.len() as u32);
+        sum
     }
 }
 

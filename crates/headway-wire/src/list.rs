@@ -6,7 +6,8 @@ use core::{fmt, ops::Deref};
 #[derive(Clone, Copy)]
 pub struct List<T, const N: usize> {
     items: [T; N],
-    len: u8,
+    // As wide as the items: padding would make copies of lists that were just built slow.
+    len: u32,
 }
 
 impl<T: Copy + Default, const N: usize> List<T, N> {
@@ -49,7 +50,6 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
 impl<T: Copy + Default, const N: usize> Default for List<T, N> {
     #[inline]
     fn default() -> Self {
-        const { assert!(N <= u8::MAX as usize, "the length is one byte") };
         Self { items: [T::default(); N], len: 0 }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     EmitError, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, checksum,
-    ip::{self, Datagram},
+    ip::{self, Frame},
     tcp::{self, FIXED_LEN},
     words::Words,
 };
@@ -39,23 +39,26 @@ impl<'a> Segment<'a> {
     ///
     /// # Errors
     ///
-    /// If the IP packet cannot be read (see [`Datagram::parse`]), carries another protocol, is too
+    /// If the IP packet cannot be read (see [`Datagram::parse`](crate::ip::Datagram::parse)), carries another protocol, is too
     /// short, or if the TCP data offset or the options make no sense.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
-        let (datagram, tcp_header_len) = tcp_datagram(bytes)?;
-        let Datagram { header: ip, header_len: ip_header_len, body, .. } = datagram;
-        let (header, payload) = body.split_at(tcp_header_len);
-        let (fixed, options) = header.split_first_chunk::<FIXED_LEN>().ok_or(too_short(body))?;
-        let (options, _) = TcpOptions::parse(options)?;
-        Ok(Self {
-            ip,
-            tcp: TcpHeader::parse(fixed),
+        let parts = Parts::parse(bytes)?;
+        let frame = parts.frame;
+        let with = |options| Self {
+            ip: frame.header(),
+            tcp: TcpHeader::parse(parts.fixed),
             options,
-            payload,
-            ip_header_len,
-            header_len: ip_header_len + tcp_header_len,
-        })
+            payload: parts.payload,
+            ip_header_len: frame.header_len,
+            header_len: frame.header_len + FIXED_LEN + parts.options.len(),
+        };
+        // Two paths to the same: the segment is large, and on the first one nothing of it is
+        // copied.
+        match TcpOptions::parse_usual(parts.options) {
+            Some(options) => Ok(with(options)),
+            None => Ok(with(TcpOptions::parse_any(parts.options)?.0)),
+        }
     }
 
     /// How much sequence space the segment takes: its data, and one each for SYN and FIN (RFC 9293,
@@ -68,21 +71,30 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The datagram in `bytes` and the length of the TCP header in it, which is at least
-/// [`FIXED_LEN`] and fits the body.
-#[inline]
-pub(crate) fn tcp_datagram(bytes: &[u8]) -> Result<(Datagram<'_>, usize), ParseError> {
-    let datagram = Datagram::parse(bytes)?;
-    if datagram.protocol != tcp::PROTOCOL {
-        return Err(ParseError::NotTcp(datagram.protocol));
+/// The parts of a packet that carries TCP, told apart by lengths alone.
+pub(crate) struct Parts<'a> {
+    pub(crate) frame: Frame<'a>,
+    pub(crate) fixed: &'a [u8; FIXED_LEN],
+    pub(crate) options: &'a [u8],
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    #[inline]
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let frame = Frame::parse(bytes)?;
+        if frame.protocol != tcp::PROTOCOL {
+            return Err(ParseError::NotTcp(frame.protocol));
+        }
+        let body = frame.body;
+        let (fixed, rest) = body.split_first_chunk::<FIXED_LEN>().ok_or(too_short(body))?;
+        let header_len = tcp_header_len(fixed);
+        let (options, payload) = header_len
+            .checked_sub(FIXED_LEN)
+            .and_then(|options_len| rest.split_at_checked(options_len))
+            .ok_or(ParseError::DataOffset { got: header_len, room: body.len() })?;
+        Ok(Self { frame, fixed, options, payload })
     }
-    let body = datagram.body;
-    let fixed: &[u8; FIXED_LEN] = body.first_chunk().ok_or(too_short(body))?;
-    let header_len = tcp_header_len(fixed);
-    if header_len < FIXED_LEN || header_len > body.len() {
-        return Err(ParseError::DataOffset { got: header_len, room: body.len() });
-    }
-    Ok((datagram, header_len))
 }
 
 #[inline]

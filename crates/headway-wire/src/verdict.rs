@@ -1,10 +1,10 @@
 //! What a checksum says about a segment, and what the header's own checksum adds.
 
 use crate::{
-    IpHeader, ParseError, Segment, TcpFlags,
+    ParseError, Segment, TcpFlags,
     checksum::{self, Sum},
     options::{kind, walk::Walk},
-    segment::tcp_datagram,
+    segment::Parts,
     tcp::{self, FIXED_LEN},
 };
 
@@ -59,30 +59,32 @@ impl Verdicts {
 /// offset makes no sense.
 #[inline]
 pub fn judge(bytes: &[u8]) -> Result<Verdicts, ParseError> {
-    let (datagram, tcp_header_len) = tcp_datagram(bytes)?;
-    let (header, payload) = datagram.body.split_at(tcp_header_len);
-    Ok(judge_parts(&datagram.header, header, payload))
+    let parts = Parts::parse(bytes)?;
+    let pseudo = parts.frame.pseudo_header_sum();
+    Ok(judge_parts(pseudo, parts.fixed, parts.options, parts.payload))
 }
 
 /// Judges a segment that was parsed from `bytes`. With other bytes the verdict says nothing.
 #[inline]
 pub fn judge_segment(segment: &Segment<'_>, bytes: &[u8]) -> Verdicts {
-    match bytes.get(segment.ip_header_len..segment.header_len) {
-        Some(header) => judge_parts(&segment.ip, header, segment.payload),
-        None => Verdicts::BAD,
-    }
+    let header = bytes.get(segment.ip_header_len..segment.header_len);
+    let Some((fixed, options)) = header.and_then(<[u8]>::split_first_chunk) else { return Verdicts::BAD };
+    let tcp_len = FIXED_LEN + options.len() + segment.payload.len();
+    let pseudo = segment.ip.pseudo_header_sum(tcp::PROTOCOL, tcp_len);
+    judge_parts(pseudo, fixed, options, segment.payload)
 }
 
 #[inline]
-fn judge_parts(ip: &IpHeader, header: &[u8], payload: &[u8]) -> Verdicts {
+fn judge_parts(pseudo: Sum, fixed: &[u8; FIXED_LEN], options: &[u8], payload: &[u8]) -> Verdicts {
     // A header is whole words, so the payload starts on an even offset.
-    let mut header_sum = ip.pseudo_header_sum(tcp::PROTOCOL, header.len() + payload.len());
-    header_sum.add(checksum::sum_words(header));
+    let mut header_sum = pseudo;
+    header_sum.add(checksum::sum_header(fixed));
+    header_sum.add(checksum::sum_header(options));
     let mut sum = header_sum;
     sum.add_bytes(payload);
     if sum.is_sound() {
         Verdicts::GOOD
-    } else if is_header_sound(header_sum, header) {
+    } else if is_header_sound(header_sum, fixed, options) {
         Verdicts::SALVAGED
     } else {
         Verdicts::BAD
@@ -91,8 +93,7 @@ fn judge_parts(ip: &IpHeader, header: &[u8], payload: &[u8]) -> Verdicts {
 
 /// Whether the header of a segment with a wrong TCP checksum is vouched for by a Header Checksum
 /// option. `sum` is that of pseudo-header and header as they are.
-fn is_header_sound(mut sum: Sum, header: &[u8]) -> bool {
-    let Some((fixed, options)) = header.split_first_chunk::<FIXED_LEN>() else { return false };
+fn is_header_sound(mut sum: Sum, fixed: &[u8; FIXED_LEN], options: &[u8]) -> bool {
     // The value on a SYN is no sum.
     if TcpFlags::from_bits(fixed[13]).contains(TcpFlags::SYN) {
         return false;

@@ -1,6 +1,6 @@
 //! The IPv4 header (RFC 791, 3.1).
 
-use super::{Datagram, Ecn, IpHeader, body, fixed};
+use super::{Ecn, Fixed, Frame, IpHeader, body, fixed};
 use crate::{EmitError, ParseError, checksum, words::Words};
 use core::net::Ipv4Addr;
 
@@ -10,40 +10,42 @@ const CHECKSUM_AT: usize = 10;
 const DONT_FRAGMENT: u32 = 0x4000;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
+/// Checks a header and finds the body.
 #[inline]
-pub(super) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, ParseError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     let fixed: &[u8; FIXED_LEN] = fixed(bytes, "an IPv4 header")?;
-    let [version_ihl, tos, l0, l1, i0, i1, f0, f1, ttl, protocol, _c0, _c1, s0, s1, s2, s3, d0, d1, d2, d3] =
-        *fixed;
-    let header_len = usize::from(version_ihl & 0xf) * 4;
-    let total_len = usize::from(u16::from_be_bytes([l0, l1]));
+    let header_len = usize::from(fixed[0] & 0xf) * 4;
     if header_len < FIXED_LEN {
         return Err(ParseError::Ipv4Length { part: "header length", least: FIXED_LEN, got: header_len });
     }
     // The checksum first: what a damaged length would say is of no interest.
     let header = body(bytes, 0, header_len, "an IPv4 header with options")?;
-    let sum = if header_len == FIXED_LEN { checksum::sum_array(fixed) } else { checksum::sum(header) };
+    let sum = if header_len == FIXED_LEN { checksum::sum_header(fixed) } else { checksum::sum(header) };
     if !sum.is_sound() {
         return Err(ParseError::Ipv4Checksum);
     }
+    let total_len = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
     if total_len < header_len {
         return Err(ParseError::Ipv4Length { part: "total length", least: header_len, got: total_len });
     }
-    if u16::from_be_bytes([f0, f1]) & MORE_FRAGMENTS_AND_OFFSET != 0 {
+    if u16::from_be_bytes([fixed[6], fixed[7]]) & MORE_FRAGMENTS_AND_OFFSET != 0 {
         return Err(ParseError::Fragment);
     }
-    Ok(Datagram {
-        header: IpHeader {
-            src: Ipv4Addr::new(s0, s1, s2, s3).into(),
-            dst: Ipv4Addr::new(d0, d1, d2, d3).into(),
-            ecn: Ecn::from_bits(tos),
-            hop_limit: ttl,
-            identification: u16::from_be_bytes([i0, i1]),
-        },
-        protocol,
-        header_len,
-        body: body(bytes, header_len, total_len, "an IPv4 datagram")?,
-    })
+    let body = body(bytes, header_len, total_len, "an IPv4 datagram")?;
+    Ok(Frame { fixed: Fixed::V4(fixed), protocol: fixed[9], header_len, body })
+}
+
+/// Takes a header apart.
+#[inline]
+pub(super) fn header(fixed: &[u8; FIXED_LEN]) -> IpHeader {
+    let [_, tos, _, _, i0, i1, _, _, ttl, _, _, _, s0, s1, s2, s3, d0, d1, d2, d3] = *fixed;
+    IpHeader {
+        src: Ipv4Addr::new(s0, s1, s2, s3).into(),
+        dst: Ipv4Addr::new(d0, d1, d2, d3).into(),
+        ecn: Ecn::from_bits(tos),
+        hop_limit: ttl,
+        identification: u16::from_be_bytes([i0, i1]),
+    }
 }
 
 /// Protocol and header length.

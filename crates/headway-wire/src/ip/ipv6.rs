@@ -1,6 +1,6 @@
 //! The IPv6 header and the extension headers that may stand before a segment (RFC 8200, 3 and 4).
 
-use super::{Datagram, Ecn, IpHeader, body, fixed};
+use super::{Ecn, Fixed, Frame, IpHeader, body, fixed};
 use crate::{EmitError, ParseError};
 use core::net::Ipv6Addr;
 
@@ -15,29 +15,30 @@ const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const DESTINATION: u8 = 60;
 
+/// Finds the body.
 #[inline]
-pub(super) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, ParseError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     let fixed: &[u8; FIXED_LEN] = fixed(bytes, "an IPv6 header")?;
     let end = FIXED_LEN + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     let datagram = body(bytes, 0, end, "an IPv6 datagram")?;
     let (protocol, header_len) = walk(datagram)?;
-    let address = |at: usize| {
-        let octets: [u8; 16] = core::array::from_fn(|i| fixed[at + i]);
-        Ipv6Addr::from(octets)
-    };
-    Ok(Datagram {
-        header: IpHeader {
-            src: address(8).into(),
-            dst: address(24).into(),
-            // The traffic class straddles the first two bytes, ECN is its low end.
-            ecn: Ecn::from_bits(fixed[1] >> 4),
-            hop_limit: fixed[7],
-            identification: 0,
-        },
-        protocol,
-        header_len,
-        body: body(datagram, header_len, end, "an IPv6 datagram")?,
-    })
+    let body = body(datagram, header_len, end, "an IPv6 datagram")?;
+    Ok(Frame { fixed: Fixed::V6(fixed), protocol, header_len, body })
+}
+
+/// Takes a header apart.
+#[inline]
+pub(super) fn header(fixed: &[u8; FIXED_LEN]) -> IpHeader {
+    let (src, dst) = (fixed[8..].first_chunk::<16>(), fixed[24..].first_chunk::<16>());
+    let address = |octets: Option<&[u8; 16]>| octets.map_or(Ipv6Addr::UNSPECIFIED, |o| Ipv6Addr::from(*o));
+    IpHeader {
+        src: address(src).into(),
+        dst: address(dst).into(),
+        // The traffic class straddles the first two bytes, ECN is its low end.
+        ecn: Ecn::from_bits(fixed[1] >> 4),
+        hop_limit: fixed[7],
+        identification: 0,
+    }
 }
 
 /// The protocol behind the extension headers, and where it starts.

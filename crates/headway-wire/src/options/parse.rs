@@ -23,35 +23,42 @@ impl TcpOptions {
     }
 
     /// The layouts of nearly every segment of a connection with timestamps: none but these, or
-    /// these and the Header Checksum.
+    /// these and the Header Checksum. `None` if it is another.
     #[inline]
-    fn parse_usual(bytes: &[u8]) -> Option<Self> {
-        let hack = match *bytes {
-            [] => return Some(Self::default()),
-            [_, _, _, _, _, _, _, _, _, _, _, _] => None,
-            [_, _, _, _, _, _, _, _, _, _, _, _, kind::HACK, 4, high, low] => {
-                Some(u16::from_be_bytes([high, low]))
-            }
-            _ => return None,
+    pub(crate) fn parse_usual(bytes: &[u8]) -> Option<Self> {
+        const START: [u8; 4] = [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10];
+        let Some((start, rest)) = bytes.split_first_chunk::<4>() else {
+            return bytes.is_empty().then(Self::default);
         };
-        let (start, rest) = bytes.split_first_chunk::<4>()?;
-        if *start != [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10] {
+        let (value, rest) = rest.split_first_chunk::<8>()?;
+        if *start != START {
             return None;
         }
-        Some(Self { timestamps: timestamps(rest.first_chunk()?), hack, ..Self::default() })
+        let hack = match *rest {
+            [] => None,
+            [kind::HACK, 4, high, low] => Some(u16::from_be_bytes([high, low])),
+            _ => return None,
+        };
+        Some(Self { timestamps: Some(timestamps(*value)), hack, ..Self::default() })
     }
 
-    fn parse_any(bytes: &[u8]) -> Result<(Self, Option<Skipped>), OptionError> {
+    /// Any layout.
+    pub(crate) fn parse_any(bytes: &[u8]) -> Result<(Self, Option<Skipped>), OptionError> {
         let mut options = Self::default();
+        let skipped = options.read(bytes)?;
+        Ok((options, skipped))
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<Option<Skipped>, OptionError> {
         let mut skipped = None;
         for option in Walk::new(bytes) {
             let option = option?;
-            if options.take(&option).is_none() && skipped.is_none() {
+            if self.take(&option).is_none() && skipped.is_none() {
                 // A length that was read from one byte.
                 skipped = Some(Skipped { kind: option.kind, length: option.value.len() as u8 + 2 });
             }
         }
-        Ok((options, skipped))
+        Ok(skipped)
     }
 
     /// Takes over one option. `None` if its length is wrong for its kind.
@@ -67,7 +74,7 @@ impl TcpOptions {
                 let [] = exactly(value)?;
                 self.sack_permitted = true;
             }
-            kind::TIMESTAMPS => self.timestamps = timestamps(&exactly(value)?),
+            kind::TIMESTAMPS => self.timestamps = Some(timestamps(exactly(value)?)),
             kind::SACK => {
                 let (blocks, []) = value.as_chunks::<8>() else { return None };
                 if blocks.is_empty() || blocks.len() > super::SackBlocks::CAPACITY {
@@ -109,9 +116,6 @@ fn seq(bytes: [u8; 4]) -> SeqNumber {
 }
 
 #[inline]
-fn timestamps([v0, v1, v2, v3, e0, e1, e2, e3]: &[u8; 8]) -> Option<Timestamps> {
-    Some(Timestamps {
-        value: u32::from_be_bytes([*v0, *v1, *v2, *v3]),
-        echo: u32::from_be_bytes([*e0, *e1, *e2, *e3]),
-    })
+fn timestamps([v0, v1, v2, v3, e0, e1, e2, e3]: [u8; 8]) -> Timestamps {
+    Timestamps { value: u32::from_be_bytes([v0, v1, v2, v3]), echo: u32::from_be_bytes([e0, e1, e2, e3]) }
 }
