@@ -1,0 +1,58 @@
+//! What one direction of a link is like.
+
+use crate::{Damage, FrameCheck, HitZone, QueueLimit};
+use headway_units::{Duration, Rate, Share};
+
+/// One direction of a link. The default carries everything at once, in order and undamaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkConfig {
+    /// How fast bytes leave the queue; `None` is infinitely fast. Counts the bytes of the packet and
+    /// [`overhead`](Self::overhead).
+    pub rate: Option<Rate>,
+    /// Propagation delay, one way: from the end of the transmission to the arrival.
+    pub delay: Duration,
+    /// The drop-tail queue in front of the transmitter.
+    pub queue: QueueLimit,
+    /// Layer-2 bytes a packet, counted by the rate. They are never damaged.
+    pub overhead: u32,
+    /// Up to this much is added to the delay of each packet, uniformly. Packets keep their order: one
+    /// that would overtake arrives together with the one before it.
+    pub jitter: Duration,
+    /// Share of the packets that arrive twice. The copy is made behind the transmitter: it takes no
+    /// transmission time, carries the same damage and arrives right behind the original.
+    pub duplicate: Share,
+    /// Share of the packets that are held back by [`reorder_delay`](Self::reorder_delay), so that
+    /// later ones overtake them.
+    pub reorder: Share,
+    /// How long a packet picked by [`reorder`](Self::reorder) is held back.
+    pub reorder_delay: Duration,
+    /// Share of the packets that vanish without a trace, after taking their transmission time.
+    pub loss: Share,
+    /// Which packets are damaged.
+    pub damage: Damage,
+    /// How often damage falls into the header; `None` leaves it to the place of the bits, uniform
+    /// from the start of the [`hit_zone`](Self::hit_zone) to the end of the packet.
+    ///
+    /// With one flipped bit it is in the header with this probability, otherwise in the data. With
+    /// several, data is always hit, and with this probability the header too: then at least one bit
+    /// falls into the header, at least one into the data, and the others anywhere in both. A packet
+    /// without payload that is hit is hit in its header.
+    pub header_hit: Option<Share>,
+    /// Which headers damage may fall into.
+    pub hit_zone: HitZone,
+    /// Bits flipped in a damaged packet (at least 1, at most the bits there are); `None` is the
+    /// default of the model, [`Damage::default_flips`]. Models that count in bits say themselves which
+    /// bits are wrong, and take no notice.
+    pub flips: Option<u32>,
+    /// What the link does with a damaged frame.
+    pub frame_check: FrameCheck,
+}
+
+/// Where the headers of a packet end, in bytes from its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers {
+    /// Length of the IP header: where the TCP header starts.
+    pub ip_header_len: usize,
+    /// Length of the IP and TCP headers, options included: where the payload starts.
+    pub header_len: usize,
+}

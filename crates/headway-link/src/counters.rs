@@ -1,0 +1,52 @@
+//! What a link has done so far.
+
+/// What a link has done so far, in packets unless a name says otherwise.
+///
+/// Every packet offered is accounted for at any time: `offered` is `queue_drops + lost +
+/// frame_check_drops + (delivered - duplicated)` and the packets [in the link](crate::Link::in_link).
+/// A link looks at a packet's fate when it begins to transmit it, so `lost`, `hit` and
+/// `frame_check_drops` count up to one delay before the receiver could know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkCounters {
+    /// Offered to the link.
+    pub offered: u64,
+    /// Bytes offered to the link.
+    pub offered_bytes: u64,
+    /// Dropped because the queue was full.
+    pub queue_drops: u64,
+    /// Put into the queue because the transmitter was busy.
+    pub queue_entered: u64,
+    /// Taken from the queue to be transmitted.
+    pub queue_left: u64,
+    /// Most packets that were in the queue at once.
+    pub max_queue_packets: u64,
+    /// Most bytes of packets that were in the queue at once.
+    pub max_queue_bytes: u64,
+    /// Transmissions, resends of a link ARQ included.
+    pub transmissions: u64,
+    /// Bytes transmitted, resends and layer-2 overhead included: what the rate counts.
+    pub transmitted_bytes: u64,
+    /// Lost without a trace.
+    pub lost: u64,
+    /// Transmissions damaged.
+    pub hit: u64,
+    /// Transmissions damaged in their header (and perhaps in their data too).
+    pub hit_in_header: u64,
+    /// Bits flipped.
+    pub flipped_bits: u64,
+    /// Damaged frames dropped by the frame check, or by a link ARQ after its last resend.
+    pub frame_check_drops: u64,
+    /// Resends of a link ARQ.
+    pub arq_resends: u64,
+    /// Handed up, duplicates and damaged packets included.
+    pub delivered: u64,
+    /// Bytes handed up, duplicates and damaged packets included.
+    pub delivered_bytes: u64,
+    /// Damaged packets handed up, duplicates included.
+    pub delivered_damaged: u64,
+    /// Duplicates handed up.
+    pub duplicated: u64,
+    /// Held back so that others overtake them.
+    pub reordered: u64,
+}

@@ -1,0 +1,252 @@
+//! The damage models and how people write them.
+
+use crate::ParseLinkError;
+use headway_units::Share;
+use std::{fmt, str::FromStr};
+
+/// Which packets are damaged.
+///
+/// Written as `none`, `random:2%`, `burst:5%:5`, `burst:5%:5:time`, `ber:1e-5`,
+/// `gilbert:P:R:GOOD:BAD` or `gilbert-bit:P:R:BER_GOOD:BER_BAD`.
+///
+/// Packets and bits are counted as they are transmitted, and only those open to damage: neither idle
+/// time nor packets exempt from damage move a model on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Damage {
+    /// No packet.
+    #[default]
+    None,
+    /// Each packet independently of the others: white noise in the papers (000 section 5.1).
+    Random {
+        /// Probability that a packet is hit.
+        p: Share,
+    },
+    /// Several packets in a row (000 section 5.2).
+    Burst {
+        /// Probability that a packet outside a burst starts one.
+        p: Share,
+        /// Length of a burst, in packets (0 is taken as 1): 5 % and 5 hit 20.8 % of the packets.
+        length: u32,
+        /// What ends a burst.
+        clock: BurstClock,
+    },
+    /// Each bit independently of the others.
+    BitErrors {
+        /// Bit error rate, 0 to 1.
+        ber: f64,
+    },
+    /// The Gilbert-Elliott model at packet level: a link that is good or bad, and may change after
+    /// each packet. It starts in its stationary distribution.
+    Gilbert {
+        /// Probability of going from good to bad.
+        p: Share,
+        /// Probability of going from bad to good.
+        r: Share,
+        /// Share of the packets hit while good.
+        good: Share,
+        /// Share of the packets hit while bad.
+        bad: Share,
+    },
+    /// The Gilbert-Elliott model at bit level: the link may change after each bit.
+    GilbertBit {
+        /// Probability of going from good to bad.
+        p: Share,
+        /// Probability of going from bad to good.
+        r: Share,
+        /// Bit error rate while good, 0 to 1.
+        good: f64,
+        /// Bit error rate while bad, 0 to 1.
+        bad: f64,
+    },
+}
+
+/// What ends a burst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BurstClock {
+    /// The burst hits its first packet and the next `length - 1`, however long they take to come.
+    /// This reading reproduces the papers.
+    #[default]
+    Packets,
+    /// The burst lasts `length` times the transmission time of a 1500-byte packet and hits what the
+    /// link begins to transmit in that time. This is kinder to timers: a burst ends while nothing is
+    /// sent. On a link without a rate it ends at once.
+    Time,
+}
+
+const MODELS: &str = "none, random:P, burst:P:L[:time], ber:RATE, gilbert:P:R:GOOD:BAD or \
+                      gilbert-bit:P:R:BER_GOOD:BER_BAD, such as random:2% or burst:5%:5";
+const RANDOM: &str = "random:P with a share P of packets, such as random:2%";
+const BURST: &str =
+    "burst:P:L or burst:P:L:time with a share P and a length of L >= 1 packets, such as burst:5%:5";
+const BIT_ERRORS: &str = "ber:RATE with a bit error rate from 0 to 1, such as ber:1e-5";
+const GILBERT: &str = "gilbert:P:R:GOOD:BAD, four shares such as gilbert:1%:20%:0%:80%";
+const GILBERT_BIT: &str = "gilbert-bit:P:R:BER_GOOD:BER_BAD with two shares and two bit error rates, \
+                           such as gilbert-bit:1e-6:1e-4:0:1e-2";
+
+impl Damage {
+    /// Bits flipped in a packet that is hit: 1 for `random`, 64 for `burst` and `gilbert`. `None` for
+    /// the models that count in bits and for no damage.
+    pub fn default_flips(&self) -> Option<u32> {
+        match self {
+            Self::Random { .. } => Some(1),
+            Self::Burst { .. } | Self::Gilbert { .. } => Some(64),
+            Self::None | Self::BitErrors { .. } | Self::GilbertBit { .. } => None,
+        }
+    }
+}
+
+impl FromStr for Damage {
+    type Err = ParseLinkError;
+
+    fn from_str(input: &str) -> Result<Self, ParseLinkError> {
+        let text = input.trim();
+        let (model, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let parameters: Vec<&str> =
+            if parameters.is_empty() { Vec::new() } else { parameters.split(':').collect() };
+        let (damage, expected) = match model {
+            "none" => (parameters.is_empty().then_some(Self::None), MODELS),
+            "random" => (random(&parameters), RANDOM),
+            "burst" => (burst(&parameters), BURST),
+            "ber" => (bit_errors(&parameters), BIT_ERRORS),
+            "gilbert" => (gilbert(&parameters), GILBERT),
+            "gilbert-bit" => (gilbert_bit(&parameters), GILBERT_BIT),
+            _ => (None, MODELS),
+        };
+        damage.ok_or_else(|| ParseLinkError::new(input, expected))
+    }
+}
+
+fn share(text: &str) -> Option<Share> {
+    text.parse().ok()
+}
+
+fn random(parameters: &[&str]) -> Option<Damage> {
+    let [p] = parameters else { return None };
+    Some(Damage::Random { p: share(p)? })
+}
+
+fn burst(parameters: &[&str]) -> Option<Damage> {
+    let (p, length, clock) = match parameters {
+        [p, length] | [p, length, "packets"] => (p, length, BurstClock::Packets),
+        [p, length, "time"] => (p, length, BurstClock::Time),
+        _ => return None,
+    };
+    let length = length.parse().ok().filter(|length| *length >= 1)?;
+    Some(Damage::Burst { p: share(p)?, length, clock })
+}
+
+fn bit_errors(parameters: &[&str]) -> Option<Damage> {
+    let [ber] = parameters else { return None };
+    Some(Damage::BitErrors { ber: share(ber)?.value() })
+}
+
+fn gilbert(parameters: &[&str]) -> Option<Damage> {
+    let [p, r, good, bad] = parameters else { return None };
+    Some(Damage::Gilbert { p: share(p)?, r: share(r)?, good: share(good)?, bad: share(bad)? })
+}
+
+fn gilbert_bit(parameters: &[&str]) -> Option<Damage> {
+    let [p, r, good, bad] = parameters else { return None };
+    Some(Damage::GilbertBit {
+        p: share(p)?,
+        r: share(r)?,
+        good: share(good)?.value(),
+        bad: share(bad)?.value(),
+    })
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.pad("none"),
+            Self::Random { p } => f.pad(&format!("random:{p}")),
+            Self::Burst { p, length, clock: BurstClock::Packets } => f.pad(&format!("burst:{p}:{length}")),
+            Self::Burst { p, length, clock: BurstClock::Time } => f.pad(&format!("burst:{p}:{length}:time")),
+            Self::BitErrors { ber } => f.pad(&format!("ber:{ber:e}")),
+            Self::Gilbert { p, r, good, bad } => f.pad(&format!("gilbert:{p}:{r}:{good}:{bad}")),
+            Self::GilbertBit { p, r, good, bad } => f.pad(&format!("gilbert-bit:{p}:{r}:{good:e}:{bad:e}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn part(value: f64) -> Share {
+        Share::new(value).unwrap()
+    }
+
+    #[test]
+    fn reads_and_writes_every_model() {
+        for (text, damage) in [
+            ("none", Damage::None),
+            ("random:2%", Damage::Random { p: part(0.02) }),
+            ("burst:5%:5", Damage::Burst { p: part(0.05), length: 5, clock: BurstClock::Packets }),
+            ("burst:5%:5:time", Damage::Burst { p: part(0.05), length: 5, clock: BurstClock::Time }),
+            ("ber:1e-5", Damage::BitErrors { ber: 1e-5 }),
+            (
+                "gilbert:1%:20%:0%:80%",
+                Damage::Gilbert { p: part(0.01), r: part(0.2), good: Share::ZERO, bad: part(0.8) },
+            ),
+            (
+                "gilbert-bit:0.0001%:0.01%:0e0:1e-2",
+                Damage::GilbertBit { p: part(1e-6), r: part(1e-4), good: 0.0, bad: 0.01 },
+            ),
+        ] {
+            assert_eq!(text.parse(), Ok(damage), "{text}");
+            assert_eq!(damage.to_string(), text);
+        }
+        assert_eq!("burst:5%:5:packets".parse::<Damage>(), "burst:0.05:5".parse());
+    }
+
+    #[test]
+    fn refuses_everything_else_and_says_what_it_wants() {
+        for (text, expected) in [
+            ("", MODELS),
+            ("noise", MODELS),
+            ("none:1", MODELS),
+            ("random", RANDOM),
+            ("random:", RANDOM),
+            ("random:200%", RANDOM),
+            ("random:1%:2", RANDOM),
+            ("burst:5%", BURST),
+            ("burst:5%:0", BURST),
+            ("burst:5%:-1", BURST),
+            ("burst:5%:5:seconds", BURST),
+            ("ber:1.5", BIT_ERRORS),
+            ("ber:nan", BIT_ERRORS),
+            ("ber:-1e-5", BIT_ERRORS),
+            ("gilbert:1%:20%:0%", GILBERT),
+            ("gilbert-bit:1%:20%:0:2", GILBERT_BIT),
+        ] {
+            let error = text.parse::<Damage>().unwrap_err();
+            assert_eq!((error.input.as_str(), error.expected), (text, expected));
+        }
+    }
+
+    fn any_share() -> impl Strategy<Value = Share> {
+        prop_oneof![0.0..=1.0, (-300i32..0).prop_map(|e| format!("1e{e}").parse().unwrap())]
+            .prop_map(|value: f64| part(value))
+    }
+
+    proptest! {
+        #[test]
+        fn text_round_trips(
+            model in 0..5,
+            p in any_share(), r in any_share(), good in any_share(), bad in any_share(),
+            length in 1u32.., time: bool,
+        ) {
+            let clock = if time { BurstClock::Time } else { BurstClock::Packets };
+            let damage = match model {
+                0 => Damage::Random { p },
+                1 => Damage::Burst { p, length, clock },
+                2 => Damage::BitErrors { ber: good.value() },
+                3 => Damage::Gilbert { p, r, good, bad },
+                _ => Damage::GilbertBit { p, r, good: good.value(), bad: bad.value() },
+            };
+            prop_assert_eq!(damage.to_string().parse(), Ok(damage));
+        }
+    }
+}

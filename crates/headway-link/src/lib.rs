@@ -1,0 +1,69 @@
+//! The error/delay box as a model: rate, queue, delay and damage to real bytes.
+//!
+//! A [`Link`] is one direction of a link. It does no I/O and reads no clock: packets and the time
+//! come in through [`Link::offer`], arrivals go out through [`Link::poll`], and
+//! [`Link::next_event`] says when to poll next. The same link thus runs in virtual time and in real
+//! time. It knows nothing of TCP: with each packet it is told where the [`Headers`] end.
+//!
+//! Damage flips bits of the real bytes; nothing is a flag. [`Damage`] says which packets are hit,
+//! [`LinkConfig::header_hit`] and [`HitZone`] say where, [`FrameCheck`] says what the link does with
+//! a damaged frame. [`Delivery::damage`] tells an observer what was done; a receiver under test must
+//! find out by its checksums.
+//!
+//! Same seed and same calls, same bytes, on every machine. Which packet is hit, where it is hit,
+//! and every other kind of chance (loss, jitter, duplication, reordering) draw from streams of their
+//! own, so that changing one parameter leaves the other fates alone.
+//!
+//! ```
+//! use headway_link::{Headers, Link, LinkConfig, Offer};
+//! use headway_units::{Duration, Instant};
+//!
+//! let config = LinkConfig {
+//!     rate: Some("10mbit".parse()?),
+//!     delay: Duration::from_millis(300),
+//!     queue: "100p".parse()?,
+//!     damage: "burst:5%:5".parse()?,
+//!     header_hit: Some("95%".parse()?),
+//!     ..LinkConfig::default()
+//! };
+//! let mut link = Link::new(config, 1);
+//! let headers = Headers { ip_header_len: 20, header_len: 52 };
+//! assert!(matches!(link.offer(Instant::ZERO, vec![0; 1500], 1500, headers, true), Offer::Queued));
+//!
+//! // 1.2 ms to transmit, 300 ms on the way.
+//! let arrival = link.next_event().unwrap();
+//! assert_eq!(arrival, Instant::from_nanos(301_200_000));
+//! assert_eq!(link.poll(arrival).unwrap().len, 1500);
+//! assert!(link.poll(arrival).is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod air;
+mod arq;
+mod bit_errors;
+mod bound;
+mod config;
+mod counters;
+mod damage;
+mod error;
+mod frame_check;
+mod gaps;
+mod hit_zone;
+mod injector;
+mod link;
+mod packet_errors;
+mod place;
+mod queue_limit;
+mod random;
+
+pub use bound::{bound, share_hit};
+pub use config::{Headers, LinkConfig};
+pub use counters::LinkCounters;
+pub use damage::{BurstClock, Damage};
+pub use error::ParseLinkError;
+pub use frame_check::FrameCheck;
+pub use hit_zone::HitZone;
+pub use injector::Hit;
+pub use link::{Delivery, Link, Offer};
+pub use queue_limit::QueueLimit;
