@@ -1,0 +1,121 @@
+//! Packets of every kind, for the property tests.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, emit, options};
+use proptest::{collection::vec, option, prelude::*};
+use std::net::IpAddr;
+
+/// What goes into a packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(crate) ip: IpHeader,
+    pub(crate) tcp: TcpHeader,
+    pub(crate) options: TcpOptions,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Input {
+    /// The packet, its payload handed over in one piece.
+    pub(crate) fn packet(&self) -> Vec<u8> {
+        self.packet_split(self.payload.len())
+    }
+
+    /// The packet, its payload handed over in two pieces.
+    pub(crate) fn packet_split(&self, at: usize) -> Vec<u8> {
+        // Stale bytes, so that one that is not written shows.
+        let mut buf = vec![0xa5; 120 + self.payload.len()];
+        let len = emit(&mut buf, &self.ip, &self.tcp, &self.options, self.payload.split_at(at)).unwrap();
+        buf.truncate(len);
+        buf
+    }
+}
+
+pub(crate) fn ip_header() -> impl Strategy<Value = IpHeader> {
+    let addresses = prop_oneof![
+        any::<([u8; 4], [u8; 4])>().prop_map(|(src, dst)| (IpAddr::from(src), IpAddr::from(dst))),
+        any::<([u8; 16], [u8; 16])>().prop_map(|(src, dst)| (IpAddr::from(src), IpAddr::from(dst))),
+    ];
+    (addresses, any::<u8>(), any::<u8>(), any::<u16>()).prop_map(|((src, dst), ecn, hop_limit, id)| {
+        IpHeader {
+            src,
+            dst,
+            ecn: Ecn::from_bits(ecn),
+            hop_limit,
+            identification: if src.is_ipv4() { id } else { 0 },
+        }
+    })
+}
+
+pub(crate) fn tcp_header() -> impl Strategy<Value = TcpHeader> {
+    any::<(u16, u16, u32, u32, u8, u16, u16)>().prop_map(
+        |(src_port, dst_port, seq, ack, flags, window, urgent)| TcpHeader {
+            src_port,
+            dst_port,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(ack),
+            flags: TcpFlags::from_bits(flags),
+            window,
+            urgent,
+        },
+    )
+}
+
+/// Any options at all, more than a header has room for among them.
+pub(crate) fn any_options() -> impl Strategy<Value = TcpOptions> {
+    (
+        option::of(any::<u16>()),
+        option::of(any::<u8>()),
+        any::<bool>(),
+        option::of(any::<(u32, u32)>()),
+        vec(any::<(u32, u32)>(), 0..=4),
+        option::of(any::<u16>()),
+        option::of(any::<u32>()),
+        vec(any::<u32>(), 0..=9),
+    )
+        .prop_map(|(mss, window_scale, sack_permitted, timestamps, sack, hack, hack_ack, xhack_ack)| {
+            let mut options = TcpOptions {
+                mss,
+                window_scale,
+                sack_permitted,
+                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                hack,
+                hack_ack: hack_ack.map(SeqNumber),
+                ..TcpOptions::default()
+            };
+            for (left, right) in sack {
+                assert!(options.sack.push((SeqNumber(left), SeqNumber(right))));
+            }
+            for seq in xhack_ack {
+                assert!(options.xhack_ack.push(SeqNumber(seq)));
+            }
+            options
+        })
+}
+
+/// Options that a header has room for: lists are dropped until the rest fits.
+pub(crate) fn fitting_options() -> impl Strategy<Value = TcpOptions> {
+    any_options().prop_map(|mut options| {
+        if options.encoded_len() > options::MAX_LEN {
+            options.xhack_ack.clear();
+        }
+        if options.encoded_len() > options::MAX_LEN {
+            options.sack.clear();
+        }
+        options
+    })
+}
+
+pub(crate) fn input() -> impl Strategy<Value = Input> {
+    (ip_header(), tcp_header(), fitting_options(), vec(any::<u8>(), 0..300))
+        .prop_map(|(ip, tcp, options, payload)| Input { ip, tcp, options, payload })
+}
+
+/// A segment with data, a Header Checksum and no SYN.
+pub(crate) fn data_with_hack() -> impl Strategy<Value = Input> {
+    input().prop_filter_map("there is room for kind 14", |mut input| {
+        input.tcp.flags.remove(TcpFlags::SYN);
+        input.options.hack = Some(0);
+        input.payload.push(7);
+        (input.options.encoded_len() <= options::MAX_LEN).then_some(input)
+    })
+}
