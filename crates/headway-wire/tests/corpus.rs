@@ -1,0 +1,74 @@
+//! Replays the fuzz corpus, so that what the fuzzer once reached stays reached without it.
+
+mod checks;
+mod common;
+
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
+use std::{fs, path::PathBuf};
+
+fn corpus(target: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
+}
+
+fn replay(target: &str, check: fn(&[u8])) {
+    let mut replayed = 0;
+    for entry in fs::read_dir(corpus(target)).unwrap() {
+        let path = entry.unwrap().path();
+        println!("{}", path.display());
+        check(&fs::read(&path).unwrap());
+        replayed += 1;
+    }
+    assert!(replayed >= 20, "the corpus of {target} is there: {replayed} files");
+}
+
+#[test]
+fn segments() {
+    replay("parse_segment", checks::check_segment);
+}
+
+#[test]
+fn options() {
+    replay("parse_options", checks::check_options);
+}
+
+/// Writes the seeds that fuzzing starts from: packets and options as emitted, and each with one
+/// byte changed. Always the same ones.
+#[test]
+#[ignore = "writes to the corpus"]
+fn write_seeds() {
+    let mut runner = TestRunner::deterministic();
+    let write = |target: &str, number: usize, bytes: &[u8]| {
+        let mut changed = bytes.to_vec();
+        // Not in the IPv4 header, whose checksum would end it there.
+        let start = if target == "parse_segment" { 20 } else { 0 };
+        if let Some(byte) = changed[start..].iter_mut().nth(number * 7 % (bytes.len() - start)) {
+            *byte = byte.rotate_left(3) ^ 0x21;
+        }
+        for (name, bytes) in [("emitted", bytes), ("changed", &changed)] {
+            fs::write(corpus(target).join(format!("{name}-{number:02}")), bytes).unwrap();
+        }
+    };
+    for target in ["parse_segment", "parse_options"] {
+        fs::create_dir_all(corpus(target)).unwrap();
+    }
+    for number in 0..12 {
+        let mut input = common::data_with_hack().new_tree(&mut runner).unwrap().current();
+        input.payload.truncate(16);
+        if number % 3 == 0 {
+            input.options.hack = None;
+        }
+        write("parse_segment", number, &input.packet());
+    }
+    let mut number = 0;
+    while number < 12 {
+        let options = common::fitting_options().new_tree(&mut runner).unwrap().current();
+        let mut buf = [0; 40];
+        if let Ok(len @ 1..) = options.emit(&mut buf) {
+            write("parse_options", number, &buf[..len]);
+            number += 1;
+        }
+    }
+}
