@@ -1,0 +1,271 @@
+//! The ACK of an acceptable segment: window, SACK blocks, round-trip time, congestion, recovery,
+//! and what special ACKs ask for.
+
+use headway_units::{Duration, Instant};
+use headway_wire::{Segment, SeqNumber, TcpFlags};
+
+use super::{Connection, Context, Notification, State};
+use crate::congestion::Ack;
+use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
+use crate::hack::sender::Notice;
+use crate::send::recovery::{AckSignal, Board};
+use crate::send::sent_queue::Acknowledged;
+
+impl Connection {
+    /// Takes the ACK of `segment`, whose ACK number lies in the range of RFC 5961.
+    pub(super) fn acknowledge<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let special = self.negotiated.hack
+            && segment.payload.is_empty()
+            && (segment.options.hack_ack.is_some() || !segment.options.xhack_ack.is_empty());
+        // Paper 000, section 3.3 (3): "No further processing is done unlike the case of normal TCP
+        // ACKs."
+        if !(special && self.literal()) {
+            self.ordinary_ack(cx, segment, special);
+        }
+        if special {
+            self.special_ack(cx, segment);
+        }
+    }
+
+    fn ordinary_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>, special: bool) {
+        let tcp = &segment.tcp;
+        let prior_una = self.snd.una;
+        let prior_flight = self.snd.queue.outstanding();
+        let prior_pipe = self.snd.queue.pipe();
+        if tcp.ack.lt(prior_una) {
+            return;
+        }
+        let window_changed = self.update_window(cx, segment);
+        let newly_sacked = if self.negotiated.sack && !segment.options.sack.is_empty() {
+            let blocks = segment.options.sack.as_slice();
+            self.snd.sacks.update(&mut self.snd.queue, blocks, tcp.ack, self.snd.nxt)
+        } else {
+            0
+        };
+        let acknowledged = self.advance_una(cx, tcp.ack);
+        self.snd.probes = 0;
+        if self.snd.queue.is_empty() && acknowledged.octets == 0 {
+            return;
+        }
+        let hold = self.snd.damage_hold();
+        if let Some(lowest) = self.resends.expire(&mut self.snd.queue, cx.now, hold) {
+            self.snd.sacks.rejudge(lowest);
+        }
+        let rtt = if acknowledged.octets > 0 {
+            self.rtt_sample(cx.now, segment, special, &acknowledged)
+        } else {
+            None
+        };
+        if acknowledged.octets > 0 {
+            cx.domain.control.on_ack(&Ack {
+                now: cx.now,
+                acked: acknowledged.octets,
+                prior_pipe,
+                rtt,
+                in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks),
+                retransmitted: acknowledged.retransmitted,
+            });
+        }
+        let signal = AckSignal {
+            now: cx.now,
+            prior_una,
+            una: self.snd.una,
+            nxt: self.snd.nxt,
+            // RFC 5681, 2: "(a) the receiver of the ACK has outstanding data, (b) the incoming
+            // acknowledgment carries no data, (c) the SYN and FIN bits are both off, (d) the
+            // acknowledgment number is equal to the greatest acknowledgment received [...] and
+            // (e) the advertised window in the incoming acknowledgment equals the advertised
+            // window in the last incoming acknowledgment". Answers to window probes are none.
+            duplicate: acknowledged.octets == 0
+                && segment.payload.is_empty()
+                && !tcp.flags.contains(TcpFlags::FIN)
+                && !window_changed
+                && self.snd.wnd > 0
+                && prior_flight > 0,
+            has_data: !segment.payload.is_empty(),
+            special,
+            newly_sacked,
+            prior_flight,
+            mss: self.snd.mss,
+        };
+        let board = Board {
+            queue: &mut self.snd.queue,
+            sacks: &mut self.snd.sacks,
+            control: &mut *cx.domain.control,
+        };
+        let verdict = self.snd.recovery.on_ack(board, &signal);
+        if let Some(sample) = rtt {
+            let segments = cx.domain.control.window() / self.snd.mss.max(1);
+            self.snd.rtt.sample(sample, segments);
+            if !self.snd.recovery.keeps_backoff() {
+                self.snd.rtt.clear_backoff();
+            }
+        }
+        if let Some(phase) = verdict.phase {
+            self.note_phase(cx, phase);
+        }
+        self.rearm_after_ack(cx, acknowledged.octets > 0, verdict.restart_timer);
+        self.report_pipe(cx);
+        let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
+        let pipe = self.snd.queue.pipe();
+        cx.emit(|| Event::Window { cwnd, ssthresh, pipe });
+    }
+
+    /// RFC 9293, 3.10.7.4: "If SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK),
+    /// set SND.WND <- SEG.WND". Says whether the window changed.
+    fn update_window<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) -> bool {
+        let tcp = &segment.tcp;
+        let newer = self.snd.wl1.lt(tcp.seq) || (self.snd.wl1 == tcp.seq && self.snd.wl2.le(tcp.ack));
+        if !newer {
+            return false;
+        }
+        let window = u32::from(tcp.window) << self.snd.scale;
+        let before = core::mem::replace(&mut self.snd.wnd, window);
+        self.snd.max_wnd = self.snd.max_wnd.max(window);
+        self.snd.wl1 = tcp.seq;
+        self.snd.wl2 = tcp.ack;
+        if before == 0 && window > 0 {
+            // The window opened: what was sent as a probe may be sent again at once.
+            self.timers.stop(Timer::Persist);
+            self.snd.rtt.clear_backoff();
+            if !self.snd.queue.is_empty() {
+                self.arm_retransmit(cx.now);
+            }
+        }
+        before != window
+    }
+
+    /// Moves SND.UNA and releases what it covers.
+    fn advance_una<O>(&mut self, cx: &Context<'_, O>, ack: SeqNumber) -> Acknowledged {
+        if !ack.gt(self.snd.una) {
+            return Acknowledged::default();
+        }
+        let start = self.snd.buffer_start();
+        let acknowledged = self.snd.queue.acknowledge(ack);
+        let covered = (ack - start).max(0) as usize;
+        self.snd.buffer.consume(covered.min(self.snd.buffer.len()));
+        self.snd.una = ack;
+        self.snd.sacks.advance(ack);
+        self.snd.last_advance = cx.now;
+        self.snd.timeouts_in_a_row = 0;
+        if self.write_blocked && self.snd.buffer.len() <= self.snd.buffer.limit() / 3 * 2 {
+            self.write_blocked = false;
+            self.notify(Notification::Writable);
+        }
+        acknowledged
+    }
+
+    fn rtt_sample(
+        &self,
+        now: Instant,
+        segment: &Segment<'_>,
+        special: bool,
+        acknowledged: &Acknowledged,
+    ) -> Option<Duration> {
+        // The echo of a special ACK is the damaged segment's: no sample for new data.
+        if special {
+            return None;
+        }
+        // RFC 6298, 3 (Karn): only what was sent once, or what a timestamp tells apart.
+        match acknowledged.sent_at {
+            Some(sent) if !acknowledged.retransmitted => Some(now.saturating_since(sent)),
+            _ => self.echoed_sample(now, segment),
+        }
+    }
+
+    /// RFC 7323, 4.1: the time since the echoed timestamp was sent.
+    pub(super) fn echoed_sample(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
+        if !self.negotiated.timestamps {
+            return None;
+        }
+        let ticks = self.stamp(now).wrapping_sub(segment.options.timestamps?.echo);
+        // An echo from the future, or from before the connection, is no echo of ours.
+        if ticks as i32 <= -1 || self.profile.clock * ticks > now.saturating_since(Instant::ZERO) {
+            return None;
+        }
+        Some(self.profile.clock * ticks)
+    }
+
+    fn rearm_after_ack<O>(&mut self, cx: &Context<'_, O>, advanced: bool, restart: bool) {
+        let Some(sent_at) = self.snd.queue.head().map(|head| head.sent_at) else {
+            // RFC 6298 (5.2): "When all outstanding data has been acknowledged, turn off the
+            // retransmission timer."
+            self.timers.stop(Timer::Retransmit);
+            self.timers.stop(Timer::User);
+            return;
+        };
+        if advanced {
+            self.timers.stop(Timer::User);
+            self.arm_user_timeout(cx.now);
+        }
+        if restart || (advanced && self.snd.recovery.restarts_timer_in_full()) {
+            // RFC 6298 (5.3): "restart the retransmission timer so that it will expire after RTO
+            // seconds".
+            self.arm_retransmit(cx.now);
+        } else if advanced {
+            let at = (sent_at + self.snd.rtt.timeout()).max(cx.now + self.profile.clock);
+            self.timers.set(Timer::Retransmit, at);
+        }
+    }
+
+    fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {
+        if phase == RecoveryPhase::Fast {
+            self.statistics.fast_recoveries += 1;
+        }
+        cx.emit(|| Event::Recovery(phase));
+    }
+
+    /// Paper 000, section 3.3 and paper 003, section 4.2.3.
+    fn special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        self.statistics.special_acks_received += 1;
+        let options = &segment.options;
+        let stamp =
+            if self.negotiated.timestamps { options.timestamps.map(|stamps| stamps.echo) } else { None };
+        let round_trip = self.snd.rtt.smoothed();
+        let named = Notice {
+            seq: options.hack_ack.or_else(|| options.xhack_ack.first().copied()).unwrap_or_default(),
+            stamp,
+            least_age: self.snd.rtt.least().unwrap_or(Duration::ZERO),
+        };
+        let mut accepted = u8::from(self.take_notice(cx, named));
+        let names_new_copy = accepted > 0;
+        // "the echo belongs to the newest entry only: for the others, resend if the latest
+        // transmission is older than one RTT".
+        for &seq in options.xhack_ack.as_slice().iter().skip(usize::from(options.hack_ack.is_none())) {
+            accepted += u8::from(self.take_notice(cx, Notice { seq, stamp: None, least_age: round_trip }));
+        }
+        let count = options.xhack_ack.len().max(1) as u8;
+        cx.emit(|| Event::SpecialAckReceived { seq: named.seq, count, accepted });
+        if names_new_copy && !self.literal() {
+            self.path_is_alive(cx);
+        }
+        self.report_pipe(cx);
+    }
+
+    fn take_notice<O>(&mut self, cx: &mut Context<'_, O>, notice: Notice) -> bool {
+        if self.literal() {
+            return self.resends.notice_literally(&self.snd.queue, notice.seq);
+        }
+        let accepted = self.resends.notice(&mut self.snd.queue, notice, cx.now);
+        if accepted {
+            cx.domain.control.on_damage(cx.now, self.snd.mss);
+        }
+        accepted
+    }
+
+    /// Rule 4: the retransmission timer starts anew without backoff, unless `SND.UNA`'s own
+    /// segment has been left behind; then that one is resent first.
+    fn path_is_alive<O>(&mut self, cx: &Context<'_, O>) {
+        let Some(head) = self.snd.queue.head() else { return };
+        let left_behind = cx.now.saturating_since(head.sent_at) > self.snd.rtt.smoothed() * 2;
+        if left_behind && !head.is_missing() {
+            self.resend_head(RetransmitReason::Stale);
+        } else {
+            self.snd.timeouts_in_a_row = 0;
+            self.snd.rtt.clear_backoff();
+            if self.state != State::Closed {
+                self.arm_retransmit(cx.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Segments whose header can be read and whose payload is damaged (design 2.2; paper 000,
+//! section 3.2; paper 003, section 4.2.2).
+//!
+//! The header may still be wrong: the 16-bit sum misses some errors. So such a segment only asks
+//! for a resend; it never delivers data and never moves the receive window, `SND.UNA` or
+//! `TS.Recent`.
+
+use headway_wire::Segment;
+
+use super::{Connection, Context};
+use crate::event::{DamageOutcome, Event, Observer};
+use crate::hack::receiver::Request;
+
+impl Connection {
+    /// A salvaged segment of this connection arrived.
+    pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
+        if !self.negotiated.hack || !self.state.is_synchronized() || len == 0 {
+            return;
+        }
+        self.statistics.damaged_received += 1;
+        let outcome = self.judge_damage(cx, segment, len);
+        if outcome == DamageOutcome::Implausible {
+            self.statistics.damaged_implausible += 1;
+        }
+        cx.emit(|| Event::Damaged { seq, len, outcome });
+    }
+
+    fn judge_damage<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+        len: u32,
+    ) -> DamageOutcome {
+        let seq = segment.tcp.seq;
+        let (nxt, edge) = (self.rcv.nxt(), self.rcv.nxt() + self.rcv.wnd());
+        let floor = nxt - self.rcv.largest_window();
+        if !(seq + len).gt(floor) || !seq.lt(edge) {
+            return DamageOutcome::Implausible;
+        }
+        let Some(missing) =
+            self.rcv.first_missing(seq, len).filter(|missing| !self.rcv.fin_reached || missing.lt(nxt))
+        else {
+            self.rcv.acks.at_once();
+            return DamageOutcome::AlreadyHeld;
+        };
+        if !missing.lt(edge) {
+            return DamageOutcome::Implausible;
+        }
+        let request = Request {
+            seq: if self.literal() { seq } else { missing },
+            stamp: segment.options.timestamps.map(|stamps| stamps.value),
+        };
+        // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
+        let life = self.snd.rtt.timeout();
+        self.requests.push(request, cx.now, life);
+        DamageOutcome::Requested
+    }
+}

@@ -1,0 +1,247 @@
+//! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right.
+
+use headway_units::Duration;
+use headway_wire::{Segment, SeqNumber, TcpFlags};
+
+use super::open::Reply;
+use super::{Connection, Context, Notification, State};
+use crate::ConnectionError;
+use crate::event::{DropReason, Event, Observer, Timer};
+
+/// RFC 7323, 5.5: a TS.Recent older than 24 days says nothing.
+const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+
+impl Connection {
+    /// An intact segment of this connection arrived.
+    pub(crate) fn handle_segment<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+    ) -> Reply {
+        self.statistics.segments_received += 1;
+        let tcp = &segment.tcp;
+        cx.emit(|| Event::Received {
+            seq: tcp.seq,
+            len: segment.payload.len() as u32,
+            ack: tcp.ack,
+            flags: tcp.flags,
+        });
+        self.last_received = cx.now;
+        if self.keep_alive_probes > 0 {
+            self.keep_alive_probes = 0;
+            self.arm_keep_alive(cx.now);
+        }
+        let reply = match self.state {
+            State::Closed => Reply::Reset,
+            State::SynSent => self.syn_sent(cx, segment),
+            _ => self.after_syn(cx, segment),
+        };
+        self.report_pipe(cx);
+        reply
+    }
+
+    fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
+        let flags = segment.tcp.flags;
+        if let Some(reason) = self.unacceptable(cx, segment) {
+            cx.emit(|| Event::Dropped(reason));
+            return Reply::Nothing;
+        }
+        // Second: the RST bit.
+        if flags.contains(TcpFlags::RST) {
+            self.reset_arrived(cx, segment.tcp.seq);
+            return Reply::Nothing;
+        }
+        // Fourth: the SYN bit. RFC 5961, 4.2: "If the SYN bit is set, irrespective of the sequence
+        // number, TCP endpoints MUST send a 'challenge ACK' to the remote peer".
+        if flags.contains(TcpFlags::SYN) {
+            self.challenge(cx.now);
+            cx.emit(|| Event::Dropped(DropReason::Challenged));
+            return Reply::Nothing;
+        }
+        // Fifth: the ACK field.
+        if !flags.contains(TcpFlags::ACK) {
+            cx.emit(|| Event::Dropped(DropReason::NoAck));
+            return Reply::Nothing;
+        }
+        let tcp = &segment.tcp;
+        if self.state == State::SynReceived {
+            // "If SND.UNA < SEG.ACK =< SND.NXT, then enter ESTABLISHED state [...] If the segment
+            // acknowledgment is not acceptable, form a reset segment".
+            if !(self.snd.una.lt(tcp.ack) && tcp.ack.le(self.snd.nxt)) {
+                return Reply::Reset;
+            }
+            self.acknowledge_syn(cx, segment);
+            self.enter(cx, State::Established);
+            self.established(cx);
+            self.snd.wnd = u32::from(tcp.window) << self.snd.scale;
+            self.snd.max_wnd = self.snd.max_wnd.max(self.snd.wnd);
+        }
+        // RFC 5961, 5.2: "The ACK value is considered acceptable only if it is in the range of
+        // ((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT). All incoming segments whose ACK value
+        // doesn't satisfy the above condition MUST be discarded and an ACK sent back."
+        if tcp.ack.gt(self.snd.nxt) || tcp.ack.lt(self.snd.una - self.snd.max_wnd) {
+            self.challenge(cx.now);
+            cx.emit(|| Event::Dropped(DropReason::UnacceptableAck));
+            return Reply::Nothing;
+        }
+        self.update_ts_recent(cx, segment);
+        self.acknowledge(cx, segment);
+        self.closing_progress(cx);
+        if self.state == State::Closed {
+            return Reply::Nothing;
+        }
+        // Sixth: the URG bit. RFC 6093 leaves the data in line; the application is only told.
+        if flags.contains(TcpFlags::URG) && segment.tcp.urgent > 0 && self.state.may_receive() {
+            self.notify(Notification::Urgent);
+        }
+        // Seventh and eighth: the segment text and FIN.
+        self.take_text(cx, segment);
+        Reply::Nothing
+    }
+
+    /// The first check: sequence number and PAWS (RFC 9293, 3.10.7.4; RFC 7323, 5.3).
+    fn unacceptable<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+    ) -> Option<DropReason> {
+        let tcp = &segment.tcp;
+        let is_reset = tcp.flags.contains(TcpFlags::RST);
+        // A repeated SYN while ours is on its way: it, or our answer to it, was lost.
+        if self.state == State::SynReceived && tcp.flags.contains(TcpFlags::SYN) && tcp.seq == self.rcv.irs {
+            if tcp.flags.contains(TcpFlags::ACK) && tcp.ack == self.snd.nxt {
+                // Simultaneous open: the peer's SYN-ACK acknowledges our SYN.
+                self.acknowledge_syn(cx, segment);
+                self.enter(cx, State::Established);
+                self.established(cx);
+                self.rcv.acks.at_once();
+            } else {
+                self.owes_syn = true;
+            }
+            return Some(DropReason::OutsideWindow);
+        }
+        if self.negotiated.timestamps && !is_reset {
+            // RFC 7323, 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
+            // silently drop the segment."
+            let stamps = segment.options.timestamps;
+            let Some(stamps) = stamps else { return Some(DropReason::Paws) };
+            // RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid [...] Send an
+            // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
+            let older = (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
+            if older && cx.now.saturating_since(self.rcv.ts_recent_at) < PAWS_IDLE {
+                self.rcv.acks.at_once();
+                self.report_repeat(segment);
+                return Some(DropReason::Paws);
+            }
+        }
+        let (nxt, wnd) = (self.rcv.nxt(), self.rcv.wnd());
+        if acceptable(tcp.seq, segment.sequence_len(), nxt, wnd) {
+            return None;
+        }
+        // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be
+        // made to accept valid ACKs, URGs, and RSTs."
+        if wnd == 0 && tcp.seq == nxt && tcp.flags.contains(TcpFlags::ACK) && !is_reset {
+            self.rcv.acks.at_once();
+            if tcp.ack.le(self.snd.nxt) && tcp.ack.ge(self.snd.una) {
+                self.acknowledge(cx, segment);
+                self.closing_progress(cx);
+            }
+            return Some(DropReason::OutsideWindow);
+        }
+        if !is_reset {
+            self.rcv.acks.at_once();
+            self.report_repeat(segment);
+            if self.state == State::TimeWait && tcp.flags.contains(TcpFlags::FIN) {
+                // "The only thing that can arrive in this state is a retransmission of the remote
+                // FIN. Acknowledge it, and restart the 2 MSL timeout."
+                self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
+            }
+        }
+        Some(DropReason::OutsideWindow)
+    }
+
+    /// A segment whose data lies below the window is a duplicate worth reporting (RFC 2883).
+    fn report_repeat(&mut self, segment: &Segment<'_>) {
+        let (start, len) = (segment.tcp.seq, segment.payload.len() as u32);
+        if self.negotiated.sack && len > 0 && (start + len).le(self.rcv.nxt()) {
+            self.rcv.report_duplicate(start, start + len);
+        }
+    }
+
+    fn reset_arrived<O: Observer>(&mut self, cx: &mut Context<'_, O>, seq: SeqNumber) {
+        // RFC 5961, 3.2: "If the RST bit is set and the sequence number exactly matches the next
+        // expected sequence number (RCV.NXT), then TCP endpoints MUST reset the connection", and
+        // "does not exactly match [...] yet is within the current receive window [...] MUST send
+        // an acknowledgment (challenge ACK)".
+        if seq != self.rcv.nxt() {
+            self.challenge(cx.now);
+            cx.emit(|| Event::Dropped(DropReason::Challenged));
+            return;
+        }
+        match self.state {
+            State::SynReceived if !self.passive => self.fail(cx, ConnectionError::Refused),
+            State::Closing | State::LastAck | State::TimeWait => self.finish(cx),
+            _ => self.fail(cx, ConnectionError::Reset),
+        }
+    }
+
+    /// RFC 7323, 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is
+    /// copied to TS.Recent".
+    fn update_ts_recent<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) {
+        if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps)
+            && (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) >= 0
+            && segment.tcp.seq.le(self.rcv.last_ack_sent)
+        {
+            self.rcv.ts_recent = stamps.value;
+            self.rcv.ts_recent_at = cx.now;
+        }
+    }
+
+    /// What the acknowledgement of our FIN means in each state.
+    fn closing_progress<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        let fin_acknowledged = self.snd.fin_sent && self.snd.una == self.snd.nxt;
+        if !fin_acknowledged {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.enter(cx, State::FinWait2),
+            State::Closing => self.enter_time_wait(cx),
+            State::LastAck => self.finish(cx),
+            _ => {}
+        }
+    }
+}
+
+/// RFC 9293, 3.4, table 6: the four cases of an acceptable segment.
+fn acceptable(seq: SeqNumber, len: u32, nxt: SeqNumber, wnd: u32) -> bool {
+    let in_window = |number: SeqNumber| number.ge(nxt) && number.lt(nxt + wnd);
+    match (len, wnd) {
+        (0, 0) => seq == nxt,
+        // The right edge itself is let in: an ACK from a peer that has filled the window
+        // carries it, and dropping that would stop the ACKs of a full pipe.
+        (0, _) => in_window(seq) || seq == nxt + wnd,
+        (_, 0) => false,
+        _ => in_window(seq) || in_window(seq + (len - 1)) || (seq.lt(nxt) && (seq + len).gt(nxt + wnd)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_cases_of_table_6() {
+        let n = SeqNumber;
+        assert!(acceptable(n(100), 0, n(100), 0));
+        assert!(!acceptable(n(101), 0, n(100), 0));
+        assert!(acceptable(n(149), 0, n(100), 50));
+        assert!(!acceptable(n(99), 0, n(100), 50));
+        assert!(!acceptable(n(151), 0, n(100), 50));
+        assert!(!acceptable(n(100), 1, n(100), 0));
+        assert!(acceptable(n(90), 11, n(100), 50), "its last octet is in the window");
+        assert!(!acceptable(n(90), 10, n(100), 50));
+        assert!(acceptable(n(149), 100, n(100), 50));
+        assert!(!acceptable(n(150), 1, n(100), 50));
+        assert!(acceptable(n(90), 100, n(100), 50), "it covers the whole window");
+    }
+}

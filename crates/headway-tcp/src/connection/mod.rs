@@ -1,0 +1,491 @@
+//! One connection: its state and what the application asks of it.
+//!
+//! How a packet passes through: [`input`] checks an arriving segment in the order of RFC 9293,
+//! 3.10.7, [`ack`] hands its ACK to the send side, [`text`] its data to the receive side;
+//! [`damage`] takes segments whose payload is damaged; [`timers`] answers deadlines; [`output`]
+//! chooses and builds the next segment to send.
+
+mod ack;
+mod damage;
+mod input;
+mod open;
+mod output;
+mod statistics;
+mod text;
+mod timers;
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+
+use headway_units::{Duration, Instant};
+use headway_wire::{Segment, SeqNumber};
+
+use crate::congestion::CongestionDomain;
+use crate::event::{Event, Observer, RetransmitReason};
+use crate::hack::{receiver::Requests, sender::Resends};
+use crate::path::Path;
+use crate::profile::{HackMode, HackRules, Profile};
+use crate::receive::ReceiveSide;
+use crate::send::SendSide;
+use crate::{ConnectionError, ConnectionId};
+
+pub(crate) use open::Reply;
+pub use statistics::Statistics;
+use timers::Timers;
+
+/// The states of RFC 9293, 3.3.2. LISTEN belongs to the host's listeners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Waiting for a matching connection request after having sent one.
+    SynSent,
+    /// Waiting for a confirming acknowledgement after having received and sent a request.
+    SynReceived,
+    /// Open: data can be sent and received.
+    Established,
+    /// We closed; waiting for the acknowledgement of our FIN, or the peer's FIN.
+    FinWait1,
+    /// Our FIN is acknowledged; waiting for the peer's.
+    FinWait2,
+    /// The peer closed; the application has not.
+    CloseWait,
+    /// Both closed at once; waiting for the acknowledgement of our FIN.
+    Closing,
+    /// The peer closed first, then we did; waiting for the acknowledgement of our FIN.
+    LastAck,
+    /// Waiting for old segments to leave the network.
+    TimeWait,
+    /// No connection.
+    Closed,
+}
+
+impl State {
+    /// Whether the handshake is over and the connection is not.
+    pub fn is_synchronized(self) -> bool {
+        !matches!(self, Self::SynSent | Self::SynReceived | Self::Closed)
+    }
+
+    /// Whether the application may still hand over data.
+    pub fn may_send(self) -> bool {
+        matches!(self, Self::SynSent | Self::SynReceived | Self::Established | Self::CloseWait)
+    }
+
+    /// Whether the peer may still send data.
+    pub fn may_receive(self) -> bool {
+        matches!(
+            self,
+            Self::SynSent | Self::SynReceived | Self::Established | Self::FinWait1 | Self::FinWait2
+        )
+    }
+}
+
+/// The two ends, ours first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Endpoints {
+    /// Our address and port.
+    pub local: SocketAddr,
+    /// The peer's.
+    pub remote: SocketAddr,
+}
+
+/// What the application is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Notification {
+    /// The handshake is complete.
+    Connected,
+    /// There is something to read, or the peer closed its side.
+    Readable,
+    /// There is room to write again after a short write.
+    Writable,
+    /// The peer set the urgent pointer (RFC 9293, 3.8.5); its data comes in line.
+    Urgent,
+    /// The connection is over; [`crate::Host::error`] says whether it failed.
+    Closed,
+}
+
+/// What a host lends to a connection while it works.
+pub(crate) struct Context<'a, O> {
+    pub(crate) now: Instant,
+    pub(crate) id: ConnectionId,
+    pub(crate) domain: &'a mut CongestionDomain,
+    pub(crate) path: &'a mut Path,
+    pub(crate) observer: &'a mut O,
+}
+
+impl<O: Observer> Context<'_, O> {
+    #[inline]
+    pub(crate) fn emit(&mut self, event: impl FnOnce() -> Event) {
+        if O::ENABLED {
+            let event = event();
+            self.observer.event(self.now, self.id, &event);
+        }
+    }
+}
+
+/// What the two ends agreed on in their SYNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Negotiated {
+    /// RFC 2018.
+    pub sack: bool,
+    /// RFC 7323.
+    pub timestamps: bool,
+    /// RFC 7323.
+    pub window_scaling: bool,
+    /// Kinds 14 and 15 (paper 000).
+    pub hack: bool,
+    /// We may send kind 16 to the peer (paper 003).
+    pub xhack: bool,
+}
+
+/// Notifications not yet told, as bits.
+#[derive(Clone, Copy, Default)]
+struct Pending(u8);
+
+pub(crate) struct Connection {
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) ends: Endpoints,
+    state: State,
+    /// Opened by a SYN from the peer (RFC 9293, 3.10.7.4 tells the cases apart).
+    passive: bool,
+    negotiated: Negotiated,
+    snd: SendSide,
+    rcv: ReceiveSide,
+    requests: Requests,
+    resends: Resends,
+    timers: Timers,
+    /// Added to the clock for our timestamps (RFC 7323, 5.4).
+    stamp_offset: u32,
+    error: Option<ConnectionError>,
+    /// The MSS option of the peer's SYN, or the default.
+    peer_mss: u16,
+    /// The first segment of the queue is to be sent again, whatever the window says.
+    owes_head: Option<RetransmitReason>,
+    /// A SYN or SYN-ACK is to be sent (again).
+    owes_syn: bool,
+    syn_tries: u32,
+    /// A RST is to be sent before the connection is forgotten.
+    owes_reset: bool,
+    challenges: Challenges,
+    keep_alive_probes: u32,
+    owes_keep_alive: bool,
+    last_received: Instant,
+    /// The application wrote less than it wanted to.
+    write_blocked: bool,
+    pending: Pending,
+    /// Octets that this connection has reported to its congestion domain.
+    reported_pipe: u32,
+    statistics: Statistics,
+}
+
+/// RFC 5961, section 7: at most so many challenge ACKs in such a time.
+const CHALLENGE_LIMIT: u32 = 10;
+const CHALLENGE_INTERVAL: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+struct Challenges {
+    since: Instant,
+    sent: u32,
+}
+
+impl Connection {
+    fn new(
+        profile: Arc<Profile>,
+        ends: Endpoints,
+        iss: SeqNumber,
+        stamp_offset: u32,
+        state: State,
+        now: Instant,
+    ) -> Self {
+        Self {
+            ends,
+            state,
+            passive: state == State::SynReceived,
+            negotiated: Negotiated::default(),
+            snd: SendSide::new(iss, &profile, now),
+            rcv: ReceiveSide::new(&profile),
+            requests: Requests::new(profile.s_buffer),
+            resends: Resends::default(),
+            timers: Timers::new(profile.clock),
+            stamp_offset,
+            error: None,
+            peer_mss: 0,
+            owes_head: None,
+            owes_syn: true,
+            syn_tries: 0,
+            owes_reset: false,
+            challenges: Challenges::default(),
+            keep_alive_probes: 0,
+            owes_keep_alive: false,
+            last_received: now,
+            write_blocked: false,
+            pending: Pending::default(),
+            reported_pipe: 0,
+            statistics: Statistics::default(),
+            profile,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) fn error(&self) -> Option<ConnectionError> {
+        self.error
+    }
+
+    pub(crate) fn negotiated(&self) -> Negotiated {
+        self.negotiated
+    }
+
+    fn literal(&self) -> bool {
+        self.profile.hack_rules == HackRules::Literal
+    }
+
+    fn offers_hack(&self) -> bool {
+        self.profile.hack != HackMode::Off
+    }
+
+    // --- what the application asks -------------------------------------------------------------
+
+    /// SEND (RFC 9293, 3.10.2): takes as much as the buffer holds.
+    pub(crate) fn write(&mut self, data: &[u8]) -> Result<usize, ConnectionError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        if !self.state.may_send() || self.snd.fin_queued {
+            return Err(ConnectionError::Closing);
+        }
+        let taken = self.snd.buffer.push(data);
+        self.write_blocked = taken < data.len();
+        Ok(taken)
+    }
+
+    /// Octets that [`Self::write`] would take.
+    pub(crate) fn writable(&self) -> usize {
+        if self.state.may_send() && !self.snd.fin_queued {
+            self.snd.buffer.limit() - self.snd.buffer.len()
+        } else {
+            0
+        }
+    }
+
+    pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
+        self.rcv.peek()
+    }
+
+    pub(crate) fn readable(&self) -> usize {
+        self.rcv.readable()
+    }
+
+    /// Whether the peer closed its side and all it sent has been read.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.rcv.readable() == 0 && (self.rcv.fin_reached || self.state == State::Closed)
+    }
+
+    /// RECEIVE (RFC 9293, 3.10.3): drops `n` octets that were read.
+    pub(crate) fn consume(&mut self, n: usize) {
+        self.rcv.consume(n);
+        if self.state.is_synchronized() && !self.rcv.fin_reached && self.rcv.owes_window_update() {
+            self.rcv.acks.at_once();
+        }
+    }
+
+    /// CLOSE (RFC 9293, 3.10.4): FIN follows what was written.
+    pub(crate) fn close<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if self.snd.fin_queued {
+            return;
+        }
+        match self.state {
+            State::SynSent => {
+                self.error.get_or_insert(ConnectionError::Closing);
+                self.finish(cx);
+            }
+            State::SynReceived | State::Established | State::CloseWait => self.snd.fin_queued = true,
+            _ => {}
+        }
+    }
+
+    /// ABORT (RFC 9293, 3.10.5).
+    pub(crate) fn abort<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        let tells_peer = !matches!(self.state, State::SynSent | State::TimeWait | State::Closed);
+        self.error.get_or_insert(ConnectionError::Aborted);
+        self.finish(cx);
+        self.owes_reset = tells_peer;
+    }
+
+    /// The path's MTU became known (RFC 8201, RFC 1191).
+    pub(crate) fn path_mtu_changed<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if self.snd.mss == 0 {
+            return;
+        }
+        let before = self.snd.mss;
+        self.update_mss(cx, false);
+        if self.snd.mss >= before {
+            return;
+        }
+        // Segments in flight that are too long are lost to the path, not to congestion: cut them
+        // and send them again (RFC 1191, 6.4).
+        let mut index = 0;
+        while index < self.snd.queue.len() {
+            let sent = self.snd.queue.get(index);
+            if sent.payload_len() > self.snd.mss {
+                self.snd.queue.split(index, self.snd.mss);
+                self.snd.queue.mark_damaged(index);
+                self.snd.queue.mark_damaged(index + 1);
+                let seqs = [index, index + 1].map(|i| self.snd.queue.get(i).seq);
+                seqs.into_iter().for_each(|seq| self.resends.wait(seq));
+            }
+            index += 1;
+        }
+    }
+
+    // --- what the host asks --------------------------------------------------------------------
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timers.next(self.rcv.acks.deadline())
+    }
+
+    /// Takes one notification that the application has not been told yet.
+    pub(crate) fn take_notification(&mut self) -> Option<Notification> {
+        self.pending.take()
+    }
+
+    pub(crate) fn has_notification(&self) -> bool {
+        self.pending.0 != 0
+    }
+
+    /// Whether `syn`, which begins a new connection between our ends, surely is no old duplicate
+    /// (RFC 9293, 3.6.1; RFC 6191): its timestamp or its sequence number is beyond all we saw.
+    pub(crate) fn may_be_replaced_by(&self, syn: &Segment<'_>) -> bool {
+        if self.state != State::TimeWait {
+            return false;
+        }
+        match syn.options.timestamps {
+            Some(stamps) if self.negotiated.timestamps => {
+                (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) > 0
+            }
+            _ => syn.tcp.seq.gt(self.rcv.nxt()),
+        }
+    }
+
+    /// Nothing is left to do: the host may forget the connection once the application has.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state == State::Closed && !self.owes_reset
+    }
+
+    pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
+        let mut statistics = self.statistics;
+        statistics.state = self.state;
+        statistics.smoothed_rtt = self.snd.rtt.estimate();
+        statistics.rtt_variation = self.snd.rtt.variation();
+        statistics.least_rtt = self.snd.rtt.least();
+        statistics.rto = self.snd.rtt.timeout();
+        statistics.cwnd = domain.control.window();
+        statistics.ssthresh = domain.control.ssthresh();
+        statistics.pipe = self.snd.queue.pipe();
+        statistics.mss = self.snd.mss;
+        statistics.send_window = self.snd.wnd;
+        statistics.receive_window = self.rcv.wnd();
+        statistics.unacknowledged = self.snd.queue.outstanding();
+        statistics.unsent = self.snd.unsent();
+        statistics.duplicate_reports = self.snd.sacks.duplicates;
+        statistics.memory = self.allocated();
+        statistics
+    }
+
+    /// Octets of heap that the connection holds.
+    fn allocated(&self) -> usize {
+        self.snd.buffer.allocated()
+            + self.snd.queue.allocated()
+            + self.rcv.allocated()
+            + self.requests.allocated()
+            + self.resends.allocated()
+    }
+
+    // --- shared by the parts -------------------------------------------------------------------
+
+    fn notify(&mut self, notification: Notification) {
+        self.pending.add(notification);
+    }
+
+    fn enter<O: Observer>(&mut self, cx: &mut Context<'_, O>, state: State) {
+        if state == self.state {
+            return;
+        }
+        let from = core::mem::replace(&mut self.state, state);
+        cx.emit(|| Event::StateChanged { from, to: state });
+    }
+
+    /// The connection is over: every timer stops, buffers that only sending needs are given back.
+    fn finish<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        self.enter(cx, State::Closed);
+        self.timers.stop_all();
+        self.rcv.acks.on_ack_sent();
+        self.owes_syn = false;
+        self.resends.clear();
+        let outstanding_end = self.snd.nxt;
+        self.snd.queue.acknowledge(outstanding_end);
+        self.snd.queue.release();
+        self.snd.buffer.consume(self.snd.buffer.len());
+        self.snd.buffer.release();
+        self.report_pipe(cx);
+        self.notify(Notification::Closed);
+        self.notify(Notification::Readable);
+    }
+
+    fn fail<O: Observer>(&mut self, cx: &mut Context<'_, O>, error: ConnectionError) {
+        self.error.get_or_insert(error);
+        self.finish(cx);
+    }
+
+    fn resend_head(&mut self, reason: RetransmitReason) {
+        self.owes_head = Some(reason);
+    }
+
+    fn report_pipe<O>(&mut self, cx: &mut Context<'_, O>) {
+        let pipe = self.snd.queue.pipe();
+        if pipe != self.reported_pipe {
+            cx.domain.adjust(self.reported_pipe, pipe);
+            self.reported_pipe = pipe;
+        }
+    }
+
+    /// Our timestamp clock: ticks of the profile's clock.
+    fn stamp(&self, now: Instant) -> u32 {
+        let ticks = now.as_nanos() / self.profile.clock.as_nanos().max(1);
+        self.stamp_offset.wrapping_add(ticks as u32)
+    }
+
+    /// RFC 5961, section 7: challenge ACKs are limited.
+    fn challenge(&mut self, now: Instant) {
+        if now.saturating_since(self.challenges.since) >= CHALLENGE_INTERVAL {
+            self.challenges = Challenges { since: now, sent: 0 };
+        }
+        if self.challenges.sent < CHALLENGE_LIMIT {
+            self.challenges.sent += 1;
+            self.rcv.acks.at_once();
+        }
+    }
+}
+
+impl Pending {
+    const ORDER: [Notification; 5] = [
+        Notification::Connected,
+        Notification::Urgent,
+        Notification::Readable,
+        Notification::Writable,
+        Notification::Closed,
+    ];
+
+    fn add(&mut self, notification: Notification) {
+        let bit = Self::ORDER.iter().position(|&other| other == notification).unwrap_or(0);
+        self.0 |= 1 << bit;
+    }
+
+    fn take(&mut self) -> Option<Notification> {
+        let bit = self.0.trailing_zeros() as usize;
+        let notification = *Self::ORDER.get(bit)?;
+        self.0 &= self.0 - 1;
+        Some(notification)
+    }
+}

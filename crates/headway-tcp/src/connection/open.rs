@@ -1,0 +1,218 @@
+//! Opening: SYNs, what they offer, and what is agreed (RFC 9293, 3.5 and 3.10.7.3).
+
+use alloc::sync::Arc;
+
+use headway_units::Instant;
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps};
+
+use super::{Connection, Context, Endpoints, Negotiated, Notification, State};
+use crate::ConnectionError;
+use crate::event::{Observer, Timer};
+use crate::hack::XHACK_PERMITTED;
+use crate::profile::{HackMode, Profile};
+use crate::receive::offered_scale;
+use crate::send::recovery::Recovery;
+
+/// RFC 9293, 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations
+/// MUST assume a default send MSS of 536 for IPv4 or 1220 for IPv6".
+const DEFAULT_MSS_V4: u16 = 536;
+const DEFAULT_MSS_V6: u16 = 1220;
+/// No peer can make segments smaller than this (as Linux does; a defence against tiny segments).
+const LEAST_MSS: u16 = 48;
+
+const TCP_HEADER: u16 = 20;
+
+/// What the SYNs settle on sizes.
+#[derive(Clone, Copy, Default)]
+struct PeerOffer {
+    mss: Option<u16>,
+    scale: u8,
+}
+
+impl Connection {
+    /// OPEN, active.
+    pub(crate) fn connect(
+        profile: Arc<Profile>,
+        ends: Endpoints,
+        iss: SeqNumber,
+        stamp_offset: u32,
+        now: Instant,
+    ) -> Self {
+        Self::new(profile, ends, iss, stamp_offset, State::SynSent, now)
+    }
+
+    /// A SYN arrived at a listener.
+    pub(crate) fn accept<O: Observer>(
+        cx: &mut Context<'_, O>,
+        profile: Arc<Profile>,
+        ends: Endpoints,
+        iss: SeqNumber,
+        stamp_offset: u32,
+        syn: &Segment<'_>,
+    ) -> Self {
+        let mut connection = Self::new(profile, ends, iss, stamp_offset, State::SynReceived, cx.now);
+        connection.take_syn(cx, syn);
+        connection
+    }
+
+    /// The IP and TCP headers without options.
+    pub(super) fn bare_headers(&self) -> u16 {
+        TCP_HEADER + if self.ends.local.is_ipv4() { 20 } else { 40 }
+    }
+
+    fn mtu<O>(&self, cx: &Context<'_, O>) -> u16 {
+        self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX))
+    }
+
+    /// The options of our SYN or SYN-ACK.
+    pub(super) fn syn_options(&self, now: Instant) -> TcpOptions {
+        // A SYN offers what the profile wants; a SYN-ACK what was agreed.
+        let offer = if self.state == State::SynSent {
+            Negotiated {
+                sack: self.profile.sack,
+                timestamps: self.profile.timestamps,
+                window_scaling: self.profile.window_scaling,
+                hack: self.offers_hack(),
+                xhack: false,
+            }
+        } else {
+            self.negotiated
+        };
+        let xhack = if self.profile.hack == HackMode::Xhack { XHACK_PERMITTED } else { 0 };
+        TcpOptions {
+            // The size that we can take, whatever the path towards the peer allows.
+            mss: Some(self.profile.mtu - self.bare_headers()),
+            sack_permitted: offer.sack,
+            timestamps: offer
+                .timestamps
+                .then(|| Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent }),
+            window_scale: offer.window_scaling.then(|| offered_scale(self.profile.receive_buffer)),
+            hack: offer.hack.then_some(xhack),
+            ..TcpOptions::default()
+        }
+    }
+
+    /// Learns the peer's sequence number, options and sizes from its SYN.
+    fn take_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, syn: &Segment<'_>) {
+        self.rcv.start(syn.tcp.seq);
+        let options = &syn.options;
+        self.negotiated = Negotiated {
+            sack: self.profile.sack && options.sack_permitted,
+            timestamps: self.profile.timestamps && options.timestamps.is_some(),
+            window_scaling: self.profile.window_scaling && options.window_scale.is_some(),
+            hack: self.offers_hack() && options.hack.is_some(),
+            xhack: self.profile.hack == HackMode::Xhack && options.hack == Some(XHACK_PERMITTED),
+        };
+        let mut offer = PeerOffer { mss: options.mss, scale: 0 };
+        if self.negotiated.window_scaling {
+            self.rcv.scale = offered_scale(self.profile.receive_buffer);
+            // RFC 7323, 2.3: "If a Window Scale option is received with a shift.cnt value larger
+            // than 14, the TCP SHOULD log the error but MUST use 14".
+            offer.scale = options.window_scale.unwrap_or(0).min(14);
+        }
+        if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
+            self.rcv.ts_recent = stamps.value;
+            self.rcv.ts_recent_at = cx.now;
+        }
+        self.snd.scale = offer.scale;
+        // RFC 7323, 2.2: "The window field in a segment where the SYN bit is set MUST NOT be
+        // scaled."
+        self.snd.wnd = u32::from(syn.tcp.window);
+        self.snd.max_wnd = self.snd.wnd;
+        self.snd.wl1 = syn.tcp.seq;
+        self.snd.wl2 = syn.tcp.ack;
+        self.snd.recovery = Recovery::new(&self.profile, self.negotiated.sack);
+        let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };
+        self.peer_mss = offer.mss.unwrap_or(default).max(LEAST_MSS);
+        self.update_mss(cx, true);
+    }
+
+    /// RFC 9293, 3.7.1: "Eff.snd.MSS = min(SendMSS+20, MMS_S) - TCPhdrsize - IPoptionsize", with
+    /// the options of every data segment counted as header (RFC 6691).
+    pub(super) fn update_mss<O>(&mut self, cx: &mut Context<'_, O>, initial: bool) {
+        let fits = self.mtu(cx).saturating_sub(self.bare_headers());
+        let mut options = 0;
+        if self.negotiated.timestamps {
+            options += 12;
+        }
+        if self.negotiated.hack {
+            options += 4;
+        }
+        let mss = u32::from(self.peer_mss.min(fits).max(LEAST_MSS)) - options;
+        self.snd.mss = mss;
+        cx.domain.control.set_mss(mss, initial);
+    }
+
+    /// RFC 9293, 3.10.7.3: SYN-SENT STATE.
+    pub(super) fn syn_sent<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
+        let flags = segment.tcp.flags;
+        let has_ack = flags.contains(TcpFlags::ACK);
+        // First: "If SEG.ACK =< ISS or SEG.ACK > SND.NXT, send a reset (unless the RST bit is set
+        // [...]) and discard the segment."
+        if has_ack && (segment.tcp.ack.le(self.snd.iss) || segment.tcp.ack.gt(self.snd.nxt)) {
+            return if flags.contains(TcpFlags::RST) { Reply::Nothing } else { Reply::Reset };
+        }
+        // Second: "If the RST bit is set, a potential blind reset attack is described in
+        // RFC 5961": only one that acknowledges our SYN counts.
+        if flags.contains(TcpFlags::RST) {
+            if has_ack {
+                self.fail(cx, ConnectionError::Refused);
+            }
+            return Reply::Nothing;
+        }
+        if !flags.contains(TcpFlags::SYN) {
+            return Reply::Nothing;
+        }
+        // Fourth: the SYN bit.
+        self.take_syn(cx, segment);
+        if has_ack {
+            self.take_syn_ack(cx, segment);
+        } else {
+            // "Otherwise, enter SYN-RECEIVED, form a SYN,ACK segment": simultaneous open.
+            self.enter(cx, State::SynReceived);
+            self.owes_syn = true;
+        }
+        Reply::Nothing
+    }
+
+    fn take_syn_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        self.acknowledge_syn(cx, segment);
+        self.enter(cx, State::Established);
+        self.rcv.acks.at_once();
+        self.established(cx);
+    }
+
+    /// Our SYN is acknowledged: the first round-trip sample.
+    pub(super) fn acknowledge_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let una = self.snd.iss + 1;
+        let acknowledged = self.snd.queue.acknowledge(una);
+        self.snd.una = una;
+        self.snd.last_advance = cx.now;
+        self.timers.stop(Timer::Retransmit);
+        self.timers.stop(Timer::User);
+        let sample = if self.negotiated.timestamps {
+            self.echoed_sample(cx.now, segment)
+        } else {
+            acknowledged.sent_at.map(|sent| cx.now.saturating_since(sent))
+        };
+        let segments = cx.domain.control.window() / self.snd.mss.max(1);
+        if let Some(sample) = sample {
+            self.snd.rtt.sample(sample, segments);
+        }
+        self.snd.rtt.clear_backoff();
+        self.report_pipe(cx);
+    }
+
+    pub(super) fn established<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        self.arm_keep_alive(cx.now);
+        self.notify(Notification::Connected);
+    }
+}
+
+/// What a segment calls for beyond what the connection itself will send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Nothing,
+    /// A RST as RFC 9293, 3.10.7.1 gives to a segment that belongs to nobody.
+    Reset,
+}

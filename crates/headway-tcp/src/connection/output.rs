@@ -1,0 +1,419 @@
+//! What to send next, and building it.
+//!
+//! The order: SYN or RST that is owed; special ACKs, at once; resends (a head left behind, what
+//! special ACKs named, what loss recovery wants); new data; and last an ACK that nothing carried.
+
+use headway_units::Instant;
+use headway_wire::{Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, emit};
+
+use super::{Connection, Context, State};
+use crate::event::{Event, Observer, RetransmitReason, Timer};
+use crate::send::sent_queue::Marks;
+
+/// Room for options in a TCP header (RFC 9293, 3.1).
+const OPTION_SPACE: usize = 40;
+
+const HOP_LIMIT: u8 = 64;
+
+/// A segment about to be built.
+struct Outgoing {
+    seq: SeqNumber,
+    flags: TcpFlags,
+    /// Payload: that many octets from this offset in the send buffer.
+    offset: usize,
+    len: usize,
+    options: TcpOptions,
+}
+
+impl Outgoing {
+    fn control(seq: SeqNumber, flags: TcpFlags, options: TcpOptions) -> Self {
+        Self { seq, flags, offset: 0, len: 0, options }
+    }
+}
+
+impl Connection {
+    /// Builds the next segment that the connection has to send now, if any, into `buffer` and
+    /// returns its length.
+    pub(crate) fn poll_transmit<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
+        let sent = self.choose(cx, buffer);
+        self.report_pipe(cx);
+        sent
+    }
+
+    fn choose<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        if self.owes_reset {
+            self.owes_reset = false;
+            let flags = TcpFlags::RST | TcpFlags::ACK;
+            return self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, TcpOptions::default()));
+        }
+        if self.owes_syn {
+            return self.send_syn(cx, buffer);
+        }
+        if !self.state.is_synchronized() {
+            return None;
+        }
+        if self.requests.is_owed() {
+            return self.send_special_ack(cx, buffer);
+        }
+        if !matches!(self.state, State::TimeWait | State::FinWait2)
+            && let Some(sent) = self.send_data(cx, buffer)
+        {
+            return Some(sent);
+        }
+        if self.rcv.acks.is_due() {
+            return self.send_ack(cx, buffer);
+        }
+        if core::mem::take(&mut self.owes_keep_alive) {
+            // RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data.
+            let options = self.ack_options(cx.now, OPTION_SPACE);
+            let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, options);
+            return self.build(cx, buffer, &outgoing);
+        }
+        None
+    }
+
+    fn send_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        self.owes_syn = false;
+        self.syn_tries += 1;
+        let mut flags = TcpFlags::SYN;
+        if self.state == State::SynReceived {
+            flags.insert(TcpFlags::ACK);
+        }
+        let options = self.syn_options(cx.now);
+        if self.snd.nxt == self.snd.iss {
+            self.snd.nxt = self.snd.iss + 1;
+            self.snd.queue.push(self.snd.iss, 1, true, false, cx.now, 0);
+            self.snd.last_advance = cx.now;
+        } else {
+            self.snd.queue.resend(0, cx.now, 0);
+        }
+        self.arm_retransmit(cx.now);
+        self.arm_user_timeout(cx.now);
+        self.build(cx, buffer, &Outgoing::control(self.snd.iss, flags, options))
+    }
+
+    // --- data -----------------------------------------------------------------------------------
+
+    fn send_data<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        if !self.snd.queue.is_empty()
+            && let Some((index, reason)) = self.next_resend(cx)
+        {
+            return self.resend(cx, buffer, index, reason);
+        }
+        if self.snd.unsent() > 0 || self.snd.owes_fin() {
+            if let Some(sent) = self.send_new(cx, buffer) {
+                return Some(sent);
+            }
+        } else if self.snd.queue.is_empty() {
+            return None;
+        }
+        let room = self.room(cx);
+        let (index, reason) = self.snd.recovery.next_speculative(&self.snd.queue, &self.snd.sacks, room)?;
+        self.resend(cx, buffer, index, reason)
+    }
+
+    /// What the congestion window leaves, octets.
+    fn room<O>(&mut self, cx: &mut Context<'_, O>) -> u32 {
+        self.report_pipe(cx);
+        let window = cx.domain.control.window().saturating_add(self.snd.recovery.inflation(self.snd.mss));
+        window.saturating_sub(cx.domain.pipe)
+    }
+
+    fn next_resend<O>(&mut self, cx: &mut Context<'_, O>) -> Option<(usize, RetransmitReason)> {
+        if let Some(reason) = self.owes_head.take() {
+            if reason == RetransmitReason::Stale {
+                self.snd.queue.mark_lost(0);
+            }
+            return Some((0, reason));
+        }
+        let room = self.room(cx);
+        let literal = self.literal();
+        if let Some(index) = self.resends.next(&self.snd.queue, literal) {
+            // Rule 2: if the window forbids, it stays first in line.
+            return (self.snd.queue.get(index).len <= room).then_some((index, RetransmitReason::Damage));
+        }
+        let cwnd = cx.domain.control.window();
+        self.snd.recovery.next_resend(&mut self.snd.queue, cwnd, room)
+    }
+
+    fn resend<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        index: usize,
+        reason: RetransmitReason,
+    ) -> Option<usize> {
+        self.snd.queue.resend(index, cx.now, self.stamp(cx.now));
+        self.resends.sent(&self.snd.queue, index);
+        let sent = self.snd.queue.get(index);
+        let (seq, len, fin) = (sent.seq, sent.payload_len(), sent.has(Marks::FIN));
+        self.statistics.retransmissions += 1;
+        self.statistics.octets_retransmitted += u64::from(len);
+        if reason == RetransmitReason::Damage {
+            self.statistics.damage_resends += 1;
+        }
+        cx.emit(|| Event::Retransmitted { seq, len, reason });
+        if !self.timers.is_set(Timer::Retransmit) {
+            self.arm_retransmit(cx.now);
+        }
+        let offset = (seq - self.snd.buffer_start()) as usize;
+        self.build_data(cx, buffer, seq, offset, len as usize, fin, false)
+    }
+
+    /// The next segment of new data, if the windows, Nagle's algorithm and silly-window avoidance
+    /// permit one.
+    fn send_new<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        if !self.snd.recovery.permits_new_data() {
+            return None;
+        }
+        let unsent = self.snd.unsent();
+        let usable = self.snd.usable_window();
+        let blocks = self.sack_room_beside_data();
+        let mss = self.snd.mss - blocks.map_or(0, |octets| octets as u32);
+        let len = unsent.min(usable).min(mss);
+        // FIN goes with the last data, or alone; it needs a sequence number within the window.
+        let fin = self.snd.owes_fin() && len == unsent && usable > len;
+        if !self.may_send_now(cx, len, unsent, usable, mss, fin) {
+            return None;
+        }
+        let (len, fin) = if len == 0 && !fin { self.probe_size(unsent) } else { (len, fin) };
+        self.snd.override_sws = false;
+        let seq = self.snd.nxt;
+        let offset = self.snd.buffer.len() - unsent as usize;
+        if self.snd.queue.is_empty() {
+            self.snd.last_advance = cx.now;
+        }
+        let stamp = self.stamp(cx.now);
+        self.snd.queue.push(seq, len + u32::from(fin), false, fin, cx.now, stamp);
+        self.snd.nxt = seq + (len + u32::from(fin));
+        if fin {
+            self.snd.fin_sent = true;
+            let state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };
+            self.enter(cx, state);
+        }
+        self.timers.stop(Timer::Persist);
+        if !self.timers.is_set(Timer::Retransmit) {
+            self.arm_retransmit(cx.now);
+        }
+        self.arm_user_timeout(cx.now);
+        let push = len == unsent;
+        self.build_data(cx, buffer, seq, offset, len as usize, fin, push)
+    }
+
+    /// RFC 9293, 3.8.6.1: "the transmitting TCP peer regularly transmits at least one octet of new
+    /// data (if available)".
+    fn probe_size(&self, unsent: u32) -> (u32, bool) {
+        if unsent > 0 { (1, false) } else { (0, true) }
+    }
+
+    fn may_send_now<O>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        len: u32,
+        unsent: u32,
+        usable: u32,
+        mss: u32,
+        fin: bool,
+    ) -> bool {
+        if self.snd.override_sws && (len > 0 || self.snd.queue.is_empty()) {
+            return true;
+        }
+        if len == 0 && !fin {
+            self.watch_closed_window(cx.now);
+            return false;
+        }
+        let idle = self.snd.queue.is_empty();
+        if idle {
+            self.restart_after_idle(cx);
+        }
+        // RFC 9293, 3.8.6.2.1: send (1) a maximum-sized segment, (2) all that is queued if nothing
+        // is outstanding or Nagle's algorithm is off, (3) half of the largest window, likewise.
+        let nagle_off = idle || !self.profile.nagle || fin;
+        let worthwhile =
+            len >= mss || (nagle_off && len == unsent) || (nagle_off && len >= (self.snd.max_wnd / 2).max(1));
+        if !worthwhile {
+            if len == usable.min(mss) && len < unsent {
+                // (4) The window is too small: the override timer decides.
+                self.watch_closed_window(cx.now);
+            }
+            return false;
+        }
+        // "Don't be strict about the congestion window for the final FIN": it carries no data.
+        if len == 0 {
+            return true;
+        }
+        self.room(cx) >= len
+    }
+
+    /// Arms the persist timer if nothing outstanding keeps the connection alive.
+    fn watch_closed_window(&mut self, now: Instant) {
+        if self.snd.queue.is_empty() && !self.timers.is_set(Timer::Persist) {
+            self.timers.set(Timer::Persist, now + self.snd.rtt.timeout());
+        }
+    }
+
+    /// RFC 5681, 4.1: "a TCP SHOULD set cwnd to no more than RW segments before beginning
+    /// transmission if the TCP has not sent data in an interval exceeding the retransmission
+    /// timeout".
+    fn restart_after_idle<O>(&mut self, cx: &mut Context<'_, O>) {
+        if self.snd.last_sent.is_some_and(|last| cx.now.saturating_since(last) > self.snd.rtt.timeout()) {
+            cx.domain.control.on_idle();
+            self.snd.last_sent = None;
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn build_data<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        seq: SeqNumber,
+        offset: usize,
+        len: usize,
+        fin: bool,
+        push: bool,
+    ) -> Option<usize> {
+        let mut flags = TcpFlags::ACK;
+        if fin {
+            flags.insert(TcpFlags::FIN);
+        }
+        if push && len > 0 {
+            flags.insert(TcpFlags::PSH);
+        }
+        let fixed = self.fixed_options(cx.now, len > 0);
+        // Whatever of the packet and of the option space is left may report holes of our own.
+        let packet = usize::from(self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX)));
+        let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
+        let options = self.with_sack_blocks(fixed, spare);
+        self.snd.last_sent = Some(cx.now);
+        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options })
+    }
+
+    // --- acknowledgements -----------------------------------------------------------------------
+
+    fn send_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        let options = self.ack_options(cx.now, OPTION_SPACE);
+        self.build(cx, buffer, &Outgoing::control(self.snd.nxt, TcpFlags::ACK, options))
+    }
+
+    /// Paper 000, section 3.2 (3): "the 'special' ACK is sent to the sender of the corrupted
+    /// packet"; paper 003, section 4.2.2 (3): "Its option contains all the sequence numbers that
+    /// have been saved in the s_buffer".
+    fn send_special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        let request = self.requests.pop()?;
+        let mut options = self.fixed_options(cx.now, false);
+        // The echo names the copy that was hit, not TS.Recent.
+        if let (Some(stamps), Some(stamp)) = (&mut options.timestamps, request.stamp) {
+            stamps.echo = stamp;
+        }
+        let count = if self.negotiated.xhack {
+            let rcv = &self.rcv;
+            self.requests.prune(cx.now, |seq| rcv.holds(seq));
+            // One SACK block, the newest, goes before repeated numbers: the sender's pipe depends
+            // on it, and every special ACK repeats the numbers. Two octets for the option itself,
+            // two to align it; likewise for SACK.
+            let reserved = if self.negotiated.sack && self.rcv.has_sack_news() { 12 } else { 0 };
+            let room = OPTION_SPACE - options.encoded_len() - reserved;
+            options.xhack_ack = self.requests.list(request.seq, room.saturating_sub(4) / 4);
+            options.xhack_ack.len()
+        } else {
+            options.hack_ack = Some(request.seq);
+            1
+        };
+        let options = self.with_sack_blocks(options, OPTION_SPACE);
+        self.statistics.special_acks_sent += 1;
+        cx.emit(|| Event::SpecialAckSent { seq: request.seq, count: count as u8 });
+        let outgoing = Outgoing::control(self.snd.nxt, TcpFlags::ACK, options);
+        // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
+        let carries_ack = !self.literal();
+        self.build_segment(cx, buffer, &outgoing, carries_ack)
+    }
+
+    fn ack_options(&mut self, now: Instant, space: usize) -> TcpOptions {
+        let fixed = self.fixed_options(now, false);
+        self.with_sack_blocks(fixed, space)
+    }
+
+    fn fixed_options(&self, now: Instant, data: bool) -> TcpOptions {
+        TcpOptions {
+            timestamps: self
+                .negotiated
+                .timestamps
+                .then(|| Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent }),
+            // Paper 000, section 3.1: every data segment; the value is computed when it is built.
+            hack: (data && self.negotiated.hack).then_some(0),
+            ..TcpOptions::default()
+        }
+    }
+
+    fn with_sack_blocks(&mut self, mut options: TcpOptions, space: usize) -> TcpOptions {
+        if self.negotiated.sack && self.rcv.has_sack_news() {
+            let room = space.saturating_sub(options.encoded_len() + 4) / 8;
+            options.sack = self.rcv.sack_blocks(room.min(4));
+        }
+        options
+    }
+
+    /// Octets that SACK blocks would take from a new data segment: one block's worth while there
+    /// is something to report.
+    fn sack_room_beside_data(&self) -> Option<usize> {
+        (self.negotiated.sack && self.rcv.has_sack_news()).then_some(12)
+    }
+
+    // --- building -------------------------------------------------------------------------------
+
+    fn build<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        outgoing: &Outgoing,
+    ) -> Option<usize> {
+        self.build_segment(cx, buffer, outgoing, true)
+    }
+
+    fn build_segment<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        outgoing: &Outgoing,
+        carries_ack: bool,
+    ) -> Option<usize> {
+        let flags = outgoing.flags;
+        let window = self.rcv.advertise(flags.contains(TcpFlags::SYN));
+        let has_ack = flags.contains(TcpFlags::ACK);
+        let header = TcpHeader {
+            src_port: self.ends.local.port(),
+            dst_port: self.ends.remote.port(),
+            seq: outgoing.seq,
+            ack: if has_ack { self.rcv.nxt() } else { SeqNumber::default() },
+            flags,
+            window,
+            urgent: 0,
+        };
+        let ip = IpHeader {
+            src: self.ends.local.ip(),
+            dst: self.ends.remote.ip(),
+            ecn: Ecn::NotEct,
+            hop_limit: HOP_LIMIT,
+            identification: self.statistics.segments_sent as u16,
+        };
+        let payload = self.snd.buffer.slices(outgoing.offset, outgoing.len);
+        let built: Result<usize, EmitError> = emit(buffer, &ip, &header, &outgoing.options, payload);
+        let len = match built {
+            Ok(len) => len,
+            // The host checks the buffer's size and options are chosen to fit.
+            Err(error) => unreachable!("a segment that fits its buffer: {error}"),
+        };
+        if has_ack && carries_ack && !flags.contains(TcpFlags::RST) {
+            self.rcv.on_ack_sent();
+        }
+        self.statistics.segments_sent += 1;
+        self.statistics.octets_sent += outgoing.len as u64;
+        cx.emit(|| Event::Sent { seq: outgoing.seq, len: outgoing.len as u32, ack: header.ack, flags });
+        Some(len)
+    }
+}

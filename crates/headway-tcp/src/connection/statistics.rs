@@ -1,0 +1,105 @@
+//! What a connection tells about itself, as `TCP_INFO` does.
+
+use headway_units::Duration;
+
+use super::State;
+
+/// Counters and estimates of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Current state.
+    pub state: State,
+    /// Segments sent, with and without payload.
+    pub segments_sent: u64,
+    /// Payload octets sent, repeats included.
+    pub octets_sent: u64,
+    /// Intact segments received.
+    pub segments_received: u64,
+    /// Payload octets that advanced or will advance RCV.NXT.
+    pub octets_received: u64,
+    /// Segments sent again, for whatever reason.
+    pub retransmissions: u64,
+    /// Payload octets in those.
+    pub octets_retransmitted: u64,
+    /// Of those, because a special ACK asked for them.
+    pub damage_resends: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Times that the window fell to one segment and slow start began again.
+    pub slow_starts: u64,
+    /// Times that fast recovery began.
+    pub fast_recoveries: u64,
+    /// Special ACKs sent.
+    pub special_acks_sent: u64,
+    /// Special ACKs received.
+    pub special_acks_received: u64,
+    /// Segments received with a readable header and a damaged payload.
+    pub damaged_received: u64,
+    /// Of those, outside any plausible window.
+    pub damaged_implausible: u64,
+    /// Duplicate segments that the peer reported (RFC 2883).
+    pub duplicate_reports: u64,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Option<Duration>,
+    /// Its variation (RFC 6298's RTTVAR).
+    pub rtt_variation: Duration,
+    /// Smallest sample.
+    pub least_rtt: Option<Duration>,
+    /// Retransmission timeout, with its backoff.
+    pub rto: Duration,
+    /// Congestion window, octets.
+    pub cwnd: u32,
+    /// Slow-start threshold, octets.
+    pub ssthresh: u32,
+    /// Octets thought to be in the network.
+    pub pipe: u32,
+    /// Largest payload of a data segment.
+    pub mss: u32,
+    /// The peer's window, octets.
+    pub send_window: u32,
+    /// The window offered to the peer, octets.
+    pub receive_window: u32,
+    /// Sequence numbers sent and not acknowledged.
+    pub unacknowledged: u32,
+    /// Octets written and not sent.
+    pub unsent: u32,
+    /// Octets of heap in use.
+    pub memory: usize,
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Self {
+            state: State::Closed,
+            segments_sent: 0,
+            octets_sent: 0,
+            segments_received: 0,
+            octets_received: 0,
+            retransmissions: 0,
+            octets_retransmitted: 0,
+            damage_resends: 0,
+            timeouts: 0,
+            slow_starts: 0,
+            fast_recoveries: 0,
+            special_acks_sent: 0,
+            special_acks_received: 0,
+            damaged_received: 0,
+            damaged_implausible: 0,
+            duplicate_reports: 0,
+            smoothed_rtt: None,
+            rtt_variation: Duration::ZERO,
+            least_rtt: None,
+            rto: Duration::ZERO,
+            cwnd: 0,
+            ssthresh: 0,
+            pipe: 0,
+            mss: 0,
+            send_window: 0,
+            receive_window: 0,
+            unacknowledged: 0,
+            unsent: 0,
+            memory: 0,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Segment text and FIN (RFC 9293, 3.10.7.4, seventh and eighth).
+
+use headway_wire::{Segment, TcpFlags};
+
+use super::{Connection, Context, Notification, State};
+use crate::event::{DropReason, Event, Observer};
+
+impl Connection {
+    pub(super) fn take_text<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let fin = segment.tcp.flags.contains(TcpFlags::FIN);
+        if segment.payload.is_empty() && !fin {
+            return;
+        }
+        if !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
+            // "This should not occur, since a FIN has been received from the remote side."
+            return;
+        }
+        let had_holes = self.rcv.has_holes();
+        let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin);
+        if placed.dropped {
+            cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
+        }
+        self.statistics.octets_received += u64::from(placed.advanced);
+        if let (true, Some((start, end))) = (self.negotiated.sack, placed.duplicate) {
+            self.rcv.report_duplicate(start, end);
+        }
+        if !self.requests.is_empty() {
+            let rcv = &self.rcv;
+            self.requests.prune(cx.now, |seq| rcv.holds(seq));
+        }
+        // RFC 5681, 4.2: "Out-of-order data segments SHOULD be acknowledged immediately", so does
+        // one that fills a gap, and every second full-sized segment.
+        let at_once = placed.out_of_order
+            || placed.dropped
+            || placed.duplicate.is_some()
+            || had_holes
+            || fin
+            || self.rcv.owes_second_segment();
+        let rto = self.snd.rtt.timeout();
+        self.rcv.acks.on_data(cx.now, at_once, rto);
+        if placed.advanced > 0 {
+            self.notify(Notification::Readable);
+        }
+        if self.rcv.fin_reached {
+            self.fin_reached(cx);
+        }
+    }
+
+    /// "If the FIN bit is set, signal the user 'connection closing' [...] advance RCV.NXT over the
+    /// FIN, and send an acknowledgment for the FIN."
+    fn fin_reached<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        self.rcv.acks.at_once();
+        self.notify(Notification::Readable);
+        match self.state {
+            State::Established => self.enter(cx, State::CloseWait),
+            // Whether our FIN is acknowledged has been seen to before.
+            State::FinWait1 => self.enter(cx, State::Closing),
+            State::FinWait2 => self.enter_time_wait(cx),
+            _ => {}
+        }
+    }
+}

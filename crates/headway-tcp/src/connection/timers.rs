@@ -1,0 +1,190 @@
+//! Deadlines, and what happens when they come.
+
+use headway_units::{Duration, Instant};
+
+use super::{Connection, Context, Notification, State};
+use crate::ConnectionError;
+use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
+use crate::send::recovery::Board;
+
+/// One deadline for each kind of timer, on the ticks of the profile's clock.
+pub(super) struct Timers {
+    deadlines: [Option<Instant>; Timer::COUNT],
+    clock: Duration,
+}
+
+impl Timers {
+    pub(super) fn new(clock: Duration) -> Self {
+        Self { deadlines: [None; Timer::COUNT], clock }
+    }
+
+    pub(super) fn set(&mut self, timer: Timer, at: Instant) {
+        // A clock of coarse ticks notices a deadline at the tick after it.
+        let tick = self.clock.as_nanos().max(1);
+        let at = at.as_nanos().div_ceil(tick).saturating_mul(tick);
+        self.deadlines[timer as usize] = Some(Instant::from_nanos(at));
+    }
+
+    pub(super) fn stop(&mut self, timer: Timer) {
+        self.deadlines[timer as usize] = None;
+    }
+
+    pub(super) fn stop_all(&mut self) {
+        self.deadlines = [None; Timer::COUNT];
+    }
+
+    pub(super) fn get(&self, timer: Timer) -> Option<Instant> {
+        self.deadlines[timer as usize]
+    }
+
+    pub(super) fn is_set(&self, timer: Timer) -> bool {
+        self.get(timer).is_some()
+    }
+
+    fn is_due(&self, timer: Timer, now: Instant) -> bool {
+        self.get(timer).is_some_and(|at| at <= now)
+    }
+
+    /// The earliest deadline, also considering `other`.
+    pub(super) fn next(&self, other: Option<Instant>) -> Option<Instant> {
+        self.deadlines.iter().flatten().copied().chain(other).min()
+    }
+}
+
+impl Connection {
+    /// Handles every deadline that has come.
+    pub(crate) fn handle_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if self.rcv.acks.deadline().is_some_and(|at| at <= cx.now) {
+            self.rcv.acks.expire();
+            cx.emit(|| Event::TimerExpired(Timer::DelayedAck));
+        }
+        for timer in Timer::ALL {
+            if self.timers.is_due(timer, cx.now) {
+                self.timers.stop(timer);
+                cx.emit(|| Event::TimerExpired(timer));
+                self.expire(cx, timer);
+            }
+        }
+    }
+
+    fn expire<O: Observer>(&mut self, cx: &mut Context<'_, O>, timer: Timer) {
+        match timer {
+            Timer::Retransmit => self.retransmit_expired(cx),
+            Timer::Persist => self.persist_expired(cx),
+            Timer::KeepAlive => self.keep_alive_expired(cx),
+            Timer::User => self.fail_by_timeout(cx, ConnectionError::UserTimeout),
+            Timer::TimeWait => self.finish(cx),
+            Timer::DelayedAck => {}
+        }
+    }
+
+    fn retransmit_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.syn_expired(cx);
+            return;
+        }
+        if self.snd.queue.is_empty() {
+            return;
+        }
+        self.statistics.timeouts += 1;
+        self.snd.rtt.back_off();
+        // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is no loss.
+        if self.snd.wnd == 0 {
+            self.snd.probes += 1;
+            self.resend_head(RetransmitReason::Probe);
+            self.arm_retransmit(cx.now);
+            return;
+        }
+        self.snd.timeouts_in_a_row += 1;
+        if self.profile.rto.retries.is_some_and(|limit| self.snd.timeouts_in_a_row > limit) {
+            self.fail_by_timeout(cx, ConnectionError::TimedOut);
+            return;
+        }
+        if self.snd.timeouts_in_a_row == 1 {
+            self.statistics.slow_starts += 1;
+        }
+        let board = Board {
+            queue: &mut self.snd.queue,
+            sacks: &mut self.snd.sacks,
+            control: &mut *cx.domain.control,
+        };
+        self.snd.recovery.on_timeout(board, cx.now, self.snd.nxt);
+        self.resends.clear();
+        cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
+        self.arm_retransmit(cx.now);
+    }
+
+    /// RFC 9293, 3.8.3 and the limit on retries: the peer is told, as far as it can hear.
+    fn fail_by_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>, error: ConnectionError) {
+        let tells_peer = self.state.is_synchronized() && self.state != State::TimeWait;
+        self.fail(cx, error);
+        self.owes_reset = tells_peer;
+    }
+
+    fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if self.syn_tries > self.profile.syn_retries {
+            self.fail(cx, ConnectionError::TimedOut);
+            return;
+        }
+        self.statistics.timeouts += 1;
+        self.statistics.retransmissions += 1;
+        self.snd.rtt.back_off();
+        self.owes_syn = true;
+    }
+
+    /// A closed window, or one too small to be worth a segment, has lasted long enough.
+    fn persist_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if self.snd.unsent() == 0 && !self.snd.owes_fin() {
+            return;
+        }
+        self.snd.probes += 1;
+        self.snd.rtt.back_off();
+        self.snd.override_sws = true;
+        self.snd.last_advance = if self.snd.probes == 1 { cx.now } else { self.snd.last_advance };
+        self.arm_user_timeout(cx.now);
+    }
+
+    fn keep_alive_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        let Some(config) = self.profile.keep_alive else { return };
+        let idle = cx.now.saturating_since(self.last_received);
+        if idle < config.idle && self.keep_alive_probes == 0 {
+            self.timers.set(Timer::KeepAlive, self.last_received + config.idle);
+            return;
+        }
+        if self.keep_alive_probes >= config.probes {
+            self.fail_by_timeout(cx, ConnectionError::TimedOut);
+            return;
+        }
+        self.keep_alive_probes += 1;
+        self.owes_keep_alive = true;
+        self.timers.set(Timer::KeepAlive, cx.now + config.interval);
+    }
+
+    pub(super) fn arm_keep_alive(&mut self, now: Instant) {
+        if let Some(config) = self.profile.keep_alive {
+            self.timers.set(Timer::KeepAlive, now + config.idle);
+        }
+    }
+
+    pub(super) fn arm_retransmit(&mut self, now: Instant) {
+        self.timers.set(Timer::Retransmit, now + self.snd.rtt.timeout());
+    }
+
+    pub(super) fn arm_user_timeout(&mut self, now: Instant) {
+        if let Some(limit) = self.profile.user_timeout
+            && !self.timers.is_set(Timer::User)
+        {
+            self.timers.set(Timer::User, now.max(self.snd.last_advance) + limit);
+        }
+    }
+
+    pub(super) fn enter_time_wait<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        self.enter(cx, State::TimeWait);
+        self.timers.stop_all();
+        self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
+        self.snd.queue.release();
+        self.snd.buffer.release();
+        self.rcv.release();
+        self.notify(Notification::Closed);
+    }
+}

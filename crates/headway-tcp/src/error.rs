@@ -1,0 +1,62 @@
+//! What can go wrong.
+
+use core::net::{IpAddr, SocketAddr};
+
+/// Why a connection failed or refuses a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The peer answered the SYN with a RST.
+    #[error("connection refused: the peer answered the SYN with a RST")]
+    Refused,
+    /// The peer sent a RST.
+    #[error("connection reset by the peer")]
+    Reset,
+    /// No answer after all retries.
+    #[error("connection timed out: no answer after all retransmissions")]
+    TimedOut,
+    /// Sent data stayed unacknowledged for longer than the user timeout.
+    #[error("user timeout: sent data was not acknowledged in time")]
+    UserTimeout,
+    /// The application aborted it.
+    #[error("connection aborted by the application")]
+    Aborted,
+    /// The application closed its side, so it cannot send.
+    #[error("the sending side is closed")]
+    Closing,
+}
+
+/// Why a host refuses a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such connection, or not any more.
+    #[error("unknown connection: it was closed and forgotten, or belongs to another host")]
+    UnknownConnection,
+    /// There is no such listener, or not any more.
+    #[error("unknown listener")]
+    UnknownListener,
+    /// Something listens or is connected there already.
+    #[error("address in use: {0}")]
+    AddressInUse(SocketAddr),
+    /// The host does not have this address.
+    #[error("{0} is not an address of this host")]
+    NotOurAddress(IpAddr),
+    /// Both ends of a connection must be IPv4 or both IPv6.
+    #[error("{local} and {remote} are not of one address family")]
+    FamilyMismatch {
+        /// Our end.
+        local: SocketAddr,
+        /// The peer's.
+        remote: SocketAddr,
+    },
+    /// Every port between our address and the peer's is taken.
+    #[error("no free local port towards {0}")]
+    NoFreePort(SocketAddr),
+    /// The profile cannot work.
+    #[error("profile: {0}")]
+    BadProfile(&'static str),
+    /// The connection refuses.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+}

@@ -1,0 +1,132 @@
+//! The sender's part: which segments special ACKs make it send again.
+
+use alloc::collections::VecDeque;
+
+use headway_units::{Duration, Instant};
+use headway_wire::SeqNumber;
+
+use crate::send::sent_queue::{Marks, SentQueue};
+
+/// A number that a special ACK named.
+#[derive(Clone, Copy)]
+pub(crate) struct Notice {
+    pub(crate) seq: SeqNumber,
+    /// The timestamp that the special ACK echoes, if it belongs to this number.
+    pub(crate) stamp: Option<u32>,
+    /// The youngest that the latest copy may be to be meant, where no timestamp tells.
+    pub(crate) least_age: Duration,
+}
+
+/// Resends that special ACKs asked for.
+#[derive(Default)]
+pub(crate) struct Resends {
+    /// Named and not yet sent again, in the order of the notices.
+    waiting: VecDeque<SeqNumber>,
+    /// Sent again and hidden from the loss detectors, in the order of sending.
+    hidden: VecDeque<(SeqNumber, u64)>,
+}
+
+impl Resends {
+    /// Paper 000, section 3.3 (2): the named segment is queued for retransmission, and that is all.
+    pub(crate) fn notice_literally(&mut self, queue: &SentQueue, seq: SeqNumber) -> bool {
+        let Some(index) = queue.index_of(seq) else { return false };
+        let seq = queue.get(index).seq;
+        if self.waiting.contains(&seq) || queue.get(index).has(Marks::SACKED) {
+            return false;
+        }
+        self.waiting.push_back(seq);
+        true
+    }
+
+    /// A special ACK names `notice.seq`. Says whether the segment that contains it leaves the
+    /// pipe and waits to be resent (rules 2, 5 and 6).
+    pub(crate) fn notice(&mut self, queue: &mut SentQueue, notice: Notice, now: Instant) -> bool {
+        let Some(index) = queue.index_of(notice.seq) else { return false };
+        let sent = queue.get(index);
+        if sent.has(Marks::SACKED) || (sent.has(Marks::DAMAGED) && !sent.has(Marks::RESENT)) {
+            return false;
+        }
+        let means_latest = match notice.stamp {
+            Some(stamp) => queue.name_copy(index, stamp),
+            None => !sent.has(Marks::EVER_RESENT) || now.saturating_since(sent.sent_at) >= notice.least_age,
+        };
+        if !means_latest {
+            return false;
+        }
+        queue.mark_damaged(index);
+        self.waiting.push_back(queue.get(index).seq);
+        true
+    }
+
+    /// The segment at `seq` waits to be resent for a reason of our own.
+    pub(crate) fn wait(&mut self, seq: SeqNumber) {
+        self.waiting.push_back(seq);
+    }
+
+    /// The segment that is first in line.
+    pub(crate) fn next(&mut self, queue: &SentQueue, literal: bool) -> Option<usize> {
+        while let Some(&seq) = self.waiting.front() {
+            if let Some(index) = queue.index_of(seq) {
+                let sent = queue.get(index);
+                let wanted = if literal {
+                    !sent.has(Marks::SACKED)
+                } else {
+                    sent.has(Marks::DAMAGED) && sent.is_missing()
+                };
+                if wanted {
+                    return Some(index);
+                }
+            }
+            self.waiting.pop_front();
+        }
+        None
+    }
+
+    /// Segment `index` has been sent again.
+    pub(crate) fn sent(&mut self, queue: &SentQueue, index: usize) {
+        let sent = queue.get(index);
+        if self.waiting.front() == Some(&sent.seq) {
+            self.waiting.pop_front();
+        }
+        if sent.has(Marks::DAMAGED) {
+            self.hidden.push_back((sent.seq, sent.order));
+        }
+    }
+
+    /// Rule 3: a resent copy older than `hold` becomes an ordinary segment. Returns the lowest
+    /// that did.
+    pub(crate) fn expire(
+        &mut self,
+        queue: &mut SentQueue,
+        now: Instant,
+        hold: Duration,
+    ) -> Option<SeqNumber> {
+        let mut lowest: Option<SeqNumber> = None;
+        while let Some(&(seq, order)) = self.hidden.front() {
+            let known = queue.index_of(seq).filter(|&index| {
+                let sent = queue.get(index);
+                sent.order == order && sent.has(Marks::DAMAGED)
+            });
+            if let Some(index) = known {
+                if now.saturating_since(queue.get(index).sent_at) < hold {
+                    break;
+                }
+                queue.forget_damage(index);
+                lowest = Some(lowest.map_or(seq, |lowest| lowest.min(seq)));
+            }
+            self.hidden.pop_front();
+        }
+        lowest
+    }
+
+    /// After a timeout nothing is known any more.
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+        self.hidden.clear();
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        self.waiting.capacity() * size_of::<SeqNumber>()
+            + self.hidden.capacity() * size_of::<(SeqNumber, u64)>()
+    }
+}

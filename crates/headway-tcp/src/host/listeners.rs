@@ -1,0 +1,176 @@
+//! Listening, and connections on their way to being accepted (RFC 9293, 3.10.7.2).
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+
+use headway_units::Instant;
+use headway_wire::Segment;
+
+use super::slab::Key;
+use super::{ConnectionId, Host, PathKey, check};
+use crate::Error;
+use crate::connection::{Connection, Context, Endpoints, State};
+use crate::event::Observer;
+use crate::profile::Profile;
+
+/// A listener of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListenerId(Key);
+
+pub(super) struct Listener {
+    local: SocketAddr,
+    profile: Arc<Profile>,
+    backlog: usize,
+    /// In SYN-RECEIVED.
+    opening: usize,
+    /// Established, waiting to be accepted.
+    waiting: VecDeque<ConnectionId>,
+}
+
+impl<O: Observer> Host<O> {
+    /// LISTEN: answers SYNs to `local` (an unspecified address stands for all of ours) with
+    /// connections of `profile`. At most `backlog` of them (at least one) are kept that are opening
+    /// or wait to be accepted; further SYNs are dropped, as if lost.
+    ///
+    /// # Errors
+    ///
+    /// Something listens there already, the address is not ours, or the profile cannot work.
+    pub fn listen(
+        &mut self,
+        local: SocketAddr,
+        backlog: usize,
+        profile: Arc<Profile>,
+    ) -> Result<ListenerId, Error> {
+        check(&profile)?;
+        if !local.ip().is_unspecified() && !self.config.addresses.contains(&local.ip()) {
+            return Err(Error::NotOurAddress(local.ip()));
+        }
+        if self.listeners.iter().any(|(_, listener)| listener.local == local) {
+            return Err(Error::AddressInUse(local));
+        }
+        let listener =
+            Listener { local, profile, backlog: backlog.max(1), opening: 0, waiting: VecDeque::new() };
+        Ok(ListenerId(self.listeners.insert(listener)))
+    }
+
+    /// Takes the connection that has been waiting longest, if any.
+    pub fn accept(&mut self, listener: ListenerId) -> Option<ConnectionId> {
+        let id = self.listeners.get_mut(listener.0)?.waiting.pop_front()?;
+        let entry = self.connections.get_mut(id.0)?;
+        entry.listener = None;
+        self.settle(id);
+        Some(id)
+    }
+
+    /// Stops listening; connections that nobody accepted are aborted.
+    ///
+    /// # Errors
+    ///
+    /// The listener is unknown.
+    pub fn close_listener(&mut self, now: Instant, listener: ListenerId) -> Result<(), Error> {
+        self.listeners.remove(listener.0).ok_or(Error::UnknownListener)?;
+        let orphans: alloc::vec::Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, entry)| entry.listener == Some(listener))
+            .map(|(key, _)| ConnectionId(key))
+            .collect();
+        for id in orphans {
+            if let Some(entry) = self.connections.get_mut(id.0) {
+                entry.listener = None;
+                entry.released = true;
+            }
+            self.with_connection(id, now, Connection::abort);
+        }
+        Ok(())
+    }
+
+    pub(super) fn listener_at(&self, local: SocketAddr) -> Option<ListenerId> {
+        let exact = self.listeners.iter().find(|(_, listener)| listener.local == local);
+        let any = || {
+            self.listeners.iter().find(|(_, listener)| {
+                listener.local.ip().is_unspecified()
+                    && listener.local.is_ipv4() == local.is_ipv4()
+                    && listener.local.port() == local.port()
+            })
+        };
+        exact.or_else(any).map(|(key, _)| ListenerId(key))
+    }
+
+    pub(super) fn open_passively(
+        &mut self,
+        listener: ListenerId,
+        ends: &Endpoints,
+        at: Instant,
+        syn: &Segment<'_>,
+    ) {
+        let full = self.connections.len() >= self.config.max_connections;
+        let Some(entry) = self.listeners.get_mut(listener.0) else { return };
+        if full || entry.opening + entry.waiting.len() >= entry.backlog {
+            self.counters.backlog_drops += 1;
+            return;
+        }
+        entry.opening += 1;
+        let profile = entry.profile.clone();
+        let iss = self.identity.initial_sequence(ends, at);
+        let stamp_offset = self.identity.stamp_offset(ends);
+        let domain = self.new_domain(&profile);
+        let path = self.use_path(PathKey { local: ends.local.ip(), remote: ends.remote.ip() });
+        let (Some(lent_domain), Some(lent_path)) = (self.domains.get_mut(domain), self.paths.get_mut(path))
+        else {
+            return;
+        };
+        // Events before the connection has a place bear the identity that it is about to get.
+        let id = ConnectionId(self.connections.next_key());
+        let mut cx = Context {
+            now: at,
+            id,
+            domain: lent_domain,
+            path: &mut lent_path.path,
+            observer: &mut self.observer,
+        };
+        let connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
+        self.add(connection, domain, Some(listener));
+        // `add` counted the path again.
+        if let Some(path) = self.paths.get_mut(path) {
+            path.users -= 1;
+        }
+    }
+
+    /// A connection that came from a listener moved on: it waits to be accepted, or is over.
+    pub(super) fn listener_progress(&mut self, id: ConnectionId, listener: ListenerId) {
+        let Some(entry) = self.connections.get_mut(id.0) else { return };
+        let state = entry.connection.state();
+        match self.listeners.get_mut(listener.0) {
+            None => {}
+            Some(found) if state == State::SynReceived || found.waiting.contains(&id) => {
+                if state == State::Closed {
+                    // It failed before anyone accepted it.
+                    found.waiting.retain(|&waiting| waiting != id);
+                    entry.listener = None;
+                    entry.released = true;
+                }
+            }
+            Some(found) => {
+                found.opening -= 1;
+                if state == State::Closed {
+                    entry.listener = None;
+                    entry.released = true;
+                } else {
+                    found.waiting.push_back(id);
+                }
+            }
+        }
+    }
+
+    pub(super) fn forget_pending(&mut self, listener: ListenerId, id: ConnectionId) {
+        if let Some(found) = self.listeners.get_mut(listener.0) {
+            let before = found.waiting.len();
+            found.waiting.retain(|&waiting| waiting != id);
+            if found.waiting.len() == before {
+                found.opening = found.opening.saturating_sub(1);
+            }
+        }
+    }
+}

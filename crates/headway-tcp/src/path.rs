@@ -1,0 +1,15 @@
+//! What is known of the path between a pair of addresses, shared by its connections.
+
+/// Facts about one path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Path {
+    /// Largest IP packet that passes, where an ICMP message or the operator told it.
+    pub mtu: Option<u16>,
+    /// Damaged packets whose header could not be read: there is no connection to blame.
+    pub unreadable: u64,
+    /// Damaged packets whose header could be read.
+    pub salvaged: u64,
+    /// Intact packets.
+    pub intact: u64,
+}

@@ -1,0 +1,275 @@
+//! Sender profiles: plain values, so that one simulation can hold several.
+
+use core::{fmt, str::FromStr};
+
+use headway_units::Duration;
+
+use crate::congestion::Algorithm;
+
+/// Which of the papers' HACK mechanisms a connection offers and, if the peer does too, uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum HackMode {
+    /// Plain TCP.
+    #[default]
+    Off,
+    /// TCP HACK: kinds 14 and 15 (paper 000).
+    Hack,
+    /// Extended HACK: kind 16 where the peer understands it (paper 003).
+    Xhack,
+}
+
+/// How a sender answers special ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum HackRules {
+    /// Paper 000, section 3.3, and nothing more: the named segment is resent as the congestion
+    /// window permits, the special ACK is not processed further. For study.
+    Literal,
+    /// The rules that make HACK work; see [`crate::hack`].
+    #[default]
+    Default,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LossRecovery {
+    /// Fast retransmit and fast recovery that ends at the first ACK of new data (RFC 5681),
+    /// used where SACK is not negotiated.
+    Reno,
+    /// RFC 6582 without SACK, RFC 6675 with it.
+    Standard,
+    /// Linux 2.2: Hoe-style NewReno without SACK, FACK-style recovery with it.
+    Linux22,
+}
+
+/// The retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first round-trip sample.
+    pub initial: Duration,
+    /// Lower bound.
+    pub min: Duration,
+    /// Upper bound, also of the doubled value.
+    pub max: Duration,
+    /// Timeouts in a row without an answer before the connection fails; `None`: never.
+    pub retries: Option<u32>,
+    /// Linux 2.2 adds a quarter, and more while the window is small, to the computed value.
+    pub linux22_margin: bool,
+    /// Linux 2.2 keeps the backoff, and sends no new data, after a timeout until all that was
+    /// outstanding is acknowledged.
+    pub hold_until_all_acked: bool,
+}
+
+/// When the receiver sends an ACK (RFC 9293, 3.8.6.3; RFC 5681, 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// The longest that an ACK is held back; zero: every segment is acknowledged at once.
+    pub timeout: Duration,
+    /// Linux 2.2: the time held back follows the gaps between arrivals, and the first segment of
+    /// a connection is acknowledged at once.
+    pub adaptive: bool,
+}
+
+/// Keep-alive probes (RFC 9293, 3.8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Idle time before the first probe.
+    pub idle: Duration,
+    /// Time between probes.
+    pub interval: Duration,
+    /// Unanswered probes before the connection fails.
+    pub probes: u32,
+}
+
+/// Everything that a connection is told when it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Largest IP packet to send or to ask for, in octets.
+    pub mtu: u16,
+    /// Offer and accept selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Offer and accept timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Offer and accept window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Offer and accept HACK.
+    pub hack: HackMode,
+    /// How special ACKs are answered.
+    pub hack_rules: HackRules,
+    /// Numbers that `s_buffer` holds at most.
+    pub s_buffer: usize,
+    /// How losses are found and repaired.
+    pub recovery: LossRecovery,
+    /// RFC 3042: a new segment on each of the first two duplicate ACKs.
+    pub limited_transmit: bool,
+    /// The congestion controller.
+    pub congestion: Algorithm,
+    /// Initial congestion window in segments.
+    pub initial_window: u32,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Unanswered SYNs (or SYN-ACKs) before the attempt fails.
+    pub syn_retries: u32,
+    /// Resolution of the clock behind timers and timestamps.
+    pub clock: Duration,
+    /// When the receiver acknowledges.
+    pub delayed_ack: DelayedAck,
+    /// Nagle's algorithm (RFC 9293, 3.7.4).
+    pub nagle: bool,
+    /// Keep-alive, off by default.
+    pub keep_alive: Option<KeepAlive>,
+    /// How long sent data may stay unacknowledged before the connection fails; `None`: no limit
+    /// but the retransmission timer's.
+    pub user_timeout: Option<Duration>,
+    /// How long a connection stays in TIME-WAIT (twice the maximum segment lifetime).
+    pub time_wait: Duration,
+    /// Octets that may wait to be sent or acknowledged.
+    pub send_buffer: usize,
+    /// Octets that may wait to be read: the largest window ever offered.
+    pub receive_buffer: usize,
+}
+
+impl Profile {
+    /// The standard TCP of the RFCs: 9293, 5681, 6582, 2018, 2883, 6675, 7323, 6298, 6928, 5961.
+    pub fn standard() -> Self {
+        Self {
+            mtu: 1500,
+            sack: true,
+            timestamps: true,
+            window_scaling: true,
+            hack: HackMode::Off,
+            hack_rules: HackRules::Default,
+            s_buffer: 64,
+            recovery: LossRecovery::Standard,
+            limited_transmit: true,
+            congestion: Algorithm::Reno,
+            initial_window: 10,
+            rto: RtoConfig {
+                initial: Duration::from_secs(1),
+                min: Duration::from_millis(200),
+                max: Duration::from_secs(120),
+                retries: Some(15),
+                linux22_margin: false,
+                hold_until_all_acked: false,
+            },
+            syn_retries: 6,
+            clock: Duration::from_millis(1),
+            delayed_ack: DelayedAck { timeout: Duration::from_millis(40), adaptive: false },
+            nagle: true,
+            keep_alive: None,
+            user_timeout: None,
+            time_wait: Duration::from_secs(60),
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+        }
+    }
+
+    /// The TCP of Linux 2.2, which the papers extended and measured against.
+    pub fn linux22() -> Self {
+        Self {
+            recovery: LossRecovery::Linux22,
+            limited_transmit: false,
+            congestion: Algorithm::Linux22,
+            initial_window: 2,
+            rto: RtoConfig {
+                initial: Duration::from_secs(3),
+                min: Duration::from_millis(200),
+                max: Duration::from_secs(120),
+                retries: None,
+                linux22_margin: true,
+                hold_until_all_acked: true,
+            },
+            syn_retries: 10,
+            clock: Duration::from_millis(10),
+            delayed_ack: DelayedAck { timeout: Duration::from_millis(500), adaptive: true },
+            ..Self::standard()
+        }
+    }
+
+    /// What scripts written for today's Linux expect: as [`Profile::standard`], with Linux's
+    /// initial window of 10 segments and its minimum retransmission timeout.
+    pub fn linux() -> Self {
+        Self::standard()
+    }
+
+    /// Sets buffers so that the window can reach `octets`.
+    #[must_use]
+    pub fn with_window(mut self, octets: usize) -> Self {
+        self.receive_buffer = octets;
+        self.send_buffer = octets;
+        self
+    }
+}
+
+/// The senders that the papers compare, by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Variant {
+    /// NewReno.
+    NewReno,
+    /// Selective acknowledgements.
+    Sack,
+    /// TCP HACK on NewReno.
+    Hack,
+    /// TCP HACK together with SACK.
+    HackSack,
+    /// Extended HACK on NewReno.
+    Xhack,
+    /// Extended HACK together with SACK.
+    XhackSack,
+}
+
+impl Variant {
+    /// Every variant, in the papers' order.
+    pub const ALL: [Self; 6] =
+        [Self::NewReno, Self::Sack, Self::Hack, Self::HackSack, Self::Xhack, Self::XhackSack];
+
+    /// The name used by the papers and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NewReno => "newreno",
+            Self::Sack => "sack",
+            Self::Hack => "hack",
+            Self::HackSack => "hack+sack",
+            Self::Xhack => "xhack",
+            Self::XhackSack => "xhack+sack",
+        }
+    }
+
+    /// `profile` with this variant's options switched on and the others off.
+    #[must_use]
+    pub fn apply(self, profile: Profile) -> Profile {
+        let (sack, hack) = match self {
+            Self::NewReno => (false, HackMode::Off),
+            Self::Sack => (true, HackMode::Off),
+            Self::Hack => (false, HackMode::Hack),
+            Self::HackSack => (true, HackMode::Hack),
+            Self::Xhack => (false, HackMode::Xhack),
+            Self::XhackSack => (true, HackMode::Xhack),
+        };
+        Profile { sack, hack, ..profile }
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no [`Variant`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{input:?}: expected one of newreno, sack, hack, hack+sack, xhack, xhack+sack")]
+pub struct UnknownVariant {
+    /// What was given.
+    pub input: alloc::string::String,
+}
+
+impl FromStr for Variant {
+    type Err = UnknownVariant;
+
+    fn from_str(input: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|variant| variant.name() == input)
+            .ok_or_else(|| UnknownVariant { input: input.into() })
+    }
+}

@@ -1,0 +1,94 @@
+//! When to acknowledge (RFC 9293, 3.8.6.3; RFC 5681, 4.2).
+
+use headway_units::{Duration, Instant};
+
+use crate::profile::DelayedAck;
+
+/// Whether an ACK is owed now, later, or not at all.
+pub(crate) struct AckSchedule {
+    config: DelayedAck,
+    clock: Duration,
+    now: bool,
+    deadline: Option<Instant>,
+    /// Linux 2.2's estimate of the gap between arrivals, and when data last arrived.
+    gap: Option<Duration>,
+    last_arrival: Instant,
+    quick: bool,
+}
+
+impl AckSchedule {
+    pub(crate) fn new(config: DelayedAck, clock: Duration) -> Self {
+        Self {
+            config,
+            clock,
+            now: false,
+            deadline: None,
+            gap: None,
+            last_arrival: Instant::ZERO,
+            quick: true,
+        }
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        self.now
+    }
+
+    /// When the ACK that is held back must leave.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// An ACK must leave at once.
+    pub(crate) fn at_once(&mut self) {
+        self.now = true;
+    }
+
+    /// Data arrived; `at_once` if it is not to be held back anyway (out of order, or the second
+    /// segment).
+    pub(crate) fn on_data(&mut self, now: Instant, at_once: bool, rto: Duration) {
+        if self.config.adaptive {
+            self.follow_gap(now, rto);
+        }
+        if at_once || self.quick || self.config.timeout.is_zero() {
+            self.now = true;
+        } else if self.deadline.is_none() {
+            self.deadline = Some(now + self.hold());
+        }
+        self.quick = self.config.adaptive && at_once;
+    }
+
+    fn hold(&self) -> Duration {
+        match self.gap {
+            Some(gap) if self.config.adaptive => gap.min(self.config.timeout),
+            _ => self.config.timeout,
+        }
+    }
+
+    /// Linux 2.2: half of the last estimate plus the gap just seen, but no more than the
+    /// retransmission timeout.
+    fn follow_gap(&mut self, now: Instant, rto: Duration) {
+        let seen = now.saturating_since(self.last_arrival).max(self.clock);
+        self.last_arrival = now;
+        self.gap = Some(match self.gap {
+            None => self.clock,
+            Some(_) if seen > rto => rto,
+            Some(gap) => gap / 2 + seen,
+        });
+    }
+
+    /// The time for which an ACK was held back is over.
+    pub(crate) fn expire(&mut self) {
+        if self.deadline.take().is_some() {
+            self.now = true;
+        }
+    }
+
+    /// An ACK left.
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.now = false;
+        self.deadline = None;
+        if !self.config.adaptive {
+            self.quick = false;
+        }
+    }
+}

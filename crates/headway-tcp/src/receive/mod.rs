@@ -1,0 +1,206 @@
+//! The receive side of a connection: reassembly, the window offered, SACK reports, and when to
+//! acknowledge.
+
+mod assembler;
+pub(crate) mod delayed_ack;
+
+use headway_units::Instant;
+use headway_wire::{SackBlocks, SeqNumber};
+
+use crate::profile::Profile;
+use assembler::Assembler;
+use delayed_ack::AckSchedule;
+
+pub(crate) use assembler::Placed;
+
+/// RFC 7323, 2.3: "the maximum scale exponent is limited to 14".
+const MAX_SCALE: u8 = 14;
+
+/// Receive sequence variables (RFC 9293, 3.3.1), reassembly and acknowledgement state.
+pub(crate) struct ReceiveSide {
+    pub(crate) irs: SeqNumber,
+    /// Right edge of the window last offered: RCV.NXT + RCV.WND.
+    edge: SeqNumber,
+    capacity: u32,
+    /// Our shift (RFC 7323, 2.2); 0 until negotiated.
+    pub(crate) scale: u8,
+    largest_window: u32,
+    assembler: Assembler,
+    /// Where FIN is, once it is known.
+    fin: Option<SeqNumber>,
+    pub(crate) fin_reached: bool,
+    /// TS.Recent and when it was set (RFC 7323, 4.3 and 5).
+    pub(crate) ts_recent: u32,
+    pub(crate) ts_recent_at: Instant,
+    pub(crate) last_ack_sent: SeqNumber,
+    pub(crate) acks: AckSchedule,
+    /// Largest payload seen: the peer's segment size, as far as we can tell.
+    peer_segment: u32,
+}
+
+impl ReceiveSide {
+    pub(crate) fn new(profile: &Profile) -> Self {
+        let scale = offered_scale(profile.receive_buffer);
+        Self {
+            irs: SeqNumber::default(),
+            edge: SeqNumber::default(),
+            capacity: profile.receive_buffer as u32,
+            scale: 0,
+            largest_window: 0,
+            // Window fields are rounded up, so the window may exceed the buffer by one unit.
+            assembler: Assembler::new(profile.receive_buffer + (1 << scale)),
+            fin: None,
+            fin_reached: false,
+            ts_recent: 0,
+            ts_recent_at: Instant::ZERO,
+            last_ack_sent: SeqNumber::default(),
+            acks: AckSchedule::new(profile.delayed_ack, profile.clock),
+            peer_segment: 0,
+        }
+    }
+
+    /// The peer's SYN arrived.
+    pub(crate) fn start(&mut self, irs: SeqNumber) {
+        self.irs = irs;
+        self.assembler.start(irs + 1);
+        self.edge = irs + 1;
+        self.last_ack_sent = irs + 1;
+    }
+
+    /// RCV.NXT.
+    pub(crate) fn nxt(&self) -> SeqNumber {
+        if self.fin_reached { self.assembler.nxt() + 1 } else { self.assembler.nxt() }
+    }
+
+    /// RCV.WND: what the peer may send as far as it was told.
+    pub(crate) fn wnd(&self) -> u32 {
+        (self.edge - self.nxt()).max(0) as u32
+    }
+
+    pub(crate) fn largest_window(&self) -> u32 {
+        self.largest_window
+    }
+
+    /// The window field for a segment sent now. The right edge never moves left (RFC 9293, 3.8.6)
+    /// and moves right only by a step worth telling (3.8.6.2.2).
+    pub(crate) fn advertise(&mut self, syn: bool) -> u16 {
+        let nxt = self.nxt();
+        let candidate = nxt + self.free();
+        let step = candidate - self.edge;
+        if step > 0 && (step as u32 >= self.worthwhile_step() || syn) {
+            self.edge = candidate;
+        }
+        let window = self.wnd();
+        let scale = if syn { 0 } else { self.scale };
+        let field = window.div_ceil(1 << scale).min(u32::from(u16::MAX));
+        let edge = nxt + (field << scale);
+        if edge.gt(self.edge) || syn {
+            self.edge = edge;
+        }
+        self.largest_window = self.largest_window.max(field << scale);
+        field as u16
+    }
+
+    /// Whether reading has opened the window so far that the peer should be told
+    /// (RFC 9293, 3.8.6.2.2: half of the buffer or one segment; two segments, as it is commonly
+    /// done, so that a fast reader does not double the ACKs).
+    pub(crate) fn owes_window_update(&self) -> bool {
+        let step = (self.nxt() + self.free()) - self.edge;
+        step > 0 && step as u32 >= (2 * self.peer_segment.max(536)).min(self.capacity / 2).max(1)
+    }
+
+    fn worthwhile_step(&self) -> u32 {
+        self.peer_segment.max(536).min(self.capacity / 2).max(1)
+    }
+
+    fn free(&self) -> u32 {
+        self.capacity.saturating_sub(self.assembler.readable() as u32)
+    }
+
+    /// Places the payload of an acceptable segment.
+    pub(crate) fn place(&mut self, seq: SeqNumber, payload: &[u8], fin: bool) -> Placed {
+        self.peer_segment = self.peer_segment.max(payload.len() as u32);
+        if fin && self.fin.is_none() {
+            self.fin = Some(seq + payload.len() as u32);
+        }
+        // What lies beyond a FIN is no data.
+        let payload = match self.fin {
+            Some(end) => &payload[..payload.len().min((end - seq).max(0) as usize)],
+            None => payload,
+        };
+        let placed = self.assembler.insert(seq, payload, self.edge);
+        if self.fin == Some(self.assembler.nxt()) {
+            self.fin_reached = true;
+        }
+        placed
+    }
+
+    /// The first octet of `[seq, seq + len)` that is not held, if any.
+    pub(crate) fn first_missing(&self, seq: SeqNumber, len: u32) -> Option<SeqNumber> {
+        self.assembler.first_missing(seq, len)
+    }
+
+    /// Whether the octet `seq` has arrived.
+    pub(crate) fn holds(&self, seq: SeqNumber) -> bool {
+        self.assembler.first_missing(seq, 1).is_none()
+    }
+
+    /// Whether anything is held beyond a hole.
+    pub(crate) fn has_holes(&self) -> bool {
+        self.assembler.has_holes()
+    }
+
+    /// A duplicate arrived: report it in the next ACK (RFC 2883).
+    pub(crate) fn report_duplicate(&mut self, start: SeqNumber, end: SeqNumber) {
+        self.assembler.report_duplicate(start, end);
+    }
+
+    /// The SACK blocks for an ACK, at most `room` of them: a D-SACK first, then the block that
+    /// holds what arrived last, then the others by age (RFC 2018, section 4; RFC 2883, section 4).
+    pub(crate) fn sack_blocks(&mut self, room: usize) -> SackBlocks {
+        self.assembler.sack_blocks(room)
+    }
+
+    /// Whether an ACK would carry SACK blocks.
+    pub(crate) fn has_sack_news(&self) -> bool {
+        self.assembler.has_holes() || self.assembler.owes_duplicate_report()
+    }
+
+    /// An ACK for all that has arrived leaves.
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.last_ack_sent = self.nxt();
+        self.acks.on_ack_sent();
+    }
+
+    /// Two full segments or more are unacknowledged.
+    pub(crate) fn owes_second_segment(&self) -> bool {
+        let pending = (self.nxt() - self.last_ack_sent).max(0) as u32;
+        self.peer_segment > 0 && pending >= 2 * self.peer_segment
+    }
+
+    pub(crate) fn readable(&self) -> usize {
+        self.assembler.readable()
+    }
+
+    pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
+        self.assembler.peek()
+    }
+
+    pub(crate) fn consume(&mut self, n: usize) {
+        self.assembler.consume(n);
+    }
+
+    /// Gives back memory that nothing is stored in.
+    pub(crate) fn release(&mut self) {
+        self.assembler.release();
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        self.assembler.allocated()
+    }
+}
+
+/// The window scale that a buffer of that size needs.
+pub(crate) fn offered_scale(buffer: usize) -> u8 {
+    (0..MAX_SCALE).find(|&scale| buffer >> scale <= usize::from(u16::MAX)).unwrap_or(MAX_SCALE)
+}

@@ -1,0 +1,158 @@
+//! A growable ring of octets: the storage behind the send and the receive buffer.
+
+use alloc::vec::Vec;
+
+/// Capacities are powers of two, from this up to the first that holds the limit.
+const SMALLEST: usize = 512;
+
+/// Octets addressed by their distance from the front. Octets beyond [`Ring::len`] may be written
+/// ahead of time (the receive side stores what arrives out of order where it will belong).
+///
+/// Memory starts at nothing and doubles as offsets are used; it never exceeds the power of two
+/// that holds `limit`.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    bytes: Vec<u8>,
+    head: usize,
+    len: usize,
+    limit: usize,
+}
+
+impl Ring {
+    /// An empty ring for at most `limit` octets.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { bytes: Vec::new(), head: 0, len: 0, limit }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Octets of heap in use.
+    pub(crate) fn allocated(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Gives the memory back; the ring must be empty and nothing written ahead.
+    pub(crate) fn release(&mut self) {
+        *self = Self::new(self.limit);
+    }
+
+    /// Appends as much of `data` as the limit permits and says how much that was.
+    pub(crate) fn push(&mut self, data: &[u8]) -> usize {
+        let n = data.len().min(self.limit - self.len);
+        self.write_at(self.len, &data[..n]);
+        self.len += n;
+        n
+    }
+
+    /// Writes `data` at `offset` from the front without changing the length.
+    ///
+    /// The caller keeps `offset + data.len()` within the limit.
+    pub(crate) fn write_at(&mut self, offset: usize, data: &[u8]) {
+        if data.is_empty() {
+            return;
+        }
+        debug_assert!(offset + data.len() <= self.limit);
+        self.reserve(offset + data.len());
+        let mask = self.bytes.len() - 1;
+        let start = (self.head + offset) & mask;
+        let first = data.len().min(self.bytes.len() - start);
+        self.bytes[start..start + first].copy_from_slice(&data[..first]);
+        self.bytes[..data.len() - first].copy_from_slice(&data[first..]);
+    }
+
+    /// Makes `n` octets written ahead part of the content.
+    pub(crate) fn extend(&mut self, n: usize) {
+        debug_assert!(self.len + n <= self.limit);
+        self.len += n;
+    }
+
+    /// `n` octets from `offset`, in the one or two pieces in which they lie.
+    pub(crate) fn slices(&self, offset: usize, n: usize) -> (&[u8], &[u8]) {
+        debug_assert!(offset + n <= self.len);
+        if n == 0 {
+            return (&[], &[]);
+        }
+        let mask = self.bytes.len() - 1;
+        let start = (self.head + offset) & mask;
+        let first = n.min(self.bytes.len() - start);
+        (&self.bytes[start..start + first], &self.bytes[..n - first])
+    }
+
+    /// Drops `n` octets from the front.
+    pub(crate) fn consume(&mut self, n: usize) {
+        debug_assert!(n <= self.len);
+        self.len -= n;
+        if !self.bytes.is_empty() {
+            self.head = (self.head + n) & (self.bytes.len() - 1);
+        }
+    }
+
+    fn reserve(&mut self, needed: usize) {
+        if needed <= self.bytes.len() {
+            return;
+        }
+        let mut grown = alloc::vec![0; needed.next_power_of_two().max(SMALLEST)];
+        let old = self.bytes.len();
+        // All of the old ring moves: octets written ahead of `len` count too.
+        let tail = old - self.head;
+        grown[..tail].copy_from_slice(&self.bytes[self.head..]);
+        grown[tail..old].copy_from_slice(&self.bytes[..self.head]);
+        self.bytes = grown;
+        self.head = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_deque(ops in prop::collection::vec((0..3u8, 0..700usize), 1..60)) {
+            let mut ring = Ring::new(3000);
+            let mut model: VecDeque<u8> = VecDeque::new();
+            let mut next = 0u8;
+            for (op, n) in ops {
+                match op {
+                    0 => {
+                        let data: Vec<u8> = (0..n).map(|i| next.wrapping_add(i as u8)).collect();
+                        next = next.wrapping_add(31);
+                        let taken = ring.push(&data);
+                        prop_assert_eq!(taken, n.min(3000 - model.len()));
+                        model.extend(&data[..taken]);
+                    }
+                    1 => {
+                        let n = n.min(model.len());
+                        ring.consume(n);
+                        model.drain(..n);
+                    }
+                    _ => {
+                        let ahead = n.min(3000 - model.len());
+                        let data: Vec<u8> = (0..ahead).map(|i| next ^ i as u8).collect();
+                        let half = ahead / 2;
+                        ring.write_at(ring.len() + half, &data[half..]);
+                        ring.write_at(ring.len(), &data[..half]);
+                        ring.extend(ahead);
+                        model.extend(&data);
+                    }
+                }
+                let (a, b) = ring.slices(0, ring.len());
+                let whole: Vec<u8> = a.iter().chain(b).copied().collect();
+                prop_assert_eq!(whole, model.iter().copied().collect::<Vec<_>>());
+                prop_assert!(ring.allocated() <= 4096);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The send side of a connection: what is buffered, what is outstanding, what may go next.
+
+pub(crate) mod recovery;
+pub(crate) mod rtt;
+pub(crate) mod scoreboard;
+pub(crate) mod sent_queue;
+
+use headway_units::{Duration, Instant};
+use headway_wire::SeqNumber;
+
+use crate::profile::Profile;
+use crate::ring::Ring;
+use recovery::Recovery;
+use rtt::RttEstimator;
+use scoreboard::Scoreboard;
+use sent_queue::SentQueue;
+
+/// Send sequence variables (RFC 9293, 3.3.1), buffer, retransmission queue and recovery.
+pub(crate) struct SendSide {
+    pub(crate) iss: SeqNumber,
+    pub(crate) una: SeqNumber,
+    pub(crate) nxt: SeqNumber,
+    /// SND.WND, scaled to octets.
+    pub(crate) wnd: u32,
+    pub(crate) wl1: SeqNumber,
+    pub(crate) wl2: SeqNumber,
+    pub(crate) max_wnd: u32,
+    /// Shift that the peer asked for (RFC 7323, 2.2).
+    pub(crate) scale: u8,
+    /// Largest payload that fits beside the options of every data segment.
+    pub(crate) mss: u32,
+    /// What the application wrote, from the first octet that is not acknowledged.
+    pub(crate) buffer: Ring,
+    /// The application closed its side; FIN follows the buffer.
+    pub(crate) fin_queued: bool,
+    pub(crate) fin_sent: bool,
+    pub(crate) queue: SentQueue,
+    pub(crate) sacks: Scoreboard,
+    pub(crate) recovery: Recovery,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) last_sent: Option<Instant>,
+    /// When `SND.UNA` last moved, or when the first octet of an empty queue was sent.
+    pub(crate) last_advance: Instant,
+    /// Unanswered zero-window probes and overrides.
+    pub(crate) probes: u32,
+    /// Timeouts since `SND.UNA` last moved.
+    pub(crate) timeouts_in_a_row: u32,
+    /// A small segment may be sent although silly-window avoidance would hold it.
+    pub(crate) override_sws: bool,
+}
+
+impl SendSide {
+    pub(crate) fn new(iss: SeqNumber, profile: &Profile, now: Instant) -> Self {
+        Self {
+            iss,
+            una: iss,
+            nxt: iss,
+            wnd: 0,
+            wl1: SeqNumber::default(),
+            wl2: SeqNumber::default(),
+            max_wnd: 0,
+            scale: 0,
+            mss: 0,
+            buffer: Ring::new(profile.send_buffer),
+            fin_queued: false,
+            fin_sent: false,
+            queue: SentQueue::default(),
+            sacks: Scoreboard::default(),
+            recovery: Recovery::new(profile, false),
+            rtt: RttEstimator::new(profile.rto, profile.clock),
+            last_sent: None,
+            last_advance: now,
+            probes: 0,
+            timeouts_in_a_row: 0,
+            override_sws: false,
+        }
+    }
+
+    /// Sequence number of the first octet in the buffer.
+    pub(crate) fn buffer_start(&self) -> SeqNumber {
+        if self.una == self.iss { self.iss + 1 } else { self.una }
+    }
+
+    /// Octets written and never sent.
+    pub(crate) fn unsent(&self) -> u32 {
+        if self.nxt == self.iss {
+            return self.buffer.len() as u32;
+        }
+        let sent = (self.nxt - self.buffer_start()) as u32 - u32::from(self.fin_sent);
+        // With FIN acknowledged the difference covers nothing of the (empty) buffer.
+        (self.buffer.len() as u32).saturating_sub(sent)
+    }
+
+    /// Octets that the peer's window still admits (RFC 9293, 3.8.6.2.1: the usable window).
+    pub(crate) fn usable_window(&self) -> u32 {
+        let edge = self.una + self.wnd;
+        let usable = edge - self.nxt;
+        usable.max(0) as u32
+    }
+
+    /// Whether FIN is still to be sent.
+    pub(crate) fn owes_fin(&self) -> bool {
+        self.fin_queued && !self.fin_sent
+    }
+
+    /// How long a hole that is known to be damage stays hidden from the loss detectors after its
+    /// resend: "the path's RTT with its variation".
+    pub(crate) fn damage_hold(&self) -> Duration {
+        self.rtt.with_variation()
+    }
+}

@@ -1,0 +1,136 @@
+//! The round-trip estimate and the retransmission timeout (RFC 6298).
+
+use headway_units::Duration;
+
+use crate::profile::RtoConfig;
+
+/// Smoothed round-trip time, its variation, and the timeout that follows.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    config: RtoConfig,
+    granularity: Duration,
+    smoothed: Option<Duration>,
+    variation: Duration,
+    least: Option<Duration>,
+    /// Timeout before backoff.
+    base: Duration,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(config: RtoConfig, granularity: Duration) -> Self {
+        Self {
+            config,
+            granularity,
+            smoothed: None,
+            variation: Duration::ZERO,
+            least: None,
+            base: config.initial,
+            backoff: 0,
+        }
+    }
+
+    /// Takes a sample; `segments` is the congestion window, which Linux 2.2's margin looks at.
+    pub(crate) fn sample(&mut self, rtt: Duration, segments: u32) {
+        let rtt = rtt.max(self.granularity);
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        match self.smoothed {
+            None => {
+                self.smoothed = Some(rtt);
+                // RFC 6298 (2.2): "RTTVAR <- R/2". Linux 2.2 starts with R.
+                self.variation = if self.config.linux22_margin { rtt } else { rtt / 2 };
+            }
+            Some(smoothed) => {
+                // RFC 6298 (2.3), alpha = 1/8, beta = 1/4.
+                let error = if rtt > smoothed { rtt - smoothed } else { smoothed - rtt };
+                self.variation = self.variation - self.variation / 4 + error / 4;
+                self.smoothed = Some(smoothed - smoothed / 8 + rtt / 8);
+            }
+        }
+        let mut base = self.with_variation();
+        if self.config.linux22_margin {
+            base = base + base / 4 + base / (1 << segments.saturating_sub(1).min(31));
+        }
+        self.base = base.max(self.config.min).min(self.config.max);
+    }
+
+    /// RFC 6298 (2.3): "SRTT + max (G, K*RTTVAR)"; the initial timeout before the first sample.
+    pub(crate) fn with_variation(&self) -> Duration {
+        match self.smoothed {
+            Some(smoothed) => smoothed + (self.variation * 4).max(self.granularity),
+            None => self.config.initial,
+        }
+    }
+
+    /// The smoothed round-trip time, or the initial timeout before the first sample.
+    pub(crate) fn smoothed(&self) -> Duration {
+        self.smoothed.unwrap_or(self.config.initial)
+    }
+
+    /// The smoothed round-trip time, once there is one.
+    pub(crate) fn estimate(&self) -> Option<Duration> {
+        self.smoothed
+    }
+
+    pub(crate) fn variation(&self) -> Duration {
+        self.variation
+    }
+
+    /// The smallest sample.
+    pub(crate) fn least(&self) -> Option<Duration> {
+        self.least
+    }
+
+    /// The timeout, with its backoff.
+    pub(crate) fn timeout(&self) -> Duration {
+        (self.base * (1u32 << self.backoff.min(16))).min(self.config.max)
+    }
+
+    /// RFC 6298 (5.5): "The host MUST set RTO <- RTO * 2 (back off the timer)".
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    pub(crate) fn clear_backoff(&mut self) {
+        self.backoff = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn follows_rfc_6298() {
+        let profile = Profile::standard();
+        let mut rtt = RttEstimator::new(profile.rto, profile.clock);
+        assert_eq!(rtt.timeout(), Duration::from_secs(1));
+        rtt.sample(Duration::from_millis(400), 10);
+        assert_eq!(rtt.timeout(), Duration::from_millis(1200));
+        rtt.sample(Duration::from_millis(480), 10);
+        assert_eq!(rtt.smoothed(), Duration::from_millis(410));
+        assert_eq!(rtt.timeout(), Duration::from_millis(410 + 4 * 170));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.timeout(), Duration::from_millis(4 * 1090));
+        for _ in 0..20 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.timeout(), profile.rto.max);
+        rtt.clear_backoff();
+        for _ in 0..100 {
+            rtt.sample(Duration::from_millis(10), 10);
+        }
+        assert_eq!(rtt.timeout(), profile.rto.min);
+    }
+
+    #[test]
+    fn linux22_adds_its_margin() {
+        let profile = Profile::linux22();
+        let mut rtt = RttEstimator::new(profile.rto, profile.clock);
+        rtt.sample(Duration::from_millis(400), 2);
+        // 400 + 4 * 400 = 2000; a quarter and a half of it more.
+        assert_eq!(rtt.timeout(), Duration::from_millis(3500));
+    }
+}

@@ -1,0 +1,233 @@
+//! What SACK blocks say about the sent queue (RFC 2018, RFC 6675, section 4).
+
+use headway_wire::SeqNumber;
+
+use super::sent_queue::{Marks, SentQueue};
+
+/// Blocks remembered from the last ACK, so that only their growth is walked.
+const REMEMBERED: usize = 4;
+
+/// The receiver side of SACK at the sender: which part of the queue has been examined.
+#[derive(Default)]
+pub(crate) struct Scoreboard {
+    /// The end of the highest block.
+    highest: Option<SeqNumber>,
+    /// Everything below has been judged by [`Scoreboard::mark_lost`].
+    judged: Option<SeqNumber>,
+    seen: [Option<(SeqNumber, SeqNumber)>; REMEMBERED],
+    /// D-SACK reports (RFC 2883).
+    pub(crate) duplicates: u64,
+}
+
+impl Scoreboard {
+    /// The end of the highest block, if any lies above `SND.UNA`.
+    pub(crate) fn highest(&self) -> Option<SeqNumber> {
+        self.highest
+    }
+
+    /// Forgets everything.
+    pub(crate) fn reset(&mut self) {
+        *self = Self { duplicates: self.duplicates, ..Self::default() };
+    }
+
+    /// `SND.UNA` moved.
+    pub(crate) fn advance(&mut self, una: SeqNumber) {
+        if self.highest.is_some_and(|highest| highest.le(una)) {
+            self.reset();
+        }
+    }
+
+    /// Segments from `seq` on may be judged again.
+    pub(crate) fn rejudge(&mut self, seq: SeqNumber) {
+        if self.judged.is_some_and(|judged| seq.lt(judged)) {
+            self.judged = Some(seq);
+        }
+    }
+
+    /// Marks what `blocks` cover and returns how many octets are newly covered.
+    ///
+    /// Segments that a block covers only in part stay unmarked. Blocks outside
+    /// `[una, nxt]` are ignored; a first block below `una`, or inside the second, is a D-SACK
+    /// (RFC 2883, section 4).
+    pub(crate) fn update(
+        &mut self,
+        queue: &mut SentQueue,
+        blocks: &[(SeqNumber, SeqNumber)],
+        una: SeqNumber,
+        nxt: SeqNumber,
+    ) -> u32 {
+        let before = queue.sacked();
+        let mut kept = [None; REMEMBERED];
+        for (position, &(start, end)) in blocks.iter().enumerate() {
+            if position == 0 && is_duplicate_report(blocks, una) {
+                self.duplicates += 1;
+                continue;
+            }
+            if !start.lt(end) || start.lt(una) || end.gt(nxt) {
+                continue;
+            }
+            match self.seen.iter().flatten().find(|seen| start.lt(seen.1) && seen.0.lt(end)).copied() {
+                Some((from, to)) => {
+                    mark(queue, start, from.min(end));
+                    mark(queue, to.max(start), end);
+                }
+                None => mark(queue, start, end),
+            }
+            if self.highest.is_none_or(|highest| end.gt(highest)) {
+                self.highest = Some(end);
+            }
+            if let Some(slot) = kept.get_mut(position) {
+                *slot = Some((start, end));
+            }
+        }
+        if kept.iter().any(Option::is_some) {
+            self.seen = kept;
+        }
+        queue.sacked() - before
+    }
+
+    /// Marks lost, below the highest block, every segment that is not yet marked and above which
+    /// `threshold` octets are covered (RFC 6675's `IsLost`, with `DupThresh - 1` segments), and
+    /// says whether there was one. Segments that are known to be damaged are passed over.
+    pub(crate) fn mark_lost(&mut self, queue: &mut SentQueue, threshold: u32) -> bool {
+        let Some(highest) = self.highest else { return false };
+        // Walk down from the top until more than the threshold is covered.
+        let mut edge = queue.first_from(highest);
+        let mut covered = 0;
+        while edge > 0 {
+            let sent = queue.get(edge - 1);
+            if sent.has(Marks::SACKED) {
+                covered += sent.len;
+                if covered > threshold {
+                    break;
+                }
+            }
+            edge -= 1;
+        }
+        let from = self.judged.map_or(0, |judged| queue.first_from(judged));
+        let mut found = false;
+        for index in from..edge {
+            let sent = queue.get(index);
+            if !sent.has(Marks::SACKED) && !sent.has(Marks::LOST) {
+                queue.mark_lost(index);
+                found = true;
+            }
+        }
+        if edge > from {
+            self.judged = Some(queue.get(edge - 1).end());
+        }
+        found
+    }
+
+    /// Segments from the first hole that a loss detector may see up to the highest block
+    /// (Linux's `fackets_out`); 0 if there is none.
+    pub(crate) fn forward_distance(&self, queue: &SentQueue) -> usize {
+        let Some(highest) = self.highest else { return 0 };
+        let top = queue.first_from(highest);
+        match open_hole(queue, top) {
+            Some(hole) => top - hole,
+            None => 0,
+        }
+    }
+
+    /// Whether a hole lies below the highest block that no notice of damage explains.
+    pub(crate) fn has_open_hole(&self, queue: &SentQueue) -> bool {
+        self.forward_distance(queue) > 0
+    }
+}
+
+/// The first segment below `top` that is neither covered nor known to be damaged.
+pub(crate) fn open_hole(queue: &SentQueue, top: usize) -> Option<usize> {
+    if !queue.any_damaged() {
+        return (top > 0).then_some(0);
+    }
+    (0..top).find(|&index| {
+        let sent = queue.get(index);
+        !sent.has(Marks::SACKED) && !sent.has(Marks::DAMAGED)
+    })
+}
+
+/// RFC 2883, section 4: the first block reports a duplicate if it lies below the cumulative
+/// acknowledgement or within the second block.
+fn is_duplicate_report(blocks: &[(SeqNumber, SeqNumber)], una: SeqNumber) -> bool {
+    let (start, end) = blocks[0];
+    end.le(una) || blocks.get(1).is_some_and(|&(from, to)| from.le(start) && end.le(to))
+}
+
+/// Marks the segments that lie wholly in `[start, end)`.
+fn mark(queue: &mut SentQueue, start: SeqNumber, end: SeqNumber) {
+    let mut index = queue.first_from(start);
+    while index < queue.len() && queue.get(index).end().le(end) {
+        queue.mark_sacked(index);
+        index += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Instant;
+
+    fn queue(segments: u32) -> SentQueue {
+        let mut queue = SentQueue::default();
+        for i in 0..segments {
+            queue.push(SeqNumber(i * 1000), 1000, false, false, Instant::ZERO, 0);
+        }
+        queue
+    }
+
+    fn sacked(queue: &SentQueue) -> alloc::vec::Vec<u32> {
+        queue.iter().filter(|s| s.has(Marks::SACKED)).map(|s| s.seq.0 / 1000).collect()
+    }
+
+    fn block(from: u32, to: u32) -> (SeqNumber, SeqNumber) {
+        (SeqNumber(from * 1000), SeqNumber(to * 1000))
+    }
+
+    #[test]
+    fn blocks_mark_whole_segments_and_grow() {
+        let (mut queue, mut board) = (queue(10), Scoreboard::default());
+        let nxt = SeqNumber(10_000);
+        assert_eq!(board.update(&mut queue, &[block(3, 4)], SeqNumber(0), nxt), 1000);
+        assert_eq!(board.update(&mut queue, &[block(3, 6)], SeqNumber(0), nxt), 2000);
+        assert_eq!(board.update(&mut queue, &[block(8, 9), block(2, 6)], SeqNumber(0), nxt), 2000);
+        assert_eq!(sacked(&queue), [2, 3, 4, 5, 8]);
+        let part = (SeqNumber(6500), SeqNumber(7900));
+        assert_eq!(board.update(&mut queue, &[part], SeqNumber(0), nxt), 0);
+        assert_eq!(board.update(&mut queue, &[block(9, 11)], SeqNumber(0), nxt), 0, "beyond SND.NXT");
+    }
+
+    #[test]
+    fn duplicate_reports_are_counted_not_marked() {
+        let (mut queue, mut board) = (queue(10), Scoreboard::default());
+        let nxt = SeqNumber(10_000);
+        board.update(&mut queue, &[block(4, 5), block(3, 6)], SeqNumber(0), nxt);
+        assert_eq!(board.duplicates, 1);
+        assert_eq!(sacked(&queue), [3, 4, 5]);
+    }
+
+    #[test]
+    fn is_lost_needs_more_than_two_segments_above() {
+        let (mut queue, mut board) = (queue(10), Scoreboard::default());
+        let nxt = SeqNumber(10_000);
+        board.update(&mut queue, &[block(5, 7)], SeqNumber(0), nxt);
+        assert!(!board.mark_lost(&mut queue, 2000));
+        board.update(&mut queue, &[block(5, 8)], SeqNumber(0), nxt);
+        queue.mark_damaged(1);
+        assert!(board.mark_lost(&mut queue, 2000));
+        let lost: alloc::vec::Vec<u32> =
+            queue.iter().filter(|s| s.has(Marks::LOST)).map(|s| s.seq.0 / 1000).collect();
+        assert_eq!(lost, [0, 1, 2, 3, 4]);
+        assert!(!board.mark_lost(&mut queue, 2000), "judged once");
+        assert_eq!(board.forward_distance(&queue), 8);
+    }
+
+    #[test]
+    fn damage_explains_holes() {
+        let (mut queue, mut board) = (queue(6), Scoreboard::default());
+        board.update(&mut queue, &[block(1, 6)], SeqNumber(0), SeqNumber(6_000));
+        assert!(board.has_open_hole(&queue));
+        queue.mark_damaged(0);
+        assert!(!board.has_open_hole(&queue));
+    }
+}

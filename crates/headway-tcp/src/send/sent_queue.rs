@@ -1,0 +1,461 @@
+//! What has been sent and is not yet cumulatively acknowledged, segment by segment, and what is
+//! thought to have become of each.
+
+use alloc::collections::VecDeque;
+
+use headway_units::Instant;
+use headway_wire::SeqNumber;
+
+/// The marks of a segment. `SACKED` and `LOST` exclude each other; `RESENT` goes with `LOST`: a
+/// later copy of a lost segment is in the network.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    /// Selectively acknowledged.
+    pub(crate) const SACKED: Self = Self(1);
+    /// Thought not to be in the network any more.
+    pub(crate) const LOST: Self = Self(2);
+    /// A resent copy is in the network.
+    pub(crate) const RESENT: Self = Self(4);
+    /// Was sent more than once (Karn).
+    pub(crate) const EVER_RESENT: Self = Self(8);
+    /// Known to be damaged; feeds no loss detector while its resend is young.
+    pub(crate) const DAMAGED: Self = Self(16);
+    /// Occupies a sequence number for SYN.
+    pub(crate) const SYN: Self = Self(32);
+    /// Occupies a sequence number for FIN, its last.
+    pub(crate) const FIN: Self = Self(64);
+
+    pub(crate) const fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    const fn with(self, mark: Self) -> Self {
+        Self(self.0 | mark.0)
+    }
+
+    const fn without(self, mark: Self) -> Self {
+        Self(self.0 & !mark.0)
+    }
+}
+
+/// One segment in the queue.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    pub(crate) seq: SeqNumber,
+    /// Sequence numbers it occupies, SYN and FIN included.
+    pub(crate) len: u32,
+    marks: Marks,
+    /// Copies sent with the timestamp `stamp`, and how many of those a special ACK has named.
+    copies: u8,
+    named: u8,
+    /// Timestamp value of the latest copy.
+    stamp: u32,
+    /// Position of the latest copy among all transmissions of the connection.
+    pub(crate) order: u64,
+    /// When the latest copy was sent.
+    pub(crate) sent_at: Instant,
+}
+
+impl Sent {
+    pub(crate) fn end(&self) -> SeqNumber {
+        self.seq + self.len
+    }
+
+    pub(crate) fn has(&self, mark: Marks) -> bool {
+        self.marks.has(mark)
+    }
+
+    /// Payload octets: the length less SYN and FIN.
+    pub(crate) fn payload_len(&self) -> u32 {
+        self.len - u32::from(self.has(Marks::SYN)) - u32::from(self.has(Marks::FIN))
+    }
+
+    /// Whether it is to be sent again: lost, and no later copy under way.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.has(Marks::LOST) && !self.has(Marks::RESENT)
+    }
+}
+
+/// What an advance of `SND.UNA` took from the queue.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Acknowledged {
+    pub(crate) octets: u32,
+    /// Any of it had been sent more than once.
+    pub(crate) retransmitted: bool,
+    /// When the oldest segment that was sent once, and is fully covered, was sent.
+    pub(crate) sent_at: Option<Instant>,
+}
+
+/// The retransmission queue: contiguous segments from `SND.UNA` to `SND.NXT`.
+#[derive(Default)]
+pub(crate) struct SentQueue {
+    segments: VecDeque<Sent>,
+    sacked: u32,
+    lost: u32,
+    resent: u32,
+    /// Segments that bear `DAMAGED`.
+    damaged: u32,
+    transmissions: u64,
+    /// No segment below this is missing.
+    missing_hint: Option<SeqNumber>,
+}
+
+impl SentQueue {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &Sent {
+        &self.segments[index]
+    }
+
+    pub(crate) fn head(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    pub(crate) fn last(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.segments.iter()
+    }
+
+    /// Sequence numbers outstanding (RFC 5681's FlightSize).
+    pub(crate) fn outstanding(&self) -> u32 {
+        match (self.segments.front(), self.segments.back()) {
+            (Some(first), Some(last)) => (last.end() - first.seq) as u32,
+            _ => 0,
+        }
+    }
+
+    /// Octets thought to be in the network (RFC 6675's pipe).
+    pub(crate) fn pipe(&self) -> u32 {
+        self.outstanding() - self.sacked - self.lost + self.resent
+    }
+
+    /// Octets of resent copies in the network.
+    pub(crate) fn resent(&self) -> u32 {
+        self.resent
+    }
+
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Whether any segment is known to be damaged and held from the loss detectors.
+    pub(crate) fn any_damaged(&self) -> bool {
+        self.damaged > 0
+    }
+
+    /// The segment that contains `seq`.
+    pub(crate) fn index_of(&self, seq: SeqNumber) -> Option<usize> {
+        let index = self.segments.partition_point(|sent| sent.seq.le(seq)).checked_sub(1)?;
+        seq.lt(self.segments[index].end()).then_some(index)
+    }
+
+    /// The first segment that starts at `seq` or later.
+    pub(crate) fn first_from(&self, seq: SeqNumber) -> usize {
+        self.segments.partition_point(|sent| sent.seq.lt(seq))
+    }
+
+    /// Adds a new segment at the end.
+    pub(crate) fn push(&mut self, seq: SeqNumber, len: u32, syn: bool, fin: bool, now: Instant, stamp: u32) {
+        debug_assert!(self.segments.back().is_none_or(|last| last.end() == seq));
+        let mut marks = Marks::default();
+        if syn {
+            marks = marks.with(Marks::SYN);
+        }
+        if fin {
+            marks = marks.with(Marks::FIN);
+        }
+        self.transmissions += 1;
+        let order = self.transmissions;
+        self.segments.push_back(Sent { seq, len, marks, copies: 1, named: 0, stamp, order, sent_at: now });
+    }
+
+    /// Records that segment `index` is sent again.
+    pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: u32) {
+        self.transmissions += 1;
+        let sent = &mut self.segments[index];
+        if sent.marks.has(Marks::LOST) && !sent.marks.has(Marks::RESENT) {
+            sent.marks = sent.marks.with(Marks::RESENT);
+            self.resent += sent.len;
+        }
+        sent.marks = sent.marks.with(Marks::EVER_RESENT);
+        sent.order = self.transmissions;
+        sent.sent_at = now;
+        if sent.stamp == stamp {
+            sent.copies = sent.copies.saturating_add(1);
+        } else {
+            sent.stamp = stamp;
+            sent.copies = 1;
+            sent.named = 0;
+        }
+    }
+
+    /// Records that a special ACK names the copy of segment `index` that bore `stamp`, and says
+    /// whether that is its latest: copies with equal stamps are named in the order of sending.
+    pub(crate) fn name_copy(&mut self, index: usize, stamp: u32) -> bool {
+        let sent = &mut self.segments[index];
+        // A stamp from before the latest copy's names a copy that was superseded already.
+        if sent.stamp != stamp {
+            return false;
+        }
+        sent.named = sent.named.saturating_add(1);
+        sent.named >= sent.copies
+    }
+
+    /// Marks segment `index` lost: it, and any resent copy of it, leaves the pipe.
+    pub(crate) fn mark_lost(&mut self, index: usize) {
+        let sent = &mut self.segments[index];
+        if sent.has(Marks::SACKED) {
+            return;
+        }
+        if sent.has(Marks::RESENT) {
+            sent.marks = sent.marks.without(Marks::RESENT);
+            self.resent -= sent.len;
+        }
+        if !sent.has(Marks::LOST) {
+            sent.marks = sent.marks.with(Marks::LOST);
+            self.lost += sent.len;
+        }
+        let seq = sent.seq;
+        if self.missing_hint.is_none_or(|hint| seq.lt(hint)) {
+            self.missing_hint = Some(seq);
+        }
+    }
+
+    /// Marks segment `index` as known to be damaged (and lost).
+    pub(crate) fn mark_damaged(&mut self, index: usize) {
+        self.mark_lost(index);
+        let sent = &mut self.segments[index];
+        if sent.has(Marks::LOST) && !sent.has(Marks::DAMAGED) {
+            sent.marks = sent.marks.with(Marks::DAMAGED);
+            self.damaged += 1;
+        }
+    }
+
+    /// Makes the resent copy of segment `index` an ordinary segment again.
+    pub(crate) fn forget_damage(&mut self, index: usize) {
+        let sent = &mut self.segments[index];
+        if !sent.has(Marks::DAMAGED) {
+            return;
+        }
+        self.damaged -= 1;
+        sent.marks = sent.marks.without(Marks::DAMAGED);
+        if sent.has(Marks::RESENT) {
+            sent.marks = sent.marks.without(Marks::RESENT).without(Marks::LOST);
+            self.resent -= sent.len;
+            self.lost -= sent.len;
+        }
+    }
+
+    fn clear(&mut self, index: usize, mark: Marks) {
+        let sent = &mut self.segments[index];
+        if !sent.has(mark) {
+            return;
+        }
+        sent.marks = sent.marks.without(mark);
+        match mark {
+            Marks::SACKED => self.sacked -= sent.len,
+            Marks::LOST => self.lost -= sent.len,
+            Marks::RESENT => self.resent -= sent.len,
+            Marks::DAMAGED => self.damaged -= 1,
+            _ => {}
+        }
+    }
+
+    /// Marks segment `index` selectively acknowledged; says whether that is news.
+    pub(crate) fn mark_sacked(&mut self, index: usize) -> bool {
+        if self.segments[index].has(Marks::SACKED) {
+            return false;
+        }
+        self.clear(index, Marks::RESENT);
+        self.clear(index, Marks::LOST);
+        self.clear(index, Marks::DAMAGED);
+        let sent = &mut self.segments[index];
+        sent.marks = sent.marks.with(Marks::SACKED);
+        self.sacked += sent.len;
+        true
+    }
+
+    /// Forgets all that SACK blocks said (RFC 2018, section 8: the receiver may renege).
+    pub(crate) fn clear_sacked(&mut self) {
+        for index in 0..self.segments.len() {
+            self.clear(index, Marks::SACKED);
+        }
+    }
+
+    /// Forgets which segments were resent or known to be lost or damaged.
+    pub(crate) fn clear_losses(&mut self) {
+        for index in 0..self.segments.len() {
+            self.clear(index, Marks::RESENT);
+            self.clear(index, Marks::LOST);
+            self.clear(index, Marks::DAMAGED);
+        }
+        self.missing_hint = None;
+    }
+
+    /// The lowest segment that is lost and has no later copy in the network.
+    pub(crate) fn first_missing(&mut self) -> Option<usize> {
+        if self.lost == self.resent {
+            return None;
+        }
+        let from = self.missing_hint.map_or(0, |hint| self.first_from(hint));
+        let found = (from..self.segments.len()).find(|&index| self.segments[index].is_missing());
+        self.missing_hint = found.map(|index| self.segments[index].seq);
+        found
+    }
+
+    /// Removes what `ack` covers.
+    pub(crate) fn acknowledge(&mut self, ack: SeqNumber) -> Acknowledged {
+        let mut acknowledged = Acknowledged::default();
+        while let Some(head) = self.segments.front() {
+            if !head.seq.lt(ack) {
+                break;
+            }
+            acknowledged.retransmitted |= head.has(Marks::EVER_RESENT);
+            if head.end().gt(ack) {
+                acknowledged.octets += self.trim_head(ack);
+                break;
+            }
+            acknowledged.octets += head.len;
+            if !head.has(Marks::EVER_RESENT) {
+                acknowledged.sent_at.get_or_insert(head.sent_at);
+            }
+            for mark in [Marks::SACKED, Marks::RESENT, Marks::LOST, Marks::DAMAGED] {
+                self.clear(0, mark);
+            }
+            self.segments.pop_front();
+        }
+        acknowledged
+    }
+
+    /// Cuts off the part of the first segment that `ack` covers.
+    fn trim_head(&mut self, ack: SeqNumber) -> u32 {
+        let head = &mut self.segments[0];
+        let cut = (ack - head.seq) as u32;
+        if head.has(Marks::SACKED) {
+            self.sacked -= cut;
+        }
+        if head.has(Marks::LOST) {
+            self.lost -= cut;
+        }
+        if head.has(Marks::RESENT) {
+            self.resent -= cut;
+        }
+        head.marks = head.marks.without(Marks::SYN);
+        head.seq = ack;
+        head.len -= cut;
+        cut
+    }
+
+    /// Splits segment `index` so that its first part occupies `len` sequence numbers.
+    pub(crate) fn split(&mut self, index: usize, len: u32) {
+        let sent = &mut self.segments[index];
+        debug_assert!(len > 0 && len < sent.len);
+        let mut rest = sent.clone();
+        rest.seq = sent.seq + len;
+        rest.len = sent.len - len;
+        rest.marks = rest.marks.without(Marks::SYN);
+        sent.len = len;
+        sent.marks = sent.marks.without(Marks::FIN);
+        if sent.has(Marks::DAMAGED) {
+            self.damaged += 1;
+        }
+        self.segments.insert(index + 1, rest);
+    }
+
+    /// Gives back memory that an idle connection does not need.
+    pub(crate) fn release(&mut self) {
+        if self.segments.is_empty() {
+            self.segments = VecDeque::new();
+        }
+    }
+
+    /// Heap octets in use.
+    pub(crate) fn allocated(&self) -> usize {
+        self.segments.capacity() * size_of::<Sent>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(segments: u32) -> SentQueue {
+        let mut queue = SentQueue::default();
+        for i in 0..segments {
+            queue.push(SeqNumber(u32::MAX - 1500) + i * 1000, 1000, false, false, Instant::ZERO, 7);
+        }
+        queue
+    }
+
+    fn seq(i: u32) -> SeqNumber {
+        SeqNumber(u32::MAX - 1500) + i * 1000
+    }
+
+    #[test]
+    fn finds_segments_across_the_wrap() {
+        let queue = queue(5);
+        assert_eq!(queue.index_of(seq(0)), Some(0));
+        assert_eq!(queue.index_of(seq(2) + 999), Some(2));
+        assert_eq!(queue.index_of(seq(5)), None);
+        assert_eq!(queue.index_of(seq(0) - 1), None);
+        assert_eq!(queue.first_from(seq(1) + 1), 2);
+    }
+
+    #[test]
+    fn pipe_follows_the_marks() {
+        let mut queue = queue(5);
+        assert_eq!(queue.pipe(), 5000);
+        queue.mark_sacked(2);
+        queue.mark_lost(0);
+        assert_eq!(queue.pipe(), 3000);
+        assert_eq!(queue.first_missing(), Some(0));
+        queue.resend(0, Instant::ZERO, 8);
+        assert_eq!(queue.pipe(), 4000);
+        assert_eq!(queue.first_missing(), None);
+        queue.mark_damaged(0);
+        assert_eq!(queue.pipe(), 3000, "the resent copy left the pipe too");
+        queue.resend(0, Instant::ZERO, 9);
+        queue.forget_damage(0);
+        assert_eq!(queue.pipe(), 4000, "an ordinary segment again");
+        let acked = queue.acknowledge(seq(1) + 500);
+        assert_eq!((acked.octets, acked.retransmitted, acked.sent_at), (1500, true, None));
+        assert_eq!(queue.pipe(), 2500);
+        queue.acknowledge(seq(5));
+        assert_eq!((queue.pipe(), queue.sacked, queue.lost, queue.resent), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn names_copies_by_stamp_and_order() {
+        let mut queue = queue(1);
+        queue.resend(0, Instant::ZERO, 7);
+        assert!(!queue.name_copy(0, 7), "the first of two copies with one stamp");
+        assert!(queue.name_copy(0, 7), "the second");
+        queue.resend(0, Instant::ZERO, 9);
+        assert!(!queue.name_copy(0, 7), "a superseded copy");
+        assert!(queue.name_copy(0, 9));
+    }
+
+    #[test]
+    fn a_split_keeps_counts() {
+        let mut queue = queue(2);
+        queue.mark_damaged(0);
+        queue.split(0, 400);
+        assert_eq!(queue.len(), 3);
+        assert_eq!(queue.pipe(), 1000);
+        queue.mark_sacked(0);
+        queue.mark_sacked(1);
+        assert_eq!((queue.pipe(), queue.damaged), (1000, 0));
+    }
+}
