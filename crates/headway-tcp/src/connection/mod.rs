@@ -10,6 +10,7 @@ mod damage;
 mod input;
 mod open;
 mod output;
+mod settings;
 mod statistics;
 mod text;
 mod timers;

@@ -16,7 +16,7 @@ use crate::profile::Profile;
 
 /// A listener of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerId(Key);
+pub struct ListenerId(pub(super) Key);
 
 pub(super) struct Listener {
     local: SocketAddr,
@@ -26,6 +26,13 @@ pub(super) struct Listener {
     opening: usize,
     /// Established, waiting to be accepted.
     waiting: VecDeque<ConnectionId>,
+}
+
+impl Listener {
+    /// How many are established and not accepted.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
 }
 
 impl<O: Observer> Host<O> {

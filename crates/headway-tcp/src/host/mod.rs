@@ -2,12 +2,14 @@
 //!
 //! [`demux`] finds the connection of an arriving packet, [`listeners`] answers SYNs,
 //! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
-//! connections, [`identity`] makes sequence numbers and timestamps that cannot be guessed.
+//! connections, [`identity`] makes sequence numbers and timestamps that cannot be guessed,
+//! [`settings`] changes what may change while a host runs.
 
 mod deadlines;
 mod demux;
 mod identity;
 mod listeners;
+mod settings;
 mod slab;
 mod strangers;
 

@@ -1,0 +1,32 @@
+//! What the application may change while a connection is open.
+
+use alloc::sync::Arc;
+
+use headway_units::Duration;
+
+use super::{Connection, Context};
+use crate::event::{Observer, Timer};
+use crate::profile::KeepAlive;
+
+impl Connection {
+    pub(crate) fn set_nagle(&mut self, on: bool) {
+        Arc::make_mut(&mut self.profile).nagle = on;
+    }
+
+    pub(crate) fn set_keep_alive<O: Observer>(&mut self, cx: &Context<'_, O>, config: Option<KeepAlive>) {
+        Arc::make_mut(&mut self.profile).keep_alive = config;
+        self.keep_alive_probes = 0;
+        self.timers.stop(Timer::KeepAlive);
+        if self.state.is_synchronized() {
+            self.arm_keep_alive(cx.now);
+        }
+    }
+
+    pub(crate) fn set_user_timeout<O: Observer>(&mut self, cx: &Context<'_, O>, limit: Option<Duration>) {
+        Arc::make_mut(&mut self.profile).user_timeout = limit;
+        self.timers.stop(Timer::User);
+        if !self.snd.queue.is_empty() {
+            self.arm_user_timeout(cx.now);
+        }
+    }
+}

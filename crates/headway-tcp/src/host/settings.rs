@@ -1,0 +1,72 @@
+//! What may change while a host runs: its addresses, and settings of open connections.
+
+use core::net::IpAddr;
+
+use headway_units::{Duration, Instant};
+
+use super::listeners::Listener;
+use super::{ConnectionId, Host, ListenerId};
+use crate::Error;
+use crate::connection::{Connection, Context};
+use crate::event::Observer;
+use crate::profile::KeepAlive;
+
+impl<O: Observer> Host<O> {
+    /// The host answers to `address` too, from now on.
+    pub fn add_address(&mut self, address: IpAddr) {
+        if !self.config.addresses.contains(&address) {
+            self.config.addresses.push(address);
+        }
+    }
+
+    /// Connections of `listener` that wait to be accepted.
+    pub fn acceptable(&self, listener: ListenerId) -> usize {
+        self.listeners.get(listener.0).map_or(0, Listener::waiting)
+    }
+
+    /// Switches Nagle's algorithm (RFC 9293, 3.7.4) on or off; off sends at once what it held back.
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown.
+    pub fn set_nagle(&mut self, now: Instant, id: ConnectionId, on: bool) -> Result<(), Error> {
+        self.change(now, id, |connection, _| connection.set_nagle(on))
+    }
+
+    /// Switches keep-alive (RFC 9293, 3.8.4) on or off; the idle time runs from now.
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown.
+    pub fn set_keep_alive(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        config: Option<KeepAlive>,
+    ) -> Result<(), Error> {
+        self.change(now, id, |connection, cx| connection.set_keep_alive(cx, config))
+    }
+
+    /// Sets the user timeout (RFC 9293, 3.8.3; RFC 5482); it also limits what is under way.
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown.
+    pub fn set_user_timeout(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        limit: Option<Duration>,
+    ) -> Result<(), Error> {
+        self.change(now, id, |connection, cx| connection.set_user_timeout(cx, limit))
+    }
+
+    fn change(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        work: impl FnOnce(&mut Connection, &mut Context<'_, O>),
+    ) -> Result<(), Error> {
+        self.with_connection(id, now, work).ok_or(Error::UnknownConnection)
+    }
+}
