@@ -1,0 +1,171 @@
+//! Packets to a capture file (pcapng) that Wireshark and its kin read.
+
+use std::borrow::Cow;
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+use headway_units::Instant;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapError};
+
+use crate::TraceError;
+
+/// The most bytes that a packet may have: Wireshark takes a file with longer ones for damaged.
+const MAX_PACKET: usize = 262_144;
+
+/// The most bytes that a text may have: the length field of an option has 16 bits.
+const MAX_TEXT: usize = u16::MAX as usize;
+
+/// pcapng, 4.2, `if_tsresol`: "If the Most Significant Bit is equal to zero, the remaining bits
+/// indicate the resolution of the timestamp as a negative power of 10".
+const NANOSECONDS: u8 = 9;
+
+/// Which way a packet passed its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// It arrived.
+    Inbound,
+    /// It was sent.
+    Outbound,
+}
+
+impl Direction {
+    /// pcapng, 4.3.1, the flags word of a packet: "Inbound / Outbound packet (00 = information not
+    /// available, 01 = inbound, 10 = outbound)".
+    const fn flags(self) -> u32 {
+        match self {
+            Self::Inbound => 1,
+            Self::Outbound => 2,
+        }
+    }
+}
+
+/// A capture file in the making: IP packets (`LINKTYPE_RAW`) of one or several interfaces, with
+/// time stamps in nanoseconds.
+///
+/// Time stamps count from the epoch of the caller's clock, which a reader shows as 1970. The file
+/// depends on nothing but the calls: the same packets give the same bytes on every machine.
+///
+/// Writing is buffered; [`Capture::finish`] writes the rest and reports whether that worked.
+///
+/// ```
+/// use headway_trace::{Capture, Direction};
+/// use headway_units::Instant;
+///
+/// let mut capture = Capture::new(Vec::new(), &["client", "server"])?;
+/// let packet = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+/// capture.packet(0, Instant::ZERO, &packet, Direction::Outbound, None)?;
+/// let arrival = Instant::from_nanos(300_000_000);
+/// capture.packet(1, arrival, &packet, Direction::Inbound, Some("damaged: 3 bits flipped, header hit"))?;
+/// let file = capture.finish()?;
+/// assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+/// # Ok::<(), headway_trace::TraceError>(())
+/// ```
+pub struct Capture<W: Write> {
+    blocks: PcapNgWriter<BufWriter<W>>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Starts a capture of the `interfaces` with these names; [`Capture::packet`] counts them from 0.
+    ///
+    /// # Errors
+    ///
+    /// The writer failed, or a name is longer than 65,535 bytes.
+    pub fn new(writer: W, interfaces: &[&str]) -> Result<Self, TraceError> {
+        for name in interfaces {
+            check_text(name)?;
+        }
+        let section = SectionHeaderBlock {
+            // Not the machine's own order, or the file would differ.
+            endianness: Endianness::Little,
+            options: vec![
+                SectionHeaderOption::Hardware("virtual".into()),
+                SectionHeaderOption::OS("virtual".into()),
+                SectionHeaderOption::UserApplication(concat!("headway ", env!("CARGO_PKG_VERSION")).into()),
+            ],
+            ..SectionHeaderBlock::default()
+        };
+        let mut blocks =
+            PcapNgWriter::with_section_header(BufWriter::new(writer), section).map_err(io_error)?;
+        for name in interfaces {
+            let interface = InterfaceDescriptionBlock {
+                linktype: DataLink::RAW,
+                snaplen: MAX_PACKET as u32,
+                options: vec![
+                    InterfaceDescriptionOption::IfName((*name).into()),
+                    InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+                ],
+            };
+            blocks.write_pcapng_block(interface).map_err(io_error)?;
+        }
+        Ok(Self { blocks })
+    }
+
+    /// Records an IP packet that passed `interface` in this `direction`, with a remark if there is
+    /// something to say about it. Whether the bytes are a sound packet does not matter.
+    ///
+    /// # Errors
+    ///
+    /// There is no such interface, the packet is longer than 262,144 bytes or the comment than
+    /// 65,535 (nothing is written then), or the writer failed: the capture may end anywhere then.
+    pub fn packet(
+        &mut self,
+        interface: usize,
+        at: Instant,
+        bytes: &[u8],
+        direction: Direction,
+        comment: Option<&str>,
+    ) -> Result<(), TraceError> {
+        let count = self.blocks.interfaces().len();
+        if interface >= count {
+            return Err(TraceError::UnknownInterface { index: interface, count });
+        }
+        if bytes.len() > MAX_PACKET {
+            return Err(TraceError::PacketTooLong { len: bytes.len(), limit: MAX_PACKET });
+        }
+        let mut options = Vec::with_capacity(2);
+        if let Some(comment) = comment {
+            check_text(comment)?;
+            options.push(EnhancedPacketOption::Comment(comment.into()));
+        }
+        options.push(EnhancedPacketOption::Flags(direction.flags()));
+        let block = EnhancedPacketBlock {
+            interface_id: interface as u32,
+            timestamp: Duration::from_nanos(at.as_nanos()),
+            original_len: bytes.len() as u32,
+            data: Cow::Borrowed(bytes),
+            options,
+        };
+        self.blocks.write_pcapng_block(block).map_err(io_error)?;
+        Ok(())
+    }
+
+    /// Writes what is still buffered and gives the writer back.
+    ///
+    /// # Errors
+    ///
+    /// The writer failed.
+    pub fn finish(self) -> Result<W, TraceError> {
+        self.blocks.into_inner().into_inner().map_err(|error| TraceError::Io(error.into_error()))
+    }
+}
+
+fn check_text(text: &str) -> Result<(), TraceError> {
+    if text.len() > MAX_TEXT {
+        return Err(TraceError::TextTooLong { len: text.len(), limit: MAX_TEXT });
+    }
+    Ok(())
+}
+
+/// Nothing but the writer can fail once the arguments are checked.
+fn io_error(error: PcapError) -> TraceError {
+    match error {
+        PcapError::IoError(error) => TraceError::Io(error),
+        other => TraceError::Io(io::Error::other(other)),
+    }
+}

@@ -1,0 +1,27 @@
+//! Writes down what packets and connections did, for the tools that people already use:
+//!
+//! - [`Capture`]: packets, as a pcapng file for Wireshark;
+//! - [`TimeSequence`]: the points of a connection's time-sequence graph, in bounded memory, and
+//!   [`write_time_sequence`] and [`write_window`], which draw them for xplot;
+//! - [`EventLog`]: every event, as a line of JSON.
+//!
+//! The last two are observers of a TCP host ([`headway_tcp::Observer`]). What is written depends
+//! only on packets and events: the same run gives the same bytes on every machine.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod error;
+mod events;
+mod series;
+mod stream;
+mod time_sequence;
+mod xplot;
+
+pub use capture::{Capture, Direction};
+pub use error::TraceError;
+pub use events::EventLog;
+pub use series::Series;
+pub use time_sequence::{
+    AckPoint, Retransmission, SentPoint, SpecialAckPoint, TimeSequence, TimeoutPoint, WindowPoint,
+};
+pub use xplot::{write_time_sequence, write_window};
