@@ -63,6 +63,13 @@ proptest! {
         prop_assert_eq!(sum(&bytes).complement(), !definition(&bytes));
     }
 
+    /// Words that carry in every way there is, into full and into empty accumulators.
+    #[test]
+    fn every_carry_counts(words in vec(prop_oneof![Just(0), Just(1_u64), Just(u64::MAX), Just(u64::MAX - 1)], 0..64)) {
+        let bytes: Vec<_> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        prop_assert_eq!(sum(&bytes).fold(), definition(&bytes));
+    }
+
     #[test]
     fn copying_copies_and_sums(bytes in vec(any::<u8>(), 0..300)) {
         let mut copy = vec![0; bytes.len()];

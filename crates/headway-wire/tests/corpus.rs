@@ -44,7 +44,7 @@ fn write_seeds() {
         let mut changed = bytes.to_vec();
         // Not in the IPv4 header, whose checksum would end it there.
         let start = if target == "parse_segment" { 20 } else { 0 };
-        if let Some(byte) = changed[start..].iter_mut().nth(number * 7 % (bytes.len() - start)) {
+        if let Some(byte) = changed[start..].get_mut(number * 7 % (bytes.len() - start)) {
             *byte = byte.rotate_left(3) ^ 0x21;
         }
         for (name, bytes) in [("emitted", bytes), ("changed", &changed)] {
