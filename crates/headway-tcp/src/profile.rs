@@ -191,11 +191,12 @@ impl Profile {
         Self::standard()
     }
 
-    /// Sets buffers so that the window can reach `octets`.
+    /// Sets the buffers so that the window can reach `octets`: what is in flight stays in the send
+    /// buffer, which must have room for more.
     #[must_use]
     pub fn with_window(mut self, octets: usize) -> Self {
         self.receive_buffer = octets;
-        self.send_buffer = octets;
+        self.send_buffer = octets.saturating_mul(2);
         self
     }
 }

@@ -7,7 +7,7 @@
 
 use headway_wire::Segment;
 
-use super::{Connection, Context};
+use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
 use crate::hack::receiver::Request;
 
@@ -15,7 +15,9 @@ impl Connection {
     /// A salvaged segment of this connection arrived.
     pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
-        if !self.negotiated.hack || !self.state.is_synchronized() || len == 0 {
+        // The peer's first data may come damaged before the ACK of our SYN has: it is worth asking for.
+        let open = self.state.is_synchronized() || self.state == State::SynReceived;
+        if !self.negotiated.hack || !open || len == 0 {
             return;
         }
         self.statistics.damaged_received += 1;

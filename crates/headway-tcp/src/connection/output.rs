@@ -53,11 +53,11 @@ impl Connection {
         if self.owes_syn {
             return self.send_syn(cx, buffer);
         }
-        if !self.state.is_synchronized() {
-            return None;
-        }
         if self.requests.is_owed() {
             return self.send_special_ack(cx, buffer);
+        }
+        if !self.state.is_synchronized() {
+            return None;
         }
         if !matches!(self.state, State::TimeWait | State::FinWait2)
             && let Some(sent) = self.send_data(cx, buffer)
@@ -132,11 +132,18 @@ impl Connection {
         }
         let room = self.room(cx);
         let literal = self.literal();
-        if let Some(index) = self.resends.next(&self.snd.queue, literal) {
-            // Rule 2: if the window forbids, it stays first in line.
-            return (self.snd.queue.get(index).len <= room).then_some((index, RetransmitReason::Damage));
-        }
         let cwnd = cx.domain.control.window();
+        if let Some(index) = self.resends.next(&self.snd.queue, literal) {
+            // Rule 2: if the window forbids, it stays first in line. Read literally, the named
+            // segment is still in the pipe, and Linux 2.2 holds resends to as many as the window
+            // has room for, whatever else is in the network.
+            let room = if literal { cwnd.saturating_sub(self.snd.queue.resent()) } else { room };
+            if self.snd.queue.get(index).len > room {
+                return None;
+            }
+            self.snd.queue.mark_lost(index);
+            return Some((index, RetransmitReason::Damage));
+        }
         self.snd.recovery.next_resend(&mut self.snd.queue, cwnd, room)
     }
 

@@ -409,24 +409,22 @@ impl<O: Observer> Host<O> {
 
     /// A packet arrived.
     pub fn receive(&mut self, arrival: &Arrival<'_>) {
-        let segment = match Segment::parse(arrival.packet) {
-            Ok(segment) => segment,
-            Err(_) => {
-                // Damage may make a header unreadable in this way too.
-                if arrival.verdicts.header == HeaderVerdict::Bad {
-                    self.counters.unreadable += 1;
-                } else {
-                    self.counters.malformed += 1;
-                }
-                return;
-            }
-        };
+        match Segment::parse(arrival.packet) {
+            Ok(segment) => self.receive_segment(arrival.at, &segment, arrival.verdicts),
+            // Damage may make a header unreadable in this way too.
+            Err(_) if arrival.verdicts.header == HeaderVerdict::Bad => self.counters.unreadable += 1,
+            Err(_) => self.counters.malformed += 1,
+        }
+    }
+
+    /// As [`Host::receive`], for a carrier that has parsed the packet already to judge it.
+    pub fn receive_segment(&mut self, at: Instant, segment: &Segment<'_>, verdicts: Verdicts) {
         if !self.config.addresses.contains(&segment.ip.dst) {
             self.counters.not_ours += 1;
             return;
         }
         let key = PathKey { local: segment.ip.dst, remote: segment.ip.src };
-        if arrival.verdicts.header == HeaderVerdict::Bad {
+        if verdicts.header == HeaderVerdict::Bad {
             // "Header bad: drop and count, on the path (there is no connection to blame)."
             self.counters.unreadable += 1;
             if let Some(path) = self.path_mut(&key) {
@@ -439,18 +437,17 @@ impl<O: Observer> Host<O> {
             remote: SocketAddr::new(segment.ip.src, segment.tcp.src_port),
         };
         let found = self.demux.connection(&ends);
-        let intact =
-            arrival.verdicts.header == HeaderVerdict::Good && arrival.verdicts.payload != PayloadVerdict::Bad;
+        let intact = verdicts.header == HeaderVerdict::Good && verdicts.payload != PayloadVerdict::Bad;
         if !intact {
             match found {
-                Some(id) => self.receive_salvaged(id, arrival.at, &segment),
+                Some(id) => self.receive_salvaged(id, at, segment),
                 None => self.counters.salvaged_strangers += 1,
             }
             return;
         }
         match found {
-            Some(id) => self.receive_intact(id, &ends, arrival.at, &segment),
-            None => self.receive_stranger(&ends, arrival.at, &segment),
+            Some(id) => self.receive_intact(id, &ends, at, segment),
+            None => self.receive_stranger(&ends, at, segment),
         }
     }
 

@@ -104,8 +104,12 @@ impl SendSide {
     }
 
     /// How long a hole that is known to be damage stays hidden from the loss detectors after its
-    /// resend: "the path's RTT with its variation".
+    /// resend: the path's round-trip time with its variation.
+    ///
+    /// While `SND.UNA` stands still there are no samples, and the measured variation misses a queue
+    /// that builds up; so a quarter of the round trip is allowed for at least, as RFC 8985 (7.2)
+    /// does for reordering.
     pub(crate) fn damage_hold(&self) -> Duration {
-        self.rtt.with_variation()
+        self.rtt.with_variation().max(self.rtt.smoothed() + self.rtt.smoothed() / 4)
     }
 }

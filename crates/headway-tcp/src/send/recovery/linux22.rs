@@ -40,6 +40,10 @@ pub(crate) struct Linux22 {
     timeouts: u32,
     /// Segments by which duplicate ACKs have opened the window.
     inflated: u32,
+    /// Segments that duplicate ACKs say have arrived beyond a hole that is known to be damage,
+    /// where SACK does not say which: they clock out new ones, or a whole window would leave in one
+    /// burst when the hole is filled.
+    departed: u32,
     burst: Burst,
     reason: RetransmitReason,
     /// How far the walk after a timeout has come.
@@ -54,6 +58,7 @@ impl Linux22 {
             high_seq: None,
             timeouts: 0,
             inflated: 0,
+            departed: 0,
             burst: Burst::Nothing,
             reason: RetransmitReason::FastRetransmit,
             walked: None,
@@ -65,7 +70,7 @@ impl Linux22 {
     }
 
     pub(super) fn inflation(&self, mss: u32) -> u32 {
-        self.inflated.saturating_mul(mss)
+        self.inflated.saturating_add(self.departed).saturating_mul(mss)
     }
 
     pub(super) fn on_ack(&mut self, board: Board<'_>, ack: &AckSignal) -> Verdict {
@@ -75,6 +80,8 @@ impl Linux22 {
             board.sacks.mark_lost(board.queue, 0);
         }
         if ack.advanced() {
+            let acked = ((ack.una - ack.prior_una) as u32).div_ceil(ack.mss.max(1));
+            self.departed = self.departed.saturating_sub(acked.saturating_sub(1));
             if self.timeouts > 0 && board.queue.is_empty() {
                 self.timeouts = 0;
                 verdict.phase = Some(RecoveryPhase::Over);
@@ -99,6 +106,9 @@ impl Linux22 {
         let forward = board.sacks.forward_distance(board.queue);
         // A hole that is known to be damage feeds no detector.
         if forward == 0 && head_is_damaged(board.queue) {
+            if !self.sack {
+                self.departed = (self.departed + 1).min(board.queue.len() as u32);
+            }
             return;
         }
         self.duplicates += 1;
@@ -164,6 +174,7 @@ impl Linux22 {
         self.timeouts += 1;
         self.duplicates = 0;
         self.inflated = 0;
+        self.departed = 0;
         self.high_seq = Some(nxt);
         self.walked = None;
         self.burst = Burst::Head;

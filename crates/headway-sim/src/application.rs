@@ -1,0 +1,14 @@
+//! What runs on a host.
+
+use headway_tcp::{Host, Observer};
+use headway_units::Instant;
+
+/// A program on a host of the network.
+pub trait Application {
+    /// The observer of the host it runs on.
+    type Observer: Observer;
+
+    /// Called once at the start, and after everything that happened to the host: accept, read,
+    /// write, close.
+    fn progress(&mut self, host: &mut Host<Self::Observer>, now: Instant);
+}

@@ -1,0 +1,26 @@
+//! Packet buffers that are used again.
+
+/// Buffers of one size.
+pub(crate) struct Pool {
+    free: Vec<Vec<u8>>,
+    size: usize,
+}
+
+/// More than the queue and the air of most links hold; beyond it buffers are given back.
+const KEEP: usize = 4096;
+
+impl Pool {
+    pub(crate) fn new(size: usize) -> Self {
+        Self { free: Vec::new(), size }
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.free.pop().unwrap_or_else(|| vec![0; self.size])
+    }
+
+    pub(crate) fn give(&mut self, buffer: Vec<u8>) {
+        if self.free.len() < KEEP {
+            self.free.push(buffer);
+        }
+    }
+}

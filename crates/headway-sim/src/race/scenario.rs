@@ -1,0 +1,148 @@
+//! What a race is run over: every parameter.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use headway_link::{LinkConfig, bound, share_hit};
+use headway_tcp::{HackRules, Profile, Variant};
+use headway_units::{Duration, Rate, Share, Size};
+
+/// A sender profile by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProfileName {
+    /// [`Profile::linux22`].
+    Linux22,
+    /// [`Profile::standard`].
+    Standard,
+}
+
+/// A name that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{input:?}: expected {expected}")]
+pub struct UnknownName {
+    /// What was given.
+    pub input: String,
+    /// What would have done.
+    pub expected: &'static str,
+}
+
+impl ProfileName {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux22 => "linux22",
+            Self::Standard => "standard",
+        }
+    }
+
+    /// The profile itself.
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::Linux22 => Profile::linux22(),
+            Self::Standard => Profile::standard(),
+        }
+    }
+}
+
+impl fmt::Display for ProfileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ProfileName {
+    type Err = UnknownName;
+
+    fn from_str(input: &str) -> Result<Self, Self::Err> {
+        [Self::Linux22, Self::Standard].into_iter().find(|name| name.name() == input).ok_or_else(|| {
+            UnknownName { input: input.into(), expected: "a profile: linux22 or standard" }
+        })
+    }
+}
+
+/// Everything that determines a race but the content, the senders and the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The sender profile.
+    pub profile: ProfileName,
+    /// How special ACKs are answered.
+    pub rules: HackRules,
+    /// The way of the data.
+    pub forward: LinkConfig,
+    /// The way of the ACKs.
+    pub reverse: LinkConfig,
+    /// The largest window that the receiver offers.
+    pub window: Size,
+    /// Largest IP packet.
+    pub mtu: u16,
+    /// Timeouts in a row before a sender gives up; `None`: never.
+    pub retries: Option<u32>,
+    /// Virtual time after which a run is called unfinished.
+    pub time_limit: Duration,
+}
+
+/// The size of the IP header, which damage spares unless it is asked for.
+const IP_HEADER: usize = 20;
+/// TCP header with timestamps.
+const TCP_HEADER: u32 = 32;
+
+impl Default for Scenario {
+    /// The papers' headline cell: 10 Mbit/s, 300 ms one way, bursts of 5 packets that start with
+    /// 5 % (paper 000, Figs 20-24), at the share of header hits that fits the papers' figures.
+    fn default() -> Self {
+        let clean = LinkConfig {
+            rate: Some(Rate::from_bits_per_second(10_000_000)),
+            delay: Duration::from_millis(300),
+            queue: headway_link::QueueLimit::Packets(100),
+            ..LinkConfig::default()
+        };
+        Self {
+            profile: ProfileName::Linux22,
+            rules: HackRules::Default,
+            forward: LinkConfig {
+                damage: headway_link::Damage::Burst {
+                    p: Share::new(0.05).unwrap_or(Share::ZERO),
+                    length: 5,
+                    clock: headway_link::BurstClock::Packets,
+                },
+                header_hit: Share::new(0.4),
+                ..clean
+            },
+            reverse: clean,
+            window: Size::from_bytes(1 << 20),
+            mtu: 1500,
+            retries: None,
+            time_limit: Duration::from_secs(24 * 3600),
+        }
+    }
+}
+
+impl Scenario {
+    /// The profile of `variant` in this scenario.
+    pub fn profile_of(&self, variant: Variant) -> Arc<Profile> {
+        let window = usize::try_from(self.window.bytes()).unwrap_or(usize::MAX);
+        let mut profile = variant.apply(self.profile.profile().with_window(window));
+        profile.hack_rules = self.rules;
+        profile.mtu = self.mtu;
+        profile.rto.retries = self.retries;
+        Arc::new(profile)
+    }
+
+    /// Share of the packets of the way of the data that are expected to be hit.
+    pub fn share_hit(&self) -> f64 {
+        share_hit(&self.forward.damage, usize::from(self.mtu) - IP_HEADER)
+    }
+
+    /// What no sender of whole packets can exceed, bit/s: IP rate times the payload's share of a
+    /// packet times the share of packets not hit. `None` for an infinitely fast link.
+    pub fn bound(&self) -> Option<f64> {
+        let packet = u32::from(self.mtu);
+        let rate = self.forward.rate?;
+        // The rate counts IP bytes unless layer 2 takes some of it.
+        let framed = u64::from(packet + self.forward.overhead);
+        let ip_rate = rate.bits_per_second() * u64::from(packet) / framed;
+        let payload = packet - IP_HEADER as u32 - TCP_HEADER;
+        Some(bound(Rate::from_bits_per_second(ip_rate), payload, packet, self.share_hit()))
+    }
+}

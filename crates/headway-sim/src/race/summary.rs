@@ -1,0 +1,91 @@
+//! Several runs of one sender in a few numbers.
+
+use headway_tcp::Variant;
+use statrs::statistics::{Data, Distribution, OrderStatistics};
+
+use super::RunOutcome;
+
+/// Where the values of several runs lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Half lie below.
+    pub median: f64,
+    /// A tenth lies below.
+    pub p10: f64,
+    /// Nine tenths lie below.
+    pub p90: f64,
+}
+
+impl Spread {
+    /// Of `values`; `None` if there are none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut data = Data::new(values.into_iter().collect::<Vec<_>>());
+        Some(Self {
+            mean: data.mean()?,
+            median: data.percentile(50),
+            p10: data.percentile(10),
+            p90: data.percentile(90),
+        })
+    }
+}
+
+/// The runs of one sender.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The sender.
+    pub variant: Variant,
+    /// Runs in all.
+    pub runs: usize,
+    /// Of those, runs that finished within the time limit.
+    pub finished: usize,
+    /// Seconds of virtual time; a run that did not finish counts with the time it was given, so
+    /// it is never taken for a fast one.
+    pub seconds: Option<Spread>,
+    /// Payload bits per second.
+    pub goodput: Option<Spread>,
+    /// Goodput as a share of the bound.
+    pub share_of_bound: Option<Spread>,
+    /// Octets that were delivered although damaged, in all runs.
+    pub damaged_bytes_delivered: u64,
+    /// Means over the runs.
+    pub retransmissions: f64,
+    /// Means over the runs.
+    pub timeouts: f64,
+    /// Means over the runs.
+    pub slow_starts: f64,
+    /// Means over the runs.
+    pub special_acks: f64,
+}
+
+/// One summary for each variant, in the order in which they come first in `runs`.
+pub fn summarize(runs: &[RunOutcome]) -> Vec<Summary> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for run in runs {
+        if !variants.contains(&run.variant) {
+            variants.push(run.variant);
+        }
+    }
+    variants.into_iter().map(|variant| of_variant(variant, runs)).collect()
+}
+
+fn of_variant(variant: Variant, runs: &[RunOutcome]) -> Summary {
+    let own: Vec<&RunOutcome> = runs.iter().filter(|run| run.variant == variant).collect();
+    let mean = |value: fn(&RunOutcome) -> u64| {
+        own.iter().map(|run| value(run) as f64).sum::<f64>() / own.len() as f64
+    };
+    Summary {
+        variant,
+        runs: own.len(),
+        finished: own.iter().filter(|run| run.finished).count(),
+        seconds: Spread::of(own.iter().map(|run| run.time.as_secs_f64())),
+        goodput: Spread::of(own.iter().map(|run| run.goodput)),
+        share_of_bound: Spread::of(own.iter().filter_map(|run| run.share_of_bound)),
+        damaged_bytes_delivered: own.iter().map(|run| run.damaged_bytes_delivered).sum(),
+        retransmissions: mean(|run| run.retransmissions),
+        timeouts: mean(|run| run.timeouts),
+        slow_starts: mean(|run| run.slow_starts),
+        special_acks: mean(|run| run.special_acks),
+    }
+}
