@@ -1,0 +1,252 @@
+//! Time sequences of made-up events and of real connections.
+
+mod common;
+
+use common::{Fate, Pair, Tap, connections, millis};
+use headway_tcp::{
+    ConnectionId, DropReason, Event, HackRules, Observer, Profile, RecoveryPhase, RetransmitReason, Variant,
+};
+use headway_trace::{AckPoint, SentPoint, SpecialAckPoint, TimeSequence, TimeoutPoint, WindowPoint};
+use headway_units::Instant;
+use headway_wire::{SeqNumber, TcpFlags};
+
+fn sent(seq: u32, len: u32, flags: TcpFlags) -> Event {
+    Event::Sent { seq: SeqNumber(seq), len, ack: SeqNumber(0), flags }
+}
+
+fn data(seq: u32, len: u32) -> Event {
+    sent(seq, len, TcpFlags::ACK)
+}
+
+fn ack(number: u32) -> Event {
+    Event::Received { seq: SeqNumber(7), len: 0, ack: SeqNumber(number), flags: TcpFlags::ACK }
+}
+
+fn window(cwnd: u32) -> Event {
+    Event::Window { cwnd, ssthresh: u32::MAX, pipe: 0 }
+}
+
+/// One event each millisecond.
+fn record(mut sequence: TimeSequence, id: ConnectionId, events: &[Event]) -> TimeSequence {
+    for (time, event) in events.iter().enumerate() {
+        sequence.event(millis(time as u64), id, event);
+    }
+    sequence
+}
+
+fn acks(sequence: &TimeSequence) -> Vec<u64> {
+    sequence.acks().points().iter().map(|point| point.una).collect()
+}
+
+#[test]
+fn counts_octets_from_the_first_one_over_the_wrap() {
+    let [id] = connections();
+    let first = u32::MAX - 999;
+    let events = [
+        sent(first - 1, 0, TcpFlags::SYN),
+        ack(first),
+        data(first, 600),
+        data(first + 600, 600),
+        ack(200),
+        window(1),
+        Event::Retransmitted { seq: SeqNumber(first), len: 600, reason: RetransmitReason::Timeout },
+        data(first, 600),
+        sent(200, 100, TcpFlags::ACK | TcpFlags::FIN),
+        ack(301),
+        window(2),
+    ];
+    let sequence = record(TimeSequence::new().following(id), id, &events);
+    assert_eq!(
+        sequence.sent().points(),
+        [
+            SentPoint { at: millis(2), seq: 0, len: 600 },
+            SentPoint { at: millis(3), seq: 600, len: 600 },
+            SentPoint { at: millis(8), seq: 1200, len: 100 },
+        ]
+    );
+    let again = sequence.retransmissions().points();
+    assert_eq!(again.len(), 1);
+    assert_eq!((again[0].at, again[0].seq, again[0].len), (millis(6), 0, 600));
+    assert_eq!(again[0].reason, RetransmitReason::Timeout);
+    // The FIN is an octet to acknowledge.
+    assert_eq!(
+        sequence.acks().points(),
+        [AckPoint { at: millis(4), una: 1200 }, AckPoint { at: millis(9), una: 1301 }]
+    );
+}
+
+#[test]
+fn follows_the_first_that_sends_data_or_the_one_chosen() {
+    let [silent, talker, later] = connections();
+    let events = [
+        (silent, sent(10, 0, TcpFlags::SYN)),
+        (talker, sent(500, 0, TcpFlags::SYN)),
+        (later, sent(900, 0, TcpFlags::SYN)),
+        (silent, sent(11, 0, TcpFlags::ACK)),
+        (talker, data(501, 10)),
+        (later, data(901, 20)),
+        (later, data(921, 20)),
+    ];
+    let run = |mut sequence: TimeSequence| {
+        for (id, event) in &events {
+            sequence.event(Instant::ZERO, *id, event);
+        }
+        let lengths: Vec<_> = sequence.sent().points().iter().map(|point| (point.seq, point.len)).collect();
+        (sequence.connection(), lengths)
+    };
+    assert_eq!(run(TimeSequence::new()), (Some(talker), vec![(0, 10)]));
+    assert_eq!(run(TimeSequence::new().following(later)), (Some(later), vec![(0, 20), (20, 20)]));
+    assert_eq!(run(TimeSequence::new().following(silent)), (Some(silent), vec![]));
+}
+
+#[test]
+fn only_acks_that_were_taken_and_are_news_count() {
+    let [id] = connections();
+    let events = [
+        data(100, 50),
+        ack(150),
+        Event::Dropped(DropReason::OutsideWindow),
+        ack(120),
+        window(1),
+        ack(110), // old
+        window(1),
+        ack(151), // of what was never sent
+        Event::Dropped(DropReason::UnacceptableAck),
+        ack(151),
+        window(1),
+        ack(130),
+        Event::Dropped(DropReason::ReassemblyFull),
+        // By the papers' rules such an ACK acknowledges nothing.
+        ack(150),
+        Event::SpecialAckReceived { seq: SeqNumber(130), count: 1, accepted: 1 },
+    ];
+    assert_eq!(acks(&record(TimeSequence::new(), id, &events)), [20, 30]);
+}
+
+#[test]
+fn records_special_acks_timeouts_and_windows() {
+    let [id] = connections();
+    let special = |seq, count, accepted| Event::SpecialAckReceived { seq: SeqNumber(seq), count, accepted };
+    let events = [
+        window(3), // of another connection, as far as is known
+        data(100, 50),
+        special(130, 2, 1),
+        special(99, 1, 0),  // before the data
+        special(150, 1, 0), // never sent
+        ack(120),
+        window(3),
+        window(3),
+        window(4),
+        Event::Recovery(RecoveryPhase::Timeout),
+        Event::Recovery(RecoveryPhase::Over),
+    ];
+    let sequence = record(TimeSequence::new(), id, &events);
+    assert_eq!(
+        sequence.special_acks().points(),
+        [SpecialAckPoint { at: millis(2), seq: 30, count: 2, accepted: 1 }]
+    );
+    assert_eq!(sequence.timeouts().points(), [TimeoutPoint { at: millis(9), una: 20 }]);
+    let point = |at, cwnd| WindowPoint { at: millis(at), cwnd, ssthresh: u32::MAX, pipe: 0 };
+    assert_eq!(sequence.windows().points(), [point(6, 3), point(8, 4)]);
+}
+
+#[test]
+fn memory_is_bounded() {
+    let [id] = connections();
+    let mut sequence = TimeSequence::with_limit(100);
+    for n in 0..10_000_u32 {
+        let at = millis(u64::from(n));
+        sequence.event(at, id, &data(n * 1000, 1000));
+        sequence.event(at, id, &ack(n * 1000 + 1000));
+        sequence.event(at, id, &window(n));
+    }
+    for (points, total, stride) in [
+        (sequence.sent().points().len(), sequence.sent().total(), sequence.sent().stride()),
+        (sequence.acks().points().len(), sequence.acks().total(), sequence.acks().stride()),
+        (sequence.windows().points().len(), sequence.windows().total(), sequence.windows().stride()),
+    ] {
+        assert!((51..=100).contains(&points), "{points}");
+        assert_eq!((total, stride), (10_000, 128));
+    }
+    let first_and_last = |sequence: &TimeSequence| {
+        let acks = sequence.acks().points();
+        (acks[0].una, acks[acks.len() - 1].una)
+    };
+    assert_eq!(first_and_last(&sequence), (1000, 10_000_000));
+    assert_eq!(TimeSequence::DEFAULT_LIMIT, 20_000);
+}
+
+const SIZE: usize = 60_000;
+
+/// A transfer over a wire that damages and loses.
+fn transfer(rules: HackRules) -> (Pair<Tap<TimeSequence>>, ConnectionId) {
+    let profile = Profile { hack_rules: rules, ..Variant::HackSack.apply(Profile::linux22()) };
+    let mut pair = Pair::new(profile, Tap::<TimeSequence>::default());
+    let id = pair.connect();
+    pair.run(millis(1_000), |_| Fate::Arrives);
+    assert_eq!(pair.client.write(id, &[0x5a; SIZE]), Ok(SIZE));
+    pair.run(millis(120_000), |n| match n {
+        4 | 11 => Fate::IsDamaged,
+        // A tail that only a timeout can repair.
+        18 | 40.. if n < 44 => Fate::IsLost,
+        _ => Fate::Arrives,
+    });
+    (pair, id)
+}
+
+#[test]
+fn agrees_with_what_a_host_counts() {
+    let (pair, id) = transfer(HackRules::Default);
+    let statistics = pair.client.statistics(id).unwrap();
+    let sequence = &pair.client.observer().inner;
+    assert_eq!(sequence.connection(), Some(id));
+
+    // New data covers the stream without gap or overlap.
+    let mut next = 0;
+    for point in sequence.sent().points() {
+        assert_eq!(point.seq, next);
+        next += u64::from(point.len);
+    }
+    assert_eq!(next, SIZE as u64);
+    assert_eq!(sequence.acks().points().last().map(|point| point.una), Some(SIZE as u64));
+    assert!(acks(sequence).is_sorted());
+
+    let again = sequence.retransmissions();
+    assert_eq!(again.total(), statistics.retransmissions);
+    let octets: u64 = again.points().iter().map(|point| u64::from(point.len)).sum();
+    assert_eq!(octets, statistics.octets_retransmitted);
+    let damage = again.points().iter().filter(|point| point.reason == RetransmitReason::Damage).count();
+    assert_eq!((damage as u64, statistics.damage_resends), (2, 2));
+    assert_eq!(sequence.special_acks().total(), statistics.special_acks_received);
+    assert_eq!(sequence.special_acks().total(), 2);
+    assert!(statistics.timeouts > 0, "the tail was lost");
+    assert_eq!(sequence.timeouts().total(), statistics.timeouts);
+    let last = sequence.windows().points().last().unwrap();
+    assert_eq!((last.cwnd, last.ssthresh), (statistics.cwnd, statistics.ssthresh));
+    let times: Vec<_> = sequence.windows().points().iter().map(|point| point.at).collect();
+    assert!(times.is_sorted());
+}
+
+/// What was acknowledged is what the connection believed, not what passed by.
+#[test]
+fn literal_special_acks_acknowledge_nothing() {
+    let (pair, id) = transfer(HackRules::Literal);
+    assert_eq!(pair.client.statistics(id).unwrap().unacknowledged, 0);
+    let tap = pair.client.observer();
+    let special: Vec<Instant> = tap
+        .events
+        .iter()
+        .filter(|(_, _, event)| matches!(event, Event::SpecialAckReceived { .. }))
+        .map(|(at, ..)| *at)
+        .collect();
+    assert_eq!(special.len(), 2);
+    let at_once = |at: &Instant| {
+        let window =
+            |(time, _, event): &(Instant, _, Event)| time == at && matches!(event, Event::Window { .. });
+        !tap.events.iter().any(window)
+    };
+    for at in special.iter().filter(|at| at_once(at)) {
+        assert!(!tap.inner.acks().points().iter().any(|point| point.at == *at));
+    }
+    assert_eq!(tap.inner.acks().points().last().map(|point| point.una), Some(SIZE as u64));
+}
