@@ -1,0 +1,56 @@
+//! What ends a command early, in one line.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use headway_sim::ContentError;
+use headway_sim::race::RunError;
+use headway_trace::TraceError;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// An option that was understood makes no sense.
+    #[error("{option} {value}: {expected}")]
+    BadOption {
+        option: &'static str,
+        value: String,
+        expected: String,
+    },
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    #[error("the running executable cannot be found, so name a FILE to send: {0}")]
+    NoExecutable(io::Error),
+    #[error("{}: cannot be written: {source}", path.display())]
+    Output { path: PathBuf, source: io::Error },
+    #[error("{}: cannot be written: {source}", path.display())]
+    Capture { path: PathBuf, source: TraceError },
+    #[error("standard output cannot be written: {0}")]
+    StandardOutput(io::Error),
+    #[error(transparent)]
+    Run(RunError),
+    #[error("the report cannot be drawn: {0}")]
+    Drawing(String),
+}
+
+impl Failure {
+    /// The exit code for what the user can mend in the command line.
+    pub(crate) const USAGE: u8 = 2;
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::BadOption { .. } | Self::Content(_) | Self::NoExecutable(_) => ExitCode::from(Self::USAGE),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Content(error) => Self::Content(error),
+            other => Self::Run(other),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The results for people.
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use headway_sim::race::{RunOutcome, Scenario, Summary};
+use headway_units::Size;
+
+use super::Results;
+use super::json::rules_name;
+
+pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header([
+        "sender", "time", "median", "p10 .. p90", "goodput", "of bound", "resent", "timeouts",
+        "slow starts", "special ACKs", "SHA-256",
+    ]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for summary in summaries {
+        table.add_row(row(results, summary));
+    }
+    let mut text = format!("{}\n\n{table}\n", describe(&results.scenario, results.content_len));
+    for note in notes(results, summaries) {
+        text.push_str(&note);
+        text.push('\n');
+    }
+    text
+}
+
+/// The scenario in two lines.
+pub(super) fn describe(scenario: &Scenario, size: u64) -> String {
+    let link = &scenario.forward;
+    let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
+    let mut text = format!(
+        "{} over {rate}, {} one way, queue {}, window {}; profile {}, {} rules\n",
+        Size::from_bytes(size),
+        link.delay,
+        link.queue,
+        scenario.window,
+        scenario.profile,
+        rules_name(scenario.rules),
+    );
+    text.push_str(&format!("damage {}: {:.1} % of the packets hit", link.damage, 100.0 * scenario.share_hit()));
+    if let Some(share) = link.header_hit {
+        text.push_str(&format!(", {share} of them in the header"));
+    }
+    text.push_str(&format!("; way back: {}; frame check {}", scenario.reverse.damage, link.frame_check));
+    if let Some(bound) = scenario.bound() {
+        text.push_str(&format!("; bound {}", rate_text(bound)));
+    }
+    text
+}
+
+fn row(results: &Results, summary: &Summary) -> Vec<String> {
+    let seconds = |value: fn(&headway_sim::race::Spread) -> f64| {
+        summary.seconds.as_ref().map_or("-".into(), |spread| seconds_text(value(spread)))
+    };
+    let time = if summary.finished == summary.runs {
+        seconds(|spread| spread.mean)
+    } else {
+        format!("> {}", seconds(|spread| spread.mean))
+    };
+    vec![
+        summary.variant.to_string(),
+        time,
+        seconds(|spread| spread.median),
+        format!("{} .. {}", seconds(|spread| spread.p10), seconds(|spread| spread.p90)),
+        summary.goodput.map_or("-".into(), |spread| rate_text(spread.median)),
+        summary.share_of_bound.map_or("-".into(), |spread| format!("{:.1} %", 100.0 * spread.median)),
+        format!("{:.0}", summary.retransmissions),
+        format!("{:.1}", summary.timeouts),
+        format!("{:.1}", summary.slow_starts),
+        format!("{:.0}", summary.special_acks),
+        hash_text(results, summary),
+    ]
+}
+
+fn hash_text(results: &Results, summary: &Summary) -> String {
+    let own = || results.runs.iter().filter(|run| run.variant == summary.variant);
+    let right = own().filter(|run| run.sha256_ok == Some(true)).count();
+    let mut text = if right == summary.runs { "ok".into() } else { format!("{right}/{} ok", summary.runs) };
+    let unfinished = summary.runs - summary.finished;
+    if unfinished > 0 {
+        text.push_str(&format!(", {unfinished} unfinished"));
+    }
+    if summary.damaged_bytes_delivered > 0 {
+        text.push_str(&format!(", {} B damaged", summary.damaged_bytes_delivered));
+    }
+    text
+}
+
+/// What the numbers do not say by themselves.
+fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
+    let mut notes = vec![format!(
+        "time: mean of {} run{} in virtual time; goodput and share of the bound: medians; counts: means",
+        summaries.first().map_or(0, |summary| summary.runs),
+        if summaries.first().is_some_and(|summary| summary.runs == 1) { "" } else { "s" },
+    )];
+    let undetected: u64 = results.runs.iter().map(|run| run.undetected_packets).sum();
+    let damaged: u64 = results.runs.iter().map(|run| run.damaged_bytes_delivered).sum();
+    if damaged > 0 {
+        notes.push(format!(
+            "damaged: {damaged} bytes were delivered although damaged; they came in the {undetected} damaged \
+             packet{} that passed every checksum (TCP's 16-bit sum misses such damage now and then)",
+            if undetected == 1 { "" } else { "s" },
+        ));
+    }
+    if let Some(failed) = results.runs.iter().find(|run| run.failure.is_some()) {
+        notes.push(failure_note(failed));
+    }
+    notes
+}
+
+fn failure_note(run: &RunOutcome) -> String {
+    let why = run.failure.map_or(String::new(), |failure| failure.to_string());
+    format!("unfinished: {} with seed {} gave up: {why}", run.variant, run.seed)
+}
+
+pub(super) fn seconds_text(seconds: f64) -> String {
+    match seconds {
+        s if s < 10.0 => format!("{s:.2} s"),
+        s if s < 1000.0 => format!("{s:.1} s"),
+        s => format!("{s:.0} s"),
+    }
+}
+
+pub(super) fn rate_text(bits: f64) -> String {
+    match bits {
+        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
+        b if b >= 1e6 => format!("{:.2} Mbit/s", b / 1e6),
+        b => format!("{:.1} kbit/s", b / 1e3),
+    }
+}
