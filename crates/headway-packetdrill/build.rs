@@ -1,0 +1,15 @@
+//! Compiles the two functions of packetdrill's interface that are variadic: stable Rust cannot
+//! define those.
+
+fn main() {
+    println!("cargo::rerun-if-changed=src/ffi/variadic.c");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        cc::Build::new()
+            .file("src/ffi/variadic.c")
+            .std("c11")
+            .warnings(true)
+            .extra_warnings(true)
+            .warnings_into_errors(false)
+            .compile("headway_packetdrill_variadic");
+    }
+}

@@ -1,0 +1,136 @@
+//! What `--so_flags` can say.
+
+use std::net::IpAddr;
+
+use headway_tcp::{Profile, Variant};
+use headway_units::Duration;
+
+/// How the stack under test is set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// For every connection, until socket options change it.
+    pub(crate) profile: Profile,
+    /// Our addresses for sockets that are not bound, one of each family.
+    pub(crate) local: [IpAddr; 2],
+}
+
+/// A flag that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FlagError {
+    #[error(
+        "unknown flag {0:?}: expected a profile (linux, linux22, standard), a variant (newreno, sack, hack, \
+         hack+sack, xhack, xhack+sack) or NAME=VALUE with NAME one of mtu, initial_window, timestamps, sack, \
+         window_scaling, nagle, delayed_ack, min_rto, retries, syn_retries, send_buffer, receive_buffer, \
+         local"
+    )]
+    Unknown(String),
+    #[error("flag {name}={value:?}: expected {expected}")]
+    Value { name: String, value: String, expected: &'static str },
+}
+
+impl Config {
+    /// Reads flags, separated by commas; later ones win. No flags: profile `linux`.
+    pub(crate) fn parse(flags: &str) -> Result<Self, FlagError> {
+        let mut config = Self {
+            profile: Profile::linux(),
+            local: [IpAddr::from([192, 168, 0, 1]), IpAddr::from([0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1])],
+        };
+        for flag in flags.split(',').map(str::trim).filter(|flag| !flag.is_empty()) {
+            config.set(flag)?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, flag: &str) -> Result<(), FlagError> {
+        if let Some((name, value)) = flag.split_once('=') {
+            return self.set_value(name.trim(), value.trim());
+        }
+        match flag {
+            "linux" => self.profile = Profile::linux(),
+            "linux22" => self.profile = Profile::linux22(),
+            "standard" => self.profile = Profile::standard(),
+            name => {
+                let variant: Variant = name.parse().map_err(|_| FlagError::Unknown(name.to_owned()))?;
+                self.profile = variant.apply(self.profile.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn set_value(&mut self, name: &str, value: &str) -> Result<(), FlagError> {
+        let fails = |expected| FlagError::Value { name: name.to_owned(), value: value.to_owned(), expected };
+        let switch = || match value {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(fails("on or off")),
+        };
+        let time = || value.parse::<Duration>().map_err(|_| fails("a time such as 40ms"));
+        let count = || value.parse::<u32>().map_err(|_| fails("a whole number"));
+        let octets = || value.parse::<usize>().map_err(|_| fails("a number of octets"));
+        let profile = &mut self.profile;
+        match name {
+            "mtu" => {
+                let mtu = value.parse().ok().filter(|mtu| (128..=u16::MAX).contains(mtu));
+                profile.mtu = mtu.ok_or_else(|| fails("octets, 128 to 65535"))?;
+            }
+            "initial_window" => profile.initial_window = count()?,
+            "timestamps" => profile.timestamps = switch()?,
+            "sack" => profile.sack = switch()?,
+            "window_scaling" => profile.window_scaling = switch()?,
+            "nagle" => profile.nagle = switch()?,
+            "delayed_ack" => profile.delayed_ack.timeout = time()?,
+            "min_rto" => profile.rto.min = time()?,
+            "retries" => profile.rto.retries = Some(count()?),
+            "syn_retries" => profile.syn_retries = count()?,
+            "send_buffer" => profile.send_buffer = octets()?,
+            "receive_buffer" => profile.receive_buffer = octets()?,
+            "local" => {
+                let local: IpAddr = value.parse().map_err(|_| fails("an address"))?;
+                self.local[usize::from(local.is_ipv6())] = local;
+            }
+            _ => return Err(FlagError::Unknown(format!("{name}={value}"))),
+        }
+        Ok(())
+    }
+
+    /// Our address of a family for sockets that are not bound.
+    pub(crate) fn local(&self, v6: bool) -> IpAddr {
+        self.local[usize::from(v6)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_tcp::HackMode;
+
+    #[test]
+    fn no_flags_are_linux() {
+        assert_eq!(Config::parse("").unwrap().profile, Profile::linux());
+        assert_eq!(Config::parse("linux").unwrap().profile, Profile::linux());
+    }
+
+    #[test]
+    fn a_variant_changes_a_profile() {
+        let profile = Config::parse("linux22, xhack+sack, mtu=576, timestamps=off").unwrap().profile;
+        assert_eq!(profile.hack, HackMode::Xhack);
+        assert!(profile.sack && !profile.timestamps);
+        assert_eq!((profile.mtu, profile.initial_window), (576, 2));
+    }
+
+    #[test]
+    fn an_address_replaces_that_of_its_family() {
+        let config = Config::parse("local=10.0.0.7").unwrap();
+        assert_eq!(config.local(false), IpAddr::from([10, 0, 0, 7]));
+        assert!(config.local(true).is_ipv6());
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        assert_eq!(Config::parse("linx").unwrap_err(), FlagError::Unknown("linx".into()));
+        assert_eq!(Config::parse("mtn=3").unwrap_err(), FlagError::Unknown("mtn=3".into()));
+        for flag in ["mtu=100", "mtu=70000", "sack=yes", "min_rto=200", "local=here", "retries=-1"] {
+            assert!(matches!(Config::parse(flag), Err(FlagError::Value { .. })), "{flag}");
+        }
+    }
+}

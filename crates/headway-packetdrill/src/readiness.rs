@@ -1,0 +1,102 @@
+//! What `poll` and `epoll` see.
+
+use headway_tcp::State;
+use libc::{c_int, c_short};
+
+use crate::descriptors::Kind;
+use crate::errno::{Errno, Result};
+use crate::sockets::{News, Phase};
+use crate::stack::Stack;
+
+/// Events as `poll` has them; `epoll`'s have the same values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Events(pub(crate) u32);
+
+impl Events {
+    pub(crate) const IN: u32 = libc::EPOLLIN as u32;
+    pub(crate) const OUT: u32 = libc::EPOLLOUT as u32;
+    pub(crate) const ERR: u32 = libc::EPOLLERR as u32;
+    pub(crate) const HUP: u32 = libc::EPOLLHUP as u32;
+    pub(crate) const RDHUP: u32 = libc::EPOLLRDHUP as u32;
+    const RDNORM: u32 = libc::EPOLLRDNORM as u32;
+    const WRNORM: u32 = libc::EPOLLWRNORM as u32;
+
+    fn add(&mut self, bits: u32, when: bool) {
+        if when {
+            self.0 |= bits;
+        }
+    }
+}
+
+/// One entry of `poll`'s list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Polled {
+    pub(crate) fd: c_int,
+    pub(crate) wanted: c_short,
+    pub(crate) found: c_short,
+}
+
+impl Stack {
+    /// What is ready on a descriptor, as Linux's `tcp_poll` says it.
+    pub(crate) fn readiness(&self, fd: c_int) -> Result<Events> {
+        let mut events = Events::default();
+        let Kind::Socket(socket) = &self.descriptors.get(fd)?.kind else {
+            return Ok(Events(Events::IN | Events::OUT));
+        };
+        let id = match socket.phase {
+            Phase::Fresh => {
+                return Ok(Events(Events::OUT | Events::WRNORM | Events::HUP));
+            }
+            Phase::Listening(listener) => {
+                events.add(Events::IN | Events::RDNORM, self.host.acceptable(listener) > 0);
+                return Ok(events);
+            }
+            Phase::Connection(id) => id,
+        };
+        let state = self.host.state(id);
+        let is_opening = matches!(state, State::SynSent | State::SynReceived);
+        let read_ends = socket.read_shut || (!is_opening && !state.may_receive());
+        let write_ends = socket.write_shut || state == State::Closed;
+        events.add(Events::HUP, (read_ends && write_ends) || state == State::Closed);
+        events.add(Events::IN | Events::RDNORM | Events::RDHUP, read_ends);
+        if !is_opening {
+            let readable = self.host.readable(id) >= socket.settings.receive_low_water.max(1);
+            events.add(Events::IN | Events::RDNORM, readable);
+            // Linux calls a socket writable while a third of the buffer is free.
+            let worthwhile = socket.settings.profile.send_buffer / 3;
+            let writable = write_ends || self.host.writable(id) >= worthwhile.max(1);
+            events.add(Events::OUT | Events::WRNORM, writable);
+        }
+        events.add(Events::ERR, self.has_error(fd));
+        Ok(events)
+    }
+
+    /// How much has happened to a descriptor.
+    pub(crate) fn news(&self, fd: c_int) -> News {
+        let Ok(socket) = self.descriptors.socket(fd) else { return News::default() };
+        let waiting = match socket.phase {
+            Phase::Listening(listener) => self.host.acceptable(listener) as u64,
+            _ => 0,
+        };
+        News { input: socket.news.input + waiting, ..socket.news }
+    }
+
+    /// `poll`: how many entries have something to tell. [`Errno::WOULD_BLOCK`] if none has.
+    pub(crate) fn poll(&mut self, list: &mut [Polled]) -> Result<usize> {
+        for entry in &mut *list {
+            let Polled { fd, wanted, .. } = *entry;
+            let ready = match self.readiness(fd) {
+                // A negative descriptor is to be ignored.
+                _ if fd < 0 => 0,
+                // The values that both know fit.
+                Ok(events) => events.0 as c_short & (wanted | libc::POLLERR | libc::POLLHUP),
+                Err(_) => libc::POLLNVAL,
+            };
+            entry.found = ready;
+        }
+        match list.iter().filter(|entry| entry.found != 0).count() {
+            0 => Err(Errno::WOULD_BLOCK),
+            count => Ok(count),
+        }
+    }
+}

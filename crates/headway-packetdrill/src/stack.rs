@@ -1,0 +1,106 @@
+//! The host under test with its virtual clock.
+
+use std::collections::VecDeque;
+
+use headway_tcp::{Arrival, Host, HostConfig, Notification};
+use headway_units::{Duration, Instant};
+use headway_wire::{Verdicts, ip::Datagram, judge};
+use libc::c_int;
+
+use crate::config::Config;
+use crate::descriptors::Descriptors;
+use crate::errno::Result;
+use crate::icmp;
+use crate::info::Phases;
+use crate::pipes::Pipes;
+
+/// When the clock starts: far from zero, as on a host that has been up for a while.
+const START: Duration = Duration::from_secs(1_000_000);
+
+/// A packet that left, and when.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    pub(crate) packet: Vec<u8>,
+}
+
+pub(crate) struct Stack {
+    pub(crate) config: Config,
+    pub(crate) host: Host<Phases>,
+    pub(crate) now: Instant,
+    pub(crate) descriptors: Descriptors,
+    pub(crate) pipes: Pipes,
+    outbox: VecDeque<Sent>,
+    buffer: Vec<u8>,
+}
+
+impl Stack {
+    pub(crate) fn new(config: Config) -> Self {
+        let addresses = config.local.to_vec();
+        // Every run shall give the same numbers.
+        let secret = *b"packetdrill runs";
+        let host = HostConfig { addresses, secret, max_connections: 1 << 16 };
+        Self {
+            config,
+            host: Host::with_observer(host, Phases::default()),
+            now: Instant::ZERO + START,
+            descriptors: Descriptors::default(),
+            pipes: Pipes::default(),
+            outbox: VecDeque::new(),
+            buffer: vec![0; usize::from(u16::MAX)],
+        }
+    }
+
+    /// A packet arrives from the network.
+    pub(crate) fn inject(&mut self, packet: &[u8]) {
+        if let Some(found) = icmp::too_big(packet) {
+            self.host.set_path_mtu(self.now, found.local, found.remote, found.mtu);
+            return;
+        }
+        if let Ok(datagram) = Datagram::parse(packet) {
+            // There is nobody else on this network: whatever is sent here is for us.
+            self.host.add_address(datagram.header.dst);
+        }
+        let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
+        self.host.receive(&Arrival { packet, at: self.now, verdicts });
+    }
+
+    /// The oldest packet that left and was not seen yet.
+    pub(crate) fn take_sent(&mut self) -> Option<Sent> {
+        self.outbox.pop_front()
+    }
+
+    /// When the next timer expires.
+    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
+        self.host.next_deadline()
+    }
+
+    /// Lets every timer expire that is due.
+    pub(crate) fn expire_timers(&mut self) {
+        self.host.handle_timeout(self.now);
+        self.flush();
+    }
+
+    /// Sends what can be sent and notes what connections tell.
+    pub(crate) fn flush(&mut self) {
+        while let Some(len) = self.host.poll_transmit(self.now, &mut self.buffer) {
+            self.outbox.push_back(Sent { at: self.now, packet: self.buffer[..len].to_vec() });
+        }
+        while let Some((id, notification)) = self.host.poll_notification() {
+            let Some(socket) = self.descriptors.owner(id) else { continue };
+            match notification {
+                Notification::Readable | Notification::Urgent => socket.news.input += 1,
+                Notification::Writable => socket.news.output += 1,
+                _ => {
+                    socket.news.input += 1;
+                    socket.news.output += 1;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn set_nonblocking(&mut self, fd: c_int, on: bool) -> Result<()> {
+        self.descriptors.get_mut(fd)?.nonblocking = on;
+        Ok(())
+    }
+}
