@@ -63,7 +63,7 @@ pub struct TimeoutPoint {
     pub una: u64,
 }
 
-/// The congestion window or what is in the network changed.
+/// The congestion window and what is in the network, as an ACK left them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowPoint {
     /// When.
@@ -72,7 +72,7 @@ pub struct WindowPoint {
     pub cwnd: u32,
     /// Slow-start threshold, octets.
     pub ssthresh: u32,
-    /// Octets thought to be in the network.
+    /// Octets thought to be in the network, before anything is sent in answer to the ACK.
     pub pipe: u32,
 }
 
@@ -164,7 +164,7 @@ impl TimeSequence {
         &self.timeouts
     }
 
-    /// The congestion window, whenever it, the threshold or the pipe changed.
+    /// The congestion window, after each ACK that changed it, the threshold or the pipe.
     pub fn windows(&self) -> &Series<WindowPoint> {
         &self.windows
     }

@@ -70,7 +70,7 @@ pub fn write_time_sequence(
 
 /// Writes the graph of a connection's congestion window (red), slow-start threshold (blue, while it
 /// is below 2^31 octets: before the first loss it is as good as infinite) and octets thought to be in
-/// the network (white). Timeouts are marked on the axis.
+/// the network (white), as each ACK left them. Timeouts are marked on the axis.
 ///
 /// # Errors
 ///

@@ -37,6 +37,8 @@ pub(crate) struct Pair<O: Observer> {
     listener: ListenerId,
     profile: Arc<Profile>,
     on_the_way: Vec<(Instant, bool, Vec<u8>)>,
+    /// Ordinary ACKs that the server sends together with a special one do not arrive.
+    pub(crate) loses_acks_behind_special: bool,
     pub(crate) passed: Vec<Passed>,
 }
 
@@ -52,6 +54,7 @@ impl<O: Observer> Pair<O> {
             listener,
             profile,
             on_the_way: Vec::new(),
+            loses_acks_behind_special: false,
             passed: Vec::new(),
         }
     }
@@ -97,8 +100,13 @@ impl<O: Observer> Pair<O> {
             }
             self.pass(packet, true, fate);
         }
+        let mut behind_special = false;
         while let Some(len) = self.server.poll_transmit(self.now, &mut buffer) {
-            self.pass(buffer[..len].to_vec(), false, Fate::Arrives);
+            let options = Segment::parse(&buffer[..len]).unwrap().options;
+            let special = options.hack_ack.is_some() || !options.xhack_ack.is_empty();
+            let lost = self.loses_acks_behind_special && behind_special && !special;
+            behind_special |= special;
+            self.pass(buffer[..len].to_vec(), false, if lost { Fate::IsLost } else { Fate::Arrives });
         }
     }
 
