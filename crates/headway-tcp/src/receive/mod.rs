@@ -113,8 +113,10 @@ impl ReceiveSide {
         self.peer_segment.max(536).min(self.capacity / 2).max(1)
     }
 
+    /// What may be offered: the free buffer, as far as the window field can tell of it.
     fn free(&self) -> u32 {
-        self.capacity.saturating_sub(self.assembler.readable() as u32)
+        let tellable = u32::from(u16::MAX) << self.scale;
+        self.capacity.saturating_sub(self.assembler.readable() as u32).min(tellable)
     }
 
     /// Places the payload of an acceptable segment.
