@@ -132,7 +132,8 @@ impl Connection {
         }
         let room = self.room(cx);
         let literal = self.literal();
-        let cwnd = cx.domain.control.window();
+        let inflation = self.snd.recovery.inflation(self.snd.mss);
+        let cwnd = cx.domain.control.window().saturating_add(inflation);
         if let Some(index) = self.resends.next(&self.snd.queue, literal) {
             // Rule 2: if the window forbids, it stays first in line. Read literally, the named
             // segment is still in the pipe, and Linux 2.2 holds resends to as many as the window
@@ -157,7 +158,8 @@ impl Connection {
         self.snd.queue.resend(index, cx.now, self.stamp(cx.now));
         self.resends.sent(&self.snd.queue, index);
         let sent = self.snd.queue.get(index);
-        let (seq, len, fin) = (sent.seq, sent.payload_len(), sent.has(Marks::FIN));
+        let (seq, len) = (sent.seq, sent.payload_len());
+        let (fin, push) = (sent.has(Marks::FIN), sent.has(Marks::PUSH));
         self.statistics.retransmissions += 1;
         self.statistics.octets_retransmitted += u64::from(len);
         if reason == RetransmitReason::Damage {
@@ -168,7 +170,7 @@ impl Connection {
             self.arm_retransmit(cx.now);
         }
         let offset = (seq - self.snd.buffer_start()) as usize;
-        self.build_data(cx, buffer, seq, offset, len as usize, fin, false)
+        self.build_data(cx, buffer, seq, offset, len as usize, fin, push)
     }
 
     /// The next segment of new data, if the windows, Nagle's algorithm and silly-window avoidance
@@ -208,6 +210,9 @@ impl Connection {
         }
         self.arm_user_timeout(cx.now);
         let push = len == unsent;
+        if push {
+            self.snd.queue.push_last();
+        }
         self.build_data(cx, buffer, seq, offset, len as usize, fin, push)
     }
 

@@ -26,6 +26,8 @@ impl Marks {
     pub(crate) const SYN: Self = Self(32);
     /// Occupies a sequence number for FIN, its last.
     pub(crate) const FIN: Self = Self(64);
+    /// Bears PSH: nothing more was there to send when it was sent.
+    pub(crate) const PUSH: Self = Self(128);
 
     pub(crate) const fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0
@@ -179,6 +181,13 @@ impl SentQueue {
         self.transmissions += 1;
         let order = self.transmissions;
         self.segments.push_back(Sent { seq, len, marks, copies: 1, named: 0, stamp, order, sent_at: now });
+    }
+
+    /// The segment added last bears PSH, and so will its copies.
+    pub(crate) fn push_last(&mut self) {
+        if let Some(last) = self.segments.back_mut() {
+            last.marks = last.marks.with(Marks::PUSH);
+        }
     }
 
     /// Records that segment `index` is sent again.
@@ -367,7 +376,7 @@ impl SentQueue {
         rest.len = sent.len - len;
         rest.marks = rest.marks.without(Marks::SYN);
         sent.len = len;
-        sent.marks = sent.marks.without(Marks::FIN);
+        sent.marks = sent.marks.without(Marks::FIN).without(Marks::PUSH);
         if sent.has(Marks::DAMAGED) {
             self.damaged += 1;
         }
