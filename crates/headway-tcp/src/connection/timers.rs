@@ -90,7 +90,9 @@ impl Connection {
         self.snd.rtt.back_off();
         // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is no loss.
         if self.snd.wnd == 0 {
-            self.snd.probes += 1;
+            if self.probe_limit_reached(cx) {
+                return;
+            }
             self.resend_head(RetransmitReason::Probe);
             self.arm_retransmit(cx.now);
             return;
@@ -137,11 +139,25 @@ impl Connection {
         if self.snd.unsent() == 0 && !self.snd.owes_fin() {
             return;
         }
-        self.snd.probes += 1;
+        if self.probe_limit_reached(cx) {
+            return;
+        }
         self.snd.rtt.back_off();
         self.snd.override_sws = true;
         self.snd.last_advance = if self.snd.probes == 1 { cx.now } else { self.snd.last_advance };
         self.arm_user_timeout(cx.now);
+    }
+
+    /// RFC 9293, 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in
+    /// response to the probe segments, the sending TCP peer MUST allow the connection to stay
+    /// open". A peer that answers none of them is treated like one that answers no data (3.8.3).
+    fn probe_limit_reached<O: Observer>(&mut self, cx: &mut Context<'_, O>) -> bool {
+        self.snd.probes += 1;
+        let reached = self.profile.rto.retries.is_some_and(|limit| self.snd.probes > limit);
+        if reached {
+            self.fail_by_timeout(cx, ConnectionError::TimedOut);
+        }
+        reached
     }
 
     fn keep_alive_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
@@ -149,6 +165,12 @@ impl Connection {
         let idle = cx.now.saturating_since(self.last_received);
         if idle < config.idle && self.keep_alive_probes == 0 {
             self.timers.set(Timer::KeepAlive, self.last_received + config.idle);
+            return;
+        }
+        // RFC 9293, 3.8.4: keep-alive packets "MUST only be sent when no sent data is outstanding".
+        if !self.snd.queue.is_empty() {
+            self.keep_alive_probes = 0;
+            self.timers.set(Timer::KeepAlive, cx.now + config.idle);
             return;
         }
         if self.keep_alive_probes >= config.probes {
