@@ -69,6 +69,8 @@ pub trait CongestionControl: Debug + Send {
     fn on_spurious(&mut self) {}
     /// Nothing was sent for a retransmission timeout (RFC 5681, section 4.1).
     fn on_idle(&mut self) {}
+    /// The handshake is over, and a SYN or SYN-ACK of ours was lost in it (RFC 5681, section 3.1).
+    fn on_syn_loss(&mut self) {}
 }
 
 /// The controllers that a profile can name.

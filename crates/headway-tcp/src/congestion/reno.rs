@@ -103,6 +103,12 @@ impl CongestionControl for Reno {
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
         self.cwnd = self.cwnd.min(self.initial_segments.saturating_mul(self.mss));
     }
+
+    fn on_syn_loss(&mut self) {
+        // RFC 5681, 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a sender after
+        // a correctly transmitted SYN MUST be one segment consisting of at most SMSS bytes".
+        self.cwnd = self.mss;
+    }
 }
 
 #[cfg(test)]

@@ -199,7 +199,12 @@ impl Connection {
         if let Some(sample) = sample {
             self.snd.rtt.sample(sample, segments);
         }
+        let timed_out = self.snd.rtt.is_backed_off();
         self.snd.rtt.clear_backoff();
+        if timed_out {
+            self.snd.rtt.on_syn_loss();
+            cx.domain.control.on_syn_loss();
+        }
         self.report_pipe(cx);
     }
 

@@ -86,9 +86,26 @@ impl RttEstimator {
         (self.base * (1u32 << self.backoff.min(16))).min(self.config.max)
     }
 
+    /// The handshake is over, and a SYN or SYN-ACK of ours was lost in it.
+    ///
+    /// RFC 6298 (5.7): "If the timer expires awaiting the ACK of a SYN segment and the TCP
+    /// implementation is using an RTO less than 3 seconds, the RTO MUST be re-initialized to 3
+    /// seconds when data transmission begins". A sample, where there is one, knows better.
+    pub(crate) fn on_syn_loss(&mut self) {
+        const AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
+        if self.smoothed.is_none() {
+            self.base = self.base.max(AFTER_SYN_LOSS).min(self.config.max);
+        }
+    }
+
     /// RFC 6298 (5.5): "The host MUST set RTO <- RTO * 2 (back off the timer)".
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
+    }
+
+    /// Whether the timer expired since the backoff was cleared.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.backoff > 0
     }
 
     pub(crate) fn clear_backoff(&mut self) {
