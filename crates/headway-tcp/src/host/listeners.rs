@@ -148,25 +148,24 @@ impl<O: Observer> Host<O> {
     /// A connection that came from a listener moved on: it waits to be accepted, or is over.
     pub(super) fn listener_progress(&mut self, id: ConnectionId, listener: ListenerId) {
         let Some(entry) = self.connections.get_mut(id.0) else { return };
-        let state = entry.connection.state();
-        match self.listeners.get_mut(listener.0) {
-            None => {}
-            Some(found) if state == State::SynReceived || found.waiting.contains(&id) => {
-                if state == State::Closed {
-                    // It failed before anyone accepted it.
+        let Some(found) = self.listeners.get_mut(listener.0) else { return };
+        let waits = found.waiting.contains(&id);
+        match entry.connection.state() {
+            State::Closed => {
+                // It failed before anyone accepted it.
+                if waits {
                     found.waiting.retain(|&waiting| waiting != id);
-                    entry.listener = None;
-                    entry.released = true;
-                }
-            }
-            Some(found) => {
-                found.opening -= 1;
-                if state == State::Closed {
-                    entry.listener = None;
-                    entry.released = true;
                 } else {
-                    found.waiting.push_back(id);
+                    found.opening -= 1;
                 }
+                entry.listener = None;
+                entry.released = true;
+            }
+            State::SynReceived => {}
+            _ if waits => {}
+            _ => {
+                found.opening -= 1;
+                found.waiting.push_back(id);
             }
         }
     }

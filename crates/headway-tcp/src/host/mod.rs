@@ -352,11 +352,13 @@ impl<O: Observer> Host<O> {
     }
 
     /// The application will not ask for this connection again: it is forgotten once it is over.
-    /// A connection that is still open is closed first.
+    /// A connection that is still open is closed first; one whose received data was not read, or
+    /// gets more of it, is aborted.
     pub fn release(&mut self, now: Instant, id: ConnectionId) {
         if self.with_connection(id, now, Connection::close).is_none() {
             return;
         }
+        self.abort_unread(now, id);
         if let Some(entry) = self.connections.get_mut(id.0) {
             entry.released = true;
         }
@@ -470,6 +472,21 @@ impl<O: Observer> Host<O> {
         });
         if reply == Some(Reply::Reset) {
             self.refuse(ends, segment);
+        }
+        if self.connections.get(id.0).is_some_and(|entry| entry.released) {
+            self.abort_unread(at, id);
+        }
+    }
+
+    /// RFC 9293, 3.6.1: "If such a host issues a CLOSE call while received data is still pending in
+    /// the TCP connection, or if new data is received after CLOSE is called, its TCP implementation
+    /// SHOULD send a RST to show that data was lost".
+    fn abort_unread(&mut self, now: Instant, id: ConnectionId) {
+        let lost = |connection: &Connection| {
+            connection.readable() > 0 && !matches!(connection.state(), State::TimeWait | State::Closed)
+        };
+        if self.connection(id).is_some_and(lost) {
+            self.with_connection(id, now, Connection::abort);
         }
     }
 
