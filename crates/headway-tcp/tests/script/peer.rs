@@ -1,0 +1,176 @@
+//! The other end of a connection, and the numbers that the script's are relative to.
+
+use std::net::{IpAddr, SocketAddr};
+
+use headway_tcp::{ConnectionId, Notification};
+use headway_wire::{
+    Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, emit,
+};
+
+use super::packet::{Flip, Packet};
+use super::pattern::{self, Writer};
+
+/// The first peer's port; the others follow.
+const FIRST_PORT: u16 = 40_000;
+/// Near the wrap, so that ordinary scripts cross it.
+const FIRST_ISN: u32 = 0xffff_f000;
+
+const HOP_LIMIT: u8 = 64;
+
+pub(crate) struct Peer {
+    pub(crate) local: SocketAddr,
+    pub(crate) host: SocketAddr,
+    pub(crate) connection: Option<ConnectionId>,
+    /// The peer's initial sequence number.
+    pub(crate) isn: SeqNumber,
+    /// The host's, once it has sent a SYN.
+    pub(crate) iss: Option<SeqNumber>,
+    /// What the host's timestamps are relative to.
+    stamp_base: Option<u32>,
+    /// Window field of the last packet it sent.
+    window: u16,
+    /// Octets that the host's application wrote and read.
+    pub(crate) written: u32,
+    pub(crate) read: u32,
+    pub(crate) told: Vec<Notification>,
+    /// Timestamp value of its SYN, for `open` and `dial`.
+    pub(crate) syn_stamp: Option<u32>,
+    /// The host's latest timestamp, relative.
+    pub(crate) heard_stamp: u32,
+}
+
+impl Peer {
+    pub(crate) fn new(index: usize, address: IpAddr, host: SocketAddr) -> Self {
+        Self {
+            local: SocketAddr::new(address, FIRST_PORT + index as u16),
+            host,
+            connection: None,
+            isn: SeqNumber(FIRST_ISN) + index as u32 * 0x1000_0000,
+            iss: None,
+            stamp_base: None,
+            window: u16::MAX,
+            written: 0,
+            read: 0,
+            told: Vec::new(),
+            syn_stamp: None,
+            heard_stamp: 0,
+        }
+    }
+
+    /// A new connection between the same ends begins: the peer's initial number is `ahead` of its
+    /// last one, the host's is not known yet.
+    pub(crate) fn renumber(&mut self, ahead: i64) {
+        self.isn += ahead as u32;
+        self.iss = None;
+        self.stamp_base = None;
+        self.connection = None;
+        self.written = 0;
+        self.read = 0;
+    }
+
+    /// Window field of the last packet that it sent.
+    pub(crate) fn window(&self) -> u16 {
+        self.window
+    }
+
+    /// The packet that the script describes: built, summed, and then damaged.
+    pub(crate) fn build(&mut self, packet: &Packet) -> Result<Vec<u8>, String> {
+        let iss = self.iss.unwrap_or_default();
+        let has_ack = packet.flags.contains(TcpFlags::ACK);
+        if let Some(window) = packet.window {
+            self.window = window;
+        }
+        let tcp = TcpHeader {
+            src_port: self.local.port(),
+            dst_port: self.host.port(),
+            seq: self.isn + packet.seq,
+            ack: if has_ack { iss + packet.ack } else { SeqNumber(packet.ack) },
+            flags: packet.flags,
+            window: self.window,
+            urgent: packet.urgent,
+        };
+        let mut options = shifted(&packet.options, iss);
+        if let Some(stamps) = &mut options.timestamps
+            && has_ack
+        {
+            stamps.echo = stamps.echo.wrapping_add(self.stamp_base.unwrap_or(0));
+        }
+        // The first octet of the stream is number 1.
+        let payload = pattern::octets(Writer::Peer, packet.seq.wrapping_sub(1), packet.len);
+        let mut bytes = vec![0; 120 + payload.len()];
+        let len = emit(&mut bytes, &self.ip(), &tcp, &options, (&payload, &[]))
+            .map_err(|error| format!("the packet cannot be built: {error}"))?;
+        bytes.truncate(len);
+        self.flip(&mut bytes, &packet.flips)?;
+        Ok(bytes)
+    }
+
+    fn flip(&self, bytes: &mut [u8], flips: &[Flip]) -> Result<(), String> {
+        let layout = headway_wire::layout(bytes).ok_or("the packet has no TCP header")?;
+        for flip in flips {
+            let (part, bit) = match *flip {
+                Flip::Payload(bit) => (&mut bytes[layout.header_len..], bit),
+                Flip::Header(bit) => (&mut bytes[layout.ip_header_len..layout.header_len], bit),
+            };
+            let place = part.get_mut(bit / 8).ok_or_else(|| format!("bit {bit} is not there to flip"))?;
+            *place ^= 0x80 >> (bit % 8);
+        }
+        Ok(())
+    }
+
+    fn ip(&self) -> IpHeader {
+        IpHeader {
+            src: self.local.ip(),
+            dst: self.host.ip(),
+            ecn: Ecn::NotEct,
+            hop_limit: HOP_LIMIT,
+            identification: 0,
+        }
+    }
+
+    /// What the host sent, as a script would write it. `ticks` is the host's clock since the
+    /// script began.
+    pub(crate) fn translate(&mut self, segment: &Segment<'_>, ticks: u32) -> Packet {
+        let tcp = &segment.tcp;
+        if tcp.flags.contains(TcpFlags::SYN) {
+            self.iss.get_or_insert(tcp.seq);
+        }
+        let iss = self.iss.unwrap_or_default();
+        let has_ack = tcp.flags.contains(TcpFlags::ACK);
+        let mut options = shifted(&segment.options, SeqNumber(self.isn.0.wrapping_neg()));
+        if let Some(stamps) = &mut options.timestamps {
+            let base = *self.stamp_base.get_or_insert(stamps.value.wrapping_sub(ticks));
+            stamps.value = stamps.value.wrapping_sub(base);
+            self.heard_stamp = stamps.value;
+        }
+        Packet {
+            flags: tcp.flags,
+            seq: tcp.seq.0.wrapping_sub(iss.0),
+            len: segment.payload.len() as u32,
+            ack: if has_ack { tcp.ack.0.wrapping_sub(self.isn.0) } else { tcp.ack.0 },
+            window: Some(tcp.window),
+            urgent: tcp.urgent,
+            options,
+            open: false,
+            flips: Vec::new(),
+        }
+    }
+
+    /// Timestamps for a packet that `open` or `dial` writes by itself, `millis` after the SYN.
+    pub(crate) fn own_stamps(&self, millis: u32) -> Option<Timestamps> {
+        Some(Timestamps { value: self.syn_stamp?.wrapping_add(millis), echo: self.heard_stamp })
+    }
+}
+
+/// `options` with every sequence number in it moved by `base`.
+fn shifted(options: &TcpOptions, base: SeqNumber) -> TcpOptions {
+    let mut sack = SackBlocks::default();
+    for &(from, to) in &options.sack {
+        sack.push((from + base.0, to + base.0));
+    }
+    let mut xhack_ack = SeqList::default();
+    for &seq in &options.xhack_ack {
+        xhack_ack.push(seq + base.0);
+    }
+    TcpOptions { sack, xhack_ack, hack_ack: options.hack_ack.map(|seq| seq + base.0), ..*options }
+}

@@ -1,0 +1,104 @@
+//! The profile that a script chooses.
+
+use std::str::FromStr;
+
+use headway_tcp::congestion::Algorithm;
+use headway_tcp::{DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Profile, Variant};
+use headway_units::Duration;
+
+use super::words::Words;
+
+/// `profile NAME`.
+pub(crate) fn profile(name: &str) -> Result<Profile, String> {
+    match name {
+        "standard" => Ok(Profile::standard()),
+        "linux22" => Ok(Profile::linux22()),
+        "linux" => Ok(Profile::linux()),
+        _ => Err(format!("unknown profile {name:?}: standard, linux22 or linux")),
+    }
+}
+
+/// `variant NAME`.
+pub(crate) fn variant(profile: Profile, name: &str) -> Result<Profile, String> {
+    Ok(Variant::from_str(name).map_err(|error| error.to_string())?.apply(profile))
+}
+
+/// `set KEY VALUE`.
+pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), String> {
+    match words.word("a setting")? {
+        "mtu" => profile.mtu = words.value("octets")?,
+        "sack" => profile.sack = switch(words)?,
+        "timestamps" => profile.timestamps = switch(words)?,
+        "window-scaling" => profile.window_scaling = switch(words)?,
+        "rules" => {
+            profile.hack_rules = match words.word("literal or default")? {
+                "literal" => HackRules::Literal,
+                "default" => HackRules::Default,
+                other => return Err(format!("rules literal or default, not {other:?}")),
+            }
+        }
+        "hack" => {
+            profile.hack = match words.word("off, hack or xhack")? {
+                "off" => HackMode::Off,
+                "hack" => HackMode::Hack,
+                "xhack" => HackMode::Xhack,
+                other => return Err(format!("hack off, hack or xhack, not {other:?}")),
+            }
+        }
+        "s-buffer" => profile.s_buffer = words.value("a count")?,
+        "recovery" => {
+            profile.recovery = match words.word("reno, standard or linux22")? {
+                "reno" => LossRecovery::Reno,
+                "standard" => LossRecovery::Standard,
+                "linux22" => LossRecovery::Linux22,
+                other => return Err(format!("recovery reno, standard or linux22, not {other:?}")),
+            }
+        }
+        "limited-transmit" => profile.limited_transmit = switch(words)?,
+        "congestion" => {
+            profile.congestion = match words.word("reno or linux22")? {
+                "reno" => Algorithm::Reno,
+                "linux22" => Algorithm::Linux22,
+                other => return Err(format!("congestion reno or linux22, not {other:?}")),
+            }
+        }
+        "initial-window" => profile.initial_window = words.value("segments")?,
+        "rto-initial" => profile.rto.initial = duration(words)?,
+        "rto-min" => profile.rto.min = duration(words)?,
+        "rto-max" => profile.rto.max = duration(words)?,
+        "retries" => {
+            profile.rto.retries = if words.take("none") { None } else { Some(words.value("a count")?) };
+        }
+        "syn-retries" => profile.syn_retries = words.value("a count")?,
+        "clock" => profile.clock = duration(words)?,
+        "delayed-ack" => {
+            profile.delayed_ack = DelayedAck { timeout: duration(words)?, ..profile.delayed_ack };
+        }
+        "nagle" => profile.nagle = switch(words)?,
+        "keep-alive" => {
+            profile.keep_alive = Some(KeepAlive {
+                idle: duration(words)?,
+                interval: duration(words)?,
+                probes: words.value("a count")?,
+            });
+        }
+        "user-timeout" => profile.user_timeout = Some(duration(words)?),
+        "time-wait" => profile.time_wait = duration(words)?,
+        "send-buffer" => profile.send_buffer = words.value("octets")?,
+        "receive-buffer" => profile.receive_buffer = words.value("octets")?,
+        other => return Err(format!("unknown setting {other:?}")),
+    }
+    words.end()
+}
+
+fn switch(words: &mut Words<'_>) -> Result<bool, String> {
+    match words.word("on or off")? {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        other => Err(format!("expected on or off, found {other:?}")),
+    }
+}
+
+fn duration(words: &mut Words<'_>) -> Result<Duration, String> {
+    words.value("a time with a unit, such as 300ms")
+}
