@@ -33,6 +33,11 @@ impl Listener {
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
     }
+
+    /// For connections to come.
+    pub(super) fn set_profile(&mut self, profile: Arc<Profile>) {
+        self.profile = profile;
+    }
 }
 
 impl<O: Observer> Host<O> {

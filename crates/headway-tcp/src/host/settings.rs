@@ -1,15 +1,16 @@
 //! What may change while a host runs: its addresses, and settings of open connections.
 
+use alloc::sync::Arc;
 use core::net::IpAddr;
 
 use headway_units::{Duration, Instant};
 
 use super::listeners::Listener;
-use super::{ConnectionId, Host, ListenerId};
+use super::{ConnectionId, Host, ListenerId, check};
 use crate::Error;
 use crate::connection::{Connection, Context};
 use crate::event::Observer;
-use crate::profile::KeepAlive;
+use crate::profile::{KeepAlive, Profile};
 
 impl<O: Observer> Host<O> {
     /// The host answers to `address` too, from now on.
@@ -22,6 +23,17 @@ impl<O: Observer> Host<O> {
     /// Connections of `listener` that wait to be accepted.
     pub fn acceptable(&self, listener: ListenerId) -> usize {
         self.listeners.get(listener.0).map_or(0, Listener::waiting)
+    }
+
+    /// Connections that `listener` answers from now on get `profile`.
+    ///
+    /// # Errors
+    ///
+    /// The listener is unknown, or the profile cannot work.
+    pub fn set_listener_profile(&mut self, listener: ListenerId, profile: Arc<Profile>) -> Result<(), Error> {
+        check(&profile)?;
+        self.listeners.get_mut(listener.0).ok_or(Error::UnknownListener)?.set_profile(profile);
+        Ok(())
     }
 
     /// Switches Nagle's algorithm (RFC 9293, 3.7.4) on or off; off sends at once what it held back.
