@@ -6,8 +6,8 @@ use alloc::collections::VecDeque;
 use headway_units::Instant;
 use headway_wire::SeqNumber;
 
-/// The marks of a segment. `SACKED` and `LOST` exclude each other; `RESENT` goes with `LOST`: a
-/// later copy of a lost segment is in the network.
+/// The marks of a segment. `SACKED` excludes `LOST` and `RESENT`; a segment that is `RESENT` and
+/// not `LOST` is in the network twice, as RFC 6675's SetPipe and Linux count it.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Marks(u8);
 
@@ -39,6 +39,16 @@ impl Marks {
 
     const fn without(self, mark: Self) -> Self {
         Self(self.0 & !mark.0)
+    }
+
+    /// Without all that is thought of its fate.
+    const fn settled(self) -> Self {
+        self.without(Self::SACKED).without(Self::LOST).without(Self::RESENT).without(Self::DAMAGED)
+    }
+
+    /// Lost, and no later copy under way.
+    const fn is_missing(self) -> bool {
+        self.has(Self::LOST) && !self.has(Self::RESENT)
     }
 }
 
@@ -76,7 +86,7 @@ impl Sent {
 
     /// Whether it is to be sent again: lost, and no later copy under way.
     pub(crate) fn is_missing(&self) -> bool {
-        self.has(Marks::LOST) && !self.has(Marks::RESENT)
+        self.marks.is_missing()
     }
 }
 
@@ -99,6 +109,8 @@ pub(crate) struct SentQueue {
     resent: u32,
     /// Segments that bear `DAMAGED`.
     damaged: u32,
+    /// Segments that are lost and of which no later copy is in the network.
+    missing: u32,
     transmissions: u64,
     /// No segment below this is missing.
     missing_hint: Option<SeqNumber>,
@@ -193,12 +205,9 @@ impl SentQueue {
     /// Records that segment `index` is sent again.
     pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: u32) {
         self.transmissions += 1;
+        let marks = self.segments[index].marks.with(Marks::RESENT).with(Marks::EVER_RESENT);
+        self.set(index, marks);
         let sent = &mut self.segments[index];
-        if sent.marks.has(Marks::LOST) && !sent.marks.has(Marks::RESENT) {
-            sent.marks = sent.marks.with(Marks::RESENT);
-            self.resent += sent.len;
-        }
-        sent.marks = sent.marks.with(Marks::EVER_RESENT);
         sent.order = self.transmissions;
         sent.sent_at = now;
         if sent.stamp == stamp {
@@ -222,21 +231,28 @@ impl SentQueue {
         sent.named >= sent.copies
     }
 
+    /// Gives segment `index` other marks, and counts it accordingly.
+    fn set(&mut self, index: usize, marks: Marks) {
+        let sent = &mut self.segments[index];
+        let before = core::mem::replace(&mut sent.marks, marks);
+        let len = sent.len;
+        let gained = |mark: Marks| i32::from(marks.has(mark)) - i32::from(before.has(mark));
+        self.sacked = self.sacked.wrapping_add_signed(gained(Marks::SACKED) * len as i32);
+        self.lost = self.lost.wrapping_add_signed(gained(Marks::LOST) * len as i32);
+        self.resent = self.resent.wrapping_add_signed(gained(Marks::RESENT) * len as i32);
+        self.damaged = self.damaged.wrapping_add_signed(gained(Marks::DAMAGED));
+        let missing = i32::from(marks.is_missing()) - i32::from(before.is_missing());
+        self.missing = self.missing.wrapping_add_signed(missing);
+    }
+
     /// Marks segment `index` lost: it, and any resent copy of it, leaves the pipe.
     pub(crate) fn mark_lost(&mut self, index: usize) {
-        let sent = &mut self.segments[index];
+        let sent = &self.segments[index];
         if sent.has(Marks::SACKED) {
             return;
         }
-        if sent.has(Marks::RESENT) {
-            sent.marks = sent.marks.without(Marks::RESENT);
-            self.resent -= sent.len;
-        }
-        if !sent.has(Marks::LOST) {
-            sent.marks = sent.marks.with(Marks::LOST);
-            self.lost += sent.len;
-        }
-        let seq = sent.seq;
+        let (seq, marks) = (sent.seq, sent.marks);
+        self.set(index, marks.without(Marks::RESENT).with(Marks::LOST));
         if self.missing_hint.is_none_or(|hint| seq.lt(hint)) {
             self.missing_hint = Some(seq);
         }
@@ -245,77 +261,57 @@ impl SentQueue {
     /// Marks segment `index` as known to be damaged (and lost).
     pub(crate) fn mark_damaged(&mut self, index: usize) {
         self.mark_lost(index);
-        let sent = &mut self.segments[index];
-        if sent.has(Marks::LOST) && !sent.has(Marks::DAMAGED) {
-            sent.marks = sent.marks.with(Marks::DAMAGED);
-            self.damaged += 1;
+        let marks = self.segments[index].marks;
+        if marks.has(Marks::LOST) {
+            self.set(index, marks.with(Marks::DAMAGED));
         }
     }
 
     /// Makes the resent copy of segment `index` an ordinary segment again.
     pub(crate) fn forget_damage(&mut self, index: usize) {
-        let sent = &mut self.segments[index];
-        if !sent.has(Marks::DAMAGED) {
+        let marks = self.segments[index].marks;
+        if !marks.has(Marks::DAMAGED) {
             return;
         }
-        self.damaged -= 1;
-        sent.marks = sent.marks.without(Marks::DAMAGED);
-        if sent.has(Marks::RESENT) {
-            sent.marks = sent.marks.without(Marks::RESENT).without(Marks::LOST);
-            self.resent -= sent.len;
-            self.lost -= sent.len;
+        let mut after = marks.without(Marks::DAMAGED);
+        if marks.has(Marks::RESENT) {
+            after = after.without(Marks::RESENT).without(Marks::LOST);
         }
-    }
-
-    fn clear(&mut self, index: usize, mark: Marks) {
-        let sent = &mut self.segments[index];
-        if !sent.has(mark) {
-            return;
-        }
-        sent.marks = sent.marks.without(mark);
-        match mark {
-            Marks::SACKED => self.sacked -= sent.len,
-            Marks::LOST => self.lost -= sent.len,
-            Marks::RESENT => self.resent -= sent.len,
-            Marks::DAMAGED => self.damaged -= 1,
-            _ => {}
-        }
+        self.set(index, after);
     }
 
     /// Marks segment `index` selectively acknowledged; says whether that is news.
     pub(crate) fn mark_sacked(&mut self, index: usize) -> bool {
-        if self.segments[index].has(Marks::SACKED) {
+        let marks = self.segments[index].marks;
+        if marks.has(Marks::SACKED) {
             return false;
         }
-        self.clear(index, Marks::RESENT);
-        self.clear(index, Marks::LOST);
-        self.clear(index, Marks::DAMAGED);
-        let sent = &mut self.segments[index];
-        sent.marks = sent.marks.with(Marks::SACKED);
-        self.sacked += sent.len;
+        self.set(index, marks.settled().with(Marks::SACKED));
         true
     }
 
     /// Forgets all that SACK blocks said (RFC 2018, section 8: the receiver may renege).
     pub(crate) fn clear_sacked(&mut self) {
         for index in 0..self.segments.len() {
-            self.clear(index, Marks::SACKED);
+            let marks = self.segments[index].marks;
+            self.set(index, marks.without(Marks::SACKED));
         }
     }
 
     /// Forgets which segments were resent or known to be lost or damaged.
     pub(crate) fn clear_losses(&mut self) {
         for index in 0..self.segments.len() {
-            self.clear(index, Marks::RESENT);
-            self.clear(index, Marks::LOST);
-            self.clear(index, Marks::DAMAGED);
+            let marks = self.segments[index].marks;
+            let sacked = marks.has(Marks::SACKED);
+            let after = marks.settled();
+            self.set(index, if sacked { after.with(Marks::SACKED) } else { after });
         }
         self.missing_hint = None;
     }
 
     /// The lowest segment that is lost and has no later copy in the network.
     pub(crate) fn first_missing(&mut self) -> Option<usize> {
-        if self.lost == self.resent {
+        if self.missing == 0 {
             return None;
         }
         let from = self.missing_hint.map_or(0, |hint| self.first_from(hint));
@@ -340,9 +336,8 @@ impl SentQueue {
             if !head.has(Marks::EVER_RESENT) {
                 acknowledged.sent_at.get_or_insert(head.sent_at);
             }
-            for mark in [Marks::SACKED, Marks::RESENT, Marks::LOST, Marks::DAMAGED] {
-                self.clear(0, mark);
-            }
+            let settled = head.marks.settled();
+            self.set(0, settled);
             self.segments.pop_front();
         }
         acknowledged
@@ -377,9 +372,9 @@ impl SentQueue {
         rest.marks = rest.marks.without(Marks::SYN);
         sent.len = len;
         sent.marks = sent.marks.without(Marks::FIN).without(Marks::PUSH);
-        if sent.has(Marks::DAMAGED) {
-            self.damaged += 1;
-        }
+        // The parts together occupy what the whole did; only segments are counted anew.
+        self.damaged += u32::from(rest.has(Marks::DAMAGED));
+        self.missing += u32::from(rest.is_missing());
         self.segments.insert(index + 1, rest);
     }
 

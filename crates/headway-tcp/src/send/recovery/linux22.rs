@@ -193,7 +193,7 @@ impl Linux22 {
                 (!queue.is_empty()).then_some(0)
             }
             Burst::Holes { sent } => {
-                let full = sent && queue.pipe() >= cwnd.saturating_add(self.inflated);
+                let full = sent && queue.pipe() >= cwnd;
                 if full { None } else { queue.first_missing() }
             }
             Burst::Walk { sent } => {
@@ -209,12 +209,7 @@ impl Linux22 {
             (Burst::Holes { sent } | Burst::Walk { sent }, Some(_)) => *sent = true,
             _ => {}
         }
-        let index = index?;
-        // Whatever is resent is taken for lost, so that its copies are counted.
-        if !queue.get(index).has(Marks::LOST) {
-            queue.mark_lost(index);
-        }
-        Some((index, self.reason))
+        Some((index?, self.reason))
     }
 
     fn walk(&mut self, queue: &SentQueue) -> Option<usize> {
