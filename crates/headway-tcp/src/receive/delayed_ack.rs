@@ -25,7 +25,7 @@ impl AckSchedule {
             deadline: None,
             gap: None,
             last_arrival: Instant::ZERO,
-            quick: true,
+            quick: config.adaptive,
         }
     }
 
@@ -54,7 +54,7 @@ impl AckSchedule {
         } else if self.deadline.is_none() {
             self.deadline = Some(now + self.hold());
         }
-        self.quick = self.config.adaptive && at_once;
+        self.quick = false;
     }
 
     fn hold(&self) -> Duration {
@@ -87,8 +87,5 @@ impl AckSchedule {
     pub(crate) fn on_ack_sent(&mut self) {
         self.now = false;
         self.deadline = None;
-        if !self.config.adaptive {
-            self.quick = false;
-        }
     }
 }

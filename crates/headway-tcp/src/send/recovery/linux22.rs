@@ -69,6 +69,12 @@ impl Linux22 {
         self.timeouts > 0
     }
 
+    /// Not after a timeout until everything is acknowledged; and not on the duplicate ACKs that
+    /// come before recovery begins: there is no limited transmit.
+    pub(super) fn permits_new_data(&self) -> bool {
+        self.timeouts == 0 && (self.duplicates == 0 || self.high_seq.is_some())
+    }
+
     pub(super) fn inflation(&self, mss: u32) -> u32 {
         self.inflated.saturating_add(self.departed).saturating_mul(mss)
     }

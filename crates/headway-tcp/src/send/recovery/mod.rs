@@ -133,7 +133,7 @@ impl Recovery {
     pub(crate) fn permits_new_data(&self) -> bool {
         match self {
             Self::Standard(_) => true,
-            Self::Linux22(linux) => !linux.recovering_from_timeout(),
+            Self::Linux22(linux) => linux.permits_new_data(),
         }
     }
 
