@@ -19,21 +19,28 @@ impl Connection {
             && (segment.options.hack_ack.is_some() || !segment.options.xhack_ack.is_empty());
         // Paper 000, section 3.3 (3): "No further processing is done unlike the case of normal TCP
         // ACKs."
-        if !(special && self.literal()) {
-            self.ordinary_ack(cx, segment, special);
-        }
-        if special {
+        if special && self.literal() {
             self.special_ack(cx, segment);
+        } else if self.ordinary_ack(cx, segment, special) {
+            self.path_is_alive(cx);
         }
     }
 
-    fn ordinary_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>, special: bool) {
+    /// Everything that an ACK says, in the order in which one part depends on another: what it
+    /// covers, what a special ACK names (no loss detector may see those holes, rule 3), what is
+    /// lost. Says whether it named a copy that none named before.
+    fn ordinary_ack<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+        special: bool,
+    ) -> bool {
         let tcp = &segment.tcp;
         let prior_una = self.snd.una;
         let prior_flight = self.snd.queue.outstanding();
         let prior_pipe = self.snd.queue.pipe();
         if tcp.ack.lt(prior_una) {
-            return;
+            return special && self.special_ack(cx, segment);
         }
         let window_changed = self.update_window(cx, segment);
         let newly_sacked = if self.negotiated.sack && !segment.options.sack.is_empty() {
@@ -45,12 +52,13 @@ impl Connection {
         let acknowledged = self.advance_una(cx, tcp.ack);
         self.snd.probes = 0;
         if self.snd.queue.is_empty() && acknowledged.octets == 0 {
-            return;
+            return special && self.special_ack(cx, segment);
         }
         let hold = self.snd.damage_hold();
         if let Some(lowest) = self.resends.expire(&mut self.snd.queue, cx.now, hold) {
             self.snd.sacks.rejudge(lowest);
         }
+        let names_new_copy = special && self.special_ack(cx, segment);
         let rtt = if acknowledged.octets > 0 {
             self.rtt_sample(cx.now, segment, special, &acknowledged)
         } else {
@@ -109,6 +117,7 @@ impl Connection {
         let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
         let pipe = self.snd.queue.pipe();
         cx.emit(|| Event::Window { cwnd, ssthresh, pipe });
+        names_new_copy
     }
 
     /// RFC 9293, 3.10.7.4: "If SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK),
@@ -162,13 +171,11 @@ impl Connection {
         special: bool,
         acknowledged: &Acknowledged,
     ) -> Option<Duration> {
-        // The echo of a special ACK is the damaged segment's: no sample for new data.
-        if special {
-            return None;
-        }
         // RFC 6298, 3 (Karn): only what was sent once, or what a timestamp tells apart.
         match acknowledged.sent_at {
             Some(sent) if !acknowledged.retransmitted => Some(now.saturating_since(sent)),
+            // Rule 7: the echo of a special ACK is the damaged segment's, no sample for new data.
+            _ if special => None,
             _ => self.echoed_sample(now, segment),
         }
     }
@@ -215,8 +222,9 @@ impl Connection {
         cx.emit(|| Event::Recovery(phase));
     }
 
-    /// Paper 000, section 3.3 and paper 003, section 4.2.3.
-    fn special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+    /// Paper 000, section 3.3 and paper 003, section 4.2.3: what a special ACK names is to be sent
+    /// again. Says whether it names a copy that none named before.
+    fn special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> bool {
         self.statistics.special_acks_received += 1;
         let options = &segment.options;
         let stamp =
@@ -236,10 +244,8 @@ impl Connection {
         }
         let count = options.xhack_ack.len().max(1) as u8;
         cx.emit(|| Event::SpecialAckReceived { seq: named.seq, count, accepted });
-        if names_new_copy && !self.literal() {
-            self.path_is_alive(cx);
-        }
         self.report_pipe(cx);
+        names_new_copy
     }
 
     fn take_notice<O>(&mut self, cx: &mut Context<'_, O>, notice: Notice) -> bool {
@@ -258,7 +264,10 @@ impl Connection {
     fn path_is_alive<O>(&mut self, cx: &Context<'_, O>) {
         let Some(head) = self.snd.queue.head() else { return };
         let left_behind = cx.now.saturating_since(head.sent_at) > self.snd.rtt.smoothed() * 2;
-        if left_behind && !head.is_missing() {
+        // One that a special ACK has named is resent at once if it is first in line; one that is
+        // lost would have to wait for a window that resends of others keep full.
+        let is_next = head.is_missing() && self.resends.next(&self.snd.queue, false) == Some(0);
+        if left_behind && !is_next {
             self.resend_head(RetransmitReason::Stale);
         } else {
             self.snd.timeouts_in_a_row = 0;

@@ -48,7 +48,9 @@ impl Connection {
         if self.owes_reset {
             self.owes_reset = false;
             let flags = TcpFlags::RST | TcpFlags::ACK;
-            return self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, TcpOptions::default()));
+            // RFC 7323, 3.2: a TSopt "SHOULD be sent in an <RST> segment".
+            let options = self.fixed_options(cx.now, false);
+            return self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, options));
         }
         if self.owes_syn {
             return self.send_syn(cx, buffer);
@@ -104,6 +106,10 @@ impl Connection {
         {
             return self.resend(cx, buffer, index, reason);
         }
+        // Rule 2: "If cwnd forbids, it stays first in line": no new data, however small, passes it.
+        if !self.literal() && self.resends.next(&self.snd.queue, false).is_some() {
+            return None;
+        }
         if self.snd.unsent() > 0 || self.snd.owes_fin() {
             if let Some(sent) = self.send_new(cx, buffer) {
                 return Some(sent);
@@ -111,7 +117,11 @@ impl Connection {
         } else if self.snd.queue.is_empty() {
             return None;
         }
+        // RFC 6675, 5 (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
         let room = self.room(cx);
+        if room < self.snd.mss {
+            return None;
+        }
         let (index, reason) = self.snd.recovery.next_speculative(&self.snd.queue, &self.snd.sacks, room)?;
         self.resend(cx, buffer, index, reason)
     }
