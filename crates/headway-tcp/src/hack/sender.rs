@@ -105,7 +105,8 @@ impl Resends {
         while let Some(&(seq, order)) = self.hidden.front() {
             let known = queue.index_of(seq).filter(|&index| {
                 let sent = queue.get(index);
-                sent.order == order && sent.has(Marks::DAMAGED)
+                // One that was named again waits in line, and is no resent copy.
+                sent.order == order && sent.has(Marks::DAMAGED) && !sent.is_missing()
             });
             if let Some(index) = known {
                 if now.saturating_since(queue.get(index).sent_at) < hold {

@@ -47,7 +47,7 @@ impl RttEstimator {
                 self.smoothed = Some(smoothed - smoothed / 8 + rtt / 8);
             }
         }
-        let mut base = self.with_variation();
+        let mut base = self.with_margin(self.granularity.max(self.config.min_variation));
         if self.config.linux22_margin {
             base = base + base / 4 + base / (1 << segments.saturating_sub(1).min(31));
         }
@@ -56,8 +56,13 @@ impl RttEstimator {
 
     /// RFC 6298 (2.3): "SRTT + max (G, K*RTTVAR)"; the initial timeout before the first sample.
     pub(crate) fn with_variation(&self) -> Duration {
+        self.with_margin(self.granularity)
+    }
+
+    /// The same with another lower bound of the margin than the clock's granularity G.
+    fn with_margin(&self, least: Duration) -> Duration {
         match self.smoothed {
-            Some(smoothed) => smoothed + (self.variation * 4).max(self.granularity),
+            Some(smoothed) => smoothed + (self.variation * 4).max(least),
             None => self.config.initial,
         }
     }
@@ -140,6 +145,16 @@ mod tests {
             rtt.sample(Duration::from_millis(10), 10);
         }
         assert_eq!(rtt.timeout(), profile.rto.min);
+    }
+
+    #[test]
+    fn linux_leaves_room_for_a_delayed_ack_on_a_steady_path() {
+        let profile = Profile::linux();
+        let mut rtt = RttEstimator::new(profile.rto, profile.clock);
+        for _ in 0..100 {
+            rtt.sample(Duration::from_millis(600), 10);
+        }
+        assert_eq!(rtt.timeout(), Duration::from_millis(800));
     }
 
     #[test]

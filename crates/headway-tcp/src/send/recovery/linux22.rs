@@ -87,7 +87,11 @@ impl Linux22 {
         }
         if ack.advanced() {
             let acked = ((ack.una - ack.prior_una) as u32).div_ceil(ack.mss.max(1));
-            self.departed = self.departed.saturating_sub(acked.saturating_sub(1));
+            self.departed = if board.queue.any_damaged() {
+                self.departed.saturating_sub(acked.saturating_sub(1))
+            } else {
+                0
+            };
             if self.timeouts > 0 && board.queue.is_empty() {
                 self.timeouts = 0;
                 verdict.phase = Some(RecoveryPhase::Over);

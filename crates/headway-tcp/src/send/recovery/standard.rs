@@ -78,6 +78,8 @@ impl Standard {
     fn on_advance(&mut self, mut board: Board<'_>, ack: &AckSignal, verdict: &mut Verdict) {
         self.duplicates = 0;
         match self.phase {
+            // What lies beyond further holes that are known to be damage is still held there.
+            Phase::Open if board.queue.any_damaged() => self.deflate(ack),
             Phase::Open => self.departed = 0,
             Phase::Fast(point) if ack.una.ge(point) || !self.partial => {
                 self.leave(&mut board, ack, verdict);
@@ -85,8 +87,7 @@ impl Standard {
             Phase::Fast(_) if !self.sack => {
                 // RFC 6582, 3.2 step 3: "partial acknowledgment": retransmit the first
                 // unacknowledged segment and deflate by what was acknowledged, less one segment.
-                let acked = (ack.una - ack.prior_una) as u32;
-                self.departed = self.departed.saturating_sub(acked.saturating_sub(ack.mss));
+                self.deflate(ack);
                 if !head_is_damaged(board.queue) && !board.queue.is_empty() {
                     board.queue.mark_lost(0);
                     self.forced = true;
@@ -102,6 +103,13 @@ impl Standard {
             }
         }
         self.judge(board, ack, verdict);
+    }
+
+    /// An ACK that fills a hole covers one segment that was resent, and others that duplicate ACKs
+    /// had announced.
+    fn deflate(&mut self, ack: &AckSignal) {
+        let acked = (ack.una - ack.prior_una) as u32;
+        self.departed = self.departed.saturating_sub(acked.saturating_sub(ack.mss));
     }
 
     fn leave(&mut self, board: &mut Board<'_>, ack: &AckSignal, verdict: &mut Verdict) {
