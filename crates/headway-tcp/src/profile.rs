@@ -48,6 +48,10 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// Lower bound.
     pub min: Duration,
+    /// Lower bound of the part that stands for the variation, RFC 6298's K*RTTVAR. On a steady path
+    /// that part shrinks to nothing, and without RFC 6298's minimum of one second for the whole, a
+    /// peer that holds one ACK back looks like a loss. Linux takes its minimum here.
+    pub min_variation: Duration,
     /// Upper bound, also of the doubled value.
     pub max: Duration,
     /// Timeouts in a row without an answer before the connection fails; `None`: never.
@@ -146,6 +150,7 @@ impl Profile {
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
                 min: Duration::from_millis(200),
+                min_variation: Duration::ZERO,
                 max: Duration::from_secs(120),
                 retries: Some(15),
                 linux22_margin: false,
@@ -173,6 +178,7 @@ impl Profile {
             rto: RtoConfig {
                 initial: Duration::from_secs(3),
                 min: Duration::from_millis(200),
+                min_variation: Duration::ZERO,
                 max: Duration::from_secs(120),
                 retries: None,
                 linux22_margin: true,
@@ -186,9 +192,10 @@ impl Profile {
     }
 
     /// What scripts written for today's Linux expect: as [`Profile::standard`], with Linux's
-    /// initial window of 10 segments and its minimum retransmission timeout.
+    /// initial window of 10 segments and its way of bounding the retransmission timeout.
     pub fn linux() -> Self {
-        Self::standard()
+        let standard = Self::standard();
+        Self { rto: RtoConfig { min_variation: standard.rto.min, ..standard.rto }, ..standard }
     }
 
     /// Sets the buffers so that the window can reach `octets`: what is in flight stays in the send
