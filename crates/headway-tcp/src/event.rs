@@ -29,6 +29,20 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
+/// Two observers of one host.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const ENABLED: bool = A::ENABLED || B::ENABLED;
+
+    fn event(&mut self, now: Instant, connection: ConnectionId, event: &Event) {
+        if A::ENABLED {
+            self.0.event(now, connection, event);
+        }
+        if B::ENABLED {
+            self.1.event(now, connection, event);
+        }
+    }
+}
+
 /// Why a segment is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -114,9 +114,7 @@ impl Connection {
         }
         self.rearm_after_ack(cx, acknowledged.octets > 0, verdict.restart_timer);
         self.report_pipe(cx);
-        let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
-        let pipe = self.snd.queue.pipe();
-        cx.emit(|| Event::Window { cwnd, ssthresh, pipe });
+        self.tell_window(cx);
         names_new_copy
     }
 
@@ -213,6 +211,12 @@ impl Connection {
             let at = (sent_at + self.snd.rtt.timeout()).max(cx.now + self.profile.clock);
             self.timers.set(Timer::Retransmit, at);
         }
+    }
+
+    /// Reports the window and what is in the network.
+    pub(super) fn tell_window<O: Observer>(&self, cx: &mut Context<'_, O>) {
+        let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
+        cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.queue.pipe() });
     }
 
     fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {

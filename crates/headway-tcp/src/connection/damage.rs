@@ -5,7 +5,7 @@
 //! for a resend; it never delivers data and never moves the receive window, `SND.UNA` or
 //! `TS.Recent`.
 
-use headway_wire::Segment;
+use headway_wire::{Ecn, Segment};
 
 use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
@@ -21,6 +21,7 @@ impl Connection {
             return;
         }
         self.statistics.damaged_received += 1;
+        self.statistics.congestion_marks += u64::from(segment.ip.ecn == Ecn::Ce);
         let outcome = self.judge_damage(cx, segment, len);
         if outcome == DamageOutcome::Implausible {
             self.statistics.damaged_implausible += 1;

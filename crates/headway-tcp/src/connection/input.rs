@@ -1,7 +1,7 @@
 //! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right.
 
 use headway_units::Duration;
-use headway_wire::{Segment, SeqNumber, TcpFlags};
+use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 
 use super::open::Reply;
 use super::{Connection, Context, Notification, State};
@@ -19,6 +19,7 @@ impl Connection {
         segment: &Segment<'_>,
     ) -> Reply {
         self.statistics.segments_received += 1;
+        self.statistics.congestion_marks += u64::from(segment.ip.ecn == Ecn::Ce);
         let tcp = &segment.tcp;
         cx.emit(|| Event::Received {
             seq: tcp.seq,

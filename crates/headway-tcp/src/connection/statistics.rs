@@ -38,6 +38,9 @@ pub struct Statistics {
     pub damaged_received: u64,
     /// Of those, outside any plausible window.
     pub damaged_implausible: u64,
+    /// Packets that arrived marked "congestion experienced" (RFC 3168), damaged ones included:
+    /// damage must not hide congestion.
+    pub congestion_marks: u64,
     /// Duplicate segments that the peer reported (RFC 2883).
     pub duplicate_reports: u64,
     /// Smoothed round-trip time.
@@ -86,6 +89,7 @@ impl Default for Statistics {
             special_acks_received: 0,
             damaged_received: 0,
             damaged_implausible: 0,
+            congestion_marks: 0,
             duplicate_reports: 0,
             smoothed_rtt: None,
             rtt_variation: Duration::ZERO,

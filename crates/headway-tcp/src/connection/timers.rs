@@ -113,6 +113,7 @@ impl Connection {
         self.snd.recovery.on_timeout(board, cx.now, self.snd.nxt);
         self.resends.clear();
         cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
+        self.tell_window(cx);
         self.arm_retransmit(cx.now);
     }
 
