@@ -3,6 +3,7 @@
 use headway_tcp::{ConnectionError, ConnectionId, Notification, State, Statistics};
 use headway_units::Duration;
 
+use super::peer::Peer;
 use super::runner::Runner;
 use super::words::Words;
 
@@ -110,9 +111,10 @@ impl Runner {
     fn host_number(&mut self, index: usize, name: &str) -> Option<u64> {
         let counters = self.host.counters();
         let (local, remote) = (self.peer(index).host.ip(), self.peer(index).local.ip());
-        let connection = self.peer(index).connection;
+        let Peer { connection, iss, former_iss, .. } = *self.peer(index);
         let path = self.host.path(local, remote);
         Some(match name {
+            "iss-step" => (iss? - former_iss?) as u64,
             "connections" => self.host.connections() as u64,
             "malformed" => counters.malformed,
             "unreadable" => counters.unreadable,

@@ -25,6 +25,8 @@ pub(crate) struct Peer {
     pub(crate) isn: SeqNumber,
     /// The host's, once it has sent a SYN.
     pub(crate) iss: Option<SeqNumber>,
+    /// The host's on the connection before.
+    pub(crate) former_iss: Option<SeqNumber>,
     /// What the host's timestamps are relative to.
     stamp_base: Option<u32>,
     /// Window field of the last packet it sent.
@@ -47,6 +49,7 @@ impl Peer {
             connection: None,
             isn: SeqNumber(FIRST_ISN) + index as u32 * 0x1000_0000,
             iss: None,
+            former_iss: None,
             stamp_base: None,
             window: u16::MAX,
             written: 0,
@@ -61,7 +64,7 @@ impl Peer {
     /// last one, the host's is not known yet.
     pub(crate) fn renumber(&mut self, ahead: i64) {
         self.isn += ahead as u32;
-        self.iss = None;
+        self.former_iss = self.iss.take();
         self.stamp_base = None;
         self.connection = None;
         self.written = 0;
