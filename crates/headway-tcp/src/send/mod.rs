@@ -86,8 +86,8 @@ impl SendSide {
         if self.nxt == self.iss {
             return self.buffer.len() as u32;
         }
-        let sent = (self.nxt - self.buffer_start()) as u32 - u32::from(self.fin_sent);
         // With FIN acknowledged the difference covers nothing of the (empty) buffer.
+        let sent = ((self.nxt - self.buffer_start()) as u32).saturating_sub(u32::from(self.fin_sent));
         (self.buffer.len() as u32).saturating_sub(sent)
     }
 
