@@ -122,7 +122,12 @@ impl Connection {
     /// set SND.WND <- SEG.WND". Says whether the window changed.
     fn update_window<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) -> bool {
         let tcp = &segment.tcp;
-        let newer = self.snd.wl1.lt(tcp.seq) || (self.snd.wl1 == tcp.seq && self.snd.wl2.le(tcp.ack));
+        // The rule keeps old segments from changing the window. A copy of old data whose ACK covers
+        // new data is no old segment: its window goes with its ACK, or the sum of the two would
+        // exceed all that the peer ever offered.
+        let newer = self.snd.wl1.lt(tcp.seq)
+            || (self.snd.wl1 == tcp.seq && self.snd.wl2.le(tcp.ack))
+            || tcp.ack.gt(self.snd.una);
         if !newer {
             return false;
         }
@@ -233,7 +238,9 @@ impl Connection {
         let options = &segment.options;
         let stamp =
             if self.negotiated.timestamps { options.timestamps.map(|stamps| stamps.echo) } else { None };
-        let round_trip = self.snd.rtt.smoothed();
+        // The estimate lags behind a queue that grows: a resend that is on its way is not asked for
+        // again for being a little late.
+        let round_trip = self.snd.damage_hold();
         let named = Notice {
             seq: options.hack_ack.or_else(|| options.xhack_ack.first().copied()).unwrap_or_default(),
             stamp,
