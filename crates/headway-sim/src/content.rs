@@ -128,7 +128,7 @@ impl ContentReader {
     /// # Panics
     ///
     /// The file changed while it was sent: the run would be meaningless.
-    pub fn next(&mut self) -> &[u8] {
+    pub fn chunk(&mut self) -> &[u8] {
         let left = self.len - self.position;
         match &mut self.input {
             Input::Memory(bytes) => &bytes[self.position as usize..self.len as usize],
@@ -141,7 +141,7 @@ impl ContentReader {
         }
     }
 
-    /// Goes on by `n` octets of what [`ContentReader::next`] gave.
+    /// Goes on by `n` octets of what [`ContentReader::chunk`] gave.
     pub fn advance(&mut self, n: usize) {
         if let Input::File(reader) = &mut self.input {
             reader.consume(n);

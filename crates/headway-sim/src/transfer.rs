@@ -91,7 +91,7 @@ impl Sender {
 
     fn write<O: Observer>(&mut self, host: &mut Host<O>, now: Instant, id: ConnectionId) {
         while !self.content.is_at_end() {
-            let chunk = self.content.next();
+            let chunk = self.content.chunk();
             let wanted = chunk.len();
             let Ok(taken) = host.write(id, chunk) else { return };
             self.content.advance(taken);
@@ -207,7 +207,7 @@ impl Receiver {
 
     fn compare(&mut self, mut arrived: &[u8]) {
         while !arrived.is_empty() {
-            let expected = self.expected.next();
+            let expected = self.expected.chunk();
             let n = arrived.len().min(expected.len());
             if n == 0 {
                 // More than was sent: every octet of it is wrong.

@@ -152,8 +152,7 @@ pub fn run_recorded<O: Observer, T: Tap>(
     tap: T,
 ) -> Result<Recording<O, T>, RunError> {
     let profile = scenario.profile_of(variant);
-    let (source, sink) =
-        (SocketAddr::new(SENDER, SENDER_PORT), SocketAddr::new(RECEIVER, RECEIVER_PORT));
+    let (source, sink) = (SocketAddr::new(SENDER, SENDER_PORT), SocketAddr::new(RECEIVER, RECEIVER_PORT));
     let mut network = Network::with_tap(scenario.mtu, tap);
     let mut host = |address, purpose| {
         let secret = [derive_seed(seed, purpose, 0), derive_seed(seed, purpose, 1)];

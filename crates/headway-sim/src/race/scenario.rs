@@ -47,7 +47,7 @@ impl ProfileName {
 
 impl fmt::Display for ProfileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(self.name())
     }
 }
 
@@ -55,9 +55,10 @@ impl FromStr for ProfileName {
     type Err = UnknownName;
 
     fn from_str(input: &str) -> Result<Self, Self::Err> {
-        [Self::Linux22, Self::Standard].into_iter().find(|name| name.name() == input).ok_or_else(|| {
-            UnknownName { input: input.into(), expected: "a profile: linux22 or standard" }
-        })
+        [Self::Linux22, Self::Standard]
+            .into_iter()
+            .find(|name| name.name() == input)
+            .ok_or_else(|| UnknownName { input: input.into(), expected: "a profile: linux22 or standard" })
     }
 }
 
