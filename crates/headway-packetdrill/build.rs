@@ -3,7 +3,9 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=src/ffi/variadic.c");
-    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+    let target =
+        ["CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_ENV"].map(|name| std::env::var(name).unwrap_or_default());
+    if target == ["linux", "gnu"] {
         cc::Build::new()
             .file("src/ffi/variadic.c")
             .std("c11")

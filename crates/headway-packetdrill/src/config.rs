@@ -10,6 +10,8 @@ use headway_units::Duration;
 pub(crate) struct Config {
     /// For every connection, until socket options change it.
     pub(crate) profile: Profile,
+    /// Mark bursts with PSH, as segmentation offload does.
+    pub(crate) offload: bool,
     /// Our addresses for sockets that are not bound, one of each family.
     pub(crate) local: [IpAddr; 2],
 }
@@ -21,7 +23,7 @@ pub(crate) enum FlagError {
         "unknown flag {0:?}: expected a profile (linux, linux22, standard), a variant (newreno, sack, hack, \
          hack+sack, xhack, xhack+sack) or NAME=VALUE with NAME one of mtu, initial_window, timestamps, sack, \
          window_scaling, nagle, delayed_ack, min_rto, retries, syn_retries, send_buffer, receive_buffer, \
-         local"
+         offload, local"
     )]
     Unknown(String),
     #[error("flag {name}={value:?}: expected {expected}")]
@@ -33,6 +35,7 @@ impl Config {
     pub(crate) fn parse(flags: &str) -> Result<Self, FlagError> {
         let mut config = Self {
             profile: Profile::linux(),
+            offload: true,
             local: [IpAddr::from([192, 168, 0, 1]), IpAddr::from([0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1])],
         };
         for flag in flags.split(',').map(str::trim).filter(|flag| !flag.is_empty()) {
@@ -84,6 +87,7 @@ impl Config {
             "syn_retries" => profile.syn_retries = count()?,
             "send_buffer" => profile.send_buffer = octets()?,
             "receive_buffer" => profile.receive_buffer = octets()?,
+            "offload" => self.offload = switch()?,
             "local" => {
                 let local: IpAddr = value.parse().map_err(|_| fails("an address"))?;
                 self.local[usize::from(local.is_ipv6())] = local;

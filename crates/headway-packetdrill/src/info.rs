@@ -50,9 +50,13 @@ fn state_number(state: State) -> u8 {
     }
 }
 
-/// `struct tcp_info` of Linux (`linux/tcp.h`) up to `tcpi_total_retrans`; what the stack does not
-/// know is zero.
-pub(crate) fn encode(statistics: &Statistics, negotiated: Negotiated, ca_state: u8) -> Vec<u8> {
+/// `struct tcp_info` of Linux (`linux/tcp.h`); what the stack does not know is zero.
+pub(crate) fn encode(
+    statistics: &Statistics,
+    negotiated: Negotiated,
+    ca_state: u8,
+    offered_mss: u16,
+) -> Vec<u8> {
     const TIMESTAMPS: u8 = 1;
     const SACK: u8 = 2;
     const WINDOW_SCALING: u8 = 4;
@@ -69,35 +73,47 @@ pub(crate) fn encode(statistics: &Statistics, negotiated: Negotiated, ca_state: 
     let ssthresh = if statistics.ssthresh >= INFINITE { INFINITE } else { statistics.ssthresh / mss };
     let rtt = statistics.smoothed_rtt.map_or(0, |rtt| micros(rtt.as_nanos()));
 
-    let mut out = vec![state_number(statistics.state), ca_state, 0, 0, 0, options, 0, 0];
-    let words: [u32; 24] = [
-        micros(statistics.rto.as_nanos()),                      // rto
-        0,                                                      // ato
-        statistics.mss,                                         // snd_mss
-        0,                                                      // rcv_mss
-        statistics.unacknowledged.div_ceil(mss),                // unacked
-        0,                                                      // sacked
-        0,                                                      // lost
-        0,                                                      // retrans
-        0,                                                      // fackets
-        0,                                                      // last_data_sent
-        0,                                                      // last_ack_sent
-        0,                                                      // last_data_recv
-        0,                                                      // last_ack_recv
-        0,                                                      // pmtu
-        0,                                                      // rcv_ssthresh
-        rtt,                                                    // rtt
-        micros(statistics.rtt_variation.as_nanos()),            // rttvar
-        ssthresh,                                               // snd_ssthresh
-        statistics.cwnd / mss,                                  // snd_cwnd
-        0,                                                      // advmss
-        3,                                                      // reordering
-        0,                                                      // rcv_rtt
-        0,                                                      // rcv_space
-        statistics.retransmissions.min(u32::MAX.into()) as u32, // total_retrans
-    ];
-    out.extend(words.into_iter().flat_map(u32::to_ne_bytes));
-    out
+    let low = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let least_rtt = statistics.least_rtt.map_or(u32::MAX, |rtt| micros(rtt.as_nanos()));
+    let mut out = Record([0; SIZE]);
+    out.put(0, &[state_number(statistics.state), ca_state]);
+    out.put(5, &[options]);
+    out.put32(8, micros(statistics.rto.as_nanos())); // rto
+    out.put32(16, statistics.mss); // snd_mss
+    out.put32(24, statistics.unacknowledged.div_ceil(mss)); // unacked
+    out.put32(68, rtt); // rtt
+    out.put32(72, micros(statistics.rtt_variation.as_nanos())); // rttvar
+    out.put32(76, ssthresh); // snd_ssthresh
+    out.put32(80, statistics.cwnd / mss); // snd_cwnd
+    out.put32(84, offered_mss.into()); // advmss
+    out.put32(88, 3); // reordering: the duplicate-ACK threshold
+    out.put32(100, low(statistics.retransmissions)); // total_retrans
+    out.put(128, &statistics.octets_received.to_ne_bytes()); // bytes_received
+    out.put32(136, low(statistics.segments_sent)); // segs_out
+    out.put32(140, low(statistics.segments_received)); // segs_in
+    out.put32(144, statistics.unsent); // notsent_bytes
+    out.put32(148, least_rtt); // min_rtt
+    out.put(200, &statistics.octets_sent.to_ne_bytes()); // bytes_sent
+    out.put(208, &statistics.octets_retransmitted.to_ne_bytes()); // bytes_retrans
+    out.put32(216, low(statistics.duplicate_reports)); // dsack_dups
+    out.put32(228, statistics.send_window); // snd_wnd
+    out.put32(232, statistics.receive_window); // rcv_wnd
+    out.0.to_vec()
+}
+
+/// The size of `struct tcp_info` in Linux 6.13.
+const SIZE: usize = 280;
+
+struct Record([u8; SIZE]);
+
+impl Record {
+    fn put(&mut self, at: usize, value: &[u8]) {
+        self.0[at..at + value.len()].copy_from_slice(value);
+    }
+
+    fn put32(&mut self, at: usize, value: u32) {
+        self.put(at, &value.to_ne_bytes());
+    }
 }
 
 #[cfg(test)]
@@ -112,12 +128,13 @@ mod tests {
         statistics.cwnd = 10_000;
         statistics.ssthresh = 7_000;
         statistics.unacknowledged = 2_500;
-        let info = encode(&statistics, Negotiated { sack: true, ..Negotiated::default() }, 3);
+        let info = encode(&statistics, Negotiated { sack: true, ..Negotiated::default() }, 3, 1460);
         let word = |at: usize| u32::from_ne_bytes(info[at..at + 4].try_into().unwrap());
-        assert_eq!(info.len(), 104, "offset of tcpi_pacing_rate");
+        assert_eq!(info.len(), 280);
         assert_eq!((info[0], info[1], info[5]), (1, 3, 2));
         assert_eq!(word(24), 3, "tcpi_unacked");
         assert_eq!(word(76), 7, "tcpi_snd_ssthresh");
         assert_eq!(word(80), 10, "tcpi_snd_cwnd");
+        assert_eq!(word(84), 1460, "tcpi_advmss");
     }
 }

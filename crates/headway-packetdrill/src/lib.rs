@@ -10,8 +10,9 @@
 //! - `stack` is the host with its virtual clock and its descriptors; `sockets`, `options`,
 //!   `readiness`, `epoll` and `pipes` are the calls on them, as Linux answers them.
 //! - `blocking` makes calls wait without stopping the clock.
+//! - `offload` imitates the one trace of segmentation offload that scripts see.
 //! - `config` reads `--so_flags`.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![deny(unsafe_code, unsafe_op_in_unsafe_fn)]
 
 mod blocking;
@@ -23,6 +24,7 @@ mod errno;
 mod ffi;
 mod icmp;
 mod info;
+mod offload;
 mod options;
 mod pipes;
 mod readiness;

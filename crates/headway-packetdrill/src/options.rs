@@ -1,6 +1,8 @@
 //! `setsockopt`, `getsockopt`, `fcntl` and `ioctl`.
 
-use headway_tcp::{ConnectionId, KeepAlive, Profile};
+use std::sync::Arc;
+
+use headway_tcp::{ConnectionId, KeepAlive, Profile, Statistics};
 use headway_units::Duration;
 use libc::{c_int, c_ulong};
 
@@ -23,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) receive_low_water: usize,
     /// `TCP_INQ`: `recvmsg` tells how much is left to read.
     pub(crate) tells_left: bool,
+    /// `TCP_NOTSENT_LOWAT`: a socket with this much unsent is not writable. Zero: no limit.
+    pub(crate) unsent_limit: u32,
     is_kept_alive: bool,
     keep_alive: KeepAlive,
     /// `TCP_MAXSEG` as it was set.
@@ -42,6 +46,7 @@ impl Settings {
             send_timeout: None,
             receive_low_water: 1,
             tells_left: false,
+            unsent_limit: 0,
             is_kept_alive: profile.keep_alive.is_some(),
             keep_alive: profile.keep_alive.unwrap_or(usual),
             max_segment: None,
@@ -80,6 +85,9 @@ fn positive(number: c_int) -> Result<u32> {
 /// `TCP_INQ` of `linux/tcp.h`.
 pub(crate) const TCP_INQ: c_int = 36;
 
+/// `SO_MEMINFO` of `asm-generic/socket.h`.
+const SO_MEMINFO: c_int = 55;
+
 /// The size of a TCP/IP header without options.
 fn bare_headers(is_v6: bool) -> u16 {
     if is_v6 { 60 } else { 40 }
@@ -89,7 +97,10 @@ impl Socket {
     fn set(&mut self, level: c_int, name: c_int, value: &[u8]) -> Result<()> {
         let settings = &mut self.settings;
         match (level, name) {
-            // Every address may be used again at once, and there is one interface.
+            // Every address may be bound, again and at once, and there is one interface.
+            (libc::IPPROTO_IP, libc::IP_FREEBIND) => {
+                number(value)?;
+            }
             (
                 libc::SOL_SOCKET,
                 libc::SO_REUSEADDR | libc::SO_REUSEPORT | libc::SO_PRIORITY | libc::SO_MARK,
@@ -143,6 +154,9 @@ impl Socket {
                 settings.max_segment = Some(segment);
                 settings.profile.mtu = settings.mtu.min((segment + bare_headers(self.is_v6)).max(128));
             }
+            (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT) => {
+                settings.unsent_limit = number(value)?.cast_unsigned();
+            }
             (libc::IPPROTO_TCP, TCP_INQ) => match number(value)? {
                 on @ 0..=1 => settings.tells_left = on == 1,
                 _ => return Err(Errno(libc::EINVAL)),
@@ -179,6 +193,7 @@ impl Socket {
             (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE) => seconds(settings.keep_alive.idle),
             (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL) => seconds(settings.keep_alive.interval),
             (libc::IPPROTO_TCP, libc::TCP_KEEPCNT) => settings.keep_alive.probes as c_int,
+            (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT) => settings.unsent_limit.cast_signed(),
             (libc::IPPROTO_TCP, TCP_INQ) => settings.tells_left.into(),
             _ => return Err(Errno(libc::ENOPROTOOPT)),
         };
@@ -192,11 +207,20 @@ impl Stack {
         let socket = self.descriptors.socket_mut(fd)?;
         let before = socket.settings.profile.clone();
         socket.set(level, name, value)?;
-        if let (Phase::Connection(id), true) = (socket.phase, before != socket.settings.profile) {
-            let settings = socket.settings.clone();
-            self.apply_settings(id, &settings)?;
+        if before == socket.settings.profile {
+            return Ok(());
         }
-        Ok(())
+        match socket.phase {
+            Phase::Fresh => Ok(()),
+            Phase::Listening(listener) => {
+                let profile = socket.settings.profile.clone();
+                Ok(self.host.set_listener_profile(listener, Arc::new(profile))?)
+            }
+            Phase::Connection(id) => {
+                let settings = socket.settings.clone();
+                self.apply_settings(id, &settings)
+            }
+        }
     }
 
     /// Hands to an open connection what may still change.
@@ -219,13 +243,41 @@ impl Stack {
             (libc::IPPROTO_TCP, libc::TCP_INFO, Phase::Connection(id)) => {
                 let statistics = self.host.statistics(id).ok_or(Errno(libc::ENOTCONN))?;
                 let negotiated = self.host.negotiated(id).unwrap_or_default();
-                Ok(info::encode(&statistics, negotiated, self.host.observer().linux(id)))
+                let offered = socket.settings.profile.mtu - bare_headers(socket.is_v6);
+                Ok(info::encode(&statistics, negotiated, self.host.observer().linux(id), offered))
             }
+            (libc::SOL_SOCKET, SO_MEMINFO, phase) => {
+                let (received, sent) = match phase {
+                    Phase::Connection(id) => {
+                        let waiting = |s: Statistics| s.unsent + s.unacknowledged;
+                        (self.host.readable(id) as u32, self.host.statistics(id).map_or(0, waiting))
+                    }
+                    _ => (0, 0),
+                };
+                let profile = &socket.settings.profile;
+                let buffers = [profile.receive_buffer * 2, profile.send_buffer * 2].map(|size| size as u32);
+                // `SK_MEMINFO_*` of linux/sock_diag.h; nothing is kept ahead, nothing was dropped.
+                let all = [received, buffers[0], sent, buffers[1], 0, sent, 0, 0, 0];
+                Ok(all.into_iter().flat_map(u32::to_ne_bytes).collect())
+            }
+            // Neither Reno nor CUBIC tells anything there.
+            (libc::IPPROTO_TCP, libc::TCP_CC_INFO, _) => Ok(Vec::new()),
             (libc::IPPROTO_TCP, libc::TCP_MAXSEG, Phase::Connection(id)) => {
                 let mss = self.host.statistics(id).map_or(0, |statistics| statistics.mss);
                 Ok(mss.to_ne_bytes().to_vec())
             }
             _ => socket.value(level, name),
+        }
+    }
+
+    /// What `TCP_INQ` tells: octets to read, and one for the end of the stream.
+    pub(crate) fn left(&self, fd: c_int) -> c_int {
+        let Ok(Phase::Connection(id)) = self.descriptors.socket(fd).map(|socket| socket.phase) else {
+            return 0;
+        };
+        match self.host.readable(id) {
+            0 => self.host.is_finished(id).into(),
+            readable => readable as c_int,
         }
     }
 

@@ -63,8 +63,12 @@ impl Stack {
             let readable = self.host.readable(id) >= socket.settings.receive_low_water.max(1);
             events.add(Events::IN | Events::RDNORM, readable);
             // Linux calls a socket writable while a third of the buffer is free.
-            let worthwhile = socket.settings.profile.send_buffer / 3;
-            let writable = write_ends || self.host.writable(id) >= worthwhile.max(1);
+            let settings = &socket.settings;
+            let worthwhile = settings.profile.send_buffer / 3;
+            let unsent = self.host.statistics(id).map_or(0, |statistics| statistics.unsent);
+            let has_room = self.host.writable(id) >= worthwhile.max(1);
+            let writable =
+                write_ends || (has_room && (settings.unsent_limit == 0 || unsent < settings.unsent_limit));
             events.add(Events::OUT | Events::WRNORM, writable);
         }
         events.add(Events::ERR, self.has_error(fd));

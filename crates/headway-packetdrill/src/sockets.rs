@@ -39,8 +39,6 @@ pub(crate) struct Socket {
     pub(crate) news: News,
     pub(crate) read_shut: bool,
     pub(crate) write_shut: bool,
-    /// The profile that a listener gives to its connections.
-    listener_profile: Option<Arc<Profile>>,
     /// `connect` has told that the connection is open.
     told_connected: bool,
     /// A call or `SO_ERROR` has told why the connection failed.
@@ -57,7 +55,6 @@ impl Socket {
             news: News::default(),
             read_shut: false,
             write_shut: false,
-            listener_profile: None,
             told_connected: false,
             told_error: false,
         }
@@ -144,11 +141,10 @@ impl Stack {
                     self.host.listen(local, backlog, profile.clone()).ok()
                 })
                 .ok_or(Errno(libc::EADDRINUSE))?,
-            _ => self.host.listen(local, backlog, profile.clone())?,
+            _ => self.host.listen(local, backlog, profile)?,
         };
         let socket = self.descriptors.socket_mut(fd)?;
         socket.phase = Phase::Listening(listener);
-        socket.listener_profile = Some(profile);
         Ok(())
     }
 
@@ -162,16 +158,13 @@ impl Stack {
         let mut child = Socket::new(parent.is_v6, self.config.profile.clone());
         child.settings = parent.settings.clone();
         child.told_connected = true;
-        // Options that were set on the listener after `listen` count too.
-        let is_current = parent.listener_profile.as_deref() == Some(&parent.settings.profile);
         let ends = self.host.endpoints(id).ok_or(Errno(libc::ECONNABORTED))?;
         child.bound = Some(ends.local);
         let settings = child.settings.clone();
         let accepted = self.descriptors.add(Kind::Socket(Box::new(child)), false)?;
         self.descriptors.connect(accepted, id)?;
-        if !is_current {
-            self.apply_settings(id, &settings)?;
-        }
+        // Options may have been set on the listener since the SYN arrived.
+        self.apply_settings(id, &settings)?;
         Ok((accepted, ends.remote))
     }
 

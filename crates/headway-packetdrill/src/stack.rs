@@ -12,6 +12,7 @@ use crate::descriptors::Descriptors;
 use crate::errno::Result;
 use crate::icmp;
 use crate::info::Phases;
+use crate::offload::Offload;
 use crate::pipes::Pipes;
 
 /// When the clock starts: far from zero, as on a host that has been up for a while.
@@ -31,6 +32,7 @@ pub(crate) struct Stack {
     pub(crate) descriptors: Descriptors,
     pub(crate) pipes: Pipes,
     outbox: VecDeque<Sent>,
+    offload: Offload,
     buffer: Vec<u8>,
 }
 
@@ -47,6 +49,7 @@ impl Stack {
             descriptors: Descriptors::default(),
             pipes: Pipes::default(),
             outbox: VecDeque::new(),
+            offload: Offload::default(),
             buffer: vec![0; usize::from(u16::MAX)],
         }
     }
@@ -83,8 +86,12 @@ impl Stack {
 
     /// Sends what can be sent and notes what connections tell.
     pub(crate) fn flush(&mut self) {
+        let before = self.outbox.len();
         while let Some(len) = self.host.poll_transmit(self.now, &mut self.buffer) {
             self.outbox.push_back(Sent { at: self.now, packet: self.buffer[..len].to_vec() });
+        }
+        if self.config.offload {
+            self.offload.mark(self.outbox.range_mut(before..));
         }
         while let Some((id, notification)) = self.host.poll_notification() {
             let Some(socket) = self.descriptors.owner(id) else { continue };

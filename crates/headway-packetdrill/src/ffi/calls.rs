@@ -12,6 +12,7 @@ use crate::blocking::Patience;
 use crate::errno::{Errno, Result};
 use crate::readiness::Polled;
 use crate::sockets::Flags;
+use crate::stack::Stack;
 
 // --- sockets -----------------------------------------------------------------------------------------
 
@@ -239,9 +240,8 @@ pub(super) unsafe extern "C" fn epoll_wait(
     limit: c_int,
     timeout: c_int,
 ) -> c_int {
-    let limit = match usize::try_from(limit) {
-        Ok(limit @ 1..) => limit,
-        _ => return success(Err(Errno(libc::EINVAL))),
+    let Ok(limit @ 1..) = usize::try_from(limit) else {
+        return success(Err(Errno(libc::EINVAL)));
     };
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
@@ -263,7 +263,7 @@ pub(super) unsafe extern "C" fn pipe(userdata: *mut c_void, ends: *mut c_int) ->
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
     // SAFETY: as the module vouches, `ends` has room for two.
-    success(shared.with(|stack| stack.pipe()).and_then(|made| unsafe { put(ends.cast(), made) }))
+    success(shared.with(Stack::pipe).and_then(|made| unsafe { put(ends.cast(), made) }))
 }
 
 pub(super) unsafe extern "C" fn splice(
@@ -275,8 +275,11 @@ pub(super) unsafe extern "C" fn splice(
     len: size_t,
     flags: c_uint,
 ) -> c_int {
-    if !from_offset.is_null() || !to_offset.is_null() {
-        // Neither a pipe nor a socket has offsets.
+    // SAFETY: as the module vouches, what is not null can be read.
+    let has_offset = |offset: *mut loff_t| !offset.is_null() && unsafe { offset.read_unaligned() } != 0;
+    if has_offset(from_offset) || has_offset(to_offset) {
+        // Neither a pipe nor a socket has offsets. packetdrill passes on the address of a zero where
+        // its script says NULL.
         return success(Err(Errno(libc::ESPIPE)));
     }
     // SAFETY: as the module vouches.

@@ -13,13 +13,18 @@ use crate::errno::{Errno, Result};
 use crate::options::TCP_INQ;
 use crate::sockets::Flags;
 
-/// Waits for data and takes at most `len` octets of it.
-fn take(shared: &Shared, fd: c_int, len: usize, bits: c_int) -> Result<Vec<u8>> {
+/// Waits for data and takes at most `len` octets of it, if there is somewhere to put it.
+fn take(shared: &Shared, fd: c_int, len: usize, bits: c_int, has_room: bool) -> Result<Vec<u8>> {
     let flags = Flags::parse(bits)?;
     let patience = shared.with(|stack| stack.patience(fd, flags, false));
     shared.wait(patience, |stack| match stack.descriptors.get(fd)?.kind {
         Kind::Pipe(end) => stack.pipe_read(end, len),
-        _ => stack.receive(fd, len, flags),
+        _ if has_room => stack.receive(fd, len, flags),
+        // The system notices only when there is data, and leaves it there.
+        _ => match stack.receive(fd, len, Flags { peek: true, ..flags })? {
+            data if data.is_empty() => Ok(data),
+            _ => Err(Errno(libc::EFAULT)),
+        },
     })
 }
 
@@ -98,8 +103,10 @@ unsafe fn receive_into(
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
     let len = pieces.iter().map(|(_, len)| len).sum();
-    let result = take(shared, fd, len, flags).and_then(|data| {
-        if flags & libc::MSG_TRUNC == 0 {
+    let is_dropped = flags & libc::MSG_TRUNC != 0;
+    let has_room = is_dropped || pieces.iter().all(|(to, len)| *len == 0 || !to.is_null());
+    let result = take(shared, fd, len, flags, has_room).and_then(|data| {
+        if !is_dropped {
             // SAFETY: as the caller vouches; it is no longer than the pieces together.
             unsafe { scatter(&data, pieces) }?;
         }
@@ -138,7 +145,7 @@ pub(super) unsafe extern "C" fn recvmsg(
     // SAFETY: not null, and as the module vouches.
     let header = unsafe { &mut *message };
     // SAFETY: as the module vouches.
-    let pieces = match unsafe { pieces(header.msg_iov, header.msg_iovlen as usize) } {
+    let pieces = match unsafe { pieces(header.msg_iov, header.msg_iovlen) } {
         Ok(pieces) => pieces,
         Err(error) => return octets(Err(error)),
     };
@@ -150,7 +157,7 @@ pub(super) unsafe extern "C" fn recvmsg(
         // SAFETY: as the module vouches.
         let left = unsafe { shared(userdata) }.with(|stack| {
             let socket = stack.descriptors.socket(fd).ok()?;
-            socket.settings.tells_left.then(|| stack.query(fd, libc::FIONREAD).unwrap_or(0))
+            socket.settings.tells_left.then(|| stack.left(fd))
         });
         // SAFETY: as the module vouches.
         unsafe { tell_left(header, left) };
@@ -243,7 +250,7 @@ pub(super) unsafe extern "C" fn sendmsg(
     // SAFETY: not null, and as the module vouches.
     unsafe {
         let header = &*message;
-        send_from(userdata, fd, header.msg_iov, header.msg_iovlen as usize, flags)
+        send_from(userdata, fd, header.msg_iov, header.msg_iovlen, flags)
     }
 }
 
