@@ -319,7 +319,16 @@ impl Connection {
 
     fn send_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let options = self.ack_options(cx.now, OPTION_SPACE);
-        self.build(cx, buffer, &Outgoing::control(self.snd.nxt, TcpFlags::ACK, options))
+        self.build(cx, buffer, &Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options))
+    }
+
+    /// The sequence number of a segment without data: SND.NXT, or the right edge of the peer's window
+    /// if a probe stands beyond it.
+    ///
+    /// The peer takes no number beyond its window. Where both windows are closed, both ends would
+    /// drop each other's ACKs and answer them, a round trip apart, without end.
+    fn acceptable_seq(&self) -> SeqNumber {
+        self.snd.nxt.min(self.snd.una + self.snd.wnd)
     }
 
     /// Paper 000, section 3.2 (3): "the 'special' ACK is sent to the sender of the corrupted
@@ -349,7 +358,7 @@ impl Connection {
         let options = self.with_sack_blocks(options, OPTION_SPACE);
         self.statistics.special_acks_sent += 1;
         cx.emit(|| Event::SpecialAckSent { seq: request.seq, count: count as u8 });
-        let outgoing = Outgoing::control(self.snd.nxt, TcpFlags::ACK, options);
+        let outgoing = Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options);
         // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
         let carries_ack = !self.literal();
         self.build_segment(cx, buffer, &outgoing, carries_ack)
