@@ -150,7 +150,7 @@ impl Profile {
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
                 min: Duration::from_millis(200),
-                min_variation: Duration::ZERO,
+                min_variation: Duration::from_millis(200),
                 max: Duration::from_secs(120),
                 retries: Some(15),
                 linux22_margin: false,
@@ -191,11 +191,10 @@ impl Profile {
         }
     }
 
-    /// What scripts written for today's Linux expect: as [`Profile::standard`], with Linux's
-    /// initial window of 10 segments and its way of bounding the retransmission timeout.
+    /// What scripts written for today's Linux expect: [`Profile::standard`], whose initial window of
+    /// 10 segments, order of options and bounds of the retransmission timeout are Linux's.
     pub fn linux() -> Self {
-        let standard = Self::standard();
-        Self { rto: RtoConfig { min_variation: standard.rto.min, ..standard.rto }, ..standard }
+        Self::standard()
     }
 
     /// Sets the buffers so that the window can reach `octets`: what is in flight stays in the send

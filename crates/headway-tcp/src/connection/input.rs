@@ -205,7 +205,10 @@ impl Connection {
             return;
         }
         match self.state {
-            State::FinWait1 => self.enter(cx, State::FinWait2),
+            State::FinWait1 => {
+                self.enter(cx, State::FinWait2);
+                self.limit_fin_wait_2(cx.now);
+            }
             State::Closing => self.enter_time_wait(cx),
             State::LastAck => self.finish(cx),
             _ => {}

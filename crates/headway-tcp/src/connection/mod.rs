@@ -22,7 +22,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::{Segment, SeqNumber};
 
 use crate::congestion::CongestionDomain;
-use crate::event::{Event, Observer, RetransmitReason};
+use crate::event::{Event, Observer, RetransmitReason, Timer};
 use crate::hack::{receiver::Requests, sender::Resends};
 use crate::path::Path;
 use crate::profile::{HackMode, HackRules, Profile};
@@ -170,6 +170,8 @@ pub(crate) struct Connection {
     keep_alive_probes: u32,
     owes_keep_alive: bool,
     last_received: Instant,
+    /// The application will not ask for the connection again.
+    orphaned: bool,
     /// The application wrote less than it wanted to.
     write_blocked: bool,
     pending: Pending,
@@ -218,6 +220,7 @@ impl Connection {
             keep_alive_probes: 0,
             owes_keep_alive: false,
             last_received: now,
+            orphaned: false,
             write_blocked: false,
             pending: Pending::default(),
             reported_pipe: 0,
@@ -303,6 +306,19 @@ impl Connection {
             }
             State::SynReceived | State::Established | State::CloseWait => self.snd.fin_queued = true,
             _ => {}
+        }
+    }
+
+    /// Nobody waits for the peer's data any more. RFC 9293, 3.6.1 lets FIN-WAIT-2 last for ever; a
+    /// peer that vanished there must not keep the connection, so it ends as TIME-WAIT does.
+    pub(crate) fn orphan<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        self.orphaned = true;
+        self.limit_fin_wait_2(cx.now);
+    }
+
+    fn limit_fin_wait_2(&mut self, now: Instant) {
+        if self.orphaned && self.state == State::FinWait2 {
+            self.timers.set(Timer::TimeWait, now + self.profile.time_wait);
         }
     }
 

@@ -359,6 +359,7 @@ impl<O: Observer> Host<O> {
             return;
         }
         self.abort_unread(now, id);
+        self.with_connection(id, now, Connection::orphan);
         if let Some(entry) = self.connections.get_mut(id.0) {
             entry.released = true;
         }

@@ -65,6 +65,7 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         "initial-window" => profile.initial_window = words.value("segments")?,
         "rto-initial" => profile.rto.initial = duration(words)?,
         "rto-min" => profile.rto.min = duration(words)?,
+        "rto-min-variation" => profile.rto.min_variation = duration(words)?,
         "rto-max" => profile.rto.max = duration(words)?,
         "retries" => {
             profile.rto.retries = if words.take("none") { None } else { Some(words.value("a count")?) };
