@@ -13,13 +13,13 @@ use headway_trace::TraceError;
 pub(crate) enum Failure {
     /// An option that was understood makes no sense.
     #[error("{option} {value}: {expected}")]
-    BadOption {
-        option: &'static str,
-        value: String,
-        expected: String,
+    BadOption { option: &'static str, value: String, expected: String },
+    /// A file that cannot be sent; the other reasons say themselves what was expected.
+    #[error("{}{}", source, wanted_instead_of(source))]
+    Content {
+        #[from]
+        source: ContentError,
     },
-    #[error(transparent)]
-    Content(#[from] ContentError),
     #[error("the running executable cannot be found, so name a FILE to send: {0}")]
     NoExecutable(io::Error),
     #[error("{}: cannot be written: {source}", path.display())]
@@ -34,13 +34,22 @@ pub(crate) enum Failure {
     Drawing(String),
 }
 
+fn wanted_instead_of(error: &ContentError) -> &'static str {
+    match error {
+        ContentError::Unreadable { .. } => "; expected a file to send",
+        _ => "",
+    }
+}
+
 impl Failure {
     /// The exit code for what the user can mend in the command line.
     pub(crate) const USAGE: u8 = 2;
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::BadOption { .. } | Self::Content(_) | Self::NoExecutable(_) => ExitCode::from(Self::USAGE),
+            Self::BadOption { .. } | Self::Content { .. } | Self::NoExecutable(_) => {
+                ExitCode::from(Self::USAGE)
+            }
             _ => ExitCode::FAILURE,
         }
     }
@@ -49,7 +58,7 @@ impl Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Content(error) => Self::Content(error),
+            RunError::Content(source) => Self::Content { source },
             other => Self::Run(other),
         }
     }

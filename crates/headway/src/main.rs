@@ -6,7 +6,7 @@ mod race;
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use failure::Failure;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let outcome = match arguments.command {
-        Command::Race(arguments) => race::run(&arguments),
+        Command::Race(arguments) => race::run(&arguments, &words()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,8 +51,31 @@ fn refuse(error: &clap::Error) -> ExitCode {
         _ => {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
-            eprintln!("headway: {}", line.strip_prefix("error: ").unwrap_or(line));
+            let line = line.strip_prefix("error: ").unwrap_or(line);
+            eprintln!("headway: {line}{}", expected(error).unwrap_or_default());
             ExitCode::from(Failure::USAGE)
         }
     }
+}
+
+/// What would have done, where the first line of a complaint does not say so.
+fn expected(error: &clap::Error) -> Option<String> {
+    let similar = |kind| match error.get(kind)? {
+        ContextValue::String(name) => Some(name.clone()),
+        ContextValue::Strings(names) => names.first().cloned(),
+        _ => None,
+    };
+    let suggestion = similar(ContextKind::SuggestedArg).or_else(|| similar(ContextKind::SuggestedSubcommand));
+    match (error.kind(), suggestion) {
+        (_, Some(name)) => Some(format!("; did you mean '{name}'?")),
+        (ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand, None) => {
+            Some("; expected what `headway --help` and `headway race --help` list".into())
+        }
+        _ => None,
+    }
+}
+
+/// The words of the command line, without the program's name.
+fn words() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }

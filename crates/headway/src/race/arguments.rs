@@ -17,7 +17,7 @@ Examples:
       The papers' headline cell: 2 MiB over 10 Mbit/s, 300 ms one way, bursts of damage.
   headway race photo.raw --variant sack,hack+sack --header-hit 0% --runs 100
       A file of yours, two senders, damage that spares every header.
-  headway race --delay 255ms --window 1MiB --size 1MB --damage random:1% --pcap out --report out.html
+  headway race --delay 255ms --size 1MB --damage random:1% --pcap out --report out.html
       White noise on a satellite link; captures for Wireshark and a page to look at.
   headway race --damage burst:3.57%:3 --reverse-damage burst:3.57%:3 --header-hit 5% --delay 10ms
       Damage in both directions, the case for Extended HACK.
@@ -35,8 +35,12 @@ pub(crate) struct Arguments {
     file: Option<PathBuf>,
 
     /// The senders, in the order of the table
-    #[arg(long, value_delimiter = ',', value_name = "NAME,...",
-          default_value = "newreno,sack,hack,hack+sack,xhack,xhack+sack")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAME,...",
+        default_value = "newreno,sack,hack,hack+sack,xhack,xhack+sack"
+    )]
     variant: Vec<Variant>,
     /// How special ACKs are answered: as the paper's section 3.3 says and no more, or by the rules
     /// that make HACK work
@@ -139,7 +143,10 @@ fn parse_header_hit(input: &str) -> Result<HeaderHit, String> {
     if input == "place" {
         return Ok(HeaderHit(None));
     }
-    input.parse().map(|share| HeaderHit(Some(share))).map_err(|error: headway_units::ParseUnitError| error.to_string())
+    input
+        .parse()
+        .map(|share| HeaderHit(Some(share)))
+        .map_err(|error: headway_units::ParseUnitError| error.to_string())
 }
 
 fn parse_rules(input: &str) -> Result<HackRules, String> {

@@ -12,6 +12,11 @@ use tempfile::NamedTempFile;
 use super::output;
 use crate::failure::Failure;
 
+/// Where the capture of a run goes.
+pub(super) fn path(directory: &Path, variant: Variant, seed: u64) -> PathBuf {
+    directory.join(format!("{variant}-{seed}.pcapng"))
+}
+
 /// The capture of one run, in the making.
 pub(super) struct CaptureFile {
     path: PathBuf,
@@ -23,7 +28,7 @@ pub(super) struct CaptureFile {
 
 impl CaptureFile {
     pub(super) fn create(directory: &Path, variant: Variant, seed: u64) -> Result<Self, Failure> {
-        let path = directory.join(format!("{variant}-{seed}.pcapng"));
+        let path = path(directory, variant, seed);
         let file = BufWriter::new(output::begin(&path)?);
         match Capture::new(file, &["sender", "receiver"]) {
             Ok(capture) => Ok(Self { path, capture, failure: None, hosts: Vec::new() }),

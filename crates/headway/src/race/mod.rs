@@ -35,26 +35,44 @@ pub(crate) struct Results {
     first_runs: Vec<FirstRun>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Runs the race. `words` are the words of the command line, without the program's name.
+pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure> {
     let scenario = arguments.scenario()?;
     let content = arguments.content()?;
     let variants = arguments.variants();
+    // Where the page is to go is tried before the race, not after it.
+    let page = match &arguments.report {
+        Some(path) => Some((path, output::begin(path)?)),
+        None => None,
+    };
     if let Some(directory) = &arguments.pcap {
         output::create_directory(directory)?;
     }
     let results = race_all(arguments, &scenario, &content, &variants)?;
     let summaries = summarize(&results.runs);
-    if let Some(path) = &arguments.report {
-        let page = report::page(&results, &summaries)?;
-        output::write_whole(path, page.as_bytes())?;
+    if let Some((path, mut file)) = page {
+        let page = report::page(&results, &summaries, words)?;
+        file.write_all(page.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
+        output::finish(file, path)?;
     }
-    let text = if arguments.json {
-        json::render(&results, &summaries)
-    } else {
-        table::render(&results, &summaries)
-    };
+    announce(arguments, &variants);
+    let text =
+        if arguments.json { json::render(&results, &summaries) } else { table::render(&results, &summaries) };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::StandardOutput)
+}
+
+/// Names the files that were written, beside the results and not among them.
+fn announce(arguments: &Arguments, variants: &[Variant]) {
+    let mut files = Vec::new();
+    if let Some(directory) = &arguments.pcap {
+        let paths = variants.iter().map(|&variant| capture::path(directory, variant, arguments.seed));
+        files.extend(paths.map(|path| path.display().to_string()));
+    }
+    files.extend(arguments.report.iter().map(|path| path.display().to_string()));
+    if !files.is_empty() {
+        eprintln!("wrote {}", files.join(", "));
+    }
 }
 
 /// Runs every sender with every seed, over all cores.

@@ -1,7 +1,6 @@
 //! Files that are written whole or not at all.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -32,10 +31,4 @@ pub(super) fn finish(file: NamedTempFile, path: &Path) -> Result<(), Failure> {
     }
     file.persist(path).map_err(|error| complaint(error.error))?;
     Ok(())
-}
-
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut file = begin(path)?;
-    file.write_all(bytes).map_err(|source| Failure::Output { path: path.into(), source })?;
-    finish(file, path)
 }

@@ -1,27 +1,53 @@
 //! The results for people.
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
-use headway_sim::race::{RunOutcome, Scenario, Summary};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
+use headway_link::Damage;
+use headway_sim::race::{RunOutcome, Scenario, Spread, Summary};
 use headway_units::Size;
 
 use super::Results;
 use super::json::rules_name;
 
+/// The columns of a sender's results; a name may have two lines.
+pub(super) const COLUMNS: [&str; 11] = [
+    "sender",
+    "mean\ntime",
+    "median\ntime",
+    "p10..p90,\nseconds",
+    "goodput",
+    "of\nbound",
+    "resent",
+    "time-\nouts",
+    "slow\nstarts",
+    "special\nACKs",
+    "SHA-256",
+];
+
+/// The most columns of text that the table takes.
+const WIDTH: u16 = 120;
+
 pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([
-        "sender", "time", "median", "p10 .. p90", "goodput", "of bound", "resent", "timeouts",
-        "slow starts", "special ACKs", "SHA-256",
-    ]);
+    table
+        .load_style(UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(COLUMNS);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if place + 1 < COLUMNS.len() { 2 } else { 0 }));
     }
     for summary in summaries {
         table.add_row(row(results, summary));
     }
-    let mut text = format!("{}\n\n{table}\n", describe(&results.scenario, results.content_len));
+    let mut text = format!("{}\n\n", describe(&results.scenario, results.content_len));
+    for line in table.to_string().lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
     for note in notes(results, summaries) {
         text.push_str(&note);
         text.push('\n');
@@ -42,8 +68,12 @@ pub(super) fn describe(scenario: &Scenario, size: u64) -> String {
         scenario.profile,
         rules_name(scenario.rules),
     );
-    text.push_str(&format!("damage {}: {:.1} % of the packets hit", link.damage, 100.0 * scenario.share_hit()));
-    if let Some(share) = link.header_hit {
+    text.push_str(&format!(
+        "damage {}: {:.1} % of the packets hit",
+        link.damage,
+        100.0 * scenario.share_hit()
+    ));
+    if let Some(share) = link.header_hit.filter(|_| link.damage != Damage::None) {
         text.push_str(&format!(", {share} of them in the header"));
     }
     text.push_str(&format!("; way back: {}; frame check {}", scenario.reverse.damage, link.frame_check));
@@ -53,8 +83,9 @@ pub(super) fn describe(scenario: &Scenario, size: u64) -> String {
     text
 }
 
-fn row(results: &Results, summary: &Summary) -> Vec<String> {
-    let seconds = |value: fn(&headway_sim::race::Spread) -> f64| {
+/// The results of a sender, a cell for each of [`COLUMNS`]; the last may have several lines.
+pub(super) fn row(results: &Results, summary: &Summary) -> Vec<String> {
+    let seconds = |value: fn(&Spread) -> f64| {
         summary.seconds.as_ref().map_or("-".into(), |spread| seconds_text(value(spread)))
     };
     let time = if summary.finished == summary.runs {
@@ -66,7 +97,7 @@ fn row(results: &Results, summary: &Summary) -> Vec<String> {
         summary.variant.to_string(),
         time,
         seconds(|spread| spread.median),
-        format!("{} .. {}", seconds(|spread| spread.p10), seconds(|spread| spread.p90)),
+        summary.seconds.map_or("-".into(), span_text),
         summary.goodput.map_or("-".into(), |spread| rate_text(spread.median)),
         summary.share_of_bound.map_or("-".into(), |spread| format!("{:.1} %", 100.0 * spread.median)),
         format!("{:.0}", summary.retransmissions),
@@ -83,21 +114,33 @@ fn hash_text(results: &Results, summary: &Summary) -> String {
     let mut text = if right == summary.runs { "ok".into() } else { format!("{right}/{} ok", summary.runs) };
     let unfinished = summary.runs - summary.finished;
     if unfinished > 0 {
-        text.push_str(&format!(", {unfinished} unfinished"));
+        text.push_str(&format!("\n{unfinished} unfinished"));
     }
     if summary.damaged_bytes_delivered > 0 {
-        text.push_str(&format!(", {} B damaged", summary.damaged_bytes_delivered));
+        text.push_str(&format!("\n{} B damaged", summary.damaged_bytes_delivered));
     }
     text
 }
 
+/// The names of the senders.
+pub(super) fn names(summaries: &[Summary]) -> String {
+    let names: Vec<&str> = summaries.iter().map(|summary| summary.variant.name()).collect();
+    names.join(", ")
+}
+
 /// What the numbers do not say by themselves.
-fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
+pub(super) fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
     let mut notes = vec![format!(
-        "time: mean of {} run{} in virtual time; goodput and share of the bound: medians; counts: means",
+        "time: of {} run{} in virtual time; goodput and share of the bound: medians; counts: means",
         summaries.first().map_or(0, |summary| summary.runs),
         if summaries.first().is_some_and(|summary| summary.runs == 1) { "" } else { "s" },
     )];
+    if summaries.iter().any(|summary| summary.finished < summary.runs) {
+        notes.push(format!(
+            "unfinished: runs that had not delivered all within {} or gave up; they count with the time they were given",
+            results.scenario.time_limit,
+        ));
+    }
     let undetected: u64 = results.runs.iter().map(|run| run.undetected_packets).sum();
     let damaged: u64 = results.runs.iter().map(|run| run.damaged_bytes_delivered).sum();
     if damaged > 0 {
@@ -124,6 +167,12 @@ pub(super) fn seconds_text(seconds: f64) -> String {
         s if s < 1000.0 => format!("{s:.1} s"),
         s => format!("{s:.0} s"),
     }
+}
+
+/// From the tenth to the ninetieth percentile, without the unit.
+fn span_text(spread: Spread) -> String {
+    let bare = |value| seconds_text(value).trim_end_matches(" s").to_owned();
+    format!("{}..{}", bare(spread.p10), bare(spread.p90))
 }
 
 pub(super) fn rate_text(bits: f64) -> String {
