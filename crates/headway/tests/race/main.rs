@@ -1,0 +1,7 @@
+//! `headway race` as its users meet it.
+
+mod captures;
+mod program;
+mod refusals;
+mod report;
+mod results;

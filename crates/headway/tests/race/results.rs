@@ -1,0 +1,167 @@
+//! The table and the JSON of a race.
+
+use crate::program::{VARIANTS, command, headway_in, succeed_in};
+use serde_json::Value;
+use tempfile::tempdir;
+
+/// A race that is over soon, with damage in both directions.
+const SHORT: [&str; 9] =
+    ["race", "--size", "100KB", "--runs", "3", "--delay", "20ms", "--reverse-damage", "random:3%"];
+
+fn json(words: &[&str]) -> Value {
+    let directory = tempdir().expect("a directory");
+    let text = succeed_in(directory.path(), &[words, &["--json"]].concat());
+    serde_json::from_str(&text).expect("one JSON object")
+}
+
+fn list<'a>(document: &'a Value, name: &str) -> &'a Vec<Value> {
+    document[name].as_array().unwrap_or_else(|| panic!("{name} is a list"))
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let directory = tempdir().expect("a directory");
+    let words = [&SHORT[..], &["--json", "--seed", "7"]].concat();
+    let first = succeed_in(directory.path(), &words);
+    assert_eq!(first, succeed_in(directory.path(), &words));
+    // Neither does it matter how many runs go on at the same time.
+    let alone =
+        command(directory.path(), &words).env("RAYON_NUM_THREADS", "1").output().expect("the program starts");
+    assert_eq!(first.as_bytes(), alone.stdout);
+    let other = succeed_in(directory.path(), &[&SHORT[..], &["--json", "--seed", "70"]].concat());
+    assert_ne!(first, other);
+}
+
+#[test]
+fn the_object_has_every_key() {
+    let document = json(&SHORT);
+    for key in ["profile", "rules", "size_bytes", "forward", "reverse", "bound_bps", "time_limit_seconds"] {
+        assert!(!document["scenario"][key].is_null(), "scenario.{key}");
+    }
+    let runs = list(&document, "runs");
+    assert_eq!(runs.len(), 3 * VARIANTS.len());
+    for run in runs {
+        for key in ["variant", "rules", "profile"] {
+            assert!(run[key].is_string(), "{key}: {run}");
+        }
+        for key in ["seconds", "goodput_bps", "share_of_bound"] {
+            assert!(run[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {run}");
+        }
+        let counts =
+            ["seed", "damaged_bytes_delivered", "retransmissions", "timeouts", "slow_starts", "special_acks"];
+        for key in counts {
+            assert!(run[key].is_u64(), "{key}: {run}");
+        }
+        for key in ["finished", "sha256_ok"] {
+            assert!(run[key].is_boolean(), "{key}: {run}");
+        }
+    }
+    let summary = list(&document, "summary");
+    let names: Vec<&str> = summary.iter().filter_map(|row| row["variant"].as_str()).collect();
+    assert_eq!(names, VARIANTS);
+    for row in summary {
+        assert_eq!((&row["runs"], &row["finished"]), (&3.into(), &3.into()), "{row}");
+        for spread in ["seconds", "goodput_bps"] {
+            let value =
+                |key: &str| row[spread][key].as_f64().unwrap_or_else(|| panic!("{spread}.{key}: {row}"));
+            assert!(value("mean") > 0.0);
+            assert!(value("p10") <= value("median") && value("median") <= value("p90"), "{row}");
+        }
+    }
+}
+
+#[test]
+fn what_arrives_is_what_was_sent_or_the_damage_is_reported() {
+    // Two flipped bits are the damage that a 16-bit sum misses most often.
+    let document = json(&[
+        "race",
+        "--size",
+        "100KB",
+        "--runs",
+        "20",
+        "--delay",
+        "20ms",
+        "--flips",
+        "2",
+        "--header-hit",
+        "0%",
+    ]);
+    let runs = list(&document, "runs");
+    let mut damaged = 0;
+    for run in runs {
+        assert_eq!(run["finished"], true, "{run}");
+        let bytes = run["damaged_bytes_delivered"].as_u64().expect("a count");
+        assert_eq!(run["sha256_ok"] == true, bytes == 0, "{run}");
+        damaged += u64::from(bytes > 0);
+    }
+    assert!(damaged > 0, "this damage must pass a 16-bit sum now and then");
+    let clean = json(&["race", "--size", "100KB", "--runs", "3", "--damage", "none"]);
+    assert!(list(&clean, "runs").iter().all(|run| run["sha256_ok"] == true));
+}
+
+#[test]
+fn unfinished_runs_are_shown_as_such() {
+    let directory = tempdir().expect("a directory");
+    let words = ["race", "--runs", "2", "--time-limit", "10s"];
+    let document = json(&words);
+    for run in list(&document, "runs") {
+        assert_eq!((&run["finished"], run["seconds"].as_f64()), (&false.into(), Some(10.0)), "{run}");
+        assert_eq!(run["sha256_ok"], Value::Null, "{run}");
+    }
+    assert!(list(&document, "summary").iter().all(|row| row["finished"] == 0 && row["runs"] == 2));
+    let table = succeed_in(directory.path(), &words);
+    assert_eq!(table.matches("2 unfinished").count(), VARIANTS.len(), "{table}");
+    assert_eq!(table.matches("> 10.0 s").count(), VARIANTS.len(), "{table}");
+    assert!(fits(&table), "{table}");
+}
+
+#[test]
+fn the_table_has_a_line_for_each_sender_and_fits_a_terminal() {
+    let directory = tempdir().expect("a directory");
+    let output = headway_in(directory.path(), &["race", "--runs", "2", "--size", "1MiB"]);
+    let table = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.stderr.is_empty(), "nothing was written, so there is nothing to say");
+    let starts: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| VARIANTS.contains(word))
+        .collect();
+    assert_eq!(starts, VARIANTS);
+    assert_eq!(
+        table.lines().filter(|line| line.starts_with('─')).count(),
+        2,
+        "no lines between rows: {table}"
+    );
+    assert!(fits(&table), "{table}");
+}
+
+/// Whether the table itself, of which the rules show the width, has at most 120 columns.
+fn fits(table: &str) -> bool {
+    table.lines().filter(|line| line.starts_with(['─', '═'])).all(|line| line.chars().count() <= 120)
+}
+
+#[test]
+fn the_senders_come_as_they_were_named_each_once() {
+    let document = json(&[&SHORT[..], &["--variant", "hack,newreno,hack"]].concat());
+    let summary = list(&document, "summary");
+    let names: Vec<&str> = summary.iter().filter_map(|row| row["variant"].as_str()).collect();
+    assert_eq!(names, ["hack", "newreno"]);
+}
+
+#[test]
+fn the_help_has_examples_that_work() {
+    let directory = tempdir().expect("a directory");
+    let root = directory.path();
+    let help = succeed_in(root, &["race", "--help"]);
+    let examples: Vec<&str> =
+        help.lines().filter_map(|line| line.trim_start().strip_prefix("headway ")).collect();
+    assert!(help.contains("Examples:") && examples.len() >= 3, "{help}");
+    std::fs::write(root.join("photo.raw"), vec![b'p'; 50_000]).expect("written");
+    for example in examples {
+        let own = example.split(" | ").next().unwrap_or_default();
+        let words: Vec<&str> = own.split_whitespace().collect();
+        assert!(!succeed_in(root, &words).is_empty(), "{example}");
+    }
+    assert!(succeed_in(root, &["--help"]).contains("race"));
+    assert!(succeed_in(root, &["--version"]).contains(env!("CARGO_PKG_VERSION")));
+}
