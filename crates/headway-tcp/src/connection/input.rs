@@ -218,14 +218,16 @@ impl Connection {
 
 /// RFC 9293, 3.4, table 6: the four cases of an acceptable segment.
 fn acceptable(seq: SeqNumber, len: u32, nxt: SeqNumber, wnd: u32) -> bool {
-    let in_window = |number: SeqNumber| number.ge(nxt) && number.lt(nxt + wnd);
+    // Numbers come from the network, so any two may be half of the space apart, where "before" and
+    // "after" say nothing: only ranges do.
+    let in_window = |number: SeqNumber| number.in_range(nxt, nxt + wnd);
     match (len, wnd) {
         (0, 0) => seq == nxt,
         // The right edge itself is let in: an ACK from a peer that has filled the window
         // carries it, and dropping that would stop the ACKs of a full pipe.
         (0, _) => in_window(seq) || seq == nxt + wnd,
         (_, 0) => false,
-        _ => in_window(seq) || in_window(seq + (len - 1)) || (seq.lt(nxt) && (seq + len).gt(nxt + wnd)),
+        _ => in_window(seq) || in_window(seq + (len - 1)) || nxt.in_range(seq, seq + len),
     }
 }
 
@@ -247,5 +249,9 @@ mod tests {
         assert!(acceptable(n(149), 100, n(100), 50));
         assert!(!acceptable(n(150), 1, n(100), 50));
         assert!(acceptable(n(90), 100, n(100), 50), "it covers the whole window");
+        let far = n(100 + (1 << 31));
+        for seq in [far - 149, far - 1, far, far + 1, far + 49] {
+            assert!(!acceptable(seq, 100, n(100), 50), "{seq:?}, half of the space away");
+        }
     }
 }
