@@ -1,6 +1,6 @@
 //! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right.
 
-use headway_units::Duration;
+use headway_units::{Duration, Instant};
 use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 
 use super::open::Reply;
@@ -130,7 +130,7 @@ impl Connection {
             // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
             let older = (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
             if older && cx.now.saturating_since(self.rcv.ts_recent_at) < PAWS_IDLE {
-                self.rcv.acks.at_once();
+                self.answer_unacceptable(cx.now, segment);
                 self.report_repeat(segment);
                 return Some(DropReason::Paws);
             }
@@ -150,7 +150,7 @@ impl Connection {
             return Some(DropReason::OutsideWindow);
         }
         if !is_reset {
-            self.rcv.acks.at_once();
+            self.answer_unacceptable(cx.now, segment);
             self.report_repeat(segment);
             if self.state == State::TimeWait && tcp.flags.contains(TcpFlags::FIN) {
                 // "The only thing that can arrive in this state is a retransmission of the remote
@@ -159,6 +159,22 @@ impl Connection {
             }
         }
         Some(DropReason::OutsideWindow)
+    }
+
+    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless
+    /// the RST bit is set [...])".
+    ///
+    /// Replies to mere ACKs are limited like challenge ACKs. A reply that is duplicated on its way
+    /// comes late, with a timestamp that is old by then, and would call for another: on a path that
+    /// duplicates and reorders, ACKs would multiply by themselves. A keep-alive probe (RFC 9293,
+    /// 3.8.4) has its answer in any case.
+    fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
+        let probe = segment.tcp.seq + 1 == self.rcv.nxt();
+        if segment.sequence_len() > 0 || probe {
+            self.rcv.acks.at_once();
+        } else {
+            self.challenge(now);
+        }
     }
 
     /// A segment whose data lies below the window is a duplicate worth reporting (RFC 2883).
