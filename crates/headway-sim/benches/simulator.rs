@@ -22,7 +22,9 @@ fn scenario() -> race::Scenario {
 }
 
 fn content() -> Content {
-    Content::from_bytes((0..2u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<u8>>())
+    Content::from_bytes(
+        (0..2u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<u8>>(),
+    )
 }
 
 /// Time of one transfer, and packet events a second.
