@@ -185,6 +185,8 @@ impl Connection {
     /// Our SYN is acknowledged: the first round-trip sample.
     pub(super) fn acknowledge_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let una = self.snd.iss + 1;
+        // A copy of the peer's SYN may have come just before and asked for ours once more.
+        self.owes_syn = false;
         let acknowledged = self.snd.queue.acknowledge(una);
         self.snd.una = una;
         self.snd.last_advance = cx.now;
