@@ -69,7 +69,8 @@ impl Connection {
         if self.rcv.acks.is_due() {
             return self.send_ack(cx, buffer);
         }
-        if core::mem::take(&mut self.owes_keep_alive) {
+        // Data written since the timer expired asks as well.
+        if core::mem::take(&mut self.owes_keep_alive) && self.snd.queue.is_empty() {
             // RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data.
             let options = self.ack_options(cx.now, OPTION_SPACE);
             let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, options);
