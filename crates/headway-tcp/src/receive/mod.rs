@@ -63,7 +63,8 @@ impl ReceiveSide {
     pub(crate) fn start(&mut self, irs: SeqNumber) {
         self.irs = irs;
         self.assembler.start(irs + 1);
-        self.edge = irs + 1;
+        // What our own SYN offered, if we sent one: data may follow the peer's at once.
+        self.edge = irs + 1 + self.largest_window;
         self.last_ack_sent = irs + 1;
     }
 
@@ -86,7 +87,8 @@ impl ReceiveSide {
     pub(crate) fn advertise(&mut self, syn: bool) -> u16 {
         let nxt = self.nxt();
         let candidate = nxt + self.free();
-        let step = candidate - self.edge;
+        let told = self.edge;
+        let step = candidate - told;
         if step > 0 && (step as u32 >= self.worthwhile_step() || syn) {
             self.edge = candidate;
         }
@@ -94,7 +96,10 @@ impl ReceiveSide {
         let scale = if syn { 0 } else { self.scale };
         let field = window.div_ceil(1 << scale).min(u32::from(u16::MAX));
         let edge = nxt + (field << scale);
-        if edge.gt(self.edge) || syn {
+        if syn {
+            // Its field is not scaled. A special ACK from SYN-RECEIVED may have told more before.
+            self.edge = told.max(edge);
+        } else if edge.gt(self.edge) {
             self.edge = edge;
         }
         self.largest_window = self.largest_window.max(field << scale);
