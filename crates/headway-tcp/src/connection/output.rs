@@ -71,10 +71,11 @@ impl Connection {
         }
         // Data written since the timer expired asks as well.
         if core::mem::take(&mut self.owes_keep_alive) && self.snd.queue.is_empty() {
-            // RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data.
-            let options = self.ack_options(cx.now, OPTION_SPACE);
+            // RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data. The peer answers it and
+            // takes nothing from it, as it is not acceptable: an ACK that is owed stays so.
+            let options = self.fixed_options(cx.now, false);
             let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, options);
-            return self.build(cx, buffer, &outgoing);
+            return self.build_segment(cx, buffer, &outgoing, false);
         }
         None
     }
