@@ -163,7 +163,8 @@ pub(crate) struct Connection {
     owes_head: Option<RetransmitReason>,
     /// A SYN or SYN-ACK is to be sent (again).
     owes_syn: bool,
-    syn_tries: u32,
+    /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
+    syn_retries: u32,
     /// A RST is to be sent before the connection is forgotten.
     owes_reset: bool,
     challenges: Challenges,
@@ -214,7 +215,7 @@ impl Connection {
             peer_mss: 0,
             owes_head: None,
             owes_syn: true,
-            syn_tries: 0,
+            syn_retries: 0,
             owes_reset: false,
             challenges: Challenges::default(),
             keep_alive_probes: 0,

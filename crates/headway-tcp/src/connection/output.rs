@@ -82,7 +82,6 @@ impl Connection {
 
     fn send_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         self.owes_syn = false;
-        self.syn_tries += 1;
         let mut flags = TcpFlags::SYN;
         if self.state == State::SynReceived {
             flags.insert(TcpFlags::ACK);

@@ -125,10 +125,11 @@ impl Connection {
     }
 
     fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        if self.syn_tries > self.profile.syn_retries {
+        if self.syn_retries >= self.profile.syn_retries {
             self.fail(cx, ConnectionError::TimedOut);
             return;
         }
+        self.syn_retries += 1;
         self.statistics.timeouts += 1;
         self.statistics.retransmissions += 1;
         self.snd.rtt.back_off();
