@@ -12,6 +12,7 @@ mod agenda;
 mod application;
 mod content;
 mod network;
+mod pacer;
 mod pool;
 pub mod race;
 mod seed;
@@ -20,7 +21,7 @@ mod transfer;
 
 pub use application::Application;
 pub use content::{Content, ContentError, ContentReader};
-pub use network::{LinkId, LinkPorts, Network, NetworkCounters, NodeId};
+pub use network::{Exposure, LinkId, LinkPorts, Network, NetworkCounters, NodeId};
 pub use seed::derive_seed;
 pub use tap::{Passing, Tap};
 pub use transfer::{Receiver, ReceiverReport, Sender};

@@ -4,15 +4,16 @@ use std::net::IpAddr;
 
 use headway_link::{Headers, Link, LinkConfig, LinkCounters, Offer};
 use headway_tcp::Host;
-use headway_units::Instant;
-use headway_wire::{Segment, Verdicts, ip::Datagram, judge, judge_segment};
+use headway_units::{Instant, Rate};
+use headway_wire::{EmitError, Segment, Verdicts, ip::Datagram, judge, judge_segment};
 
 use crate::agenda::Agenda;
 use crate::application::Application;
+use crate::pacer::Pacer;
 use crate::pool::Pool;
 use crate::tap::{Passing, Tap};
 
-/// A host or a router.
+/// A host, a router or a source of cross traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(usize);
 
@@ -46,11 +47,24 @@ pub struct NetworkCounters {
 enum Node<A: Application> {
     Host { host: Box<Host<A::Observer>>, application: A, uplink: Option<LinkId> },
     Router { routes: Vec<(IpAddr, LinkId)> },
+    Pacer { pacer: Pacer, uplink: Option<LinkId> },
+    Sink,
 }
 
 struct Wire {
     link: Link<Vec<u8>>,
     to: NodeId,
+    exposure: Exposure,
+}
+
+/// Which packets the damage of a link may hit.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Exposure {
+    /// Every packet.
+    #[default]
+    All,
+    /// Packets from these addresses only.
+    Sources(Vec<IpAddr>),
 }
 
 /// Hosts, routers and links in virtual time.
@@ -104,25 +118,57 @@ impl<A: Application, T: Tap> Network<A, T> {
         NodeId(self.nodes.len() - 1)
     }
 
-    /// Adds one direction of a link; the first link that leaves a host is its way out.
+    /// Adds a node that takes whatever reaches it and answers nothing.
+    pub fn add_sink(&mut self) -> NodeId {
+        self.nodes.push(Node::Sink);
+        NodeId(self.nodes.len() - 1)
+    }
+
+    /// Adds a source of UDP datagrams of `len` octets from `src` to `dst` at a constant `rate`.
+    ///
+    /// # Errors
+    ///
+    /// The addresses are not of one family, or `len` has no room for the headers.
+    ///
+    /// # Panics
+    ///
+    /// `len` exceeds the MTU of the network.
+    pub fn add_pacer(
+        &mut self,
+        src: IpAddr,
+        dst: IpAddr,
+        rate: Rate,
+        len: usize,
+    ) -> Result<NodeId, EmitError> {
+        assert!(len <= self.pool.size(), "a datagram of {len} octets does not fit the network's MTU");
+        self.nodes.push(Node::Pacer { pacer: Pacer::new(src, dst, rate, len)?, uplink: None });
+        Ok(NodeId(self.nodes.len() - 1))
+    }
+
+    /// Adds one direction of a link; the first link that leaves a host or a pacer is its way out.
     pub fn add_link(&mut self, ports: LinkPorts, config: LinkConfig, seed: u64) -> LinkId {
         let id = LinkId(self.wires.len());
-        self.wires.push(Wire { link: Link::new(config, seed), to: ports.to });
-        if let Node::Host { uplink, .. } = &mut self.nodes[ports.from.0] {
+        self.wires.push(Wire { link: Link::new(config, seed), to: ports.to, exposure: Exposure::All });
+        if let Node::Host { uplink, .. } | Node::Pacer { uplink, .. } = &mut self.nodes[ports.from.0] {
             uplink.get_or_insert(id);
         }
         id
+    }
+
+    /// Limits the damage of `link`; its other fates (loss, queue, delay) remain for all.
+    pub fn expose(&mut self, link: LinkId, exposure: Exposure) {
+        self.wires[link.0].exposure = exposure;
     }
 
     /// Packets for `destination` leave `router` by `link`.
     ///
     /// # Panics
     ///
-    /// `router` is a host.
+    /// `router` is no router.
     pub fn add_route(&mut self, router: NodeId, destination: IpAddr, link: LinkId) {
         match &mut self.nodes[router.0] {
             Node::Router { routes } => routes.push((destination, link)),
-            Node::Host { .. } => panic!("a host has one way out and no routes"),
+            _ => panic!("only a router has routes"),
         }
     }
 
@@ -156,11 +202,11 @@ impl<A: Application, T: Tap> Network<A, T> {
     ///
     /// # Panics
     ///
-    /// `node` is a router.
+    /// `node` is no host.
     pub fn host(&self, node: NodeId) -> (&Host<A::Observer>, &A) {
         match &self.nodes[node.0] {
             Node::Host { host, application, .. } => (host, application),
-            Node::Router { .. } => panic!("a router has no host"),
+            _ => panic!("this node has no host"),
         }
     }
 
@@ -168,11 +214,11 @@ impl<A: Application, T: Tap> Network<A, T> {
     ///
     /// # Panics
     ///
-    /// `node` is a router.
+    /// `node` is no host.
     pub fn host_mut(&mut self, node: NodeId) -> (&mut Host<A::Observer>, &mut A) {
         match &mut self.nodes[node.0] {
             Node::Host { host, application, .. } => (host, application),
-            Node::Router { .. } => panic!("a router has no host"),
+            _ => panic!("this node has no host"),
         }
     }
 
@@ -180,13 +226,13 @@ impl<A: Application, T: Tap> Network<A, T> {
     ///
     /// # Panics
     ///
-    /// A node is a router, or both are the same.
+    /// A node is no host, or both are the same.
     pub(crate) fn take_observers(&mut self, a: NodeId, b: NodeId) -> (A::Observer, A::Observer) {
         let mut take = |node: NodeId| {
             let router = Node::Router { routes: Vec::new() };
             match std::mem::replace(&mut self.nodes[node.0], router) {
                 Node::Host { host, .. } => host.into_observer(),
-                Node::Router { .. } => panic!("a router has no observer"),
+                _ => panic!("this node has no observer"),
             }
         };
         (take(a), take(b))
@@ -200,29 +246,31 @@ impl<A: Application, T: Tap> Network<A, T> {
     /// Lets time pass until `done` says so (it is asked after each event), nothing can happen any
     /// more, or `until` is reached. Says whether `done` did.
     pub fn run(&mut self, until: Instant, mut done: impl FnMut(&Self) -> bool) -> bool {
+        while !done(self) {
+            if !self.step(until) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Lets the next thing happen. False, with the time at `until`, if nothing does until then.
+    pub fn step(&mut self, until: Instant) -> bool {
         if !self.started {
             self.start();
         }
-        loop {
-            if done(self) {
-                return true;
-            }
-            let (actor, at) = self.agenda.next();
-            if at > until || at == Instant::MAX {
-                self.now = self.now.max(until.min(at));
-                return false;
-            }
-            self.now = at;
-            if actor < self.wires.len() {
-                self.drain_link(LinkId(actor));
-            } else {
-                let node = NodeId(actor - self.wires.len());
-                if let Node::Host { host, .. } = &mut self.nodes[node.0] {
-                    host.handle_timeout(at);
-                }
-                self.service(node);
-            }
+        let (actor, at) = self.agenda.next();
+        if at > until || at == Instant::MAX {
+            self.now = self.now.max(until.min(at));
+            return false;
         }
+        self.now = at;
+        if actor < self.wires.len() {
+            self.drain_link(LinkId(actor));
+        } else {
+            self.act(NodeId(actor - self.wires.len()));
+        }
+        true
     }
 
     /// Lets every program look at its host again, after [`Network::host_mut`] changed something.
@@ -237,7 +285,38 @@ impl<A: Application, T: Tap> Network<A, T> {
         // Links come before hosts: what arrives at the time of a timeout arrives first.
         self.agenda = Agenda::new(self.wires.len() + self.nodes.len());
         for node in 0..self.nodes.len() {
-            self.service(NodeId(node));
+            match &self.nodes[node] {
+                Node::Host { .. } => self.service(NodeId(node)),
+                Node::Pacer { pacer, uplink: Some(_) } => {
+                    self.agenda.set(self.wires.len() + node, pacer.next())
+                }
+                Node::Pacer { uplink: None, .. } | Node::Router { .. } | Node::Sink => {}
+            }
+        }
+    }
+
+    /// The time of a node has come.
+    fn act(&mut self, node: NodeId) {
+        let now = self.now;
+        match &mut self.nodes[node.0] {
+            Node::Host { host, .. } => {
+                host.handle_timeout(now);
+                self.service(node);
+            }
+            Node::Pacer { pacer, uplink } => {
+                let uplink = *uplink;
+                let mut buffer = self.pool.take();
+                let packet = pacer.send(now);
+                let len = packet.len();
+                buffer[..len].copy_from_slice(packet);
+                let next = pacer.next();
+                self.agenda.set(self.wires.len() + node.0, next);
+                match uplink {
+                    Some(link) => self.offer(link, buffer, len),
+                    None => self.pool.give(buffer),
+                }
+            }
+            Node::Router { .. } | Node::Sink => {}
         }
     }
 
@@ -266,6 +345,7 @@ impl<A: Application, T: Tap> Network<A, T> {
                     self.service(to);
                     self.pool.give(delivery.packet);
                 }
+                Node::Pacer { .. } | Node::Sink => self.pool.give(delivery.packet),
                 Node::Router { routes } => {
                     // A router drops a packet whose IP header is damaged.
                     let route = Datagram::parse(packet)
@@ -317,7 +397,14 @@ impl<A: Application, T: Tap> Network<A, T> {
             Headers { ip_header_len: 0, header_len: len },
             |layout| Headers { ip_header_len: layout.ip_header_len, header_len: layout.header_len },
         );
-        match self.wires[link.0].link.offer(self.now, packet, len, headers, true) {
+        let wire = &mut self.wires[link.0];
+        let exposed = match &wire.exposure {
+            Exposure::All => true,
+            Exposure::Sources(sources) => {
+                Datagram::parse(&packet[..len]).is_ok_and(|datagram| sources.contains(&datagram.header.src))
+            }
+        };
+        match wire.link.offer(self.now, packet, len, headers, exposed) {
             Offer::Queued => self.reschedule_link(link),
             Offer::QueueFull(packet) => self.pool.give(packet),
         }

@@ -14,6 +14,11 @@ impl Pool {
         Self { free: Vec::new(), size }
     }
 
+    /// Length of each buffer.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.free.pop().unwrap_or_else(|| vec![0; self.size])
     }

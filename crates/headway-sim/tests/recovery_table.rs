@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use headway_link::{FrameCheck, LinkConfig, QueueLimit};
-use headway_sim::race::{ProfileName, Racer, Scenario, run_recorded};
+use headway_sim::race::{Companion, CrossTraffic, ProfileName, Racer, Scenario, run, run_recorded};
 use headway_sim::{Content, LinkPorts, Network, NodeId, Passing, Receiver, Sender, Tap, derive_seed};
 use headway_tcp::{Host, HostConfig, Variant};
 use headway_units::{Duration, Instant, Share, Size};
@@ -192,6 +192,49 @@ fn several_flows(table: &mut String) {
     }
 }
 
+/// A race beside others: flows that are damaged or not, and traffic that does not answer.
+fn companions(table: &mut String) {
+    let content = content(1 << 20);
+    let (_, clean) = cells().swap_remove(0);
+    let beside = |variant, damaged| Companion { variant, damaged };
+    let cross = |rate: &str| Some(CrossTraffic { rate: rate.parse().expect("a rate"), packet: 1500 });
+    let cells = [
+        ("beside sack, clean", "none", vec![beside(Variant::Sack, false)], None),
+        ("beside 2 sack, random", "random:2%", vec![beside(Variant::Sack, false); 2], None),
+        ("all damaged", "random:2%", vec![beside(Variant::Sack, true); 2], None),
+        ("cross 5 Mbit/s, random", "random:1%", Vec::new(), cross("5mbit")),
+        ("cross 12 Mbit/s", "none", Vec::new(), cross("12mbit")),
+    ];
+    for (name, damage, companions, cross) in cells {
+        let mut scenario = Scenario { profile: ProfileName::Standard, companions, cross, ..clean.clone() };
+        scenario.forward.damage = damage.parse().expect("a damage model");
+        scenario.forward.header_hit = Some(share(0.0));
+        scenario.time_limit = Duration::from_secs(600);
+        for variant in [Variant::Sack, Variant::HackSack] {
+            let outcome = run(&scenario, variant, &content, 1, true).expect("a run");
+            assert!(
+                outcome.sha256_ok == Some(true) || !outcome.finished || outcome.damaged_bytes_delivered > 0
+            );
+            let others: Vec<String> = outcome
+                .companions
+                .iter()
+                .map(|other| format!("{} {}", other.variant, other.delivered))
+                .collect();
+            writeln!(
+                table,
+                "standard  {name:<22} {variant:<11} {:>8.2} {:>7} {:>7} drops {:>5}  Jain {:.3}  {}",
+                outcome.time.as_secs_f64(),
+                outcome.retransmissions,
+                outcome.timeouts,
+                outcome.queue_drops,
+                outcome.jain,
+                others.join(", ")
+            )
+            .expect("a string takes all");
+        }
+    }
+}
+
 #[test]
 fn recovery_is_as_reviewed() {
     let mut table = format!(
@@ -202,6 +245,11 @@ fn recovery_is_as_reviewed() {
     one_flow(&mut table, ProfileName::Standard);
     table.push_str("\n2 MiB each, side by side through one bottleneck over IPv6: seconds\n\n");
     several_flows(&mut table);
+    table.push_str(
+        "\n1 MiB beside others that send the same: seconds, resent, timeouts, packets that the queue dropped, \
+         and what the others had when the first was done\n\n",
+    );
+    companions(&mut table);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recovery_table.txt");
     if std::env::var_os("HEADWAY_UPDATE").is_some() {
         std::fs::write(&path, &table).expect("the table can be written");

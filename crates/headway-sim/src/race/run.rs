@@ -1,22 +1,12 @@
 //! One run: one sender, one seed.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-
-use headway_tcp::{ConnectionError, Host, HostConfig, Observer, Variant};
+use headway_tcp::{ConnectionError, Observer, Variant};
 use headway_units::{Duration, Instant};
 
 use super::Scenario;
+use super::arena::Arena;
 use crate::content::{Content, ContentError};
-use crate::network::{LinkPorts, Network, NodeId};
-use crate::seed::derive_seed;
 use crate::tap::Tap;
-use crate::transfer::{Receiver, Sender};
-use crate::{Application, LinkId};
-
-const SENDER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-const RECEIVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
-const SENDER_PORT: u16 = 40_000;
-const RECEIVER_PORT: u16 = 5_001;
 
 /// Virtual time that both sides get to close after the content has arrived.
 const CLOSING: Duration = Duration::from_secs(600);
@@ -83,29 +73,25 @@ pub struct RunOutcome {
     pub special_acks: u64,
     /// Data packets that the queue dropped.
     pub queue_drops: u64,
+    /// Payload octets sent, repeats included.
+    pub octets_sent: u64,
+    /// Jain's fairness index of what all flows had received when the first of them was done.
+    pub jain: f64,
+    /// What the companions had received then.
+    pub companions: Vec<CompanionOutcome>,
     /// Why the connection failed, if it did.
     pub failure: Option<ConnectionError>,
     /// Packet events of the simulation.
     pub events: u64,
 }
 
-/// The program of either side.
-pub enum Racer<O> {
-    /// The sending side.
-    Sender(Box<Sender>, std::marker::PhantomData<O>),
-    /// The receiving side.
-    Receiver(Box<Receiver>),
-}
-
-impl<O: Observer> Application for Racer<O> {
-    type Observer = O;
-
-    fn progress(&mut self, host: &mut Host<O>, now: Instant) {
-        match self {
-            Self::Sender(sender, _) => sender.progress(host, now),
-            Self::Receiver(receiver) => receiver.progress(host, now),
-        }
-    }
+/// What became of a flow beside the one that is raced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompanionOutcome {
+    /// Its sender.
+    pub variant: Variant,
+    /// Octets delivered when the first of all flows was done.
+    pub delivered: u64,
 }
 
 /// A run together with what was recorded of it.
@@ -151,85 +137,64 @@ pub fn run_recorded<O: Observer, T: Tap>(
     mut observer: impl FnMut() -> O,
     tap: T,
 ) -> Result<Recording<O, T>, RunError> {
-    let profile = scenario.profile_of(variant);
-    let (source, sink) = (SocketAddr::new(SENDER, SENDER_PORT), SocketAddr::new(RECEIVER, RECEIVER_PORT));
-    let mut network = Network::with_tap(scenario.mtu, tap);
-    let mut host = |address, purpose| {
-        let secret = [derive_seed(seed, purpose, 0), derive_seed(seed, purpose, 1)];
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&secret[0].to_le_bytes());
-        bytes[8..].copy_from_slice(&secret[1].to_le_bytes());
-        Host::with_observer(HostConfig::new(address, bytes), observer())
-    };
-    // The receiver comes first, so that it listens when the SYN arrives.
-    let receiver = network.add_host(
-        host(RECEIVER, "receiver"),
-        Racer::Receiver(Box::new(Receiver::new(sink, profile.clone(), content, hash)?)),
-    );
-    let sender = network.add_host(
-        host(SENDER, "sender"),
-        Racer::Sender(Box::new(Sender::new(source, sink, profile, content)?), std::marker::PhantomData),
-    );
-    let forward = LinkPorts { from: sender, to: receiver };
-    let forward = network.add_link(forward, scenario.forward, derive_seed(seed, "forward link", 0));
-    let reverse = LinkPorts { from: receiver, to: sender };
-    network.add_link(reverse, scenario.reverse, derive_seed(seed, "reverse link", 0));
-
+    let mut arena = Arena::new(scenario, variant, content, seed, hash, &mut observer, tap)?;
     let limit = Instant::ZERO + scenario.time_limit;
-    network.run(limit, |network| has_arrived(network, receiver) || has_failed(network, sender));
-    let outcome = judge(&network, scenario, variant, content, seed, (sender, receiver), forward);
+    // Companions run as long as the race does; how the link is shared shows while all of them run.
+    let everyone: Vec<usize> = (0..arena.flows.len()).collect();
+    run_until(&mut arena, limit, |arena| everyone.iter().any(|&flow| is_over(arena, flow)));
+    let shares: Vec<u64> = everyone.iter().map(|&flow| arena.receiver(flow).report().delivered).collect();
+    run_until(&mut arena, limit, |arena| is_over(arena, 0));
+    let outcome = judge(&arena, scenario, content, seed, &shares);
     if outcome.finished {
-        network.run(network.now() + CLOSING, |network| has_closed(network, sender));
+        let closing = arena.network.now() + CLOSING;
+        run_until(&mut arena, closing, |arena| {
+            arena.sender(0).is_over(arena.network.host(arena.flows[0].sender).0)
+        });
     }
     if outcome.damaged_bytes_delivered > 0 && outcome.undetected_packets == 0 {
         return Err(RunError::Inexplicable { variant, seed, damaged: outcome.damaged_bytes_delivered });
     }
-    let (sender, receiver) = network.take_observers(sender, receiver);
-    Ok(Recording { outcome, sender, receiver, tap: network.into_tap() })
+    let first = arena.flows[0];
+    let (sender, receiver) = arena.network.take_observers(first.sender, first.receiver);
+    Ok(Recording { outcome, sender, receiver, tap: arena.network.into_tap() })
 }
 
-fn receiver_of<O: Observer, T: Tap>(network: &Network<Racer<O>, T>, node: NodeId) -> &Receiver {
-    match network.host(node).1 {
-        Racer::Receiver(receiver) => receiver,
-        Racer::Sender(..) => unreachable!("the receiver's node holds a receiver"),
-    }
+fn run_until<O: Observer, T: Tap>(
+    arena: &mut Arena<O, T>,
+    limit: Instant,
+    done: impl Fn(&Arena<O, T>) -> bool,
+) {
+    // The arena is asked after each event, as the network itself would be.
+    while !done(arena) && arena.network.step(limit) {}
 }
 
-fn sender_of<O: Observer, T: Tap>(network: &Network<Racer<O>, T>, node: NodeId) -> &Sender {
-    match network.host(node).1 {
-        Racer::Sender(sender, _) => sender,
-        Racer::Receiver(_) => unreachable!("the sender's node holds a sender"),
-    }
+/// Whether all has arrived, or the connection failed.
+fn is_over<O: Observer, T: Tap>(arena: &Arena<O, T>, flow: usize) -> bool {
+    arena.receiver(flow).is_complete() || arena.sender(flow).failure().is_some()
 }
 
-fn has_arrived<O: Observer, T: Tap>(network: &Network<Racer<O>, T>, receiver: NodeId) -> bool {
-    receiver_of(network, receiver).is_complete()
-}
-
-fn has_failed<O: Observer, T: Tap>(network: &Network<Racer<O>, T>, sender: NodeId) -> bool {
-    sender_of(network, sender).failure().is_some()
-}
-
-fn has_closed<O: Observer, T: Tap>(network: &Network<Racer<O>, T>, sender: NodeId) -> bool {
-    sender_of(network, sender).is_over(network.host(sender).0)
+/// Jain's fairness index of what each flow got: 1 if all got the same, 1/n if one got everything.
+fn jain(shares: &[u64]) -> f64 {
+    let sum: f64 = shares.iter().map(|&share| share as f64).sum();
+    let squares: f64 = shares.iter().map(|&share| (share as f64) * (share as f64)).sum();
+    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
 }
 
 fn judge<O: Observer, T: Tap>(
-    network: &Network<Racer<O>, T>,
+    arena: &Arena<O, T>,
     scenario: &Scenario,
-    variant: Variant,
     content: &Content,
     seed: u64,
-    (sender, receiver): (NodeId, NodeId),
-    forward: LinkId,
+    shares: &[u64],
 ) -> RunOutcome {
-    let report = receiver_of(network, receiver).report();
-    let sent = sender_of(network, sender).statistics(network.host(sender).0);
-    let received = receiver_of(network, receiver).statistics(network.host(receiver).0);
+    let (network, first) = (&arena.network, arena.flows[0]);
+    let report = arena.receiver(0).report();
+    let sent = arena.sender(0).statistics(network.host(first.sender).0);
+    let received = arena.receiver(0).statistics(network.host(first.receiver).0);
     let time = report.completed.unwrap_or(network.now()).saturating_since(Instant::ZERO);
     let goodput = if time.is_zero() { 0.0 } else { report.delivered as f64 * 8.0 / time.as_secs_f64() };
     RunOutcome {
-        variant,
+        variant: first.variant,
         seed,
         finished: report.completed.is_some(),
         time,
@@ -245,8 +210,27 @@ fn judge<O: Observer, T: Tap>(
         slow_starts: sent.slow_starts,
         fast_recoveries: sent.fast_recoveries,
         special_acks: received.special_acks_sent,
-        queue_drops: network.link_counters(forward).queue_drops,
-        failure: sender_of(network, sender).failure(),
+        queue_drops: network.link_counters(arena.forward).queue_drops,
+        octets_sent: sent.octets_sent,
+        jain: jain(shares),
+        companions: arena.flows[1..]
+            .iter()
+            .zip(&shares[1..])
+            .map(|(flow, &delivered)| CompanionOutcome { variant: flow.variant, delivered })
+            .collect(),
+        failure: arena.sender(0).failure(),
         events: network.events(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jain;
+
+    #[test]
+    fn jains_index_lies_between_one_and_one_over_n() {
+        assert!((jain(&[7, 7, 7]) - 1.0).abs() < 1e-12);
+        assert!((jain(&[9, 0, 0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((jain(&[0, 0]) - 1.0).abs() < 1e-12, "nobody got anything");
     }
 }

@@ -81,6 +81,29 @@ pub struct Scenario {
     pub retries: Option<u32>,
     /// Virtual time after which a run is called unfinished.
     pub time_limit: Duration,
+    /// Other senders of the same content that share the link.
+    pub companions: Vec<Companion>,
+    /// Traffic that does not answer to congestion, through the same queue.
+    pub cross: Option<CrossTraffic>,
+}
+
+/// A flow beside the one that is raced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Companion {
+    /// Its sender.
+    pub variant: Variant,
+    /// Whether the damage of the link hits its packets too.
+    pub damaged: bool,
+}
+
+/// UDP datagrams at a constant rate. They are never damaged (paper 004, Fig. 7: "only TCP data was
+/// corrupted").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossTraffic {
+    /// Rate of IP octets.
+    pub rate: Rate,
+    /// Length of a datagram with its headers; at least 28 octets.
+    pub packet: u16,
 }
 
 /// The size of the IP header, which damage spares unless it is asked for.
@@ -115,6 +138,8 @@ impl Default for Scenario {
             mtu: 1500,
             retries: None,
             time_limit: Duration::from_secs(24 * 3600),
+            companions: Vec::new(),
+            cross: None,
         }
     }
 }

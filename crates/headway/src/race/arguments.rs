@@ -210,6 +210,8 @@ impl Arguments {
             mtu: self.mtu,
             retries: self.retries,
             time_limit: self.time_limit,
+            companions: Vec::new(),
+            cross: None,
         })
     }
 

@@ -1,0 +1,181 @@
+//! The network of a race: two hosts and a link; or, where others share the link, a router at each
+//! of its ends with everybody's hosts behind it.
+
+use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use headway_link::{LinkConfig, QueueLimit};
+use headway_tcp::{Host, HostConfig, Observer, Variant};
+use headway_units::Instant;
+
+use super::Scenario;
+use crate::application::Application;
+use crate::content::{Content, ContentError};
+use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId};
+use crate::seed::derive_seed;
+use crate::tap::Tap;
+use crate::transfer::{Receiver, Sender};
+
+const SENDER_PORT: u16 = 40_000;
+const RECEIVER_PORT: u16 = 5_001;
+
+/// The program of either side.
+pub enum Racer<O> {
+    /// The sending side.
+    Sender(Box<Sender>, PhantomData<O>),
+    /// The receiving side.
+    Receiver(Box<Receiver>),
+}
+
+impl<O: Observer> Application for Racer<O> {
+    type Observer = O;
+
+    fn progress(&mut self, host: &mut Host<O>, now: Instant) {
+        match self {
+            Self::Sender(sender, _) => sender.progress(host, now),
+            Self::Receiver(receiver) => receiver.progress(host, now),
+        }
+    }
+}
+
+/// The hosts of one flow.
+#[derive(Clone, Copy)]
+pub(super) struct Flow {
+    pub(super) variant: Variant,
+    pub(super) sender: NodeId,
+    pub(super) receiver: NodeId,
+}
+
+pub(super) struct Arena<O: Observer, T: Tap> {
+    pub(super) network: Network<Racer<O>, T>,
+    /// The flow that is raced, then its companions.
+    pub(super) flows: Vec<Flow>,
+    pub(super) forward: LinkId,
+}
+
+impl<O: Observer, T: Tap> Arena<O, T> {
+    pub(super) fn new(
+        scenario: &Scenario,
+        variant: Variant,
+        content: &Content,
+        seed: u64,
+        hash: bool,
+        observer: &mut dyn FnMut() -> O,
+        tap: T,
+    ) -> Result<Self, ContentError> {
+        let mut network = Network::with_tap(scenario.mtu, tap);
+        let variants = std::iter::once(variant).chain(scenario.companions.iter().map(|other| other.variant));
+        let flows = variants
+            .enumerate()
+            .map(|(place, variant)| {
+                add_flow(&mut network, scenario, variant, content, seed, hash, place as u8, observer)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let (left, right) = if flows.len() == 1 && scenario.cross.is_none() {
+            (flows[0].sender, flows[0].receiver)
+        } else {
+            (network.add_router(), network.add_router())
+        };
+        let forward = LinkPorts { from: left, to: right };
+        let forward = network.add_link(forward, scenario.forward, derive_seed(seed, "forward link", 0));
+        let reverse = LinkPorts { from: right, to: left };
+        let reverse = network.add_link(reverse, scenario.reverse, derive_seed(seed, "reverse link", 0));
+        let mut arena = Self { network, flows, forward };
+        if left != arena.flows[0].sender {
+            arena.connect_edges(scenario, (left, right), (forward, reverse));
+        }
+        Ok(arena)
+    }
+
+    /// Everybody's own links, without rate, delay or limit, and the routes over the shared one.
+    fn connect_edges(
+        &mut self,
+        scenario: &Scenario,
+        (left, right): (NodeId, NodeId),
+        (forward, reverse): (LinkId, LinkId),
+    ) {
+        let edge = LinkConfig { queue: QueueLimit::Unlimited, ..LinkConfig::default() };
+        let network = &mut self.network;
+        let mut exposed = Vec::new();
+        for (place, flow) in self.flows.iter().enumerate() {
+            let (source, sink) = (source_address(place as u8), sink_address(place as u8));
+            network.add_link(LinkPorts { from: flow.sender, to: left }, edge, 0);
+            network.add_link(LinkPorts { from: flow.receiver, to: right }, edge, 0);
+            let home = network.add_link(LinkPorts { from: left, to: flow.sender }, edge, 0);
+            network.add_route(left, source, home);
+            network.add_route(right, source, reverse);
+            let there = network.add_link(LinkPorts { from: right, to: flow.receiver }, edge, 0);
+            network.add_route(right, sink, there);
+            network.add_route(left, sink, forward);
+            if place == 0 || scenario.companions[place - 1].damaged {
+                exposed.push(source);
+            }
+        }
+        network.expose(forward, Exposure::Sources(exposed));
+        if let Some(cross) = scenario.cross {
+            let place = self.flows.len() as u8;
+            let (source, sink) = (source_address(place), sink_address(place));
+            let len = usize::from(cross.packet.min(scenario.mtu)).max(28);
+            let Ok(pacer) = network.add_pacer(source, sink, cross.rate, len) else {
+                unreachable!("both addresses are IPv4 and the datagram has room for its headers");
+            };
+            network.add_link(LinkPorts { from: pacer, to: left }, edge, 0);
+            network.add_route(left, sink, forward);
+            let end = network.add_sink();
+            let there = network.add_link(LinkPorts { from: right, to: end }, edge, 0);
+            network.add_route(right, sink, there);
+        }
+    }
+
+    pub(super) fn receiver(&self, flow: usize) -> &Receiver {
+        match self.network.host(self.flows[flow].receiver).1 {
+            Racer::Receiver(receiver) => receiver,
+            Racer::Sender(..) => unreachable!("the receiver's node holds a receiver"),
+        }
+    }
+
+    pub(super) fn sender(&self, flow: usize) -> &Sender {
+        match self.network.host(self.flows[flow].sender).1 {
+            Racer::Sender(sender, _) => sender,
+            Racer::Receiver(_) => unreachable!("the sender's node holds a sender"),
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn add_flow<O: Observer, T: Tap>(
+    network: &mut Network<Racer<O>, T>,
+    scenario: &Scenario,
+    variant: Variant,
+    content: &Content,
+    seed: u64,
+    hash: bool,
+    place: u8,
+    observer: &mut dyn FnMut() -> O,
+) -> Result<Flow, ContentError> {
+    let profile = scenario.profile_of(variant);
+    let source = SocketAddr::new(source_address(place), SENDER_PORT);
+    let sink = SocketAddr::new(sink_address(place), RECEIVER_PORT);
+    let mut host = |address: SocketAddr, purpose| {
+        let mut secret = [0; 16];
+        for (half, bytes) in secret.chunks_exact_mut(8).enumerate() {
+            let number = derive_seed(seed, purpose, 2 * u64::from(place) + half as u64);
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+        Host::with_observer(HostConfig::new(address.ip(), secret), observer())
+    };
+    // The receiver comes first, so that it listens when the SYN arrives.
+    let program = Racer::Receiver(Box::new(Receiver::new(sink, profile.clone(), content, hash)?));
+    let receiver = network.add_host(host(sink, "receiver"), program);
+    let program = Racer::Sender(Box::new(Sender::new(source, sink, profile, content)?), PhantomData);
+    let sender = network.add_host(host(source, "sender"), program);
+    Ok(Flow { variant, sender, receiver })
+}
+
+fn source_address(place: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, 1, place + 1))
+}
+
+fn sink_address(place: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, 2, place + 1))
+}
