@@ -441,6 +441,7 @@ impl Connection {
         self.rcv.acks.on_ack_sent();
         self.owes_syn = false;
         self.resends.clear();
+        self.requests.clear();
         let outstanding_end = self.snd.nxt;
         self.snd.queue.acknowledge(outstanding_end);
         self.snd.queue.release();

@@ -71,6 +71,12 @@ impl Requests {
         self.s_buffer.is_empty()
     }
 
+    /// The connection is over: nothing is asked for any more.
+    pub(crate) fn clear(&mut self) {
+        self.owed = VecDeque::new();
+        self.s_buffer = VecDeque::new();
+    }
+
     /// Up to `room` numbers for an extended special ACK, `first` and then the newest.
     pub(crate) fn list(&self, first: SeqNumber, room: usize) -> SeqList {
         let mut list = SeqList::default();
