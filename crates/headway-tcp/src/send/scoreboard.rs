@@ -63,15 +63,18 @@ impl Scoreboard {
                 self.duplicates += 1;
                 continue;
             }
-            if !start.lt(end) || start.lt(una) || end.gt(nxt) {
+            // Numbers from the network may be half of the space apart: only ranges say something.
+            let len = end - start;
+            if len <= 0 || !start.in_range(una, nxt) || len > nxt - start {
                 continue;
             }
+            let block = (start, end);
             match self.seen.iter().flatten().find(|seen| start.lt(seen.1) && seen.0.lt(end)).copied() {
                 Some((from, to)) => {
-                    mark(queue, start, from.min(end));
-                    mark(queue, to.max(start), end);
+                    mark(queue, block, start, from.min(end));
+                    mark(queue, block, to.max(start), end);
                 }
-                None => mark(queue, start, end),
+                None => mark(queue, block, start, end),
             }
             if self.highest.is_none_or(|highest| end.gt(highest)) {
                 self.highest = Some(end);
@@ -154,11 +157,18 @@ fn is_duplicate_report(blocks: &[(SeqNumber, SeqNumber)], una: SeqNumber) -> boo
     end.le(una) || blocks.get(1).is_some_and(|&(from, to)| from.le(start) && end.le(to))
 }
 
-/// Marks the segments that lie wholly in `[start, end)`.
-fn mark(queue: &mut SentQueue, start: SeqNumber, end: SeqNumber) {
-    let mut index = queue.first_from(start);
-    while index < queue.len() && queue.get(index).end().le(end) {
-        queue.mark_sacked(index);
+/// Marks the segments that lie wholly in `block`, of those that touch `[from, to)`.
+fn mark(queue: &mut SentQueue, block: (SeqNumber, SeqNumber), from: SeqNumber, to: SeqNumber) {
+    let mut index = queue.first_from(from);
+    // A segment that was covered in part before may be covered as a whole now.
+    if index > 0 && queue.get(index - 1).end().gt(from) {
+        index -= 1;
+    }
+    while index < queue.len() && queue.get(index).seq.lt(to) {
+        let sent = queue.get(index);
+        if sent.seq.ge(block.0) && sent.end().le(block.1) {
+            queue.mark_sacked(index);
+        }
         index += 1;
     }
 }
@@ -195,6 +205,31 @@ mod tests {
         let part = (SeqNumber(6500), SeqNumber(7900));
         assert_eq!(board.update(&mut queue, &[part], SeqNumber(0), nxt), 0);
         assert_eq!(board.update(&mut queue, &[block(9, 11)], SeqNumber(0), nxt), 0, "beyond SND.NXT");
+    }
+
+    #[test]
+    fn a_segment_covered_in_two_steps_is_marked() {
+        let nxt = SeqNumber(10_000);
+        let half = (SeqNumber(3000), SeqNumber(4500));
+        let (mut queue_up, mut board) = (queue(10), Scoreboard::default());
+        assert_eq!(board.update(&mut queue_up, &[half], SeqNumber(0), nxt), 1000);
+        assert_eq!(board.update(&mut queue_up, &[block(3, 6)], SeqNumber(0), nxt), 2000);
+        assert_eq!(sacked(&queue_up), [3, 4, 5]);
+        let half = (SeqNumber(3500), SeqNumber(5000));
+        let (mut queue_down, mut board) = (queue(10), Scoreboard::default());
+        assert_eq!(board.update(&mut queue_down, &[half], SeqNumber(0), nxt), 1000);
+        assert_eq!(board.update(&mut queue_down, &[block(2, 5)], SeqNumber(0), nxt), 2000);
+        assert_eq!(sacked(&queue_down), [2, 3, 4]);
+    }
+
+    #[test]
+    fn blocks_half_of_the_space_away_are_ignored() {
+        let (mut queue, mut board) = (queue(10), Scoreboard::default());
+        let far = SeqNumber(1 << 31);
+        for far in [(far - 1, far + 20_000), (far - 20_000, far), (SeqNumber(9000), far + 9000)] {
+            assert_eq!(board.update(&mut queue, &[far], SeqNumber(0), SeqNumber(10_000)), 0);
+        }
+        assert_eq!(board.highest(), None);
     }
 
     #[test]
