@@ -496,7 +496,10 @@ impl<O: Observer> Host<O> {
         let flags = segment.tcp.flags;
         flags.contains(TcpFlags::SYN)
             && !flags.intersects(TcpFlags::ACK | TcpFlags::RST)
-            && self.connection(id).is_some_and(|connection| connection.may_be_replaced_by(segment))
+            && self.connection(id).is_some_and(|connection| {
+                // What has arrived and was acknowledged is not lost by that.
+                connection.readable() == 0 && connection.may_be_replaced_by(segment)
+            })
     }
 
     /// A packet for none of our connections: a listener's, or nobody's.
@@ -581,10 +584,7 @@ impl<O: Observer> Host<O> {
     /// [`Host::poll_transmit`] returned `None`; any other call that takes `&mut self` may change it.
     pub fn next_deadline(&mut self) -> Option<Instant> {
         let connections = &self.connections;
-        self.deadlines.next(|id| {
-            let entry = connections.get(id.0)?;
-            Some((entry.registered, entry.connection.deadline()))
-        })
+        self.deadlines.next(|id| connections.get(id.0)?.connection.deadline())
     }
 
     /// Lets every timer expire whose time has come.
@@ -642,8 +642,8 @@ impl<O: Observer> Host<O> {
         if let Some(deadline) = entry.connection.deadline()
             && entry.registered.is_none_or(|registered| deadline < registered)
         {
-            entry.registered = Some(deadline);
-            self.deadlines.push(deadline, id);
+            let before = entry.registered.replace(deadline);
+            self.deadlines.place(id, before, deadline);
         }
         if let Some(listener) = entry.listener {
             // What a connection that nobody accepted has to tell can wait.
@@ -667,6 +667,7 @@ impl<O: Observer> Host<O> {
 
     fn remove(&mut self, id: ConnectionId) {
         let Some(entry) = self.connections.remove(id.0) else { return };
+        self.deadlines.forget(id, entry.registered);
         self.demux.remove(&entry.connection.ends);
         if let Some(listener) = entry.listener {
             self.forget_pending(listener, id);
