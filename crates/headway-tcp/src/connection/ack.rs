@@ -134,6 +134,7 @@ impl Connection {
         let window = u32::from(tcp.window) << self.snd.scale;
         let before = core::mem::replace(&mut self.snd.wnd, window);
         self.snd.max_wnd = self.snd.max_wnd.max(window);
+        self.snd.edge = self.snd.edge.max(tcp.ack + window);
         self.snd.wl1 = tcp.seq;
         self.snd.wl2 = tcp.ack;
         if before == 0 && window > 0 {

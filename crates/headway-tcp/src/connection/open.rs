@@ -119,6 +119,7 @@ impl Connection {
         // scaled."
         self.snd.wnd = u32::from(syn.tcp.window);
         self.snd.max_wnd = self.snd.wnd;
+        self.snd.edge = self.snd.iss + 1 + self.snd.wnd;
         self.snd.wl1 = syn.tcp.seq;
         self.snd.wl2 = syn.tcp.ack;
         self.snd.recovery = Recovery::new(&self.profile, self.negotiated.sack);

@@ -323,13 +323,13 @@ impl Connection {
         self.build(cx, buffer, &Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options))
     }
 
-    /// The sequence number of a segment without data: SND.NXT, or the right edge of the peer's window
-    /// if a probe stands beyond it.
+    /// The sequence number of a segment without data: SND.NXT, or the furthest right edge that the
+    /// peer has offered if a probe stands beyond it.
     ///
     /// The peer takes no number beyond its window. Where both windows are closed, both ends would
     /// drop each other's ACKs and answer them, a round trip apart, without end.
     fn acceptable_seq(&self) -> SeqNumber {
-        self.snd.nxt.min(self.snd.una + self.snd.wnd)
+        self.snd.nxt.min(self.snd.edge)
     }
 
     /// Paper 000, section 3.2 (3): "the 'special' ACK is sent to the sender of the corrupted

@@ -67,6 +67,11 @@ impl Assembler {
         self.ring.len()
     }
 
+    /// Octets from `nxt` on that can be stored.
+    pub(crate) fn room(&self) -> usize {
+        self.ring.limit() - self.ring.len()
+    }
+
     pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
         self.ring.slices(0, self.ring.len())
     }

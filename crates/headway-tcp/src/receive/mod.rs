@@ -47,7 +47,7 @@ impl ReceiveSide {
             capacity: profile.receive_buffer as u32,
             scale: 0,
             largest_window: 0,
-            // Window fields are rounded up, so the window may exceed the buffer by one unit.
+            // Window fields are rounded up, so the window may exceed the buffer: by one unit.
             assembler: Assembler::new(profile.receive_buffer + (1 << scale)),
             fin: None,
             fin_reached: false,
@@ -82,8 +82,13 @@ impl ReceiveSide {
         self.largest_window
     }
 
-    /// The window field for a segment sent now. The right edge never moves left (RFC 9293, 3.8.6)
+    /// The window field for a segment sent now. The right edge does not move left (RFC 9293, 3.8.6)
     /// and moves right only by a step worth telling (3.8.6.2.2).
+    ///
+    /// A scaled field seldom hits the edge. It is rounded up while there is storage for what that
+    /// promises; every ACK may round up again, so a reader that stands still would otherwise be
+    /// promised more and more. Then it is rounded down, as RFC 7323, 2.4 foresees: "there are
+    /// instances when a retracted window can be offered". What was promised is still taken.
     pub(crate) fn advertise(&mut self, syn: bool) -> u16 {
         let nxt = self.nxt();
         let candidate = nxt + self.free();
@@ -94,7 +99,8 @@ impl ReceiveSide {
         }
         let window = self.wnd();
         let scale = if syn { 0 } else { self.scale };
-        let field = window.div_ceil(1 << scale).min(u32::from(u16::MAX));
+        let up = window.div_ceil(1 << scale).min(u32::from(u16::MAX));
+        let field = if (up << scale) as usize <= self.assembler.room() { up } else { window >> scale };
         let edge = nxt + (field << scale);
         if syn {
             // Its field is not scaled. A special ACK from SYN-RECEIVED may have told more before.
@@ -210,4 +216,36 @@ impl ReceiveSide {
 /// The window scale that a buffer of that size needs.
 pub(crate) fn offered_scale(buffer: usize) -> u8 {
     (0..MAX_SCALE).find(|&scale| buffer >> scale <= usize::from(u16::MAX)).unwrap_or(MAX_SCALE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sender that fills every window it is offered, and a reader that stands still.
+    #[test]
+    fn all_that_is_offered_can_be_stored() {
+        let segment = alloc::vec![0; 1448];
+        for (buffer, len) in [(60_000, 1448), (300_000, 1), (300_000, 1001), (64 << 20, 1448)] {
+            let profile = Profile { receive_buffer: buffer, ..Profile::standard() };
+            let mut rcv = ReceiveSide::new(&profile);
+            rcv.start(SeqNumber(u32::MAX - 5000));
+            rcv.scale = offered_scale(buffer);
+            let unit = 1 << rcv.scale;
+            let mut edge = rcv.nxt();
+            loop {
+                let window = u32::from(rcv.advertise(false)) << rcv.scale;
+                let told = rcv.nxt() + window;
+                assert!(edge - told < unit, "the right edge moves left by {}", edge - told);
+                edge = edge.max(told);
+                if window == 0 {
+                    break;
+                }
+                let n = window.min(len);
+                let placed = rcv.place(rcv.nxt(), &segment[..n as usize], false);
+                assert_eq!((placed.advanced, placed.dropped), (n, false), "after {}", rcv.readable());
+            }
+            assert!(rcv.readable() > buffer - unit as usize && rcv.readable() <= buffer + unit as usize);
+        }
+    }
 }

@@ -25,6 +25,9 @@ pub(crate) struct SendSide {
     pub(crate) wl1: SeqNumber,
     pub(crate) wl2: SeqNumber,
     pub(crate) max_wnd: u32,
+    /// The furthest right edge that the peer offered: it takes numbers up to there even where a
+    /// scaled window falls short of it (RFC 7323, 2.4).
+    pub(crate) edge: SeqNumber,
     /// Shift that the peer asked for (RFC 7323, 2.2).
     pub(crate) scale: u8,
     /// Largest payload that fits beside the options of every data segment.
@@ -59,6 +62,7 @@ impl SendSide {
             wl1: SeqNumber::default(),
             wl2: SeqNumber::default(),
             max_wnd: 0,
+            edge: iss,
             scale: 0,
             mss: 0,
             buffer: Ring::new(profile.send_buffer),
