@@ -72,7 +72,7 @@ impl Recovery {
     pub(crate) fn new(profile: &Profile, sack: bool) -> Self {
         match profile.recovery {
             LossRecovery::Linux22 => Self::Linux22(Linux22::new(sack)),
-            LossRecovery::Reno => Self::Standard(Standard::new(sack, false, profile.limited_transmit)),
+            LossRecovery::Reno => Self::Standard(Standard::new(sack, sack, profile.limited_transmit)),
             LossRecovery::Standard => Self::Standard(Standard::new(sack, true, profile.limited_transmit)),
         }
     }
