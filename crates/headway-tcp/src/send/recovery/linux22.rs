@@ -106,7 +106,7 @@ impl Linux22 {
             self.on_duplicate(board, ack, &mut verdict);
         } else if let Some(high_seq) = self.high_seq {
             self.on_progress(board, ack, high_seq, &mut verdict);
-        } else if !ack.special {
+        } else if ack.advanced() || !ack.special {
             self.duplicates = 0;
         }
         verdict
