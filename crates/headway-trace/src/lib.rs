@@ -1,17 +1,23 @@
-//! Writes down what packets and connections did, for the tools that people already use:
+//! Writes down what packets and connections did, for the tools that people already use, and reads
+//! captures, these and others:
 //!
 //! - [`Capture`]: packets, as a pcapng file for Wireshark;
 //! - [`TimeSequence`]: the points of a connection's time-sequence graph, in bounded memory, and
 //!   [`write_time_sequence`] and [`write_window`], which draw them for xplot;
-//! - [`EventLog`]: every event, as a line of JSON.
+//! - [`EventLog`]: every event, as a line of JSON;
+//! - [`reader`]: captures of any origin, packet by packet;
+//! - [`analysis`]: what a capture says about its connections, and their graphs for xplot
+//!   ([`write_connection`]).
 //!
-//! The last two are observers of a TCP host ([`headway_tcp::Observer`]). What is written depends
-//! only on packets and events: the same run gives the same bytes on every machine.
+//! [`TimeSequence`] and [`EventLog`] are observers of a TCP host ([`headway_tcp::Observer`]). What is
+//! written depends only on packets and events: the same run gives the same bytes on every machine.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod capture;
 mod error;
 mod events;
+pub mod reader;
 mod series;
 mod stream;
 mod time_sequence;

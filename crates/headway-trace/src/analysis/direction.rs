@@ -1,0 +1,387 @@
+//! What one side of a connection sent.
+
+use std::collections::BTreeMap;
+
+use headway_units::{Duration, Instant};
+use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
+
+use super::acks::Acks;
+use super::graph::Graph;
+use super::sent::{Acknowledged, Sent};
+use super::sequence::Sequence;
+use super::special::Special;
+use super::throughput::Throughput;
+use super::window::Windows;
+
+/// The most interfaces that damage is counted by.
+const MAX_INTERFACES: usize = 64;
+
+/// One direction of a connection: what its sender sent, and what the other side's ACKs say of it.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// Packets that arrived whole.
+    pub packets: u64,
+    /// How many had each flag, by the place of its bit: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
+    pub flags: [u64; 8],
+    /// Packets with the IP mark "congestion experienced".
+    pub congestion_marks: u64,
+    /// What the SYN offered.
+    pub offers: Offers,
+    /// Segments with data.
+    pub data: Data,
+    /// Segments sent again in whole or in part, and the octets that had been sent before. SYN and
+    /// FIN count as an octet each.
+    pub resent: Amount,
+    /// Segments that filled a gap in front of what was sent earlier: late, or first seen when sent
+    /// again.
+    pub out_of_order: u64,
+    /// Segments with data that were sent into a closed window. They count neither as new data nor as
+    /// sent again.
+    pub probes: Amount,
+    /// Data sent before the first of it was acknowledged.
+    pub initial_window: Amount,
+    /// ACKs that this side sent.
+    pub acks: Acks,
+    /// Windows that this side offered.
+    pub windows: Windows,
+    /// TCP HACK: sums and special ACKs that this side sent.
+    pub special: Special,
+    /// Packets of this side that were captured damaged, by the place of the interface.
+    pub damage: BTreeMap<usize, Damage>,
+    /// Data segments of which the capture left out a part, and how many bytes of data it left out.
+    pub truncated: Amount,
+    /// Duplicate ACKs that the other side sent for this side's data.
+    pub duplicate_acks: u64,
+    /// How many times three duplicate ACKs came in a row.
+    pub triple_duplicate_acks: u64,
+    /// Segments of the other side that repeat an ACK as duplicates do, but are none by RFC 5681:
+    /// nothing was outstanding, or SYN, FIN or RST was set.
+    pub repeated_acks: u64,
+    /// The longest time between two packets.
+    pub idle_max: Duration,
+    /// The most octets that were outstanding.
+    pub outstanding_max: u64,
+    /// Data over time.
+    pub throughput: Throughput,
+    /// The points of its graphs, if they were asked for.
+    pub graph: Option<Box<Graph>>,
+    pub(super) sent: Sent,
+    pub(super) sequence: Option<Sequence>,
+    pub(super) isn: Option<SeqNumber>,
+    /// The octet behind the last of the stream, once FIN was seen.
+    fin: Option<u64>,
+    /// The end of the furthest segment.
+    pub(super) highest: u64,
+    /// The furthest ACK number for this side's data.
+    pub(super) una: Option<u64>,
+    pub(super) duplicates_in_a_row: u64,
+    /// An ACK has come for data.
+    data_is_acked: bool,
+    last_at: Option<Instant>,
+}
+
+/// A number of segments and of octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Segments.
+    pub packets: u64,
+    /// Octets.
+    pub bytes: u64,
+}
+
+impl Amount {
+    fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// What a SYN offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// Maximum segment size, in bytes.
+    pub mss: Option<u16>,
+    /// Window scale, as a shift.
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgements.
+    pub sack: bool,
+    /// Timestamps.
+    pub timestamps: bool,
+    /// TCP HACK.
+    pub hack: bool,
+    /// Extended HACK: the SYN's Header Checksum option says so.
+    pub xhack: bool,
+}
+
+/// Segments with data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// Segments.
+    pub packets: u64,
+    /// Bytes of data, sent for the first time or again.
+    pub bytes: u64,
+    /// Bytes of data sent for the first time.
+    pub unique_bytes: u64,
+    /// Segments with PSH set.
+    pub pushed: u64,
+    /// Segments with URG set.
+    pub urgent: u64,
+    /// The most data in a segment.
+    pub largest: u64,
+    /// The least data in a segment that has some.
+    pub smallest: Option<u64>,
+    /// When the first was sent.
+    pub first_at: Option<Instant>,
+    /// When the last was sent.
+    pub last_at: Option<Instant>,
+}
+
+/// Packets that were captured damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// With a header that its own checksum vouches for.
+    pub salvaged: u64,
+    /// With a header that may be damaged too.
+    pub unreadable: u64,
+}
+
+/// What became of a segment that takes sequence space.
+pub(super) struct Place {
+    pub(super) start: u64,
+    /// Octets of it that had been sent before.
+    pub(super) again: u64,
+    pub(super) out_of_order: bool,
+    pub(super) is_probe: bool,
+}
+
+impl Direction {
+    /// Nothing yet. Throughput counts from `start` on.
+    pub(super) fn new(start: Instant, points: Option<usize>) -> Self {
+        Self {
+            packets: 0,
+            flags: [0; 8],
+            congestion_marks: 0,
+            offers: Offers::default(),
+            data: Data::default(),
+            resent: Amount::default(),
+            out_of_order: 0,
+            probes: Amount::default(),
+            initial_window: Amount::default(),
+            acks: Acks::default(),
+            windows: Windows::default(),
+            special: Special::default(),
+            damage: BTreeMap::new(),
+            truncated: Amount::default(),
+            duplicate_acks: 0,
+            triple_duplicate_acks: 0,
+            repeated_acks: 0,
+            idle_max: Duration::ZERO,
+            outstanding_max: 0,
+            throughput: Throughput::new(start),
+            graph: points.map(|limit| Box::new(Graph::new(limit))),
+            sent: Sent::default(),
+            sequence: None,
+            isn: None,
+            fin: None,
+            highest: 0,
+            una: None,
+            duplicates_in_a_row: 0,
+            data_is_acked: false,
+            last_at: None,
+        }
+    }
+
+    /// How many packets had all of `flag`, which is a single one.
+    pub fn with(&self, flag: TcpFlags) -> u64 {
+        self.flags.get(flag.bits().trailing_zeros() as usize).copied().unwrap_or(0)
+    }
+
+    /// How this side's segments were acknowledged and sent again.
+    pub fn acknowledged(&self) -> &Acknowledged {
+        &self.sent.acknowledged
+    }
+
+    /// How many bytes the whole stream has, if SYN and FIN were captured.
+    pub fn stream_len(&self) -> Option<u64> {
+        self.isn?;
+        Some(self.sequence?.offset(self.fin?))
+    }
+
+    /// How many bytes of the stream were not captured, if SYN and FIN were.
+    pub fn missed(&self) -> Option<u64> {
+        Some(self.stream_len()?.saturating_sub(self.data.unique_bytes))
+    }
+
+    /// Damaged packets, at all interfaces.
+    pub fn all_damage(&self) -> Damage {
+        self.damage.values().fold(Damage::default(), |sum, damage| Damage {
+            salvaged: sum.salvaged + damage.salvaged,
+            unreadable: sum.unreadable + damage.unreadable,
+        })
+    }
+
+    /// How far an octet is from the first of the data.
+    pub(super) fn offset(&self, count: u64) -> u64 {
+        self.sequence.map_or(0, |sequence| sequence.offset(count))
+    }
+
+    /// Octets sent and not acknowledged.
+    pub(super) fn outstanding(&self) -> u64 {
+        self.una.map_or(0, |una| self.highest.saturating_sub(una))
+    }
+
+    /// Counts what every packet has.
+    pub(super) fn count(&mut self, segment: &Segment<'_>, at: Instant) {
+        self.packets += 1;
+        let bits = segment.tcp.flags.bits();
+        for (place, count) in self.flags.iter_mut().enumerate() {
+            *count += u64::from(bits >> place & 1);
+        }
+        self.congestion_marks += u64::from(segment.ip.ecn == Ecn::Ce);
+        if let Some(last) = self.last_at.replace(at) {
+            self.idle_max = self.idle_max.max(at.saturating_since(last));
+        }
+    }
+
+    /// Makes sure that the sequence numbers can be counted, and reads what a SYN says.
+    pub(super) fn open(&mut self, segment: &Segment<'_>) {
+        let seq = segment.tcp.seq;
+        if segment.tcp.flags.contains(TcpFlags::SYN) {
+            let is_other = self.isn.is_some_and(|isn| isn != seq);
+            if self.sequence.is_none() || (is_other && self.data.packets == 0) {
+                // A server with SYN cookies may answer a repeated SYN with another number.
+                self.sequence = Some(Sequence::new(seq + 1));
+                self.sent.restart();
+                (self.highest, self.una) = (0, None);
+            }
+            self.isn = Some(seq);
+            let options = &segment.options;
+            self.offers = Offers {
+                mss: options.mss,
+                window_scale: options.window_scale.map(|shift| shift.min(14)),
+                sack: options.sack_permitted,
+                timestamps: options.timestamps.is_some(),
+                hack: options.hack.is_some(),
+                xhack: options.hack == Some(headway_tcp::hack::XHACK_PERMITTED),
+            };
+        } else if self.sequence.is_none() {
+            self.sequence = Some(Sequence::new(seq));
+        }
+    }
+
+    /// Counts data and sequence space. `is_closed`: the other side's window is.
+    pub(super) fn place(&mut self, segment: &Segment<'_>, at: Instant, is_closed: bool) -> Option<Place> {
+        let flags = segment.tcp.flags;
+        let data = segment.payload.len() as u64;
+        let start = self.sequence.as_mut()?.take(segment.tcp.seq);
+        let end = start + u64::from(segment.sequence_len());
+        if flags.contains(TcpFlags::FIN) {
+            self.fin = Some(end - 1);
+        }
+        if end == start {
+            return None;
+        }
+        let is_probe = is_closed && data > 0 && !flags.contains(TcpFlags::SYN);
+        let mut place = Place { start, again: 0, out_of_order: false, is_probe };
+        let mut new_data = 0;
+        if is_probe {
+            self.probes.add(data);
+        } else {
+            let added = self.sent.add(start, end, at);
+            (place.again, place.out_of_order) = (added.again, added.out_of_order);
+            self.out_of_order += u64::from(added.out_of_order);
+            if added.again > 0 {
+                self.resent.add(added.again);
+            }
+            new_data = data.saturating_sub(added.again);
+        }
+        self.highest = self.highest.max(end);
+        if data > 0 {
+            self.count_data(flags, data, new_data, at);
+            if !self.data_is_acked && place.again == 0 {
+                self.initial_window.add(data);
+            }
+        }
+        self.draw(&place, data as u32, at);
+        Some(place)
+    }
+
+    fn count_data(&mut self, flags: TcpFlags, bytes: u64, new_bytes: u64, at: Instant) {
+        let data = &mut self.data;
+        data.packets += 1;
+        data.bytes += bytes;
+        data.unique_bytes += new_bytes;
+        data.pushed += u64::from(flags.contains(TcpFlags::PSH));
+        data.urgent += u64::from(flags.contains(TcpFlags::URG));
+        data.largest = data.largest.max(bytes);
+        data.smallest = Some(data.smallest.map_or(bytes, |smallest| smallest.min(bytes)));
+        data.first_at = data.first_at.or(Some(at));
+        data.last_at = Some(at);
+        self.throughput.add(at, bytes, new_bytes);
+    }
+
+    fn draw(&mut self, place: &Place, len: u32, at: Instant) {
+        let point = super::SegmentPoint { at, seq: self.offset(place.start), len };
+        let Some(graph) = &mut self.graph else { return };
+        if place.is_probe {
+            graph.probes.push(point);
+        } else if place.again > 0 {
+            graph.resent.push(point);
+        } else if place.out_of_order {
+            graph.out_of_order.push(point);
+        } else {
+            graph.sent.push(point);
+        }
+    }
+
+    /// The other side acknowledged everything before `ack`.
+    pub(super) fn acknowledge(&mut self, ack: u64, at: Instant) {
+        if let Some(rtt) = self.sent.acknowledge(ack, at)
+            && let Some(graph) = &mut self.graph
+        {
+            graph.rtt.push(super::RttPoint { at, rtt });
+        }
+        self.una = self.una.max(Some(ack));
+        self.data_is_acked |= self.offset(ack) > 0;
+    }
+
+    /// Notes how much is outstanding now.
+    pub(super) fn note_outstanding(&mut self, at: Instant) {
+        let octets = self.outstanding();
+        self.outstanding_max = self.outstanding_max.max(octets);
+        if let Some(graph) = &mut self.graph
+            && graph.outstanding.points().last().is_none_or(|last| last.octets != octets)
+        {
+            graph.outstanding.push(super::OutstandingPoint { at, octets });
+        }
+    }
+
+    /// A packet of this side arrived damaged at `interface`.
+    pub(super) fn damaged(
+        &mut self,
+        segment: &Segment<'_>,
+        at: Instant,
+        interface: usize,
+        is_salvaged: bool,
+    ) {
+        if self.damage.len() == MAX_INTERFACES && !self.damage.contains_key(&interface) {
+            return;
+        }
+        let damage = self.damage.entry(interface).or_default();
+        if !is_salvaged {
+            damage.unreadable += 1;
+            return;
+        }
+        damage.salvaged += 1;
+        if let (Some(sequence), Some(graph)) = (self.sequence, &mut self.graph) {
+            let seq = sequence.offset(sequence.count(segment.tcp.seq));
+            // At most the length of an IP packet.
+            graph.salvaged.push(super::SegmentPoint { at, seq, len: segment.payload.len() as u32 });
+        }
+    }
+
+    /// Part of a segment was not captured.
+    pub(super) fn cut(&mut self, missing: u32) {
+        self.truncated.add(u64::from(missing));
+    }
+}

@@ -1,0 +1,226 @@
+//! What a capture says about its connections, defined as in tcptrace where tcptrace has a word for it
+//! (the differences are told where they are).
+
+mod acks;
+mod connection;
+mod direction;
+mod graph;
+mod offload;
+mod packet;
+mod sent;
+mod sequence;
+mod special;
+mod spread;
+mod throughput;
+mod window;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+pub use acks::Acks;
+pub use connection::{Connection, Ending};
+pub use direction::{Amount, Damage, Data, Direction, Offers};
+pub use graph::{BlockPoint, EdgePoint, Graph, OctetPoint, OutstandingPoint, RttPoint, SegmentPoint};
+pub use offload::Offload;
+pub use sent::Acknowledged;
+pub use special::Special;
+pub use spread::Spread;
+pub use throughput::{Interval, Throughput};
+pub use window::Windows;
+
+use crate::reader::Packet;
+use packet::{Seen, SumState, TcpPacket, examine};
+
+/// The most connections that are told apart; the packets of further ones are only counted.
+pub const MAX_CONNECTIONS: usize = 1 << 16;
+
+/// What to analyse, and what to keep for graphs.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only packets of this interface, by its place. Without it each connection is analysed at the
+    /// interface that captured its first packet, so that a capture of both ends counts nothing twice.
+    pub interface: Option<usize>,
+    /// Which connections graphs are kept of.
+    pub graphs: Option<Graphs>,
+    /// Hosts whose wrong checksums say nothing.
+    pub offload: Offload,
+}
+
+/// Which connections graphs are kept of.
+#[derive(Clone, Debug)]
+pub struct Graphs {
+    /// The most points in each series.
+    pub points: usize,
+    /// The connections, counted from 0 in the order of their first packets.
+    pub connections: std::ops::Range<usize>,
+}
+
+/// Packets that say nothing of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// No TCP.
+    pub not_tcp: u64,
+    /// Fragments.
+    pub fragments: u64,
+    /// Captured in so small a part that the headers are not all there.
+    pub cut: u64,
+    /// IP packets whose headers cannot be right, and damaged packets of no connection that is known.
+    pub unreadable: u64,
+    /// Of a kind of link that is not known here.
+    pub unknown_link: u64,
+    /// Captured at another interface than the one where the connection is analysed.
+    pub elsewhere: u64,
+    /// Of connections beyond the first 65,536.
+    pub beyond_limit: u64,
+}
+
+/// The outcome of an analysis.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// In the order of their first packets.
+    pub connections: Vec<Connection>,
+    /// All packets of the capture.
+    pub packets: u64,
+    /// Those that are in no connection's numbers.
+    pub skipped: Skipped,
+    /// Packets whose checksums were not yet computed when they were captured.
+    pub not_computed: u64,
+}
+
+/// Takes the packets of a capture one by one.
+///
+/// ```no_run
+/// use headway_trace::analysis::{Analyser, Offload, Options};
+/// use headway_trace::reader::Reader;
+///
+/// let mut offload = Offload::new();
+/// let mut reader = Reader::new(std::fs::File::open("run.pcapng")?)?;
+/// while let Some(packet) = reader.next_packet()? {
+///     offload.packet(&packet);
+/// }
+/// let mut analyser = Analyser::new(Options { offload, ..Options::default() });
+/// let mut reader = Reader::new(std::fs::File::open("run.pcapng")?)?;
+/// while let Some(packet) = reader.next_packet()? {
+///     analyser.packet(&packet);
+/// }
+/// for connection in analyser.finish().connections {
+///     println!("{:?}: {} sent again", connection.ends, connection.directions[0].resent.packets);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Analyser {
+    options: Options,
+    /// The latest connection between two ends.
+    places: BTreeMap<[SocketAddr; 2], usize>,
+    connections: Vec<Connection>,
+    packets: u64,
+    skipped: Skipped,
+    not_computed: u64,
+    scratch: Vec<u8>,
+}
+
+impl Analyser {
+    /// Has seen nothing yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            places: BTreeMap::new(),
+            connections: Vec::new(),
+            packets: 0,
+            skipped: Skipped::default(),
+            not_computed: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Takes the next packet.
+    pub fn packet(&mut self, packet: &Packet<'_>) {
+        self.packets += 1;
+        let mut scratch = core::mem::take(&mut self.scratch);
+        match examine(packet, &mut scratch) {
+            Seen::Tcp(tcp) => self.tcp(packet, &tcp),
+            Seen::NotTcp => self.skipped.not_tcp += 1,
+            Seen::Fragment => self.skipped.fragments += 1,
+            Seen::Cut => self.skipped.cut += 1,
+            Seen::Unreadable => self.skipped.unreadable += 1,
+            Seen::UnknownLink => self.skipped.unknown_link += 1,
+        }
+        self.scratch = scratch;
+    }
+
+    fn tcp(&mut self, packet: &Packet<'_>, tcp: &TcpPacket<'_>) {
+        let known = self.places.get(&key(tcp)).copied();
+        match self.sum(packet.interface, tcp) {
+            SumState::Sound | SumState::Unknown => {}
+            SumState::NotComputed => self.not_computed += 1,
+            sum @ (SumState::Salvaged | SumState::Wrong) => {
+                // A connection that only a damaged packet speaks of may not exist.
+                match known.and_then(|place| self.connections.get_mut(place)) {
+                    Some(connection) => {
+                        let is_salvaged = sum == SumState::Salvaged;
+                        connection.damaged(tcp, packet.at, packet.interface, is_salvaged);
+                    }
+                    None => self.skipped.unreadable += 1,
+                }
+                return;
+            }
+        }
+        if self.options.interface.is_some_and(|interface| interface != packet.interface) {
+            self.skipped.elsewhere += 1;
+            return;
+        }
+        let known = known.filter(|&place| {
+            self.connections.get(place).is_some_and(|connection| {
+                connection.interface != packet.interface || !connection.is_followed_by(tcp)
+            })
+        });
+        let Some(place) = known.or_else(|| self.open(packet, tcp)) else {
+            self.skipped.beyond_limit += 1;
+            return;
+        };
+        match self.connections.get_mut(place) {
+            Some(connection) if connection.interface == packet.interface => {
+                connection.packet(tcp, packet.at);
+            }
+            _ => self.skipped.elsewhere += 1,
+        }
+    }
+
+    fn sum(&self, interface: usize, tcp: &TcpPacket<'_>) -> SumState {
+        let src: IpAddr = tcp.segment.ip.src;
+        match tcp.sum {
+            SumState::Wrong if self.options.offload.covers(interface, src) => SumState::NotComputed,
+            sum => sum,
+        }
+    }
+
+    fn open(&mut self, packet: &Packet<'_>, tcp: &TcpPacket<'_>) -> Option<usize> {
+        let place = self.connections.len();
+        if place == MAX_CONNECTIONS {
+            return None;
+        }
+        let graphs = self.options.graphs.as_ref().filter(|graphs| graphs.connections.contains(&place));
+        let points = graphs.map(|graphs| graphs.points);
+        self.connections.push(Connection::new(tcp, packet.interface, packet.at, points));
+        self.places.insert(key(tcp), place);
+        Some(place)
+    }
+
+    /// The outcome.
+    pub fn finish(self) -> Analysis {
+        Analysis {
+            connections: self.connections,
+            packets: self.packets,
+            skipped: self.skipped,
+            not_computed: self.not_computed,
+        }
+    }
+}
+
+/// The ends of a connection, the same for both directions.
+fn key(tcp: &TcpPacket<'_>) -> [SocketAddr; 2] {
+    let mut ends = [tcp.source(), tcp.destination()];
+    ends.sort_unstable();
+    ends
+}

@@ -1,0 +1,170 @@
+//! Captures to packets: pcap and pcapng, of either byte order and any time resolution, as a stream.
+
+mod error;
+mod link;
+mod pcap;
+mod pcapng;
+mod source;
+
+use std::io::Read;
+
+use headway_units::Instant;
+
+pub use error::ReadError;
+pub use link::{LinkType, Network};
+use pcap::Pcap;
+use pcapng::PcapNg;
+use source::{Filled, Source};
+
+/// The most bytes that a packet of a capture may have. libpcap takes 262,144 for the most that a
+/// capture of a network can need.
+pub const MAX_PACKET: u32 = 262_144;
+
+/// Where packets were captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name, if the capture says.
+    pub name: Option<String>,
+    /// What its packets begin with.
+    pub link: LinkType,
+}
+
+/// A packet as it was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The place of its interface in [`Reader::interfaces`].
+    pub interface: usize,
+    /// What its bytes begin with.
+    pub link: LinkType,
+    /// When it was captured, since the epoch of the capturing clock.
+    pub at: Instant,
+    /// What was captured of it.
+    pub bytes: &'a [u8],
+    /// How many bytes it had on the wire; more than [`Packet::bytes`] where the capture kept the
+    /// beginnings of packets only.
+    pub original_len: u32,
+}
+
+/// The last packet of a capture is there in part: the capture was still being written, or the disk
+/// was full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HalfWritten {
+    /// Where its record starts, in bytes from the start of the file.
+    pub offset: u64,
+    /// How many bytes are missing at least.
+    pub missing: u64,
+}
+
+/// Reads a capture packet by packet, in memory that does not grow with it.
+///
+/// ```
+/// use headway_trace::{Capture, Direction};
+/// use headway_trace::reader::Reader;
+/// use headway_units::Instant;
+///
+/// let mut capture = Capture::new(Vec::new(), &["client"])?;
+/// capture.packet(0, Instant::from_nanos(7), &[0x45; 40], Direction::Outbound, None)?;
+/// let file = capture.finish()?;
+///
+/// let mut reader = Reader::new(&file[..])?;
+/// let packet = reader.next_packet()?.expect("a packet");
+/// assert_eq!((packet.at, packet.bytes), (Instant::from_nanos(7), &[0x45; 40][..]));
+/// assert!(reader.next_packet()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Reader<R> {
+    source: Source<R>,
+    format: Format,
+    interfaces: Vec<Interface>,
+    half_written: Option<HalfWritten>,
+}
+
+enum Format {
+    Pcap(Pcap),
+    PcapNg(PcapNg),
+}
+
+/// Where in the record that was read last a packet is.
+struct Located {
+    interface: usize,
+    at: Instant,
+    bytes: core::ops::Range<usize>,
+    original_len: u32,
+}
+
+/// What the next record of a file is.
+enum Next {
+    Packet(Located),
+    /// Nothing to report.
+    Other,
+    End,
+    Half(HalfWritten),
+}
+
+impl<R: Read> Reader<R> {
+    /// Starts to read. `source` is read in large pieces: it needs no buffer of its own.
+    ///
+    /// # Errors
+    ///
+    /// The source cannot be read, or is neither a pcap nor a pcapng file.
+    pub fn new(source: R) -> Result<Self, ReadError> {
+        let mut source = Source::new(source);
+        if let Filled::Short { .. } = source.fill(4)? {
+            let got = format!("{} bytes", source.record().len());
+            return Err(ReadError::malformed(0, "a pcap or pcapng file", got));
+        }
+        let magic = source.record().first_chunk().copied().unwrap_or_default();
+        let mut interfaces = Vec::new();
+        let format = if magic == pcapng::SECTION_HEADER {
+            Format::PcapNg(PcapNg::new())
+        } else {
+            Format::Pcap(Pcap::begin(&mut source, magic, &mut interfaces)?)
+        };
+        Ok(Self { source, format, interfaces, half_written: None })
+    }
+
+    /// The next packet, or `None` at the end. A half-written packet at the end is not returned: see
+    /// [`Reader::half_written`].
+    ///
+    /// # Errors
+    ///
+    /// The source cannot be read, or is not what its format asks for. There is no point in reading
+    /// on then.
+    pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        loop {
+            let next = match &mut self.format {
+                Format::Pcap(pcap) => pcap.next(&mut self.source)?,
+                Format::PcapNg(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces)?,
+            };
+            match next {
+                Next::Packet(located) => {
+                    let link =
+                        self.interfaces.get(located.interface).map_or(LinkType::RAW, |known| known.link);
+                    return Ok(Some(Packet {
+                        interface: located.interface,
+                        link,
+                        at: located.at,
+                        bytes: self.source.record().get(located.bytes).unwrap_or_default(),
+                        original_len: located.original_len,
+                    }));
+                }
+                Next::Other => {}
+                Next::End => return Ok(None),
+                Next::Half(half) => {
+                    self.half_written = Some(half);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// The interfaces that the capture has named so far. A pcap file has one.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// Whether the last packet was there in part only; known when the end has been reached.
+    pub fn half_written(&self) -> Option<HalfWritten> {
+        self.half_written
+    }
+}
