@@ -91,8 +91,14 @@ impl Scoreboard {
 
     /// Marks lost, below the highest block, every segment that is not yet marked and above which
     /// `threshold` octets are covered (RFC 6675's `IsLost`, with `DupThresh - 1` segments), and
-    /// says whether there was one. Segments that are known to be damaged are passed over.
-    pub(crate) fn mark_lost(&mut self, queue: &mut SentQueue, threshold: u32) -> bool {
+    /// says whether there was one. Segments that are known to be damaged are passed over. `mark` says
+    /// what becomes of a copy that was sent again before.
+    pub(crate) fn mark_lost(
+        &mut self,
+        queue: &mut SentQueue,
+        threshold: u32,
+        mark: fn(&mut SentQueue, usize),
+    ) -> bool {
         let Some(highest) = self.highest else { return false };
         // Walk down from the top until more than the threshold is covered.
         let mut edge = queue.first_from(highest);
@@ -112,7 +118,7 @@ impl Scoreboard {
         for index in from..edge {
             let sent = queue.get(index);
             if !sent.has(Marks::SACKED) && !sent.has(Marks::LOST) {
-                queue.mark_lost(index);
+                mark(queue, index);
                 found = true;
             }
         }
@@ -246,14 +252,14 @@ mod tests {
         let (mut queue, mut board) = (queue(10), Scoreboard::default());
         let nxt = SeqNumber(10_000);
         board.update(&mut queue, &[block(5, 7)], SeqNumber(0), nxt);
-        assert!(!board.mark_lost(&mut queue, 2000));
+        assert!(!board.mark_lost(&mut queue, 2000, SentQueue::mark_lost));
         board.update(&mut queue, &[block(5, 8)], SeqNumber(0), nxt);
         queue.mark_damaged(1);
-        assert!(board.mark_lost(&mut queue, 2000));
+        assert!(board.mark_lost(&mut queue, 2000, SentQueue::mark_lost));
         let lost: alloc::vec::Vec<u32> =
             queue.iter().filter(|s| s.has(Marks::LOST)).map(|s| s.seq.0 / 1000).collect();
         assert_eq!(lost, [0, 1, 2, 3, 4]);
-        assert!(!board.mark_lost(&mut queue, 2000), "judged once");
+        assert!(!board.mark_lost(&mut queue, 2000, SentQueue::mark_lost), "judged once");
         assert_eq!(board.forward_distance(&queue), 8);
     }
 

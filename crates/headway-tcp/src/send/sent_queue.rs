@@ -258,6 +258,15 @@ impl SentQueue {
         }
     }
 
+    /// Marks the first copy of segment `index` lost; one that was sent again since stays in the pipe.
+    pub(crate) fn mark_first_lost(&mut self, index: usize) {
+        let resent = self.segments[index].has(Marks::RESENT);
+        self.mark_lost(index);
+        if resent {
+            self.set(index, self.segments[index].marks.with(Marks::RESENT));
+        }
+    }
+
     /// Marks segment `index` as known to be damaged (and lost).
     pub(crate) fn mark_damaged(&mut self, index: usize) {
         self.mark_lost(index);

@@ -83,7 +83,7 @@ impl Linux22 {
         let mut verdict = Verdict::default();
         if ack.newly_sacked > 0 {
             // Forward acknowledgement: whatever lies below the highest block has left the network.
-            board.sacks.mark_lost(board.queue, 0);
+            board.sacks.mark_lost(board.queue, 0, SentQueue::mark_lost);
         }
         if ack.advanced() {
             let acked = ((ack.una - ack.prior_una) as u32).div_ceil(ack.mss.max(1));
@@ -170,7 +170,7 @@ impl Linux22 {
         if forward == 0 {
             self.burst = Burst::Head;
         } else if self.sack {
-            board.sacks.mark_lost(board.queue, 0);
+            board.sacks.mark_lost(board.queue, 0, SentQueue::mark_lost);
             self.burst = Burst::Holes { sent: false };
         }
     }

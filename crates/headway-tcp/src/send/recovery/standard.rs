@@ -148,7 +148,9 @@ impl Standard {
         if self.sack {
             // RFC 6675, 4, IsLost: "(DupThresh - 1) * SMSS bytes with sequence numbers greater
             // than 'SeqNum' have been SACKed".
-            lost = board.sacks.mark_lost(board.queue, (DUPLICATE_THRESHOLD - 1) * ack.mss);
+            // What NextSeg's rule (3) sent again before stays sent: HighRxt covers it.
+            let threshold = (DUPLICATE_THRESHOLD - 1) * ack.mss;
+            lost = board.sacks.mark_lost(board.queue, threshold, SentQueue::mark_first_lost);
         }
         if self.phase != Phase::Open {
             return;
