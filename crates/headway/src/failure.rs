@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use headway_lab::LabError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
 use headway_trace::TraceError;
@@ -32,6 +33,10 @@ pub(crate) enum Failure {
     Run(RunError),
     #[error("the report cannot be drawn: {0}")]
     Drawing(String),
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
+    UnknownPaper { name: String },
 }
 
 fn wanted_instead_of(error: &ContentError) -> &'static str {
@@ -50,6 +55,13 @@ impl Failure {
             Self::BadOption { .. } | Self::Content { .. } | Self::NoExecutable(_) => {
                 ExitCode::from(Self::USAGE)
             }
+            Self::UnknownPaper { .. }
+            | Self::Lab(
+                LabError::Unreadable { .. }
+                | LabError::Malformed { .. }
+                | LabError::Invalid { .. }
+                | LabError::BadOverride { .. },
+            ) => ExitCode::from(Self::USAGE),
             _ => ExitCode::FAILURE,
         }
     }

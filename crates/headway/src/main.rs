@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod lab;
 mod race;
 
 use std::process::ExitCode;
@@ -23,6 +24,10 @@ struct Arguments {
 enum Command {
     /// Send a file across an emulated lossy link with several TCPs, side by side
     Race(Box<race::Arguments>),
+    /// Run experiments from files: sweeps, results that resume, claims that are checked
+    Lab(lab::LabArguments),
+    /// Run the papers' figures and tables
+    Paper(lab::PaperArguments),
 }
 
 fn main() -> ExitCode {
@@ -32,6 +37,8 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Race(arguments) => race::run(&arguments, &words()),
+        Command::Lab(arguments) => lab::run_lab(&arguments),
+        Command::Paper(arguments) => lab::run_paper(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

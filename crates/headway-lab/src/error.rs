@@ -1,0 +1,61 @@
+//! What can be wrong with an experiment or its results.
+
+use std::io;
+use std::path::PathBuf;
+
+use headway_sim::race::RunError;
+
+/// Why an experiment cannot be read, run or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no experiment: the TOML is malformed, a key is unknown, a value of another kind.
+    #[error("{file}:{line}: {problem}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// Where, counted from 1.
+        line: usize,
+        /// What was expected and what stands there.
+        problem: String,
+    },
+    /// A value makes no sense.
+    #[error("{file}:{line}: {key}: {problem}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// Where, counted from 1; 0 where the command line set the value.
+        line: usize,
+        /// Which key.
+        key: String,
+        /// What was expected and what stands there.
+        problem: String,
+    },
+    /// An override on the command line names nothing.
+    #[error("--set {setting}: {problem}")]
+    BadOverride {
+        /// As it was given.
+        setting: String,
+        /// What was expected.
+        problem: String,
+    },
+    /// Results cannot be written.
+    #[error("{}: cannot be written: {problem}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}

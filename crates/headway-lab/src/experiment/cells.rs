@@ -1,0 +1,103 @@
+//! From axes to cells.
+
+use indexmap::IndexMap;
+
+use super::Cell;
+use super::file::ExperimentFile;
+use super::scenario::{KEYS, Settings, is_key};
+use crate::error::LabError;
+
+/// Every combination of the axes, the last axis changing fastest.
+pub(super) fn enumerate(read: &ExperimentFile, file: &str, text: &str) -> Result<Vec<Cell>, LabError> {
+    let mut combinations: Vec<IndexMap<String, String>> = vec![IndexMap::new()];
+    for (axis, values) in &read.sweep {
+        combinations = combinations
+            .iter()
+            .flat_map(|combination| {
+                values.iter().map(move |value| {
+                    let mut longer = combination.clone();
+                    longer.insert(axis.clone(), value.to_string());
+                    longer
+                })
+            })
+            .collect();
+    }
+    combinations.into_iter().map(|values| cell(read, values, file, text)).collect()
+}
+
+fn cell(
+    read: &ExperimentFile,
+    values: IndexMap<String, String>,
+    file: &str,
+    text: &str,
+) -> Result<Cell, LabError> {
+    let complaint = |key: &str, problem: String| LabError::Invalid {
+        file: file.into(),
+        line: read.line_of(key, text),
+        key: key.into(),
+        problem,
+    };
+    // An axis with the name of a key sets that key.
+    let mut keys: IndexMap<&str, String> = IndexMap::new();
+    for (key, value) in &read.scenario {
+        if !is_key(key) {
+            return Err(complaint(key, format!("unknown key: expected one of {}", KEYS.join(", "))));
+        }
+        let value = fill(&value.to_string(), &values).map_err(|problem| complaint(key, problem))?;
+        keys.insert(key, value);
+    }
+    for (axis, value) in &values {
+        if is_key(axis) && !keys.contains_key(axis.as_str()) {
+            keys.insert(axis, value.clone());
+        }
+    }
+    let mut settings = Settings::new();
+    // In a fixed order, since some keys build on others.
+    for key in KEYS {
+        if let Some(value) = keys.get(key) {
+            settings.set(key, value).map_err(|problem| complaint(key, problem))?;
+        }
+    }
+    let Some(variant) = settings.variant else {
+        let problem = "expected a sender, as an axis or in [scenario], such as variant = \"sack\"";
+        return Err(complaint("variant", problem.into()));
+    };
+    let write = |with: &dyn Fn(&str) -> bool| {
+        let mut lines: Vec<String> = KEYS
+            .iter()
+            .filter(|key| with(key))
+            .filter_map(|key| Some(format!("{key}={}", keys.get(*key)?)))
+            .collect();
+        lines.push(format!("schema={}", crate::results::SCHEMA));
+        lines.join("\n")
+    };
+    Ok(Cell {
+        identity: write(&|_| true),
+        fate: write(&|key| !matches!(key, "variant" | "rules" | "profile")),
+        values,
+        variant,
+        size: settings.size,
+        scenario: settings.scenario,
+    })
+}
+
+/// Puts axis values in the place of `{axis}`.
+fn fill(template: &str, values: &IndexMap<String, String>) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some(start) = rest.find('{') {
+        let Some(length) = rest[start..].find('}') else {
+            return Err(format!("{template:?}: expected a closing brace"));
+        };
+        let axis = &rest[start + 1..start + length];
+        let Some(value) = values.get(axis) else {
+            let axes: Vec<&str> = values.keys().map(String::as_str).collect();
+            return Err(format!("{{{axis}}} is no axis: expected one of {}", axes.join(", ")));
+        };
+        filled.push_str(&rest[..start]);
+        filled.push_str(value);
+        rest = &rest[start + length + 1..];
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}

@@ -1,0 +1,260 @@
+//! The file format, as it is written.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+
+/// A value of a key or an axis.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// Anything with a unit, or a name.
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => value.fmt(f),
+            Self::Number(value) => value.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// An experiment of headway's lab.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ExperimentFile {
+    /// What it shows, in a line.
+    pub(super) title: String,
+    /// Where it comes from: a paper's figure or table.
+    #[serde(default)]
+    pub(super) source: String,
+    /// Which reading of the source was taken, and why.
+    #[serde(default)]
+    pub(super) reading: String,
+    /// Runs of each cell.
+    pub(super) runs: u32,
+    /// Seed that all runs derive from.
+    #[serde(default = "one")]
+    pub(super) seed: u64,
+    /// The axes: every combination of their values is a cell.
+    #[serde(default)]
+    pub(super) sweep: IndexMap<String, Vec<Scalar>>,
+    /// Keys and units of the options of `headway race`; `{axis}` stands for the axis' value.
+    pub(super) scenario: IndexMap<String, Scalar>,
+    /// How it is drawn.
+    pub(super) figure: Figure,
+    /// What the source says of it.
+    #[serde(default)]
+    pub(super) claim: Vec<Claim>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// How an experiment is drawn.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Figure {
+    /// Its kind.
+    pub kind: FigureKind,
+    /// The axis along x, the groups of bars, or the rows of a table.
+    pub x: Option<String>,
+    /// The axis of the lines, the bars of a group, or the columns of a table.
+    pub series: Option<String>,
+    /// One panel for each value of this axis.
+    pub panels: Option<String>,
+    /// What is drawn.
+    pub measure: Measure,
+    /// Its unit; the measure's own if not given.
+    pub unit: Option<String>,
+    /// Over the runs of a cell.
+    #[serde(default)]
+    pub statistic: Statistic,
+    /// What stands under x.
+    pub x_label: Option<String>,
+    /// Whether y is logarithmic.
+    #[serde(default)]
+    pub log: bool,
+}
+
+/// The kinds of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// A line for each series.
+    Lines,
+    /// Groups of bars.
+    Bars,
+    /// A table.
+    Table,
+    /// Sequence numbers over time, from a capture of one run of each series.
+    TimeSequence,
+    /// Throughput over time, from a capture of one run of each series.
+    ThroughputOverTime,
+}
+
+/// What can be measured of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Seconds until the last octet arrived.
+    Time,
+    /// Payload bits per second.
+    Goodput,
+    /// Goodput as a share of the bound.
+    ShareOfBound,
+    /// Segments sent again.
+    Retransmissions,
+    /// Expiries of the retransmission timer.
+    Timeouts,
+    /// Falls of the window to one segment.
+    SlowStarts,
+    /// Times that fast recovery began.
+    FastRecoveries,
+    /// Special ACKs sent.
+    SpecialAcks,
+    /// Packets that the queue dropped.
+    QueueDrops,
+    /// Octets delivered although damaged.
+    DamagedBytes,
+    /// Payload octets sent, repeats included.
+    OctetsSent,
+    /// Jain's fairness index.
+    Jain,
+}
+
+impl Measure {
+    /// The units it can be shown in, its own first.
+    pub const fn units(self) -> &'static [&'static str] {
+        match self {
+            Self::Time => &["s"],
+            Self::Goodput => &["bit/s", "kbit/s", "Mbit/s", "B/s", "KB/s"],
+            Self::ShareOfBound => &["", "%"],
+            Self::DamagedBytes | Self::OctetsSent => &["B"],
+            _ => &[""],
+        }
+    }
+}
+
+/// Over the runs of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// Arithmetic mean.
+    #[default]
+    Mean,
+    /// Median.
+    Median,
+}
+
+/// A claim of the source.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Claim {
+    /// The sentence.
+    pub says: String,
+    /// The cells that it speaks of: a value for some of the axes.
+    #[serde(default)]
+    pub of: IndexMap<String, Scalar>,
+    /// The cells that they are compared with; then the claim is about the ratio.
+    pub over: Option<IndexMap<String, Scalar>>,
+    /// What is measured; the figure's if not given.
+    pub measure: Option<Measure>,
+    /// The source's number: in the figure's unit, or the ratio.
+    pub paper: Option<f64>,
+    /// How far ours may be from it, as a share.
+    #[serde(default = "quarter")]
+    pub tolerance: f64,
+    /// Values of `axis`, ascending in the measure.
+    pub order: Option<Vec<Scalar>>,
+    /// The axis of `order`; `variant` if not given.
+    pub axis: Option<String>,
+    /// How far, as a share, a pair may be the wrong way round and still count as equal.
+    #[serde(default)]
+    pub slack: f64,
+    /// One line on the result.
+    #[serde(default)]
+    pub why: String,
+}
+
+fn quarter() -> f64 {
+    0.25
+}
+
+/// The JSON schema of experiment files, for editors.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(ExperimentFile);
+    // Strings, numbers and lists: nothing in it can fail to serialize.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+impl ExperimentFile {
+    pub(super) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
+        toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            LabError::Malformed {
+                file: file.into(),
+                line: line_at(text, start),
+                problem: error.message().trim().replace('\n', "; "),
+            }
+        })
+    }
+
+    /// Applies `KEY=VALUE` from the command line.
+    pub(super) fn set(&mut self, setting: &str) -> Result<(), LabError> {
+        let complaint = |problem: String| LabError::BadOverride { setting: setting.into(), problem };
+        let Some((key, value)) = setting.split_once('=') else {
+            return Err(complaint("expected KEY=VALUE, such as delay=150ms".into()));
+        };
+        let key = ["scenario.", "link.", "sweep."]
+            .iter()
+            .find_map(|prefix| key.strip_prefix(prefix))
+            .unwrap_or(key)
+            .trim();
+        let text = |value: &str| Scalar::Text(value.trim().into());
+        if let Some(values) = self.sweep.get_mut(key) {
+            *values = value.split(',').map(text).collect();
+        } else if super::scenario::is_key(key) {
+            self.scenario.insert(key.into(), text(value));
+        } else {
+            let axes: Vec<&str> = self.sweep.keys().map(String::as_str).collect();
+            return Err(complaint(format!(
+                "{key:?} is neither an axis ({}) nor a key of [scenario] ({})",
+                axes.join(", "),
+                super::scenario::KEYS.join(", ")
+            )));
+        }
+        Ok(())
+    }
+
+    /// The line on which `key` is set, or where it would be expected.
+    pub(super) fn line_of(&self, key: &str, text: &str) -> usize {
+        let sets = |line: &str| {
+            let line = line.trim_start();
+            let named = line.strip_prefix('[').map_or(line, |rest| rest.trim_start_matches('['));
+            named
+                .trim_start_matches('"')
+                .strip_prefix(key)
+                .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']']))
+        };
+        text.lines().position(sets).map_or(1, |line| line + 1)
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
+}

@@ -1,0 +1,196 @@
+//! Experiment files.
+
+mod cells;
+mod file;
+mod scenario;
+
+use std::path::Path;
+
+use headway_sim::race::Scenario;
+use headway_tcp::Variant;
+use headway_units::Size;
+use indexmap::IndexMap;
+
+pub use file::{Claim, Figure, FigureKind, Measure, Statistic, schema};
+use file::{ExperimentFile, Scalar};
+
+use crate::error::LabError;
+
+/// An experiment that has been read and checked: every cell makes sense.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Its name: the file's, without folder and ending.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Where it comes from: a paper's figure; empty for one's own.
+    pub source: String,
+    /// Which reading of the source was taken, and why.
+    pub reading: String,
+    /// Runs of each cell.
+    pub runs: u32,
+    /// Seed that all runs derive from.
+    pub seed: u64,
+    /// The axes, in the file's order.
+    pub axes: IndexMap<String, Vec<String>>,
+    /// Every combination of the axes.
+    pub cells: Vec<Cell>,
+    /// How it is drawn.
+    pub figure: Figure,
+    /// What the source says of it.
+    pub claims: Vec<Claim>,
+}
+
+/// One combination of the axes.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The value of each axis.
+    pub values: IndexMap<String, String>,
+    /// The sender.
+    pub variant: Variant,
+    /// How much is sent.
+    pub size: Size,
+    /// Everything else.
+    pub scenario: Scenario,
+    /// Every parameter as text, in a fixed order: what determines the results of the cell.
+    pub identity: String,
+    /// What determines the link's fate: the same for all senders of a combination, so that they face
+    /// the same damage.
+    pub fate: String,
+}
+
+/// What the command line changes in an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Runs of each cell.
+    pub runs: Option<u32>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// `KEY=VALUE` for keys of `[scenario]` or axes (whose values are then separated by commas); a
+    /// leading `scenario.`, `link.` or `sweep.` may stand for clarity.
+    pub settings: Vec<String>,
+}
+
+/// More cells than this are a typing mistake.
+const MAX_CELLS: usize = 20_000;
+/// More runs than this, over all cells.
+const MAX_RUNS: u64 = 2_000_000;
+
+impl Experiment {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// The file is unreadable, malformed, or asks for something that makes no sense; the error names
+    /// file, line and key, and says what is allowed.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Self, LabError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| LabError::Unreadable { path: path.into(), source })?;
+        let name =
+            path.file_stem().map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned());
+        Self::parse(&name, &path.display().to_string(), &text, overrides)
+    }
+
+    /// Reads the text of a file that is called `file` in errors.
+    ///
+    /// # Errors
+    ///
+    /// As [`Experiment::load`].
+    pub fn parse(name: &str, file: &str, text: &str, overrides: &Overrides) -> Result<Self, LabError> {
+        let mut read = ExperimentFile::parse(file, text)?;
+        for setting in &overrides.settings {
+            read.set(setting)?;
+        }
+        let runs = overrides.runs.unwrap_or(read.runs);
+        let complaint = |key: &str, problem: String| LabError::Invalid {
+            file: file.into(),
+            line: read.line_of(key, text),
+            key: key.into(),
+            problem,
+        };
+        if runs == 0 {
+            return Err(complaint("runs", "expected at least one run".into()));
+        }
+        if let Some((axis, _)) = read.sweep.iter().find(|(_, values)| values.is_empty()) {
+            return Err(complaint(axis, "the sweep is empty: expected at least one value".into()));
+        }
+        let count: usize = read.sweep.values().map(Vec::len).product();
+        if count > MAX_CELLS || count as u64 * u64::from(runs) > MAX_RUNS {
+            let problem = format!(
+                "{count} cells of {runs} runs: expected at most {MAX_CELLS} cells and {MAX_RUNS} runs in all"
+            );
+            return Err(complaint("sweep", problem));
+        }
+        let cells = cells::enumerate(&read, file, text)?;
+        check_figure(&read, &complaint)?;
+        let axes = read
+            .sweep
+            .iter()
+            .map(|(axis, values)| (axis.clone(), values.iter().map(Scalar::to_string).collect()))
+            .collect();
+        Ok(Self {
+            name: name.into(),
+            title: read.title,
+            source: read.source,
+            reading: read.reading.trim().into(),
+            runs,
+            seed: overrides.seed.unwrap_or(read.seed),
+            axes,
+            cells,
+            figure: read.figure,
+            claims: read.claim,
+        })
+    }
+}
+
+/// Axes that figure and claims name must exist, and so must the values.
+fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabError) -> Result<(), LabError> {
+    let axes: Vec<&str> = read.sweep.keys().map(String::as_str).collect();
+    let known = |key: &str, axis: &str| {
+        if read.sweep.contains_key(axis) {
+            return Ok(());
+        }
+        Err(complaint(key, format!("{axis:?} is no axis: expected one of {}", axes.join(", "))))
+    };
+    let figure = &read.figure;
+    if let Some(unit) = &figure.unit {
+        let units = figure.measure.units();
+        if !units.contains(&unit.as_str()) {
+            return Err(complaint("unit", format!("{unit:?}: expected one of {units:?}")));
+        }
+    }
+    for (key, axis) in [("x", &figure.x), ("series", &figure.series), ("panels", &figure.panels)] {
+        if let Some(axis) = axis {
+            known(key, axis)?;
+        }
+    }
+    for claim in &read.claim {
+        for (axis, value) in claim.of.iter().chain(claim.over.iter().flatten()) {
+            known("claim", axis)?;
+            let value = value.to_string();
+            if !read.sweep[axis].iter().any(|known| known.to_string() == value) {
+                return Err(complaint("claim", format!("{axis} = {value:?}: expected a value of that axis")));
+            }
+        }
+        if let Some(order) = &claim.order {
+            let axis = claim.axis.as_deref().unwrap_or("variant");
+            known("axis", axis)?;
+            for value in order {
+                let value = value.to_string();
+                if !read.sweep[axis].iter().any(|known| known.to_string() == value) {
+                    return Err(complaint(
+                        "order",
+                        format!("{value:?}: expected a value of the axis {axis}"),
+                    ));
+                }
+            }
+        }
+        if claim.paper.is_none() && claim.order.is_none() {
+            return Err(complaint(
+                "claim",
+                "expected `paper` (a number) or `order` (values of an axis)".into(),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Experiments as data.
+//!
+//! An [`Experiment`] is read from a TOML file: axes to sweep, a scenario, a figure, and claims to check.
+//! [`run`] makes its runs over all cores and writes each as it comes, so that an interrupted sweep goes on
+//! where it stopped; [`Results`] are one row a run, as CSV and Parquet; [`judge`] holds the claims against
+//! them.
+#![forbid(unsafe_code)]
+
+mod claims;
+mod error;
+mod experiment;
+mod results;
+mod runner;
+mod statistics;
+
+pub use claims::{Judgement, Verdict, in_unit, judge};
+pub use error::LabError;
+pub use experiment::{Cell, Claim, Experiment, Figure, FigureKind, Measure, Overrides, Statistic, schema};
+pub use results::{COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
+pub use runner::{Progress, Request, run};
+pub use statistics::Summary;

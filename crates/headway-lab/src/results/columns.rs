@@ -1,0 +1,178 @@
+//! The columns of a table of results: every parameter and every measure.
+
+use headway_sim::race::Scenario;
+use headway_tcp::HackRules;
+use headway_units::{Rate, Share};
+use serde::{Deserialize, Serialize};
+
+use super::Row;
+use crate::experiment::Cell;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// A whole number, not negative.
+    Integer,
+    /// A number.
+    Number,
+    /// True or false.
+    Flag,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What stands in a row under a column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Nothing: the parameter does not apply.
+    Nothing,
+    /// True or false.
+    Flag(bool),
+    /// A whole number.
+    Integer(u64),
+    /// A number.
+    Number(f64),
+    /// Text.
+    Text(String),
+}
+
+const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
+    Column { name, kind, meaning }
+}
+
+/// Parameters, then measures.
+pub const COLUMNS: [Column; 47] = [
+    column("profile", Kind::Text, "sender profile"),
+    column("rules", Kind::Text, "how special ACKs are answered"),
+    column("variant", Kind::Text, "the sender"),
+    column("size_bytes", Kind::Integer, "octets to send"),
+    column("window_bytes", Kind::Integer, "largest window that the receiver offers"),
+    column("mtu_bytes", Kind::Integer, "largest IP packet"),
+    column("retries", Kind::Integer, "timeouts in a row before the sender gives up; empty: never"),
+    column("time_limit_s", Kind::Number, "virtual time after which a run is ended"),
+    column("rate_bps", Kind::Integer, "rate of the way of the data"),
+    column("reverse_rate_bps", Kind::Integer, "rate of the way of the ACKs"),
+    column("delay_s", Kind::Number, "propagation delay, one way"),
+    column("queue", Kind::Text, "drop-tail queue"),
+    column("overhead_bytes", Kind::Integer, "layer-2 octets a packet"),
+    column("jitter_s", Kind::Number, "up to this much more delay"),
+    column("loss", Kind::Number, "share of packets that vanish"),
+    column("duplicate", Kind::Number, "share of packets that arrive twice"),
+    column("reorder", Kind::Number, "share of packets that are overtaken"),
+    column("reorder_delay_s", Kind::Number, "by how much those are held back"),
+    column("damage", Kind::Text, "damage on the way of the data"),
+    column("reverse_damage", Kind::Text, "damage on the way of the ACKs"),
+    column("share_hit", Kind::Number, "expected share of data packets that are hit"),
+    column("header_hit", Kind::Number, "share of those whose header is hit; empty: the place decides"),
+    column("hit_zone", Kind::Text, "which headers can be hit"),
+    column("flips", Kind::Integer, "bits flipped in a damaged packet; empty: the model decides"),
+    column("frame_check", Kind::Text, "what the link does with a damaged frame"),
+    column("companions", Kind::Text, "other flows on the link"),
+    column("cross_bps", Kind::Integer, "cross traffic"),
+    column("bound_bps", Kind::Number, "what no sender of whole packets exceeds"),
+    column("run", Kind::Integer, "the run within its cell"),
+    column("seed", Kind::Integer, "its seed"),
+    column("finished", Kind::Flag, "all arrived within the time limit"),
+    column("seconds", Kind::Number, "until the last octet arrived, or the run was ended"),
+    column("goodput_bps", Kind::Number, "payload bits delivered per second"),
+    column("share_of_bound", Kind::Number, "goodput as a share of the bound"),
+    column("sha256_ok", Kind::Flag, "the SHA-256 of what arrived is right"),
+    column("damaged_bytes_delivered", Kind::Integer, "octets delivered although damaged"),
+    column("undetected_packets", Kind::Integer, "damaged packets that passed every check"),
+    column("delivered_bytes", Kind::Integer, "octets delivered"),
+    column("octets_sent", Kind::Integer, "payload octets sent, repeats included"),
+    column("retransmissions", Kind::Integer, "segments sent again"),
+    column("timeouts", Kind::Integer, "expiries of the retransmission timer"),
+    column("slow_starts", Kind::Integer, "falls of the window to one segment"),
+    column("fast_recoveries", Kind::Integer, "times that fast recovery began"),
+    column("special_acks", Kind::Integer, "special ACKs sent"),
+    column("queue_drops", Kind::Integer, "packets that the queue dropped"),
+    column("jain", Kind::Number, "Jain's fairness index when the first flow was done"),
+    column("failure", Kind::Text, "why the connection failed"),
+];
+
+/// The parameters of a cell, as the first columns have them.
+pub(super) fn parameters(cell: &Cell) -> Vec<Value> {
+    let scenario: &Scenario = &cell.scenario;
+    let (forward, reverse) = (&scenario.forward, &scenario.reverse);
+    let text = |text: &dyn ToString| Value::Text(text.to_string());
+    let integer = Value::Integer;
+    let rate = |rate: Option<Rate>| rate.map_or(Value::Nothing, |rate| integer(rate.bits_per_second()));
+    let share = |share: Share| Value::Number(share.value());
+    let companions: Vec<String> = scenario
+        .companions
+        .iter()
+        .map(|other| format!("{}{}", other.variant, if other.damaged { "" } else { " undamaged" }))
+        .collect();
+    vec![
+        text(&scenario.profile),
+        text(&match scenario.rules {
+            HackRules::Literal => "literal",
+            HackRules::Default => "default",
+        }),
+        text(&cell.variant),
+        integer(cell.size.bytes()),
+        integer(scenario.window.bytes()),
+        integer(scenario.mtu.into()),
+        scenario.retries.map_or(Value::Nothing, |retries| integer(retries.into())),
+        Value::Number(scenario.time_limit.as_secs_f64()),
+        rate(forward.rate),
+        rate(reverse.rate),
+        Value::Number(forward.delay.as_secs_f64()),
+        text(&forward.queue),
+        integer(forward.overhead.into()),
+        Value::Number(forward.jitter.as_secs_f64()),
+        share(forward.loss),
+        share(forward.duplicate),
+        share(forward.reorder),
+        Value::Number(forward.reorder_delay.as_secs_f64()),
+        text(&forward.damage),
+        text(&reverse.damage),
+        Value::Number(scenario.share_hit()),
+        forward.header_hit.map_or(Value::Nothing, share),
+        text(&forward.hit_zone),
+        forward.flips.map_or(Value::Nothing, |flips| integer(flips.into())),
+        text(&forward.frame_check),
+        text(&companions.join(", ")),
+        scenario.cross.map_or(Value::Nothing, |cross| integer(cross.rate.bits_per_second())),
+        scenario.bound().map_or(Value::Nothing, Value::Number),
+    ]
+}
+
+/// The measures of a run, as the last columns have them.
+pub(super) fn measures(row: &Row) -> Vec<Value> {
+    let integer = Value::Integer;
+    vec![
+        integer(row.run.into()),
+        integer(row.seed),
+        Value::Flag(row.finished),
+        Value::Number(row.seconds),
+        Value::Number(row.goodput_bps),
+        row.share_of_bound.map_or(Value::Nothing, Value::Number),
+        row.sha256_ok.map_or(Value::Nothing, Value::Flag),
+        integer(row.damaged_bytes_delivered),
+        integer(row.undetected_packets),
+        integer(row.delivered_bytes),
+        integer(row.octets_sent),
+        integer(row.retransmissions),
+        integer(row.timeouts),
+        integer(row.slow_starts),
+        integer(row.fast_recoveries),
+        integer(row.special_acks),
+        integer(row.queue_drops),
+        Value::Number(row.jain),
+        row.failure.clone().map_or(Value::Nothing, Value::Text),
+    ]
+}

@@ -1,0 +1,103 @@
+//! What was run, beside the results: enough to draw and judge them later.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::columns::{Value, parameters};
+use super::tables::write_whole;
+use crate::error::LabError;
+use crate::experiment::{Claim, Experiment, Figure};
+use crate::runner::run_seed;
+
+const FILE: &str = "experiment.json";
+
+/// An experiment as it was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Which reading was taken, and why.
+    pub reading: String,
+    /// Runs of each cell.
+    pub runs: u32,
+    /// The seed.
+    pub seed: u64,
+    /// The axes.
+    pub axes: IndexMap<String, Vec<String>>,
+    /// The combinations.
+    pub cells: Vec<ManifestCell>,
+    /// How it is drawn.
+    pub figure: Figure,
+    /// What the source says.
+    pub claims: Vec<Claim>,
+}
+
+/// A cell as it was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ManifestCell {
+    /// The value of each axis.
+    pub values: IndexMap<String, String>,
+    /// Every parameter, in the order of the columns.
+    pub parameters: Vec<Value>,
+    /// The key of each run: a digest of all that determines it.
+    pub keys: Vec<String>,
+}
+
+impl Manifest {
+    pub(crate) fn of(experiment: &Experiment) -> Self {
+        let cells = experiment
+            .cells
+            .iter()
+            .map(|cell| ManifestCell {
+                values: cell.values.clone(),
+                parameters: parameters(cell),
+                keys: (0..experiment.runs)
+                    .map(|run| key(&cell.identity, run_seed(experiment, cell, run)))
+                    .collect(),
+            })
+            .collect();
+        Self {
+            name: experiment.name.clone(),
+            title: experiment.title.clone(),
+            source: experiment.source.clone(),
+            reading: experiment.reading.clone(),
+            runs: experiment.runs,
+            seed: experiment.seed,
+            axes: experiment.axes.clone(),
+            cells,
+            figure: experiment.figure.clone(),
+            claims: experiment.claims.clone(),
+        }
+    }
+
+    pub(super) fn load(folder: &Path) -> Result<Self, LabError> {
+        let path = folder.join(FILE);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| LabError::Unreadable { path: path.clone(), source })?;
+        serde_json::from_str(&text).map_err(|error| LabError::Malformed {
+            file: path.display().to_string(),
+            line: error.line(),
+            problem: format!("expected a description of an experiment: {error}"),
+        })
+    }
+
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), LabError> {
+        // Strings, numbers and lists: nothing in it can fail to serialize.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        write_whole(&folder.join(FILE), text.as_bytes())
+    }
+}
+
+/// A digest of everything that determines a run.
+fn key(identity: &str, seed: u64) -> String {
+    let digest = Sha256::new().chain_update(identity).chain_update(seed.to_le_bytes()).finalize();
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,128 @@
+//! Results: one row a run.
+
+mod columns;
+mod journal;
+mod manifest;
+mod tables;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+pub use columns::{COLUMNS, Column, Kind, Value};
+pub(crate) use journal::Journal;
+pub use manifest::{Manifest, ManifestCell};
+pub(crate) use tables::write_tables;
+
+use crate::error::LabError;
+use crate::experiment::{Experiment, Measure};
+
+/// Raised when the meaning of a result changes, so that older ones are not taken for it.
+pub(crate) const SCHEMA: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
+
+/// What was measured of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The run within its cell, from 0.
+    pub run: u32,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Whether all arrived within the time limit.
+    pub finished: bool,
+    /// Virtual seconds until the last octet arrived, or until the run was ended.
+    pub seconds: f64,
+    /// Payload bits per second.
+    pub goodput_bps: f64,
+    /// As a share of the bound.
+    pub share_of_bound: Option<f64>,
+    /// Whether the SHA-256 of what arrived is right.
+    pub sha256_ok: Option<bool>,
+    /// Octets delivered although damaged.
+    pub damaged_bytes_delivered: u64,
+    /// Damaged packets that passed every check.
+    pub undetected_packets: u64,
+    /// Octets delivered.
+    pub delivered_bytes: u64,
+    /// Payload octets sent.
+    pub octets_sent: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Falls of the window to one segment.
+    pub slow_starts: u64,
+    /// Times that fast recovery began.
+    pub fast_recoveries: u64,
+    /// Special ACKs sent.
+    pub special_acks: u64,
+    /// Packets that the queue dropped.
+    pub queue_drops: u64,
+    /// Jain's fairness index.
+    pub jain: f64,
+    /// Why the connection failed, if it did.
+    pub failure: Option<String>,
+}
+
+impl Row {
+    /// A measure in its own unit.
+    pub fn measure(&self, measure: Measure) -> Option<f64> {
+        Some(match measure {
+            Measure::Time => self.seconds,
+            Measure::Goodput => self.goodput_bps,
+            Measure::ShareOfBound => self.share_of_bound?,
+            Measure::Retransmissions => self.retransmissions as f64,
+            Measure::Timeouts => self.timeouts as f64,
+            Measure::SlowStarts => self.slow_starts as f64,
+            Measure::FastRecoveries => self.fast_recoveries as f64,
+            Measure::SpecialAcks => self.special_acks as f64,
+            Measure::QueueDrops => self.queue_drops as f64,
+            Measure::DamagedBytes => self.damaged_bytes_delivered as f64,
+            Measure::OctetsSent => self.octets_sent as f64,
+            Measure::Jain => self.jain,
+        })
+    }
+}
+
+/// An experiment's results: the rows of each cell, in the order of the runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What was run.
+    pub manifest: Manifest,
+    /// For each cell of the manifest.
+    pub rows: Vec<Vec<Row>>,
+}
+
+impl Results {
+    /// Reads the results of a finished or unfinished experiment from its folder.
+    ///
+    /// # Errors
+    ///
+    /// The folder holds no results, or they are damaged.
+    pub fn load(folder: &Path) -> Result<Self, LabError> {
+        let manifest = Manifest::load(folder)?;
+        let journal = Journal::read(folder)?;
+        let rows = manifest
+            .cells
+            .iter()
+            .map(|cell| cell.keys.iter().filter_map(|key| journal.get(key).cloned()).collect())
+            .collect();
+        Ok(Self { manifest, rows })
+    }
+
+    /// Runs that are still missing.
+    pub fn missing(&self) -> usize {
+        let wanted: usize = self.manifest.cells.iter().map(|cell| cell.keys.len()).sum();
+        wanted - self.rows.iter().map(Vec::len).sum::<usize>()
+    }
+
+    pub(crate) fn assemble(experiment: &Experiment, journal: &BTreeMap<String, Row>) -> Self {
+        let manifest = Manifest::of(experiment);
+        let rows = manifest
+            .cells
+            .iter()
+            .map(|cell| cell.keys.iter().filter_map(|key| journal.get(key).cloned()).collect())
+            .collect();
+        Self { manifest, rows }
+    }
+}

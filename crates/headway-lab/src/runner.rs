@@ -1,0 +1,123 @@
+//! Running an experiment: over all cores, resumable, each result written as it comes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use headway_sim::race::{self, RunOutcome};
+use headway_sim::{Content, derive_seed};
+use rayon::prelude::*;
+
+use crate::error::LabError;
+use crate::experiment::{Cell, Experiment};
+use crate::results::{Journal, Results, Row, write_tables};
+
+/// Hears of the progress of a sweep.
+pub trait Progress: Sync {
+    /// Runs to make, after those that are there already.
+    fn begin(&self, runs: usize);
+    /// One more is done.
+    fn advance(&self);
+}
+
+impl Progress for () {
+    fn begin(&self, _runs: usize) {}
+    fn advance(&self) {}
+}
+
+/// What to run and where to put it.
+pub struct Request<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// The folder of its results.
+    pub folder: &'a Path,
+    /// Hears of the progress.
+    pub progress: &'a dyn Progress,
+}
+
+/// Makes the runs that are missing in the folder, and the tables when all are there.
+///
+/// # Errors
+///
+/// The folder cannot be written, or a run shows a defect.
+pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
+    let Request { experiment, folder, progress } = *request;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| LabError::Unwritable { path: folder.into(), problem: error.to_string() })?;
+    let mut rows = Journal::read(folder)?;
+    let planned = Results::assemble(experiment, &rows);
+    planned.manifest.write(folder)?;
+    let missing: Vec<(&Cell, u32, &str)> = experiment
+        .cells
+        .iter()
+        .zip(&planned.manifest.cells)
+        .flat_map(|(cell, keyed)| {
+            keyed.keys.iter().enumerate().map(move |(run, key)| (cell, run as u32, key.as_str()))
+        })
+        .filter(|(_, _, key)| !rows.contains_key(*key))
+        .collect();
+    progress.begin(missing.len());
+    let contents = contents(experiment);
+    let journal = Mutex::new(Journal::open(folder)?);
+    let made: Vec<(String, Row)> = missing
+        .par_iter()
+        .map(|&(cell, run, key)| {
+            let row = make(experiment, cell, run, &contents[&cell.size.bytes()])?;
+            let mut journal = journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            journal.append(key, &row)?;
+            drop(journal);
+            progress.advance();
+            Ok((key.to_owned(), row))
+        })
+        .collect::<Result<_, LabError>>()?;
+    rows.extend(made);
+    let results = Results::assemble(experiment, &rows);
+    write_tables(&results, folder)?;
+    Ok(results)
+}
+
+/// Bytes without a pattern that a checksum would miss, one content for each size.
+fn contents(experiment: &Experiment) -> BTreeMap<u64, Content> {
+    experiment
+        .cells
+        .iter()
+        .map(|cell| cell.size.bytes())
+        .map(|size| {
+            let bytes: Vec<u8> =
+                (0..size).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+            (size, Content::from_bytes(bytes))
+        })
+        .collect()
+}
+
+/// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
+/// other, and senders face the same fates.
+pub(crate) fn run_seed(experiment: &Experiment, cell: &Cell, run: u32) -> u64 {
+    derive_seed(experiment.seed, &format!("{}\n{}", experiment.name, cell.fate), run.into())
+}
+
+fn make(experiment: &Experiment, cell: &Cell, run: u32, content: &Content) -> Result<Row, LabError> {
+    let seed = run_seed(experiment, cell, run);
+    let outcome: RunOutcome = race::run(&cell.scenario, cell.variant, content, seed, true)?;
+    Ok(Row {
+        run,
+        seed,
+        finished: outcome.finished,
+        seconds: outcome.time.as_secs_f64(),
+        goodput_bps: outcome.goodput,
+        share_of_bound: outcome.share_of_bound,
+        sha256_ok: outcome.sha256_ok,
+        damaged_bytes_delivered: outcome.damaged_bytes_delivered,
+        undetected_packets: outcome.undetected_packets,
+        delivered_bytes: outcome.delivered,
+        octets_sent: outcome.octets_sent,
+        retransmissions: outcome.retransmissions,
+        timeouts: outcome.timeouts,
+        slow_starts: outcome.slow_starts,
+        fast_recoveries: outcome.fast_recoveries,
+        special_acks: outcome.special_acks,
+        queue_drops: outcome.queue_drops,
+        jain: outcome.jain,
+        failure: outcome.failure.map(|failure| failure.to_string()),
+    })
+}

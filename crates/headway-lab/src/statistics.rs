@@ -1,0 +1,88 @@
+//! What several runs amount to.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use statrs::statistics::{Data, Distribution, OrderStatistics};
+
+use crate::experiment::Statistic;
+
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 1000;
+
+/// Where the values of several runs lie.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How many values.
+    pub count: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// First quartile.
+    pub q1: f64,
+    /// Third quartile.
+    pub q3: f64,
+    /// 95 % interval of the statistic asked for, by bootstrap.
+    pub interval: (f64, f64),
+}
+
+impl Summary {
+    /// Of `values`, with the interval of `statistic`; `None` if there are none.
+    pub fn of(values: &[f64], statistic: Statistic) -> Option<Self> {
+        let mut data = Data::new(values.to_vec());
+        Some(Self {
+            count: values.len(),
+            mean: data.mean()?,
+            median: data.median(),
+            q1: data.lower_quartile(),
+            q3: data.upper_quartile(),
+            interval: bootstrap(values, statistic),
+        })
+    }
+
+    /// The statistic asked for.
+    pub fn value(&self, statistic: Statistic) -> f64 {
+        match statistic {
+            Statistic::Mean => self.mean,
+            Statistic::Median => self.median,
+        }
+    }
+}
+
+/// The percentile interval of resampled values. Its chance is the same each time, so that the same
+/// results give the same report.
+fn bootstrap(values: &[f64], statistic: Statistic) -> (f64, f64) {
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(values.len() as u64);
+    let mut draw = || values[(chance.next_u64() % values.len() as u64) as usize];
+    let estimates: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            let mut sample = Data::new((0..values.len()).map(|_| draw()).collect::<Vec<_>>());
+            match statistic {
+                Statistic::Mean => sample.mean().unwrap_or(f64::NAN),
+                Statistic::Median => sample.median(),
+            }
+        })
+        .collect();
+    let mut estimates = Data::new(estimates);
+    (estimates.quantile(0.025), estimates.quantile(0.975))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_covers_the_mean_and_narrows() {
+        let few: Vec<f64> = (0..10).map(f64::from).collect();
+        let many: Vec<f64> = (0..1000).map(|i| f64::from(i % 10)).collect();
+        let (few, many) = (
+            Summary::of(&few, Statistic::Mean).expect("values"),
+            Summary::of(&many, Statistic::Mean).expect("values"),
+        );
+        assert!((few.mean - 4.5).abs() < 1e-9 && (few.median - 4.5).abs() < 1e-9);
+        assert!(few.interval.0 < 4.5 && 4.5 < few.interval.1);
+        assert!(many.interval.1 - many.interval.0 < (few.interval.1 - few.interval.0) / 5.0);
+        assert!(Summary::of(&[], Statistic::Mean).is_none());
+    }
+}

@@ -1,0 +1,157 @@
+//! `headway lab` and `headway paper`: experiments as data.
+
+mod papers;
+mod progress;
+mod table;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use headway_lab::{Experiment, Overrides, Request, Results};
+
+use crate::failure::Failure;
+use progress::Bar;
+
+const LAB_EXAMPLES: &str = "\
+Examples:
+  headway lab check my.toml
+  headway lab run my.toml
+  headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
+  headway lab schema > experiment.schema.json
+
+Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
+goes on. `headway paper list` shows files to start from.";
+
+const PAPER_EXAMPLES: &str = "\
+Examples:
+  headway paper list
+  headway paper run 000-fig13
+  headway paper run 000-fig13 --runs 5 --set delay=150ms
+  headway paper run all --runs 5";
+
+/// Run experiments of your own.
+#[derive(Args)]
+#[command(after_help = LAB_EXAMPLES)]
+pub(crate) struct LabArguments {
+    #[command(subcommand)]
+    command: LabCommand,
+}
+
+#[derive(Subcommand)]
+enum LabCommand {
+    /// Run an experiment file, or go on where it was interrupted
+    Run {
+        /// The experiment (TOML)
+        file: PathBuf,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// Say whether files are experiments, without running anything
+    Check {
+        /// The experiments (TOML)
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print the JSON schema of experiment files, for editors
+    Schema,
+}
+
+/// Run the papers' figures and tables.
+#[derive(Args)]
+#[command(after_help = PAPER_EXAMPLES)]
+pub(crate) struct PaperArguments {
+    #[command(subcommand)]
+    command: PaperCommand,
+}
+
+#[derive(Subcommand)]
+enum PaperCommand {
+    /// List them
+    List,
+    /// Run some, or `all`
+    Run {
+        /// Names from `headway paper list`, or all
+        #[arg(required = true)]
+        names: Vec<String>,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+}
+
+#[derive(Args)]
+struct RunOptions {
+    /// Runs of each cell, instead of the file's number
+    #[arg(long, value_name = "N")]
+    runs: Option<u32>,
+    /// Seed, instead of the file's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Change a key of [scenario] or the values of an axis
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Folder for the results; each experiment gets a folder of its own in it
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+}
+
+impl RunOptions {
+    fn overrides(&self) -> Overrides {
+        Overrides { runs: self.runs, seed: self.seed, settings: self.settings.clone() }
+    }
+}
+
+pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        LabCommand::Run { file, options } => {
+            let experiment = Experiment::load(file, &options.overrides())?;
+            run_all(&[experiment], &options.out)
+        }
+        LabCommand::Check { files } => check(files),
+        LabCommand::Schema => print(&headway_lab::schema()),
+    }
+}
+
+pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        PaperCommand::List => print(&papers::list()?),
+        PaperCommand::Run { names, options } => {
+            let experiments = papers::experiments(names, &options.overrides())?;
+            run_all(&experiments, &options.out)
+        }
+    }
+}
+
+/// Every experiment is read before the first is run.
+fn run_all(experiments: &[Experiment], out: &Path) -> Result<(), Failure> {
+    let bar = Bar::over(experiments);
+    let mut text = String::new();
+    for experiment in experiments {
+        let folder = out.join(&experiment.name);
+        bar.name(&experiment.name);
+        let results: Results = headway_lab::run(&Request { experiment, folder: &folder, progress: &bar })?;
+        if experiments.len() == 1 {
+            text.push_str(&table::results(&results));
+        }
+        text.push_str(&table::claims(&results));
+    }
+    bar.finish();
+    text.push_str(&format!("results: {}\n", out.display()));
+    print(&text)
+}
+
+fn check(files: &[PathBuf]) -> Result<(), Failure> {
+    let mut text = String::new();
+    for file in files {
+        let experiment = Experiment::load(file, &Overrides::default())?;
+        let cells = experiment.cells.len();
+        let runs = cells as u64 * u64::from(experiment.runs);
+        text.push_str(&format!("{}: {cells} cells, {runs} runs\n", file.display()));
+    }
+    print(&text)
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::StandardOutput)
+}

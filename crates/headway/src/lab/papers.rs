@@ -1,0 +1,50 @@
+//! The papers' experiments, which come with the program.
+
+use headway_lab::{Experiment, Overrides};
+use include_dir::{Dir, include_dir};
+
+use crate::failure::Failure;
+
+static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
+
+/// Name and text of each, by name.
+fn files() -> Vec<(String, &'static str)> {
+    let mut files: Vec<(String, &'static str)> = PAPERS
+        .files()
+        .filter(|file| file.path().extension().is_some_and(|ending| ending == "toml"))
+        .filter_map(|file| {
+            Some((file.path().file_stem()?.to_string_lossy().into_owned(), file.contents_utf8()?))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+pub(super) fn list() -> Result<String, Failure> {
+    let mut text = String::new();
+    for (name, toml) in files() {
+        let experiment = read(&name, toml, &Overrides::default())?;
+        let runs = experiment.cells.len() as u64 * u64::from(experiment.runs);
+        text.push_str(&format!("{name:<22} {runs:>6} runs  {}\n", experiment.title));
+    }
+    Ok(text)
+}
+
+/// The experiments of these names; `all` stands for every one.
+pub(super) fn experiments(names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>, Failure> {
+    let files = files();
+    if names.iter().any(|name| name == "all") {
+        return files.iter().map(|(name, toml)| read(name, toml, overrides)).collect();
+    }
+    names
+        .iter()
+        .map(|wanted| match files.iter().find(|(name, _)| name == wanted) {
+            Some((name, toml)) => read(name, toml, overrides),
+            None => Err(Failure::UnknownPaper { name: wanted.clone() }),
+        })
+        .collect()
+}
+
+fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
+    Ok(Experiment::parse(name, &format!("papers/{name}.toml"), toml, overrides)?)
+}

@@ -1,0 +1,72 @@
+//! Results and claims for people at a terminal.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use headway_lab::{FigureKind, Results, Summary, Verdict, in_unit, judge};
+
+/// A row for each cell: axes, the figure's measure, runs that did not finish.
+pub(super) fn results(results: &Results) -> String {
+    let manifest = &results.manifest;
+    let figure = &manifest.figure;
+    let unit = figure.unit.as_deref().unwrap_or(figure.measure.units()[0]);
+    let measure = format!("{:?}", figure.measure).to_lowercase();
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let axes = manifest.axes.keys().cloned();
+    let columns = [format!("{measure} {unit}").trim_end().to_owned(), "95 %".into(), "runs".into()];
+    table.set_header(axes.chain(columns));
+    for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
+        let values: Vec<f64> = rows
+            .iter()
+            .filter_map(|row| row.measure(figure.measure))
+            .map(|value| in_unit(value, figure.measure, figure.unit.as_deref()))
+            .collect();
+        let finished = rows.iter().filter(|row| row.finished).count();
+        let (value, interval) = match Summary::of(&values, figure.statistic) {
+            Some(summary) => (
+                number(summary.value(figure.statistic)),
+                format!("{} .. {}", number(summary.interval.0), number(summary.interval.1)),
+            ),
+            None => ("-".into(), "-".into()),
+        };
+        let runs = if finished == rows.len() {
+            finished.to_string()
+        } else {
+            format!("{} of {} unfinished", rows.len() - finished, rows.len())
+        };
+        table.add_row(cell.values.values().cloned().chain([value, interval, runs]));
+    }
+    for column in table.column_iter_mut().skip(manifest.axes.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let drawn = match figure.kind {
+        FigureKind::TimeSequence | FigureKind::ThroughputOverTime => " (drawn over time in the report)",
+        _ => "",
+    };
+    format!("{}{drawn}\n{table}\n\n", manifest.title)
+}
+
+/// A line for each claim.
+pub(super) fn claims(results: &Results) -> String {
+    let name = &results.manifest.name;
+    let mut text = String::new();
+    for judgement in judge(results) {
+        let numbers = match (judgement.verdict, judgement.paper, judgement.ours) {
+            (Verdict::NoResults, ..) => String::new(),
+            (_, Some(paper), Some(ours)) => format!(" (paper {}, ours {})", number(paper), number(ours)),
+            (_, None, Some(share)) => format!(" (in {:.0} % of the places)", 100.0 * share),
+            _ => String::new(),
+        };
+        text.push_str(&format!("{name:<14} {:<15} {}{numbers}\n", judgement.verdict.name(), judgement.says));
+    }
+    text
+}
+
+/// Three digits that matter.
+fn number(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1000.0 => format!("{value:.0}"),
+        v if v >= 100.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
