@@ -7,7 +7,7 @@
 //! - [`EventLog`]: every event, as a line of JSON;
 //! - [`reader`]: captures of any origin, packet by packet;
 //! - [`analysis`]: what a capture says about its connections, and their graphs for xplot
-//!   ([`write_connection`]).
+//!   ([`write_segments`], [`write_outstanding`], [`write_rtt`], [`write_throughput`]).
 //!
 //! [`TimeSequence`] and [`EventLog`] are observers of a TCP host ([`headway_tcp::Observer`]). What is
 //! written depends only on packets and events: the same run gives the same bytes on every machine.
@@ -30,4 +30,6 @@ pub use series::Series;
 pub use time_sequence::{
     AckPoint, Retransmission, SentPoint, SpecialAckPoint, TimeSequence, TimeoutPoint, WindowPoint,
 };
-pub use xplot::{write_time_sequence, write_window};
+pub use xplot::{
+    write_outstanding, write_rtt, write_segments, write_throughput, write_time_sequence, write_window,
+};

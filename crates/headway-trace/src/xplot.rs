@@ -1,5 +1,7 @@
 //! Graphs for xplot (the program of xplot.org that also shows the graphs of tcptrace).
 
+mod connection;
+
 use std::fmt;
 use std::io::{BufWriter, Write};
 
@@ -7,6 +9,7 @@ use headway_tcp::RetransmitReason;
 use headway_units::Instant;
 
 use crate::{TimeSequence, TraceError};
+pub use connection::{write_outstanding, write_rtt, write_segments, write_throughput};
 
 /// xplot reads a line of text into 1,024 bytes.
 const MAX_TITLE: usize = 1000;

@@ -76,6 +76,7 @@ pub(super) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
         scratch.extend_from_slice(ip);
         scratch.resize(on_wire.clamp(captured, MAX_IP.max(captured)), 0);
         complete_ipv4(scratch);
+        drop_cut_option(scratch, captured);
         &scratch[..]
     } else {
         ip
@@ -87,13 +88,13 @@ pub(super) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
         Err(_) if is_partial => return Seen::Cut,
         Err(_) => return Seen::Unreadable,
     };
-    if segment.header_len > captured {
+    if segment.ip_header_len + 20 > captured {
         return Seen::Cut;
     }
     let end = segment.header_len + segment.payload.len();
     // At most the longest IP packet.
-    let missing = end.saturating_sub(captured) as u32;
-    let sum = if missing > 0 { SumState::Unknown } else { sum_state(&segment, whole) };
+    let missing = end.saturating_sub(captured.max(segment.header_len)) as u32;
+    let sum = if end > captured { SumState::Unknown } else { sum_state(&segment, whole) };
     Seen::Tcp(TcpPacket { segment, sum, missing })
 }
 
@@ -125,6 +126,31 @@ fn lacks_length_or_sum(ip: &[u8]) -> bool {
     // Cards are given headers without options.
     ip.first_chunk::<20>()
         .is_some_and(|header| header[0] == 0x45 && (header[2..4] == [0, 0] || header[10..12] == [0, 0]))
+}
+
+/// Old captures keep 68 bytes of each packet, which may end within the TCP options: those that are
+/// not all there are taken out (an option of kind 0 ends the list).
+fn drop_cut_option(packet: &mut [u8], captured: usize) {
+    let Some(layout) = headway_wire::layout(packet) else { return };
+    let options = layout.ip_header_len + 20;
+    if captured >= layout.header_len || captured < options {
+        return;
+    }
+    let Some(kept) = packet.get_mut(options..captured) else { return };
+    let mut at = 0;
+    while let Some(&kind) = kept.get(at) {
+        let len = match (kind, kept.get(at + 1)) {
+            (0, _) => return,
+            (1, _) => 1,
+            (_, Some(&len)) => usize::from(len.max(2)),
+            (_, None) => 2,
+        };
+        if at + len > kept.len() {
+            kept[at..].fill(0);
+            return;
+        }
+        at += len;
+    }
 }
 
 /// Puts in the length and the checksum that the network card was to compute.
