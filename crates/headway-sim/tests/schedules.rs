@@ -1,0 +1,99 @@
+//! Random schedules of loss, duplication, reordering, truncation and damage in both directions, of
+//! writes, reads and closes: every octet arrives in order, or the connection reports its failure.
+//!
+//! `HEADWAY_SCHEDULES=N` runs N schedules instead of the ordinary number (and `HEADWAY_SCHEDULES_FROM=M`
+//! starts with another than the first), `HEADWAY_SCHEDULE_SEED=0x...` replays one and prints all that
+//! happens in it.
+
+mod schedule;
+
+use headway_sim::derive_seed;
+use schedule::{Mode, Outcome, run};
+
+/// Schedules of an ordinary run.
+const ORDINARY: u64 = 25_000;
+
+/// Failures that are told before a run gives up.
+const TOLD: usize = 10;
+
+/// Seeds of schedules that once failed, with what they showed.
+const REGRESSIONS: &[(u64, &str)] = &[];
+
+fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    Some(number.unwrap_or_else(|_| panic!("{name}={text}: expected a number, such as 4711 or 0x1267")))
+}
+
+fn seed(number: u64) -> u64 {
+    derive_seed(1, "schedule", number)
+}
+
+#[test]
+fn every_octet_arrives_or_the_connection_fails() {
+    if variable("HEADWAY_SCHEDULE_SEED").is_some() {
+        return;
+    }
+    let count = variable("HEADWAY_SCHEDULES").unwrap_or(ORDINARY);
+    let first = variable("HEADWAY_SCHEDULES_FROM").unwrap_or(0);
+    let mut total = Outcome::default();
+    let mut failures = Vec::new();
+    for number in first..first + count {
+        match run(seed(number), Mode::default()) {
+            Ok(outcome) => total.add(&outcome),
+            Err(what) => failures.push(what),
+        }
+        if failures.len() >= TOLD {
+            break;
+        }
+    }
+    println!("{total:?}");
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    if count >= ORDINARY {
+        // Schedules that never meet what they are about show nothing.
+        assert!(total.salvaged > 5_000 && total.special_acks > 5_000, "{total:?}");
+        assert!(total.wrong_octets > 500 && total.poisoned > 50, "{total:?}");
+        assert!(total.failed > total.flows / 20 && total.failed < total.flows / 2, "{total:?}");
+    }
+}
+
+#[test]
+fn what_failed_once_holds() {
+    for &(seed, about) in REGRESSIONS {
+        run(seed, Mode::default()).unwrap_or_else(|what| panic!("{about}: {what}"));
+    }
+}
+
+#[test]
+fn replay() {
+    if let Some(seed) = variable("HEADWAY_SCHEDULE_SEED") {
+        let outcome = run(seed, Mode { trace: true, ..Mode::default() });
+        println!("{:?}", outcome.unwrap_or_else(|what| panic!("{what}")));
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_packets() {
+    let digests = || (0..50).map(|number| run(seed(number), Mode::default()).map(|outcome| outcome.digest));
+    let first: Vec<_> = digests().collect();
+    assert!(first.iter().all(Result::is_ok));
+    assert_eq!(first, digests().collect::<Vec<_>>());
+}
+
+#[test]
+fn one_wrong_octet_is_noticed() {
+    /// Turns a bit of the hundredth octet of a stream.
+    fn flip(at: usize, bytes: &mut [u8]) {
+        if let Some(octet) = 100usize.checked_sub(at).and_then(|place| bytes.get_mut(place)) {
+            *octet ^= 4;
+        }
+    }
+    let noticed = (0..50)
+        .filter_map(|number| run(seed(number), Mode { sabotage: Some(flip), trace: false }).err())
+        .inspect(|what| assert!(what.contains("octet 100 was read as"), "{what}"))
+        .count();
+    assert!(noticed > 15, "{noticed} of 50 schedules, and nearly all carry a hundred octets");
+}
