@@ -203,6 +203,8 @@ impl Connection {
             // retransmission timer."
             self.timers.stop(Timer::Retransmit);
             self.timers.stop(Timer::User);
+            self.snd.queue.release();
+            self.resends.clear();
             return;
         };
         if advanced {

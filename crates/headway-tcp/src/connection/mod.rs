@@ -411,11 +411,16 @@ impl Connection {
         statistics
     }
 
+    /// Octets of heap in the send and the receive buffer.
+    pub(crate) fn buffers(&self) -> usize {
+        self.snd.buffer.allocated() + self.rcv.buffer()
+    }
+
     /// Octets of heap that the connection holds.
-    fn allocated(&self) -> usize {
-        self.snd.buffer.allocated()
+    pub(crate) fn allocated(&self) -> usize {
+        self.buffers()
             + self.snd.queue.allocated()
-            + self.rcv.allocated()
+            + self.rcv.bookkeeping()
             + self.requests.allocated()
             + self.resends.allocated()
     }

@@ -27,6 +27,9 @@ impl Connection {
         if !self.requests.is_empty() {
             let rcv = &self.rcv;
             self.requests.prune(cx.now, |seq| rcv.holds(seq));
+            if self.requests.is_empty() && !self.requests.is_owed() {
+                self.requests.clear();
+            }
         }
         // RFC 5681, 4.2: "Out-of-order data segments SHOULD be acknowledged immediately", so does
         // one that fills a gap, and every second full-sized segment.

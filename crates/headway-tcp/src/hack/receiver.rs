@@ -71,7 +71,7 @@ impl Requests {
         self.s_buffer.is_empty()
     }
 
-    /// The connection is over: nothing is asked for any more.
+    /// Nothing is asked for any more; the memory goes too.
     pub(crate) fn clear(&mut self) {
         self.owed = VecDeque::new();
         self.s_buffer = VecDeque::new();

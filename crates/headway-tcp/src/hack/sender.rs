@@ -120,10 +120,10 @@ impl Resends {
         lowest
     }
 
-    /// After a timeout nothing is known any more.
+    /// After a timeout nothing is known any more, and with nothing outstanding there is nothing to
+    /// know: the memory goes too.
     pub(crate) fn clear(&mut self) {
-        self.waiting.clear();
-        self.hidden.clear();
+        *self = Self::default();
     }
 
     pub(crate) fn allocated(&self) -> usize {

@@ -7,6 +7,8 @@
 
 mod deadlines;
 mod demux;
+#[cfg(test)]
+mod footprint;
 mod identity;
 mod listeners;
 mod settings;

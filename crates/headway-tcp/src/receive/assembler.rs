@@ -87,8 +87,12 @@ impl Assembler {
         }
     }
 
-    pub(crate) fn allocated(&self) -> usize {
-        self.ring.allocated() + self.islands.capacity() * size_of::<(SeqNumber, SeqNumber)>()
+    pub(crate) fn buffer(&self) -> usize {
+        self.ring.allocated()
+    }
+
+    pub(crate) fn bookkeeping(&self) -> usize {
+        self.islands.capacity() * size_of::<(SeqNumber, SeqNumber)>()
     }
 
     /// Stores `[seq, seq + data.len())` as far as it lies before `edge` and is new.
@@ -159,6 +163,9 @@ impl Assembler {
         if merged.0.le(self.nxt) {
             let advance = (merged.1 - self.nxt) as u32;
             self.islands.drain(first..last);
+            if self.islands.is_empty() {
+                self.islands = Vec::new();
+            }
             self.ring.extend(advance as usize);
             self.nxt = merged.1;
             placed.advanced = advance;

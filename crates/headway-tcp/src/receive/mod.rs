@@ -208,8 +208,14 @@ impl ReceiveSide {
         self.assembler.release();
     }
 
-    pub(crate) fn allocated(&self) -> usize {
-        self.assembler.allocated()
+    /// Octets of heap in the receive buffer.
+    pub(crate) fn buffer(&self) -> usize {
+        self.assembler.buffer()
+    }
+
+    /// Octets of heap beside it.
+    pub(crate) fn bookkeeping(&self) -> usize {
+        self.assembler.bookkeeping()
     }
 }
 

@@ -387,9 +387,11 @@ impl SentQueue {
         self.segments.insert(index + 1, rest);
     }
 
-    /// Gives back memory that an idle connection does not need.
+    /// Gives back memory that an idle connection does not need; a little stays, for what it sends
+    /// now and then.
     pub(crate) fn release(&mut self) {
-        if self.segments.is_empty() {
+        const KEPT: usize = 8;
+        if self.segments.is_empty() && self.segments.capacity() > KEPT {
             self.segments = VecDeque::new();
         }
     }
