@@ -1,0 +1,120 @@
+//! What needs two packets at once, or calls that scripts have no word for.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use headway_tcp::{
+    Arrival, ConnectionError, ConnectionId, Host, HostConfig, ListenerId, Notification, Profile, State,
+};
+use headway_units::{Duration, Instant};
+use headway_wire::{Segment, judge};
+
+/// A client and a server, and nothing between them.
+struct Pair {
+    now: Instant,
+    hosts: [Host; 2],
+    listener: ListenerId,
+    profile: Arc<Profile>,
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+fn address(host: usize) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, 1 + host as u8).into()
+}
+
+fn ends(host: usize) -> SocketAddr {
+    SocketAddr::new(address(host), [5000, 80][host])
+}
+
+impl Pair {
+    fn new(profile: Profile) -> Self {
+        let profile = Arc::new(profile);
+        let mut hosts = [0, 1].map(|host| Host::new(HostConfig::new(address(host), [host as u8; 16])));
+        let listener = hosts[SERVER].listen(ends(SERVER), 4, profile.clone()).unwrap();
+        Self { now: Instant::from_nanos(1_000_000_000_000), hosts, listener, profile }
+    }
+
+    /// What `host` has to send now.
+    fn sent(&mut self, host: usize) -> Vec<Vec<u8>> {
+        let mut buffer = vec![0; 1500];
+        let mut sent = Vec::new();
+        while let Some(len) = self.hosts[host].poll_transmit(self.now, &mut buffer) {
+            sent.push(buffer[..len].to_vec());
+            assert!(sent.len() < 10_000, "the host never stops sending");
+        }
+        sent
+    }
+
+    fn deliver(&mut self, host: usize, packets: &[Vec<u8>]) {
+        for packet in packets {
+            let verdicts = judge(packet).unwrap();
+            self.hosts[host].receive(&Arrival { packet, at: self.now, verdicts });
+        }
+    }
+
+    /// Everything arrives at once, until nobody has anything to send.
+    fn settle(&mut self) {
+        loop {
+            let sent = [self.sent(CLIENT), self.sent(SERVER)];
+            if sent.iter().all(Vec::is_empty) {
+                return;
+            }
+            self.deliver(SERVER, &sent[CLIENT]);
+            self.deliver(CLIENT, &sent[SERVER]);
+        }
+    }
+
+    /// Time passes for both, and everything arrives at once.
+    fn pass(&mut self, span: Duration) {
+        let until = self.now + span;
+        self.settle();
+        while let Some(at) =
+            self.hosts.iter_mut().filter_map(Host::next_deadline).min().filter(|&at| at <= until)
+        {
+            self.now = self.now.max(at);
+            self.hosts.iter_mut().for_each(|host| host.handle_timeout(self.now));
+            self.settle();
+        }
+        self.now = until;
+    }
+
+    fn connect(&mut self) -> [ConnectionId; 2] {
+        let client =
+            self.hosts[CLIENT].connect(self.now, ends(CLIENT), ends(SERVER), self.profile.clone()).unwrap();
+        self.settle();
+        [client, self.hosts[SERVER].accept(self.listener).unwrap()]
+    }
+
+    /// What the application of `host` is told.
+    fn told(&mut self, host: usize) -> Vec<Notification> {
+        std::iter::from_fn(|| self.hosts[host].poll_notification()).map(|(_, told)| told).collect()
+    }
+}
+
+#[test]
+fn a_head_that_was_owed_is_not_sent_in_place_of_another() {
+    let mut pair = Pair::new(Profile { hack: headway_tcp::HackMode::Hack, ..Profile::standard() });
+    let [client, server] = pair.connect();
+    pair.hosts[CLIENT].write(client, &[1; 2888]).unwrap();
+    let mut flight = pair.sent(CLIENT);
+    assert_eq!(flight.len(), 2);
+    // Much later the second arrives damaged: the head, which was left behind, is owed.
+    pair.now += Duration::from_millis(150);
+    let last = flight[1].len() - 1;
+    flight[1][last] ^= 1;
+    pair.deliver(SERVER, &flight[1..2]);
+    let special = pair.sent(SERVER);
+    flight[1][last] ^= 1;
+    pair.deliver(SERVER, &flight);
+    let plain = pair.sent(SERVER);
+    // Both ACKs come before the host is asked what to send.
+    pair.deliver(CLIENT, &special);
+    pair.deliver(CLIENT, &plain);
+    assert_eq!(pair.sent(CLIENT), Vec::<Vec<u8>>::new());
+    pair.hosts[CLIENT].write(client, &[2; 1000]).unwrap();
+    assert_eq!(pair.sent(CLIENT).len(), 1);
+    assert_eq!(pair.hosts[CLIENT].statistics(client).unwrap().retransmissions, 0);
+    assert_eq!(pair.hosts[SERVER].readable(server), 2888);
+}
