@@ -118,3 +118,15 @@ fn a_head_that_was_owed_is_not_sent_in_place_of_another() {
     assert_eq!(pair.hosts[CLIENT].statistics(client).unwrap().retransmissions, 0);
     assert_eq!(pair.hosts[SERVER].readable(server), 2888);
 }
+
+#[test]
+fn an_empty_write_does_not_take_back_a_promise() {
+    let mut pair = Pair::new(Profile { send_buffer: 3000, ..Profile::standard() });
+    let [client, _] = pair.connect();
+    pair.told(CLIENT);
+    assert_eq!(pair.hosts[CLIENT].write(client, &[0; 4000]), Ok(3000));
+    assert_eq!(pair.hosts[CLIENT].write(client, &[]), Ok(0));
+    pair.settle();
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+}

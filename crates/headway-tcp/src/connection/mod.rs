@@ -261,7 +261,9 @@ impl Connection {
             return Err(ConnectionError::Closing);
         }
         let taken = self.snd.buffer.push(data);
-        self.write_blocked = taken < data.len();
+        if !data.is_empty() {
+            self.write_blocked = taken < data.len();
+        }
         Ok(taken)
     }
 
