@@ -130,3 +130,19 @@ fn an_empty_write_does_not_take_back_a_promise() {
     pair.pass(Duration::from_secs(1));
     assert_eq!(pair.told(CLIENT), [Notification::Writable]);
 }
+
+#[test]
+fn the_user_timeout_runs_from_the_last_advance() {
+    let mut pair = Pair::new(Profile::standard());
+    let [client, _] = pair.connect();
+    pair.hosts[CLIENT].write(client, &[0; 100]).unwrap();
+    let lost = pair.sent(CLIENT);
+    assert_eq!(lost.len(), 1);
+    pair.now += Duration::from_secs(5);
+    // "it also limits what is under way": five seconds of the six are over.
+    pair.hosts[CLIENT].set_user_timeout(pair.now, client, Some(Duration::from_secs(6))).unwrap();
+    pair.now += Duration::from_secs(1);
+    pair.hosts[CLIENT].handle_timeout(pair.now);
+    assert_eq!(pair.hosts[CLIENT].error(client), Some(ConnectionError::UserTimeout));
+    assert_eq!(pair.hosts[CLIENT].state(client), State::Closed);
+}

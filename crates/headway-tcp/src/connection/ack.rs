@@ -211,7 +211,7 @@ impl Connection {
         };
         if advanced {
             self.timers.stop(Timer::User);
-            self.arm_user_timeout(cx.now);
+            self.arm_user_timeout();
         }
         if restart || (advanced && self.snd.recovery.restarts_timer_in_full()) {
             // RFC 6298 (5.3): "restart the retransmission timer so that it will expire after RTO

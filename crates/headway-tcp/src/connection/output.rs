@@ -95,7 +95,7 @@ impl Connection {
             self.snd.queue.resend(0, cx.now, 0);
         }
         self.arm_retransmit(cx.now);
-        self.arm_user_timeout(cx.now);
+        self.arm_user_timeout();
         self.build(cx, buffer, &Outgoing::control(self.snd.iss, flags, options))
     }
 
@@ -206,6 +206,7 @@ impl Connection {
         let offset = self.snd.buffer.len() - unsent as usize;
         if self.snd.queue.is_empty() {
             self.snd.last_advance = cx.now;
+            self.timers.stop(Timer::User);
         }
         let stamp = self.stamp(cx.now);
         self.snd.queue.push(seq, len + u32::from(fin), false, fin, cx.now, stamp);
@@ -219,7 +220,7 @@ impl Connection {
         if !self.timers.is_set(Timer::Retransmit) {
             self.arm_retransmit(cx.now);
         }
-        self.arm_user_timeout(cx.now);
+        self.arm_user_timeout();
         let push = len == unsent;
         if push {
             self.snd.queue.push_last();

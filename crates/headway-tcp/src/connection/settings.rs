@@ -22,11 +22,11 @@ impl Connection {
         }
     }
 
-    pub(crate) fn set_user_timeout<O: Observer>(&mut self, cx: &Context<'_, O>, limit: Option<Duration>) {
+    pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
         Arc::make_mut(&mut self.profile).user_timeout = limit;
         self.timers.stop(Timer::User);
         if !self.snd.queue.is_empty() {
-            self.arm_user_timeout(cx.now);
+            self.arm_user_timeout();
         }
     }
 }

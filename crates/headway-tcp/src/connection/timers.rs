@@ -146,8 +146,6 @@ impl Connection {
         }
         self.snd.rtt.back_off();
         self.snd.override_sws = true;
-        self.snd.last_advance = if self.snd.probes == 1 { cx.now } else { self.snd.last_advance };
-        self.arm_user_timeout(cx.now);
     }
 
     /// RFC 9293, 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in
@@ -194,11 +192,12 @@ impl Connection {
         self.timers.set(Timer::Retransmit, now + self.snd.rtt.timeout());
     }
 
-    pub(super) fn arm_user_timeout(&mut self, now: Instant) {
+    /// The user timeout runs from the last advance of SND.UNA.
+    pub(super) fn arm_user_timeout(&mut self) {
         if let Some(limit) = self.profile.user_timeout
             && !self.timers.is_set(Timer::User)
         {
-            self.timers.set(Timer::User, now.max(self.snd.last_advance) + limit);
+            self.timers.set(Timer::User, self.snd.last_advance + limit);
         }
     }
 

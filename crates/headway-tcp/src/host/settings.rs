@@ -70,7 +70,7 @@ impl<O: Observer> Host<O> {
         id: ConnectionId,
         limit: Option<Duration>,
     ) -> Result<(), Error> {
-        self.change(now, id, |connection, cx| connection.set_user_timeout(cx, limit))
+        self.change(now, id, |connection, _| connection.set_user_timeout(limit))
     }
 
     fn change(
