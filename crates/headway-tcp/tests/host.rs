@@ -146,3 +146,32 @@ fn the_user_timeout_runs_from_the_last_advance() {
     assert_eq!(pair.hosts[CLIENT].error(client), Some(ConnectionError::UserTimeout));
     assert_eq!(pair.hosts[CLIENT].state(client), State::Closed);
 }
+
+#[test]
+fn a_reopened_connection_begins_beyond_the_last() {
+    let mut pair = Pair::new(Profile::standard());
+    let [client, server] = pair.connect();
+    // More than RFC 6528's timer advances by until the next SYN.
+    for _ in 0..20 {
+        pair.hosts[SERVER].write(server, &[0; 100_000]).unwrap();
+        pair.settle();
+        let arrived = pair.hosts[CLIENT].readable(client);
+        pair.hosts[CLIENT].consume(client, arrived);
+        pair.settle();
+    }
+    pair.hosts[SERVER].release(pair.now, server);
+    let last = pair.sent(SERVER);
+    let fin = Segment::parse(&last[0]).unwrap();
+    let end = fin.tcp.seq + fin.sequence_len();
+    pair.deliver(CLIENT, &last);
+    pair.hosts[CLIENT].release(pair.now, client);
+    pair.settle();
+    assert_eq!(pair.hosts[SERVER].connections(), 1, "in TIME-WAIT");
+    pair.pass(Duration::from_secs(1));
+    pair.hosts[CLIENT].connect(pair.now, ends(CLIENT), ends(SERVER), pair.profile.clone()).unwrap();
+    let syn = pair.sent(CLIENT);
+    pair.deliver(SERVER, &syn);
+    let answer = pair.sent(SERVER);
+    let syn_ack = Segment::parse(&answer[0]).unwrap();
+    assert!(syn_ack.tcp.seq.gt(end), "{:?} after {end:?}", syn_ack.tcp.seq);
+}

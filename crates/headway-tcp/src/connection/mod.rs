@@ -388,6 +388,11 @@ impl Connection {
         }
     }
 
+    /// The largest sequence number that was used, and one: SND.NXT.
+    pub(crate) fn last_sent(&self) -> SeqNumber {
+        self.snd.nxt
+    }
+
     /// Nothing is left to do: the host may forget the connection once the application has.
     pub(crate) fn is_over(&self) -> bool {
         self.state == State::Closed && !self.owes_reset

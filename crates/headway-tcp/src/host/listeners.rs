@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use headway_units::Instant;
-use headway_wire::Segment;
+use headway_wire::{Segment, SeqNumber};
 
 use super::slab::Key;
 use super::{ConnectionId, Host, PathKey, check};
@@ -13,6 +13,10 @@ use crate::Error;
 use crate::connection::{Connection, Context, Endpoints, State};
 use crate::event::Observer;
 use crate::profile::Profile;
+
+/// How far beyond the last number a connection is reopened, if the timer gives no better: more than
+/// an unscaled window, as Linux does.
+const REOPEN_STEP: u32 = 65_535 + 2;
 
 /// A listener of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,12 +114,14 @@ impl<O: Observer> Host<O> {
         exact.or_else(any).map(|(key, _)| ListenerId(key))
     }
 
+    /// A SYN arrived at `listener`. `beyond` is the last number of a connection that it replaces.
     pub(super) fn open_passively(
         &mut self,
         listener: ListenerId,
         ends: &Endpoints,
         at: Instant,
         syn: &Segment<'_>,
+        beyond: Option<SeqNumber>,
     ) {
         let full = self.connections.len() >= self.config.max_connections;
         let Some(entry) = self.listeners.get_mut(listener.0) else { return };
@@ -126,6 +132,10 @@ impl<O: Observer> Host<O> {
         entry.opening += 1;
         let profile = entry.profile.clone();
         let iss = self.identity.initial_sequence(ends, at);
+        // RFC 9293, 3.6.1: "it assigns its initial sequence number for the new connection to be larger
+        // than the largest sequence number it used on the previous connection incarnation". A fast
+        // connection outruns the timer of RFC 6528.
+        let iss = beyond.filter(|&beyond| iss.le(beyond)).map_or(iss, |beyond| beyond + REOPEN_STEP);
         let stamp_offset = self.identity.stamp_offset(ends);
         let domain = self.new_domain(&profile);
         let path = self.use_path(PathKey { local: ends.local.ip(), remote: ends.remote.ip() });

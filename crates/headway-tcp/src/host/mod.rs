@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
-use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, TcpFlags, Verdicts};
+use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
 
 use crate::congestion::CongestionDomain;
 use crate::connection::{Connection, Context, Endpoints, Negotiated, Notification, Reply, State, Statistics};
@@ -464,9 +464,9 @@ impl<O: Observer> Host<O> {
     }
 
     fn receive_intact(&mut self, id: ConnectionId, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
-        if self.reopens(id, segment) {
+        if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
             self.remove(id);
-            self.receive_stranger(ends, at, segment);
+            self.open_passively(listener, ends, at, segment, Some(beyond));
             return;
         }
         let reply = self.with_connection(id, at, |connection, cx| {
@@ -493,15 +493,24 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// RFC 9293, 3.6.1 and RFC 6191: a SYN may end TIME-WAIT early if it is surely a new one.
-    fn reopens(&self, id: ConnectionId, segment: &Segment<'_>) -> bool {
+    /// RFC 9293, 3.6.1 and RFC 6191: a SYN may end TIME-WAIT early if it is surely a new one and
+    /// somebody listens. Gives the listener and the number beyond which the new connection begins.
+    fn reopens(
+        &self,
+        id: ConnectionId,
+        ends: &Endpoints,
+        segment: &Segment<'_>,
+    ) -> Option<(ListenerId, SeqNumber)> {
         let flags = segment.tcp.flags;
-        flags.contains(TcpFlags::SYN)
-            && !flags.intersects(TcpFlags::ACK | TcpFlags::RST)
-            && self.connection(id).is_some_and(|connection| {
-                // What has arrived and was acknowledged is not lost by that.
-                connection.readable() == 0 && connection.may_be_replaced_by(segment)
-            })
+        if !flags.contains(TcpFlags::SYN) || flags.intersects(TcpFlags::ACK | TcpFlags::RST | TcpFlags::FIN) {
+            return None;
+        }
+        let connection = self.connection(id)?;
+        // What has arrived and was acknowledged is not lost by that.
+        if connection.readable() > 0 || !connection.may_be_replaced_by(segment) {
+            return None;
+        }
+        Some((self.listener_at(ends.local)?, connection.last_sent()))
     }
 
     /// A packet for none of our connections: a listener's, or nobody's.
@@ -514,7 +523,7 @@ impl<O: Observer> Host<O> {
             }
             if !flags.contains(TcpFlags::ACK) {
                 if flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::FIN) {
-                    self.open_passively(listener, ends, at, segment);
+                    self.open_passively(listener, ends, at, segment, None);
                 }
                 return;
             }
