@@ -299,12 +299,11 @@ impl World {
         let [first, second] = &mut flow.sides;
         let (ours, theirs) = if to == 0 { (first, second) } else { (second, first) };
         let undetected = packet.undetected();
-        if intact || undetected == Some(Undetected::Harmless) {
-            if let Some(segment) = packet.verdicts().0
-                && (!packet.sent.ghost || packet.sent.kind == Kind::Reset)
-            {
-                ours.ledger.arrived(&segment, &theirs.ledger, self.now);
-            }
+        if (intact || undetected == Some(Undetected::Harmless))
+            && let Some(segment) = packet.verdicts().0
+            && (!packet.sent.ghost || packet.sent.kind == Kind::Reset)
+        {
+            ours.ledger.arrived(&segment, &theirs.ledger, self.now);
         }
         match undetected {
             None | Some(Undetected::Harmless) => {}
