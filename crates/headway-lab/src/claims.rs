@@ -46,6 +46,8 @@ pub struct Judgement {
     pub ratio: Option<f64>,
     /// How it came out.
     pub verdict: Verdict,
+    /// What the verdict rests on: the distance and the tolerance, or in how many places the order holds.
+    pub basis: String,
     /// One line on why.
     pub why: String,
 }
@@ -95,7 +97,33 @@ fn judge_number(results: &Results, claim: &Claim) -> Judgement {
         }
         _ => Verdict::NoResults,
     };
-    Judgement { says: claim.says.clone(), paper: claim.paper, ours, ratio, verdict, why: claim.why.clone() }
+    let basis = match ratio {
+        Some(ratio) => number_basis(ratio, verdict, claim),
+        None => NO_RUNS.into(),
+    };
+    Judgement {
+        says: claim.says.clone(),
+        paper: claim.paper,
+        ours,
+        ratio,
+        verdict,
+        basis,
+        why: claim.why.clone(),
+    }
+}
+
+const NO_RUNS: &str = "no runs to judge by";
+
+fn number_basis(ratio: f64, verdict: Verdict, claim: &Claim) -> String {
+    let tolerance = 100.0 * claim.tolerance;
+    let allowed = format!("{:+.0} %, \u{b1}{tolerance:.0} % allowed", 100.0 * (ratio - 1.0));
+    match (verdict, claim.over.is_some()) {
+        (Verdict::DirectionOnly, true) => format!("{allowed}; the same side of 1"),
+        (Verdict::DirectionOnly, false) => format!("{allowed}; within a factor of {SAME_DIRECTION}"),
+        (Verdict::NotReproduced, true) => format!("{allowed}; the other side of 1"),
+        (Verdict::NotReproduced, false) => format!("{allowed}; off by a factor above {SAME_DIRECTION}"),
+        _ => allowed,
+    }
 }
 
 fn judge_order(results: &Results, claim: &Claim, order: &[String]) -> Judgement {
@@ -125,7 +153,8 @@ fn judge_order(results: &Results, claim: &Claim, order: &[String]) -> Judgement 
         values.map(|values| values.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + claim.slack)))
     };
     let outcomes: Vec<bool> = places.iter().filter_map(holds).collect();
-    let share = outcomes.iter().filter(|&&holds| holds).count() as f64 / outcomes.len() as f64;
+    let holding = outcomes.iter().filter(|&&holds| holds).count();
+    let share = holding as f64 / outcomes.len() as f64;
     let verdict = match share {
         _ if outcomes.is_empty() => Verdict::NoResults,
         1.0 => Verdict::Reproduced,
@@ -138,6 +167,11 @@ fn judge_order(results: &Results, claim: &Claim, order: &[String]) -> Judgement 
         ours: (!outcomes.is_empty()).then_some(share),
         ratio: None,
         verdict,
+        basis: if outcomes.is_empty() {
+            NO_RUNS.into()
+        } else {
+            format!("the order holds in {holding} of {} places", outcomes.len())
+        },
         why: claim.why.clone(),
     }
 }

@@ -47,6 +47,14 @@ pub enum LabError {
         /// What was expected.
         problem: String,
     },
+    /// A cell of stored results cannot be run again.
+    #[error("stored settings: {key}: {problem}; run the experiment again to store them anew")]
+    NotReplayable {
+        /// Which key.
+        key: String,
+        /// What was expected and what stands there.
+        problem: String,
+    },
     /// Results cannot be written.
     #[error("{}: cannot be written: {problem}", path.display())]
     Unwritable {

@@ -9,6 +9,7 @@
 mod claims;
 mod error;
 mod experiment;
+mod replay;
 mod results;
 mod runner;
 mod statistics;
@@ -16,6 +17,7 @@ mod statistics;
 pub use claims::{Judgement, Verdict, in_unit, judge};
 pub use error::LabError;
 pub use experiment::{Cell, Claim, Experiment, Figure, FigureKind, Measure, Overrides, Statistic, schema};
+pub use replay::replay;
 pub use results::{COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;

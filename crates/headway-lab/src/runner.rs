@@ -78,16 +78,12 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
 
 /// Bytes without a pattern that a checksum would miss, one content for each size.
 fn contents(experiment: &Experiment) -> BTreeMap<u64, Content> {
-    experiment
-        .cells
-        .iter()
-        .map(|cell| cell.size.bytes())
-        .map(|size| {
-            let bytes: Vec<u8> =
-                (0..size).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
-            (size, Content::from_bytes(bytes))
-        })
-        .collect()
+    experiment.cells.iter().map(|cell| cell.size.bytes()).map(|size| (size, content(size))).collect()
+}
+
+pub(crate) fn content(size: u64) -> Content {
+    let bytes: Vec<u8> = (0..size).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    Content::from_bytes(bytes)
 }
 
 /// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no

@@ -51,23 +51,18 @@ fn cell(
             keys.insert(axis, value.clone());
         }
     }
+    let given = in_order(&keys);
     let mut settings = Settings::new();
-    // In a fixed order, since some keys build on others.
-    for key in KEYS {
-        if let Some(value) = keys.get(key) {
-            settings.set(key, value).map_err(|problem| complaint(key, problem))?;
-        }
+    for (key, value) in &given {
+        settings.set(key, value).map_err(|problem| complaint(key, problem))?;
     }
     let Some(variant) = settings.variant else {
         let problem = "expected a sender, as an axis or in [scenario], such as variant = \"sack\"";
         return Err(complaint("variant", problem.into()));
     };
     let write = |with: &dyn Fn(&str) -> bool| {
-        let mut lines: Vec<String> = KEYS
-            .iter()
-            .filter(|key| with(key))
-            .filter_map(|key| Some(format!("{key}={}", keys.get(*key)?)))
-            .collect();
+        let mut lines: Vec<String> =
+            given.iter().filter(|(key, _)| with(key)).map(|(key, value)| format!("{key}={value}")).collect();
         lines.push(format!("schema={}", crate::results::SCHEMA));
         lines.join("\n")
     };
@@ -78,7 +73,13 @@ fn cell(
         variant,
         size: settings.size,
         scenario: settings.scenario,
+        settings: given,
     })
+}
+
+/// In a fixed order, since some keys build on others.
+fn in_order(keys: &IndexMap<&str, String>) -> IndexMap<String, String> {
+    KEYS.iter().filter_map(|key| Some(((*key).to_owned(), keys.get(*key)?.clone()))).collect()
 }
 
 /// Puts axis values in the place of `{axis}`.

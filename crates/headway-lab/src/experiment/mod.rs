@@ -13,6 +13,7 @@ use indexmap::IndexMap;
 
 pub use file::{Claim, Figure, FigureKind, Measure, Statistic, schema};
 use file::{ExperimentFile, Scalar};
+pub(crate) use scenario::Settings;
 
 use crate::error::LabError;
 
@@ -52,6 +53,8 @@ pub struct Cell {
     pub size: Size,
     /// Everything else.
     pub scenario: Scenario,
+    /// The keys that were given, with the values of the axes filled in.
+    pub settings: IndexMap<String, String>,
     /// Every parameter as text, in a fixed order: what determines the results of the cell.
     pub identity: String,
     /// What determines the link's fate: the same for all senders of a combination, so that they face
@@ -114,8 +117,9 @@ impl Experiment {
         if let Some((axis, _)) = read.sweep.iter().find(|(_, values)| values.is_empty()) {
             return Err(complaint(axis, "the sweep is empty: expected at least one value".into()));
         }
-        let count: usize = read.sweep.values().map(Vec::len).product();
-        if count > MAX_CELLS || count as u64 * u64::from(runs) > MAX_RUNS {
+        // However many axes there are: a product that wraps around would look harmless.
+        let count = read.sweep.values().fold(1_usize, |count, values| count.saturating_mul(values.len()));
+        if count > MAX_CELLS || (count as u64).saturating_mul(runs.into()) > MAX_RUNS {
             let problem = format!(
                 "{count} cells of {runs} runs: expected at most {MAX_CELLS} cells and {MAX_RUNS} runs in all"
             );

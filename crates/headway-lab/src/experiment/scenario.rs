@@ -42,10 +42,10 @@ pub(super) fn is_key(key: &str) -> bool {
 }
 
 /// What the keys describe.
-pub(super) struct Settings {
-    pub(super) scenario: Scenario,
-    pub(super) variant: Option<Variant>,
-    pub(super) size: Size,
+pub(crate) struct Settings {
+    pub(crate) scenario: Scenario,
+    pub(crate) variant: Option<Variant>,
+    pub(crate) size: Size,
 }
 
 const DEFAULT_SIZE: u64 = 2 << 20;
@@ -53,7 +53,7 @@ const DEFAULT_SIZE: u64 = 2 << 20;
 const LEAST_MTU: u16 = 128;
 
 impl Settings {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut scenario = Scenario::default();
         scenario.forward.damage = headway_link::Damage::None;
         scenario.forward.header_hit = None;
@@ -61,7 +61,7 @@ impl Settings {
     }
 
     /// Sets one key; the error says what was expected.
-    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let scenario = &mut self.scenario;
         let (forward, reverse) = (&mut scenario.forward, &mut scenario.reverse);
         match key {

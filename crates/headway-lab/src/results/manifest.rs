@@ -46,6 +46,8 @@ pub struct ManifestCell {
     pub values: IndexMap<String, String>,
     /// Every parameter, in the order of the columns.
     pub parameters: Vec<Value>,
+    /// The keys of `[scenario]` with the values of the axes filled in: the cell can be run again from them.
+    pub settings: IndexMap<String, String>,
     /// The key of each run: a digest of all that determines it.
     pub keys: Vec<String>,
 }
@@ -58,6 +60,7 @@ impl Manifest {
             .map(|cell| ManifestCell {
                 values: cell.values.clone(),
                 parameters: parameters(cell),
+                settings: cell.settings.clone(),
                 keys: (0..experiment.runs)
                     .map(|run| key(&cell.identity, run_seed(experiment, cell, run)))
                     .collect(),

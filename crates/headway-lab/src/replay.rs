@@ -1,0 +1,32 @@
+//! Running one run of an experiment again, to look at it closely.
+
+use headway_sim::race::{self, Recording};
+use headway_tcp::Observer;
+
+use crate::error::LabError;
+use crate::experiment::Settings;
+use crate::results::ManifestCell;
+use crate::runner::content;
+
+/// Makes the run of `cell` with this seed (a [`crate::Row`] has it) again, with an observer on each host.
+/// It takes the same course, octet by octet.
+///
+/// # Errors
+///
+/// The cell was not written by this version of the program, or the run shows a defect.
+pub fn replay<O: Observer>(
+    cell: &ManifestCell,
+    seed: u64,
+    observer: impl FnMut() -> O,
+) -> Result<Recording<O, ()>, LabError> {
+    let mut settings = Settings::new();
+    for (key, value) in &cell.settings {
+        settings.set(key, value).map_err(|problem| LabError::NotReplayable { key: key.clone(), problem })?;
+    }
+    let Some(variant) = settings.variant else {
+        let problem = "expected a sender".into();
+        return Err(LabError::NotReplayable { key: "variant".into(), problem });
+    };
+    let content = content(settings.size.bytes());
+    Ok(race::run_recorded(&settings.scenario, variant, &content, seed, false, observer, ())?)
+}
