@@ -150,7 +150,7 @@ impl Connection {
             // segment is still in the pipe, and Linux 2.2 holds resends to as many as the window
             // has room for, whatever else is in the network.
             let room = if literal { cwnd.saturating_sub(self.snd.queue.resent()) } else { room };
-            if self.snd.queue.get(index).len > room {
+            if self.snd.queue.get(index).payload_len() > room {
                 return None;
             }
             self.snd.queue.mark_lost(index);

@@ -214,7 +214,7 @@ impl Standard {
             Phase::Timeout(_) => RetransmitReason::Timeout,
         };
         let index = queue.first_missing()?;
-        if !self.forced && queue.get(index).len > room {
+        if !self.forced && queue.get(index).payload_len() > room {
             return None;
         }
         self.forced = false;
@@ -246,7 +246,7 @@ impl Standard {
                 !self.rescued && !queue.get(last).has(Marks::SACKED) && !queue.get(last).has(Marks::DAMAGED);
             fits.then_some((last, RetransmitReason::Rescue))
         })?;
-        if queue.get(candidate.0).len > room {
+        if queue.get(candidate.0).payload_len() > room {
             return None;
         }
         if candidate.1 == RetransmitReason::Rescue {
