@@ -178,13 +178,9 @@ impl Assembler {
     /// The first octet of `[seq, seq + len)` that has not arrived.
     pub(crate) fn first_missing(&self, seq: SeqNumber, len: u32) -> Option<SeqNumber> {
         let end = seq + len;
-        let mut candidate = seq.max(self.nxt);
-        for island in &self.islands {
-            if candidate.lt(island.0) {
-                break;
-            }
-            candidate = candidate.max(island.1);
-        }
+        let first = seq.max(self.nxt);
+        // Islands are not adjacent, so what follows one is missing.
+        let candidate = self.island_of(first).map_or(first, |island| island.1);
         candidate.lt(end).then_some(candidate)
     }
 
