@@ -41,9 +41,8 @@ impl Connection {
         if !(seq + len).gt(floor) || !seq.lt(edge) {
             return DamageOutcome::Implausible;
         }
-        let Some(missing) =
-            self.rcv.first_missing(seq, len).filter(|missing| !self.rcv.fin_reached || missing.lt(nxt))
-        else {
+        // With the peer's FIN everything is held, whatever the header says.
+        let Some(missing) = self.rcv.first_missing(seq, len).filter(|_| !self.rcv.fin_reached) else {
             self.rcv.acks.at_once();
             return DamageOutcome::AlreadyHeld;
         };
