@@ -3,6 +3,7 @@
 
 mod failure;
 mod lab;
+mod page;
 mod race;
 
 use std::process::ExitCode;

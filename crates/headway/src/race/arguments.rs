@@ -190,7 +190,7 @@ impl Arguments {
             reorder: self.reorder,
             reorder_delay: self.reorder_delay,
             loss: self.loss,
-            damage: self.damage,
+            damage: self.damage.clone(),
             header_hit: self.header_hit.0,
             hit_zone: self.hit_zone,
             flips: self.flips,
@@ -198,7 +198,7 @@ impl Arguments {
         };
         let reverse = LinkConfig {
             rate: Some(self.reverse_rate.unwrap_or(self.rate)),
-            damage: self.reverse_damage,
+            damage: self.reverse_damage.clone(),
             ..forward
         };
         Ok(Scenario {

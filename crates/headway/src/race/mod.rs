@@ -3,9 +3,10 @@
 mod arguments;
 mod capture;
 mod json;
-mod output;
+pub(crate) mod output;
 mod report;
 mod table;
+pub(crate) use table::seconds_text;
 
 use std::io::{self, IsTerminal, Write};
 

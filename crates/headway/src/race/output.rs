@@ -7,12 +7,12 @@ use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 
-pub(super) fn create_directory(path: &Path) -> Result<(), Failure> {
+pub(crate) fn create_directory(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|source| Failure::Output { path: path.into(), source })
 }
 
 /// A file beside `path` that takes its place when it is complete.
-pub(super) fn begin(path: &Path) -> Result<NamedTempFile, Failure> {
+pub(crate) fn begin(path: &Path) -> Result<NamedTempFile, Failure> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -21,7 +21,7 @@ pub(super) fn begin(path: &Path) -> Result<NamedTempFile, Failure> {
 }
 
 /// Puts a complete file where it belongs.
-pub(super) fn finish(file: NamedTempFile, path: &Path) -> Result<(), Failure> {
+pub(crate) fn finish(file: NamedTempFile, path: &Path) -> Result<(), Failure> {
     let complaint = |source| Failure::Output { path: path.into(), source };
     // Temporary files are private; results are as readable as anything else the user writes.
     #[cfg(unix)]

@@ -161,7 +161,7 @@ fn failure_note(run: &RunOutcome) -> String {
     format!("unfinished: {} with seed {} gave up: {why}", run.variant, run.seed)
 }
 
-pub(super) fn seconds_text(seconds: f64) -> String {
+pub(crate) fn seconds_text(seconds: f64) -> String {
     match seconds {
         s if s < 10.0 => format!("{s:.2} s"),
         s if s < 1000.0 => format!("{s:.1} s"),

@@ -4,10 +4,10 @@ use plotters::element::{Rectangle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axis::{Axis, logarithm, row_place};
-use super::canvas::{self, Area, Error, Margins, WIDTH};
-use super::palette::Ink;
 use crate::failure::Failure;
+use crate::page::axis::{Axis, logarithm, row_place};
+use crate::page::canvas::{self, Area, Error, Margins, WIDTH};
+use crate::page::palette::Ink;
 use headway_sim::race::Spread;
 
 /// One bar.

@@ -1,101 +1,79 @@
 //! The results as a page: one file that needs nothing else, the same bytes for the same results.
 
-mod axis;
 mod bars;
-mod canvas;
 mod graphs;
-mod marks;
-mod origin;
-mod palette;
 mod runs;
 mod scenario;
-mod sequence;
 
 use headway_sim::race::{Spread, Summary};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::Results;
 use super::table::{self, rate_text, seconds_text};
 use crate::failure::Failure;
+use crate::page::{self, origin};
 use bars::{Bar, Bars};
-
-/// The style sheet, but for the colours of the drawings.
-const STYLE: &str = include_str!("style.css");
 
 /// The page. `words` are the words of the command line that asked for it, without the program's name.
 pub(super) fn page(results: &Results, summaries: &[Summary], words: &[String]) -> Result<String, Failure> {
     let runs = summaries.first().map_or(0, |summary| summary.runs);
     let times = times(summaries);
     let goodputs = goodputs(results, summaries);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "headway race: " (table::names(summaries)) }
-                style { (PreEscaped(STYLE)) (PreEscaped(palette::dark_rules())) }
+    let body = html! {
+        header {
+            h1 { "headway race" }
+            p.lead { (scenario::sentence(results, runs)) }
+            @if let Some(text) = headline(summaries) { p { (text) } }
+        }
+        main {
+            section aria-labelledby="results" {
+                h2 id="results" { "Results" }
+                (result_table(results, summaries))
+                @for note in table::notes(results, summaries) { p.note { (note) } }
             }
-            body {
-                header {
-                    h1 { "headway race" }
-                    p.lead { (scenario::sentence(results, runs)) }
-                    @if let Some(text) = headline(summaries) { p { (text) } }
+            section aria-labelledby="bars" {
+                h2 id="bars" { "Time and goodput" }
+                (bar_figure(
+                    &times,
+                    "Time",
+                    "Until the last byte arrived; shorter is better",
+                    "Median time of each sender",
+                )?)
+                (bar_figure(
+                    &goodputs,
+                    "Goodput",
+                    "Content delivered per second; longer is better",
+                    "Median goodput of each sender",
+                )?)
+            }
+            section aria-labelledby="graphs" {
+                h2 id="graphs" { "Time-sequence graphs" }
+                p {
+                    "What the sender did in its first run: time runs to the right, the data upwards. "
+                    "Each segment stands where it was sent; the line follows what was acknowledged. "
+                    "Beneath, over the same time, the congestion window. Each graph has its own time scale."
                 }
-                main {
-                    section aria-labelledby="results" {
-                        h2 id="results" { "Results" }
-                        (result_table(results, summaries))
-                        @for note in table::notes(results, summaries) { p.note { (note) } }
-                    }
-                    section aria-labelledby="bars" {
-                        h2 id="bars" { "Time and goodput" }
-                        (bar_figure(
-                            &times,
-                            "Time",
-                            "Until the last byte arrived; shorter is better",
-                            "Median time of each sender",
-                        )?)
-                        (bar_figure(
-                            &goodputs,
-                            "Goodput",
-                            "Content delivered per second; longer is better",
-                            "Median goodput of each sender",
-                        )?)
-                    }
-                    section aria-labelledby="graphs" {
-                        h2 id="graphs" { "Time-sequence graphs" }
-                        p {
-                            "What the sender did in its first run: time runs to the right, the data upwards. "
-                            "Each segment stands where it was sent; the line follows what was acknowledged. "
-                            "Beneath, over the same time, the congestion window. Each graph has its own time scale."
-                        }
-                        (graphs::figures(results)?)
-                    }
-                    section aria-labelledby="runs" {
-                        h2 id="runs" { "Every run" }
-                        (runs::table(results))
-                    }
-                    section aria-labelledby="scenario" {
-                        h2 id="scenario" { "Scenario" }
-                        div.pair { (scenario::table(results)) }
-                    }
-                }
-                footer {
-                    p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
-                    pre tabindex="0" { code { (origin::command_line(words)) } }
-                    p {
-                        "Time is virtual and chance comes from the seed: "
-                        "the same content and options give the same results on every machine."
-                     }
-                }
+                (graphs::figures(results)?)
+            }
+            section aria-labelledby="runs" {
+                h2 id="runs" { "Every run" }
+                (runs::table(results))
+            }
+            section aria-labelledby="scenario" {
+                h2 id="scenario" { "Scenario" }
+                div.pair { (scenario::table(results)) }
             }
         }
+        footer {
+            p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
+            pre tabindex="0" { code { (origin::command_line(words)) } }
+            p {
+                "Time is virtual and chance comes from the seed: "
+                "the same content and options give the same results on every machine."
+             }
+        }
     };
-    let mut text = page.into_string();
-    text.push('\n');
-    Ok(text)
+    Ok(page::page(&format!("headway race: {}", table::names(summaries)), &body))
 }
 
 /// The outcome in a sentence, where there is something to compare and all of it is known.

@@ -36,7 +36,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
     if !link.loss.is_zero() {
         text.push_str(&format!("; {} of all packets vanish", link.loss));
     }
-    match scenario.reverse.damage {
+    match &scenario.reverse.damage {
         Damage::None => text.push_str("; nothing damages the ACKs."),
         damage => text.push_str(&format!("; on the way of the ACKs: {damage}.")),
     }

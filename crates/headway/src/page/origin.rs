@@ -6,7 +6,7 @@ const OUTPUT: [(&str, usize); 3] = [("--json", 0), ("--pcap", 1), ("--report", 1
 
 /// The command that gives these results, as one would type it. `words` are the words of the command
 /// line after the name of the program.
-pub(super) fn command_line(words: &[String]) -> String {
+pub(crate) fn command_line(words: &[String]) -> String {
     let mut line = String::from("headway");
     let mut words = words.iter();
     let mut options_ended = false;

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// Width of every drawing. A drawing has no size of its own, it fills the width of the page: these
 /// are the steps of its grid, fine enough for a wide screen.
-pub(super) const WIDTH: u32 = 1600;
+pub(crate) const WIDTH: u32 = 1600;
 
 /// Size of the letters. The style sheet makes them larger where the page is narrow, and the margins
 /// of the drawings leave room for that.
@@ -24,22 +24,22 @@ const LETTERS: f64 = 26.0;
 const LIBRARY_LETTERS: f64 = 1.24;
 
 /// A point of a drawing: steps from the left and from the top.
-pub(super) type Place = (i32, i32);
-pub(super) type Error = DrawingAreaErrorKind<io::Error>;
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
+pub(crate) type Place = (i32, i32);
+pub(crate) type Error = DrawingAreaErrorKind<io::Error>;
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(crate) type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
 /// The room around a chart, for labels.
 #[derive(Clone, Copy)]
-pub(super) struct Margins {
-    pub(super) top: u32,
-    pub(super) right: u32,
-    pub(super) bottom: u32,
-    pub(super) left: u32,
+pub(crate) struct Margins {
+    pub(crate) top: u32,
+    pub(crate) right: u32,
+    pub(crate) bottom: u32,
+    pub(crate) left: u32,
 }
 
 /// A drawing as SVG, of [`WIDTH`] and this height.
-pub(super) fn drawing(
+pub(crate) fn drawing(
     height: u32,
     paint: impl for<'a> FnOnce(&Area<'a>) -> Result<(), Error>,
 ) -> Result<String, Failure> {
@@ -51,7 +51,7 @@ pub(super) fn drawing(
 }
 
 /// Axes, their marks and a grid.
-pub(super) fn chart<'a>(
+pub(crate) fn chart<'a>(
     area: &Area<'a>,
     margins: Margins,
     (x, y): (Axis, Axis),
@@ -78,7 +78,7 @@ pub(super) fn chart<'a>(
 }
 
 /// Letters in this colour, placed like this about their point.
-pub(super) fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+pub(crate) fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
     TextStyle {
         font: FontDesc::new(FontFamily::SansSerif, LETTERS * LIBRARY_LETTERS, FontStyle::Normal),
         color: ink.colour().to_backend_color(),
@@ -87,7 +87,7 @@ pub(super) fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'sta
 }
 
 /// Draws an element whose place is given in steps of the drawing.
-pub(super) fn put<'a, E>(area: &Area<'a>, element: E) -> Result<(), Error>
+pub(crate) fn put<'a, E>(area: &Area<'a>, element: E) -> Result<(), Error>
 where
     E: Drawable<SVGBackend<'a>>,
     for<'b> &'b E: PointCollection<'b, Place>,
@@ -95,12 +95,12 @@ where
     area.draw(&element)
 }
 
-pub(super) fn line(area: &Area<'_>, points: Vec<Place>, style: ShapeStyle) -> Result<(), Error> {
+pub(crate) fn line(area: &Area<'_>, points: Vec<Place>, style: ShapeStyle) -> Result<(), Error> {
     put(area, PathElement::new(points, style))
 }
 
 /// A line that holds each value until the next one, without the points that change nothing.
-pub(super) fn steps(points: impl IntoIterator<Item = Place>) -> Vec<Place> {
+pub(crate) fn steps(points: impl IntoIterator<Item = Place>) -> Vec<Place> {
     let mut path: Vec<Place> = Vec::new();
     for (x, y) in points {
         match path.last() {

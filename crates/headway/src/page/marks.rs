@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// What a mark says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     /// New data.
     Sent,
     /// Sent again after duplicate ACKs or SACK blocks.
@@ -36,14 +36,14 @@ pub(super) enum Mark {
 }
 
 /// Why segments are sent again, as far as the graph tells the reasons apart; those on top last.
-pub(super) const REASONS: [Mark; 4] = [Mark::Timeout, Mark::FastRetransmit, Mark::OtherReason, Mark::Damage];
+pub(crate) const REASONS: [Mark; 4] = [Mark::Timeout, Mark::FastRetransmit, Mark::OtherReason, Mark::Damage];
 
 const RADIUS: i32 = 6;
 /// Size of a mark in a legend, width and height.
 const SWATCH: (u32, u32) = (44, 32);
 
 impl Mark {
-    pub(super) fn of(reason: RetransmitReason) -> Self {
+    pub(crate) fn of(reason: RetransmitReason) -> Self {
         match reason {
             RetransmitReason::Damage => Self::Damage,
             RetransmitReason::FastRetransmit => Self::FastRetransmit,
@@ -52,7 +52,7 @@ impl Mark {
         }
     }
 
-    pub(super) const fn ink(self) -> Ink {
+    pub(crate) const fn ink(self) -> Ink {
         match self {
             Self::Sent => Ink::Sent,
             Self::FastRetransmit => Ink::FastRetransmit,
@@ -66,7 +66,7 @@ impl Mark {
         }
     }
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Sent => "sent",
             Self::FastRetransmit => "resent: fast retransmit",
@@ -82,7 +82,7 @@ impl Mark {
     }
 
     /// Puts the mark at a point. Lines have no mark there.
-    pub(super) fn put(self, area: &Area<'_>, (x, y): Place) -> Result<(), Error> {
+    pub(crate) fn put(self, area: &Area<'_>, (x, y): Place) -> Result<(), Error> {
         let colour = self.ink().colour();
         let outline = colour.stroke_width(3);
         match self {
@@ -106,7 +106,7 @@ impl Mark {
     }
 
     /// The mark for a legend, as SVG.
-    pub(super) fn swatch(self) -> Result<Markup, Failure> {
+    pub(crate) fn swatch(self) -> Result<Markup, Failure> {
         let (width, height) = (SWATCH.0 as i32, SWATCH.1 as i32);
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, SWATCH).into_drawing_area();

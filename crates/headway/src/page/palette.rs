@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 
 /// What a colour stands for. No meaning rests on the colour alone: marks differ in shape as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     Text,
     Axis,
     Grid,
@@ -63,26 +63,26 @@ impl Ink {
     }
 
     /// The colour to draw with: the light one, which the style sheet changes on dark pages.
-    pub(super) const fn colour(self) -> RGBColor {
+    pub(crate) const fn colour(self) -> RGBColor {
         let [_, red, green, blue] = self.shades().0.to_be_bytes();
         RGBColor(red, green, blue)
     }
 
     /// The colour as it is written in a drawing.
-    pub(super) fn hex(self) -> String {
+    pub(crate) fn hex(self) -> String {
         format!("#{:06X}", self.shades().0)
     }
 }
 
 /// Rules for dark pages: each colour of a drawing gives way to its dark one. (A presentation
-/// attribute of SVG is weaker than any rule of a style sheet.)
-pub(super) fn dark_rules() -> String {
+/// attribute of SVG is weaker than any rule of a style sheet.) `within` is put before each selector.
+pub(crate) fn dark_rules(within: &str) -> String {
     let mut rules = String::from("@media (prefers-color-scheme: dark) {\n");
     for ink in Ink::ALL {
         let (light, dark) = (ink.hex(), ink.shades().1);
         for property in ["fill", "stroke"] {
             // A `String` takes everything.
-            let _ = writeln!(rules, ".plot [{property}=\"{light}\"] {{ {property}: #{dark:06X} }}");
+            let _ = writeln!(rules, "{within}[{property}=\"{light}\"] {{ {property}: #{dark:06X} }}");
         }
     }
     rules.push_str("}\n");

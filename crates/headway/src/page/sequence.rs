@@ -15,7 +15,7 @@ use super::palette::Ink;
 use crate::failure::Failure;
 
 /// What is drawn.
-pub(super) struct Graph<'a> {
+pub(crate) struct Graph<'a> {
     sequence: &'a TimeSequence,
     /// Octets that were to be sent.
     size: u64,
@@ -40,7 +40,7 @@ const VISIBLE: i32 = 14;
 
 impl<'a> Graph<'a> {
     /// Of a run that sent `size` octets and lasted `seconds`.
-    pub(super) fn new(sequence: &'a TimeSequence, size: u64, seconds: f64) -> Self {
+    pub(crate) fn new(sequence: &'a TimeSequence, size: u64, seconds: f64) -> Self {
         // The last data is acknowledged after it has arrived; the closing afterwards is no news.
         let last = sequence.acks().points().iter().find(|ack| ack.una >= size);
         let end = last.map_or(0.0, |ack| since_start(ack.at)).max(seconds) * 1.01;
@@ -50,7 +50,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The beginning alone, large enough to see each segment; `None` where the graph itself is that.
-    pub(super) fn close_up(&self) -> Option<Self> {
+    pub(crate) fn close_up(&self) -> Option<Self> {
         let last = self.sequence.sent().points().get(CLOSE_UP - 1)?;
         let height = last.seq + u64::from(last.len);
         let acknowledged = self.sequence.acks().points().iter().find(|ack| ack.una >= height)?;
@@ -59,11 +59,11 @@ impl<'a> Graph<'a> {
     }
 
     /// Seconds that the graph spans.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.end
     }
 
-    pub(super) fn sequence(&self) -> &TimeSequence {
+    pub(crate) fn sequence(&self) -> &TimeSequence {
         self.sequence
     }
 
@@ -81,13 +81,13 @@ impl<'a> Graph<'a> {
 
     /// Whether the slow-start threshold is ever in sight: before the first loss it is as good as
     /// infinite.
-    pub(super) fn shows_threshold(&self) -> bool {
+    pub(crate) fn shows_threshold(&self) -> bool {
         let highest = self.highest_window();
         self.sequence.windows().points().iter().any(|window| window.ssthresh <= highest)
     }
 
     /// The time-sequence graph, as SVG.
-    pub(super) fn draw_sequence(&self) -> Result<String, Failure> {
+    pub(crate) fn draw_sequence(&self) -> Result<String, Failure> {
         canvas::drawing(SEQUENCE_HEIGHT, |area| {
             let unit = Unit::of(self.height as f64);
             let axes = (self.time_axis(), Axis::linear(self.height as f64 / unit.size * 1.03, 6, ""));
@@ -108,7 +108,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The congestion window, as SVG.
-    pub(super) fn draw_window(&self) -> Result<String, Failure> {
+    pub(crate) fn draw_window(&self) -> Result<String, Failure> {
         canvas::drawing(WINDOW_HEIGHT, |area| {
             let windows = self.sequence.windows().points();
             let highest = self.highest_window();

@@ -10,14 +10,14 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 /// An axis with labelled marks. It takes *places*: values themselves on a linear axis, their
 /// decimal logarithms on a logarithmic one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     range: Range<f64>,
     marks: Vec<(f64, String)>,
 }
 
 impl Axis {
     /// From 0 to `high`, marked at no more than `most` round values beside 0.
-    pub(super) fn linear(high: f64, most: u32, unit: &str) -> Self {
+    pub(crate) fn linear(high: f64, most: u32, unit: &str) -> Self {
         let high = if high > 0.0 { high } else { 1.0 };
         let (step, decimals) = round_step(high / f64::from(most.max(1)));
         // `round_step` gives a step of which there are at most `most` below `high`.
@@ -32,7 +32,7 @@ impl Axis {
 
     /// A logarithmic axis from a power of ten somewhat below `low` to somewhat above `high`, marked
     /// at powers of ten (and three times these), `most` of them at most, as `label` names them. Both bounds are above zero.
-    pub(super) fn logarithmic(low: f64, high: f64, most: usize, label: impl Fn(f64) -> String) -> Self {
+    pub(crate) fn logarithmic(low: f64, high: f64, most: usize, label: impl Fn(f64) -> String) -> Self {
         let first = (DECADES.start..DECADES.end).rev().find(|&n| decimal(1, n) <= low / 1.5);
         let first = first.unwrap_or(DECADES.start);
         let end = logarithm(high.max(low) * 1.15).max(f64::from(first) + 1.0);
@@ -50,7 +50,7 @@ impl Axis {
     }
 
     /// An axis of rows, the first on top, each a unit high.
-    pub(super) fn rows<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Self {
+    pub(crate) fn rows<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Self {
         let count = names.len();
         let marks = names.enumerate().map(|(row, name)| (row_place(row, count), name.to_owned()));
         Self { marks: marks.collect(), range: 0.0..count.max(1) as f64 }
@@ -58,12 +58,12 @@ impl Axis {
 }
 
 /// Where the middle of a row lies on [`Axis::rows`].
-pub(super) fn row_place(row: usize, count: usize) -> f64 {
+pub(crate) fn row_place(row: usize, count: usize) -> f64 {
     (count - row) as f64 - 0.5
 }
 
 /// The decimal logarithm, the same on every machine.
-pub(super) fn logarithm(value: f64) -> f64 {
+pub(crate) fn logarithm(value: f64) -> f64 {
     libm::log10(value)
 }
 
