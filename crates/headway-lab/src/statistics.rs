@@ -1,9 +1,9 @@
 //! What several runs amount to.
 
+use headway_sim::statistics::{mean, quantile};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
-use statrs::statistics::{Data, Distribution, OrderStatistics};
 
 use crate::experiment::Statistic;
 
@@ -30,14 +30,15 @@ pub struct Summary {
 impl Summary {
     /// Of `values`, with the interval of `statistic`; `None` if there are none.
     pub fn of(values: &[f64], statistic: Statistic) -> Option<Self> {
-        let mut data = Data::new(values.to_vec());
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
         Some(Self {
             count: values.len(),
-            mean: data.mean()?,
-            median: data.median(),
-            q1: data.lower_quartile(),
-            q3: data.upper_quartile(),
-            interval: bootstrap(values, statistic),
+            mean: mean(&sorted)?,
+            median: quantile(&sorted, 0.5)?,
+            q1: quantile(&sorted, 0.25)?,
+            q3: quantile(&sorted, 0.75)?,
+            interval: bootstrap(&sorted, statistic)?,
         })
     }
 
@@ -52,20 +53,22 @@ impl Summary {
 
 /// The percentile interval of resampled values. Its chance is the same each time, so that the same
 /// results give the same report.
-fn bootstrap(values: &[f64], statistic: Statistic) -> (f64, f64) {
+fn bootstrap(values: &[f64], statistic: Statistic) -> Option<(f64, f64)> {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(values.len() as u64);
-    let mut draw = || values[(chance.next_u64() % values.len() as u64) as usize];
-    let estimates: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            let mut sample = Data::new((0..values.len()).map(|_| draw()).collect::<Vec<_>>());
-            match statistic {
-                Statistic::Mean => sample.mean().unwrap_or(f64::NAN),
-                Statistic::Median => sample.median(),
+    let mut sample = vec![0.0; values.len()];
+    let mut estimates = Vec::with_capacity(RESAMPLES);
+    for _ in 0..RESAMPLES {
+        sample.fill_with(|| values[(chance.next_u64() % values.len() as u64) as usize]);
+        estimates.push(match statistic {
+            Statistic::Mean => mean(&sample)?,
+            Statistic::Median => {
+                sample.sort_by(f64::total_cmp);
+                quantile(&sample, 0.5)?
             }
-        })
-        .collect();
-    let mut estimates = Data::new(estimates);
-    (estimates.quantile(0.025), estimates.quantile(0.975))
+        });
+    }
+    estimates.sort_by(f64::total_cmp);
+    Some((quantile(&estimates, 0.025)?, quantile(&estimates, 0.975)?))
 }
 
 #[cfg(test)]

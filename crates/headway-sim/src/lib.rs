@@ -16,6 +16,7 @@ mod pacer;
 mod pool;
 pub mod race;
 mod seed;
+pub mod statistics;
 mod tap;
 mod transfer;
 

@@ -288,7 +288,7 @@ impl<A: Application, T: Tap> Network<A, T> {
             match &self.nodes[node] {
                 Node::Host { .. } => self.service(NodeId(node)),
                 Node::Pacer { pacer, uplink: Some(_) } => {
-                    self.agenda.set(self.wires.len() + node, pacer.next())
+                    self.agenda.set(self.wires.len() + node, pacer.next());
                 }
                 Node::Pacer { uplink: None, .. } | Node::Router { .. } | Node::Sink => {}
             }

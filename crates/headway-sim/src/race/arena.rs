@@ -77,9 +77,9 @@ impl<O: Observer, T: Tap> Arena<O, T> {
             (network.add_router(), network.add_router())
         };
         let forward = LinkPorts { from: left, to: right };
-        let forward = network.add_link(forward, scenario.forward, derive_seed(seed, "forward link", 0));
+        let forward = network.add_link(forward, scenario.forward.clone(), derive_seed(seed, "forward link", 0));
         let reverse = LinkPorts { from: right, to: left };
-        let reverse = network.add_link(reverse, scenario.reverse, derive_seed(seed, "reverse link", 0));
+        let reverse = network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, "reverse link", 0));
         let mut arena = Self { network, flows, forward };
         if left != arena.flows[0].sender {
             arena.connect_edges(scenario, (left, right), (forward, reverse));
@@ -94,17 +94,17 @@ impl<O: Observer, T: Tap> Arena<O, T> {
         (left, right): (NodeId, NodeId),
         (forward, reverse): (LinkId, LinkId),
     ) {
-        let edge = LinkConfig { queue: QueueLimit::Unlimited, ..LinkConfig::default() };
+        let edge = || LinkConfig { queue: QueueLimit::Unlimited, ..LinkConfig::default() };
         let network = &mut self.network;
         let mut exposed = Vec::new();
         for (place, flow) in self.flows.iter().enumerate() {
             let (source, sink) = (source_address(place as u8), sink_address(place as u8));
-            network.add_link(LinkPorts { from: flow.sender, to: left }, edge, 0);
-            network.add_link(LinkPorts { from: flow.receiver, to: right }, edge, 0);
-            let home = network.add_link(LinkPorts { from: left, to: flow.sender }, edge, 0);
+            network.add_link(LinkPorts { from: flow.sender, to: left }, edge(), 0);
+            network.add_link(LinkPorts { from: flow.receiver, to: right }, edge(), 0);
+            let home = network.add_link(LinkPorts { from: left, to: flow.sender }, edge(), 0);
             network.add_route(left, source, home);
             network.add_route(right, source, reverse);
-            let there = network.add_link(LinkPorts { from: right, to: flow.receiver }, edge, 0);
+            let there = network.add_link(LinkPorts { from: right, to: flow.receiver }, edge(), 0);
             network.add_route(right, sink, there);
             network.add_route(left, sink, forward);
             if place == 0 || scenario.companions[place - 1].damaged {
@@ -119,10 +119,10 @@ impl<O: Observer, T: Tap> Arena<O, T> {
             let Ok(pacer) = network.add_pacer(source, sink, cross.rate, len) else {
                 unreachable!("both addresses are IPv4 and the datagram has room for its headers");
             };
-            network.add_link(LinkPorts { from: pacer, to: left }, edge, 0);
+            network.add_link(LinkPorts { from: pacer, to: left }, edge(), 0);
             network.add_route(left, sink, forward);
             let end = network.add_sink();
-            let there = network.add_link(LinkPorts { from: right, to: end }, edge, 0);
+            let there = network.add_link(LinkPorts { from: right, to: end }, edge(), 0);
             network.add_route(right, sink, there);
         }
     }

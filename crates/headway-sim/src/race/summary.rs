@@ -1,9 +1,9 @@
 //! Several runs of one sender in a few numbers.
 
 use headway_tcp::Variant;
-use statrs::statistics::{Data, Distribution, OrderStatistics};
 
 use super::RunOutcome;
+use crate::statistics::{mean, quantile};
 
 /// Where the values of several runs lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +21,13 @@ pub struct Spread {
 impl Spread {
     /// Of `values`; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut data = Data::new(values.into_iter().collect::<Vec<_>>());
+        let mut sorted: Vec<f64> = values.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
         Some(Self {
-            mean: data.mean()?,
-            median: data.percentile(50),
-            p10: data.percentile(10),
-            p90: data.percentile(90),
+            mean: mean(&sorted)?,
+            median: quantile(&sorted, 0.5)?,
+            p10: quantile(&sorted, 0.1)?,
+            p90: quantile(&sorted, 0.9)?,
         })
     }
 }

@@ -1,0 +1,195 @@
+//! Experiment files, sweeps and claims.
+
+use std::fs;
+use std::path::Path;
+
+use headway_lab::{COLUMNS, Experiment, Overrides, Request, Results, Verdict, judge, run};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+const SMALL: &str = r#"
+title = "A small sweep"
+runs = 3
+
+[sweep]
+variant = ["sack", "hack+sack"]
+length = [2, 4]
+
+[scenario]
+delay = "20ms"
+size = "64KB"
+damage = "burst:5%:{length}"
+header-hit = "0%"
+
+[figure]
+kind = "lines"
+x = "length"
+series = "variant"
+measure = "goodput"
+unit = "KB/s"
+
+[[claim]]
+says = "HACK is faster"
+order = ["sack", "hack+sack"]
+
+[[claim]]
+says = "HACK is a thousand times as fast"
+of = { variant = "hack+sack" }
+over = { variant = "sack" }
+paper = 1000
+
+[[claim]]
+says = "HACK is slower"
+of = { variant = "hack+sack" }
+over = { variant = "sack" }
+paper = 0.5
+"#;
+
+fn parse(text: &str) -> Result<Experiment, String> {
+    with(text, &Overrides::default())
+}
+
+fn with(text: &str, overrides: &Overrides) -> Result<Experiment, String> {
+    Experiment::parse("small", "small.toml", text, overrides).map_err(|error| error.to_string())
+}
+
+fn run_in(experiment: &Experiment, folder: &Path) -> Results {
+    run(&Request { experiment, folder, progress: &() }).expect("a sweep")
+}
+
+#[test]
+fn cells_are_the_product_of_the_axes() {
+    let experiment = parse(SMALL).expect("an experiment");
+    let cells: Vec<String> = experiment
+        .cells
+        .iter()
+        .map(|cell| format!("{} {}", cell.variant, cell.scenario.forward.damage))
+        .collect();
+    assert_eq!(cells, ["sack burst:5%:2", "sack burst:5%:4", "hack+sack burst:5%:2", "hack+sack burst:5%:4"]);
+}
+
+#[test]
+fn mistakes_name_file_line_and_what_is_allowed() {
+    let cases = [
+        ("runs = 3", "rums = 3", "small.toml:3: unknown field `rums`, expected one of"),
+        ("runs = 3", "runs = 0", "small.toml:3: runs: expected at least one run"),
+        ("runs = 3", "runs = 9000000", "expected at most 20000 cells and 2000000 runs in all"),
+        ("length = [2, 4]", "length = []", "small.toml:7: length: the sweep is empty"),
+        ("delay = \"20ms\"", "delay = \"20\"", "small.toml:10: delay: \"20\": expected"),
+        (
+            "delay = \"20ms\"",
+            "dealy = \"20ms\"",
+            "small.toml:10: dealy: unknown key: expected one of profile,",
+        ),
+        (
+            "{length}",
+            "{lenght}",
+            "small.toml:12: damage: {lenght} is no axis: expected one of variant, length",
+        ),
+        ("{length}", "{length", "expected a closing brace"),
+        ("x = \"length\"", "x = \"loss\"", "small.toml:17: x: \"loss\" is no axis"),
+        ("unit = \"KB/s\"", "unit = \"s\"", "small.toml:20: unit: \"s\": expected one of"),
+        (
+            "order = [\"sack\", \"hack+sack\"]",
+            "order = [\"sack\", \"hack\"]",
+            "expected a value of the axis variant",
+        ),
+        ("variant = [\"sack\", \"hack+sack\"]", "sender = [\"sack\"]", "expected a sender"),
+        ("kind = \"lines\"", "kind = \"pie\"", "unknown variant `pie`, expected one of"),
+    ];
+    for (from, to, expected) in cases {
+        let text = SMALL.replacen(from, to, 1);
+        assert_ne!(text, SMALL, "{from:?} is not in the file");
+        let complaint = parse(&text).expect_err(to);
+        assert!(complaint.contains(expected), "{to}: {complaint}");
+        assert!(!complaint.contains('\n'), "{complaint}");
+    }
+}
+
+#[test]
+fn overrides_change_keys_and_axes() {
+    let set = |settings: &[&str]| Overrides {
+        settings: settings.iter().map(ToString::to_string).collect(),
+        ..Overrides::default()
+    };
+    let experiment = with(SMALL, &set(&["link.delay=150ms", "length=1, 3,5"])).expect("an experiment");
+    assert_eq!(experiment.cells.len(), 6);
+    assert_eq!(experiment.cells[5].scenario.forward.delay.as_millis(), 150);
+    for (setting, expected) in [
+        ("dealy=1ms", "\"dealy\" is neither an axis (variant, length) nor a key of [scenario] (profile,"),
+        ("delay", "expected KEY=VALUE"),
+        ("delay=fast", "expected"),
+    ] {
+        let complaint = with(SMALL, &set(&[setting])).expect_err(setting);
+        assert!(complaint.contains(expected), "{complaint}");
+    }
+}
+
+#[test]
+fn senders_face_the_same_fates_and_cells_do_not_depend_on_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = run_in(&parse(SMALL).expect("an experiment"), &folder.path().join("a"));
+    let seeds =
+        |results: &Results, cell: usize| results.rows[cell].iter().map(|row| row.seed).collect::<Vec<_>>();
+    assert_eq!(seeds(&small, 0), seeds(&small, 2), "sack and hack+sack over the same link");
+    assert_ne!(seeds(&small, 0), seeds(&small, 1), "another link");
+    let more = SMALL.replacen("length = [2, 4]", "length = [3, 2, 4]", 1);
+    let more = run_in(&parse(&more).expect("an experiment"), &folder.path().join("b"));
+    assert_eq!(small.rows[0], more.rows[1], "a cell more changes no other");
+    assert_eq!(small.rows[3], more.rows[5]);
+}
+
+#[test]
+fn claims_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = run_in(&parse(SMALL).expect("an experiment"), folder.path());
+    let judgements = judge(&results);
+    let verdicts: Vec<Verdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced]);
+    assert!(judgements[1].ours.is_some_and(|ratio| ratio > 1.0));
+    let empty = Results { rows: vec![Vec::new(); results.rows.len()], ..results };
+    assert!(judge(&empty).iter().all(|judgement| judgement.verdict == Verdict::NoResults));
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_and_a_finished_one_is_not_run_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let experiment = parse(SMALL).expect("an experiment");
+    let (whole, part) = (folder.path().join("whole"), folder.path().join("part"));
+    run_in(&experiment, &whole);
+    let journal = fs::read_to_string(whole.join("runs.jsonl")).expect("a journal");
+    // The folder as it would be after an interruption in the middle of the sixth line.
+    fs::create_dir(&part).expect("a folder");
+    let cut = journal.match_indices('\n').nth(5).expect("six lines").0 - 20;
+    fs::write(part.join("runs.jsonl"), &journal[..cut]).expect("a journal");
+    run_in(&experiment, &part);
+    for table in ["runs.csv", "runs.parquet", "experiment.json"] {
+        let [a, b] = [&whole, &part].map(|folder| fs::read(folder.join(table)).expect("a table"));
+        assert!(a == b, "{table} differs");
+    }
+    let before = fs::read(part.join("runs.jsonl")).expect("a journal");
+    run_in(&experiment, &part);
+    assert!(before == fs::read(part.join("runs.jsonl")).expect("a journal"), "runs were made again");
+    let loaded = Results::load(&part).expect("results");
+    assert_eq!((loaded.missing(), loaded.rows.len()), (0, 4));
+}
+
+#[test]
+fn both_tables_hold_every_column_of_every_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_in(&parse(SMALL).expect("an experiment"), folder.path());
+    let mut csv = csv::Reader::from_path(folder.path().join("runs.csv")).expect("a table");
+    let names: Vec<String> = csv.headers().expect("a header").iter().map(Into::into).collect();
+    assert_eq!(names, COLUMNS.map(|column| column.name));
+    let rows: Vec<csv::StringRecord> = csv.records().collect::<Result<_, _>>().expect("rows");
+    assert_eq!(rows.len(), 12);
+    let file = fs::File::open(folder.path().join("runs.parquet")).expect("a table");
+    let parquet = SerializedFileReader::new(file).expect("a Parquet file");
+    let goodput = names.iter().position(|name| name == "goodput_bps").expect("a column");
+    for (row, line) in parquet.get_row_iter(None).expect("rows").zip(&rows) {
+        let row = row.expect("a row");
+        let columns: Vec<String> = row.get_column_iter().map(|(name, _)| name.clone()).collect();
+        assert_eq!(columns, names);
+        let value = row.get_column_iter().nth(goodput).map(|(_, field)| field.to_string()).expect("a value");
+        assert_eq!(value.parse::<f64>().expect("a number"), line[goodput].parse::<f64>().expect("a number"));
+    }
+}
