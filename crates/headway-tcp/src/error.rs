@@ -53,6 +53,9 @@ pub enum Error {
     /// Every port between our address and the peer's is taken.
     #[error("no free local port towards {0}")]
     NoFreePort(SocketAddr),
+    /// The host has as many connections as it may ([`crate::HostConfig::max_connections`]).
+    #[error("the host has as many connections as it may")]
+    TooManyConnections,
     /// The profile cannot work.
     #[error("profile: {0}")]
     BadProfile(&'static str),

@@ -4,6 +4,7 @@ use core::{fmt, str::FromStr};
 
 use headway_units::Duration;
 
+use crate::Error;
 use crate::congestion::Algorithm;
 
 /// Which of the papers' HACK mechanisms a connection offers and, if the peer does too, uses.
@@ -82,6 +83,16 @@ pub struct KeepAlive {
     pub interval: Duration,
     /// Unanswered probes before the connection fails.
     pub probes: u32,
+}
+
+impl KeepAlive {
+    /// Whether it can work: a timer of no time would expire without end.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.idle.is_zero() || self.interval.is_zero() {
+            return Err(Error::BadProfile("the times of keep-alive must not be zero"));
+        }
+        Ok(())
+    }
 }
 
 /// Everything that a connection is told when it is made.
@@ -195,6 +206,32 @@ impl Profile {
     /// 10 segments, order of options and bounds of the retransmission timeout are Linux's.
     pub fn linux() -> Self {
         Self::standard()
+    }
+
+    /// Whether connections of this profile can work.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadProfile`] says which value cannot be.
+    pub fn check(&self) -> Result<(), Error> {
+        let buffers = 1..=1_usize << 30;
+        let sound = [
+            (self.mtu >= 128, "the MTU must be at least 128 octets"),
+            (!self.clock.is_zero(), "the clock must tick"),
+            (
+                !self.rto.initial.is_zero() && !self.rto.max.is_zero(),
+                "the retransmission timeout must not be zero",
+            ),
+            (
+                buffers.contains(&self.receive_buffer),
+                "the receive buffer must have between 1 octet and 1 GiB",
+            ),
+            (buffers.contains(&self.send_buffer), "the send buffer must have between 1 octet and 1 GiB"),
+        ];
+        if let Some(&(_, why)) = sound.iter().find(|(holds, _)| !holds) {
+            return Err(Error::BadProfile(why));
+        }
+        self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
     }
 
     /// Sets the buffers so that the window can reach `octets`: what is in flight stays in the send

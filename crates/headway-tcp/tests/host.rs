@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_tcp::{
-    Arrival, ConnectionError, ConnectionId, Host, HostConfig, ListenerId, Notification, Profile, State,
+    Arrival, ConnectionError, ConnectionId, Error, Host, HostConfig, KeepAlive, ListenerId, Notification,
+    Profile, State,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::{Segment, judge};
@@ -174,4 +175,23 @@ fn a_reopened_connection_begins_beyond_the_last() {
     let answer = pair.sent(SERVER);
     let syn_ack = Segment::parse(&answer[0]).unwrap();
     assert!(syn_ack.tcp.seq.gt(end), "{:?} after {end:?}", syn_ack.tcp.seq);
+}
+
+#[test]
+fn timers_of_no_time_are_refused() {
+    const IDLE: KeepAlive = KeepAlive { idle: Duration::ZERO, interval: Duration::from_secs(1), probes: 3 };
+    let mut pair = Pair::new(Profile::standard());
+    let [client, _] = pair.connect();
+    let refused = pair.hosts[CLIENT].set_keep_alive(pair.now, client, Some(IDLE));
+    assert!(matches!(refused, Err(Error::BadProfile(_))), "{refused:?}");
+    for spoil in [
+        (|profile| profile.keep_alive = Some(IDLE)) as fn(&mut Profile),
+        |profile| profile.rto.initial = Duration::ZERO,
+        |profile| profile.rto.max = Duration::ZERO,
+        |profile| profile.clock = Duration::ZERO,
+    ] {
+        let mut profile = Profile::standard();
+        spoil(&mut profile);
+        assert!(profile.check().is_err(), "{profile:?}");
+    }
 }

@@ -8,7 +8,7 @@ use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber};
 
 use super::slab::Key;
-use super::{ConnectionId, Host, PathKey, check};
+use super::{ConnectionId, Host, PathKey};
 use crate::Error;
 use crate::connection::{Connection, Context, Endpoints, State};
 use crate::event::Observer;
@@ -58,7 +58,7 @@ impl<O: Observer> Host<O> {
         backlog: usize,
         profile: Arc<Profile>,
     ) -> Result<ListenerId, Error> {
-        check(&profile)?;
+        profile.check()?;
         if !local.ip().is_unspecified() && !self.config.addresses.contains(&local.ip()) {
             return Err(Error::NotOurAddress(local.ip()));
         }

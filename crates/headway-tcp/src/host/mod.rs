@@ -204,7 +204,7 @@ impl<O: Observer> Host<O> {
         remote: SocketAddr,
         profile: Arc<Profile>,
     ) -> Result<ConnectionId, Error> {
-        check(&profile)?;
+        profile.check()?;
         if local.is_ipv4() != remote.is_ipv4() {
             return Err(Error::FamilyMismatch { local, remote });
         }
@@ -212,7 +212,7 @@ impl<O: Observer> Host<O> {
             return Err(Error::NotOurAddress(local.ip()));
         }
         if self.connections.len() >= self.config.max_connections {
-            return Err(Error::NoFreePort(remote));
+            return Err(Error::TooManyConnections);
         }
         let ends = match local.port() {
             0 => self.free_port(local.ip(), remote).ok_or(Error::NoFreePort(remote))?,
@@ -693,21 +693,4 @@ impl<O: Observer> Host<O> {
             }
         }
     }
-}
-
-/// Refuses a profile that could not send a segment.
-fn check(profile: &Profile) -> Result<(), Error> {
-    if profile.mtu < 128 {
-        return Err(Error::BadProfile("the MTU must be at least 128 octets"));
-    }
-    if profile.clock.is_zero() {
-        return Err(Error::BadProfile("the clock must tick"));
-    }
-    if profile.receive_buffer == 0 || profile.receive_buffer > 1 << 30 {
-        return Err(Error::BadProfile("the receive buffer must have between 1 octet and 1 GiB"));
-    }
-    if profile.send_buffer == 0 || profile.send_buffer > 1 << 30 {
-        return Err(Error::BadProfile("the send buffer must have between 1 octet and 1 GiB"));
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use headway_units::{Duration, Instant};
 
 use super::listeners::Listener;
-use super::{ConnectionId, Host, ListenerId, check};
+use super::{ConnectionId, Host, ListenerId};
 use crate::Error;
 use crate::connection::{Connection, Context};
 use crate::event::Observer;
@@ -31,7 +31,7 @@ impl<O: Observer> Host<O> {
     ///
     /// The listener is unknown, or the profile cannot work.
     pub fn set_listener_profile(&mut self, listener: ListenerId, profile: Arc<Profile>) -> Result<(), Error> {
-        check(&profile)?;
+        profile.check()?;
         self.listeners.get_mut(listener.0).ok_or(Error::UnknownListener)?.set_profile(profile);
         Ok(())
     }
@@ -49,13 +49,14 @@ impl<O: Observer> Host<O> {
     ///
     /// # Errors
     ///
-    /// The connection is unknown.
+    /// The connection is unknown, or one of the times is zero.
     pub fn set_keep_alive(
         &mut self,
         now: Instant,
         id: ConnectionId,
         config: Option<KeepAlive>,
     ) -> Result<(), Error> {
+        config.as_ref().map_or(Ok(()), KeepAlive::check)?;
         self.change(now, id, |connection, cx| connection.set_keep_alive(cx, config))
     }
 
