@@ -1,0 +1,106 @@
+//! Opening connections of our own, and giving any connection its place.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::net::{IpAddr, SocketAddr};
+
+use headway_units::Instant;
+
+use super::demux::PathKey;
+use super::slab::Key;
+use super::{ConnectionId, Entry, Host, ListenerId, PathEntry};
+use crate::Error;
+use crate::congestion::CongestionDomain;
+use crate::connection::{Connection, Endpoints};
+use crate::event::Observer;
+use crate::path::Path;
+use crate::profile::Profile;
+
+impl<O: Observer> Host<O> {
+    /// OPEN, active (RFC 9293, 3.10.1). Port 0 of `local` asks for a free one (RFC 6056).
+    ///
+    /// # Errors
+    ///
+    /// The address is not ours, is taken, or does not fit the peer's family; the profile cannot
+    /// work; the host is full.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        profile: Arc<Profile>,
+    ) -> Result<ConnectionId, Error> {
+        profile.check()?;
+        if local.is_ipv4() != remote.is_ipv4() {
+            return Err(Error::FamilyMismatch { local, remote });
+        }
+        if !self.config.addresses.contains(&local.ip()) {
+            return Err(Error::NotOurAddress(local.ip()));
+        }
+        if self.connections.len() >= self.config.max_connections {
+            return Err(Error::TooManyConnections);
+        }
+        let ends = match local.port() {
+            0 => self.free_port(local.ip(), remote).ok_or(Error::NoFreePort(remote))?,
+            _ => Endpoints { local, remote },
+        };
+        if self.demux.connection(&ends).is_some() {
+            return Err(Error::AddressInUse(local));
+        }
+        let iss = self.identity.initial_sequence(&ends, now);
+        let stamp_offset = self.identity.stamp_offset(&ends);
+        let domain = self.new_domain(&profile);
+        let connection = Connection::connect(profile, ends, iss, stamp_offset, now);
+        Ok(self.add(connection, domain, None))
+    }
+
+    fn free_port(&self, local: IpAddr, remote: SocketAddr) -> Option<Endpoints> {
+        const FIRST: u32 = 49_152;
+        const COUNT: u32 = 65_536 - FIRST;
+        let start = self.identity.port_offset(local, remote);
+        (0..COUNT).find_map(|step| {
+            let port = FIRST + (start + step) % COUNT;
+            let ends = Endpoints { local: SocketAddr::new(local, port as u16), remote };
+            self.demux.connection(&ends).is_none().then_some(ends)
+        })
+    }
+
+    pub(super) fn new_domain(&mut self, profile: &Profile) -> Key {
+        self.domains.insert(CongestionDomain::new(profile.congestion.build(profile.initial_window)))
+    }
+
+    pub(super) fn add(
+        &mut self,
+        connection: Connection,
+        domain: Key,
+        listener: Option<ListenerId>,
+    ) -> ConnectionId {
+        let ends = connection.ends;
+        let path = self.use_path(PathKey { local: ends.local.ip(), remote: ends.remote.ip() });
+        let id = ConnectionId(self.connections.insert(Box::new(Entry {
+            connection,
+            domain,
+            path,
+            listener,
+            ready: false,
+            telling: false,
+            released: false,
+            registered: None,
+        })));
+        self.demux.add(ends, id);
+        self.settle(id);
+        id
+    }
+
+    pub(super) fn use_path(&mut self, key: PathKey) -> Key {
+        if let Some(found) = self.demux.path(&key)
+            && let Some(entry) = self.paths.get_mut(found)
+        {
+            entry.users += 1;
+            return found;
+        }
+        let made = self.paths.insert(PathEntry { path: Path::default(), key, users: 1 });
+        self.demux.add_path(key, made);
+        made
+    }
+}

@@ -1,0 +1,197 @@
+//! What carriers ask of a host: packets in, packets out, and the time.
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use headway_units::Instant;
+use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
+
+use super::demux::PathKey;
+use super::{Arrival, ConnectionId, Host, ListenerId};
+use crate::connection::{Connection, Context, Endpoints, Reply};
+use crate::event::Observer;
+
+impl<O: Observer> Host<O> {
+    /// A packet arrived.
+    pub fn receive(&mut self, arrival: &Arrival<'_>) {
+        match Segment::parse(arrival.packet) {
+            Ok(segment) => self.receive_segment(arrival.at, &segment, arrival.verdicts),
+            // Damage may make a header unreadable in this way too.
+            Err(_) if arrival.verdicts.header == HeaderVerdict::Bad => self.counters.unreadable += 1,
+            Err(_) => self.counters.malformed += 1,
+        }
+    }
+
+    /// As [`Host::receive`], for a carrier that has parsed the packet already to judge it.
+    pub fn receive_segment(&mut self, at: Instant, segment: &Segment<'_>, verdicts: Verdicts) {
+        if !self.config.addresses.contains(&segment.ip.dst) {
+            self.counters.not_ours += 1;
+            return;
+        }
+        let key = PathKey { local: segment.ip.dst, remote: segment.ip.src };
+        if verdicts.header == HeaderVerdict::Bad {
+            // "Header bad: drop and count, on the path (there is no connection to blame)."
+            self.counters.unreadable += 1;
+            if let Some(path) = self.path_mut(&key) {
+                path.unreadable += 1;
+            }
+            return;
+        }
+        let ends = Endpoints {
+            local: SocketAddr::new(segment.ip.dst, segment.tcp.dst_port),
+            remote: SocketAddr::new(segment.ip.src, segment.tcp.src_port),
+        };
+        let found = self.demux.connection(&ends);
+        let intact = verdicts.header == HeaderVerdict::Good && verdicts.payload != PayloadVerdict::Bad;
+        if !intact {
+            match found {
+                Some(id) => self.receive_salvaged(id, at, segment),
+                None => self.counters.salvaged_strangers += 1,
+            }
+            return;
+        }
+        match found {
+            Some(id) => self.receive_intact(id, &ends, at, segment),
+            None => self.receive_stranger(&ends, at, segment),
+        }
+    }
+
+    fn receive_salvaged(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
+        self.with_connection(id, at, |connection, cx| {
+            cx.path.salvaged += 1;
+            connection.handle_salvaged(cx, segment);
+        });
+    }
+
+    fn receive_intact(&mut self, id: ConnectionId, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
+        if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
+            self.remove(id);
+            self.open_passively(listener, ends, at, segment, Some(beyond));
+            return;
+        }
+        let reply = self.with_connection(id, at, |connection, cx| {
+            cx.path.intact += 1;
+            connection.handle_segment(cx, segment)
+        });
+        if reply == Some(Reply::Reset) {
+            self.refuse(ends, segment);
+        }
+        if self.connections.get(id.0).is_some_and(|entry| entry.released) {
+            self.abort_unread(at, id);
+        }
+    }
+
+    /// RFC 9293, 3.6.1 and RFC 6191: a SYN may end TIME-WAIT early if it is surely a new one and
+    /// somebody listens. Gives the listener and the number beyond which the new connection begins.
+    fn reopens(
+        &self,
+        id: ConnectionId,
+        ends: &Endpoints,
+        segment: &Segment<'_>,
+    ) -> Option<(ListenerId, SeqNumber)> {
+        let flags = segment.tcp.flags;
+        if !flags.contains(TcpFlags::SYN) || flags.intersects(TcpFlags::ACK | TcpFlags::RST | TcpFlags::FIN) {
+            return None;
+        }
+        let connection = self.connection(id)?;
+        // What has arrived and was acknowledged is not lost by that.
+        if connection.readable() > 0 || !connection.may_be_replaced_by(segment) {
+            return None;
+        }
+        Some((self.listener_at(ends.local)?, connection.last_sent()))
+    }
+
+    /// A packet for none of our connections: a listener's, or nobody's.
+    fn receive_stranger(&mut self, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
+        let flags = segment.tcp.flags;
+        // RFC 9293, 3.10.7.2: LISTEN STATE.
+        if let Some(listener) = self.listener_at(ends.local) {
+            if flags.contains(TcpFlags::RST) {
+                return;
+            }
+            if !flags.contains(TcpFlags::ACK) {
+                if flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::FIN) {
+                    self.open_passively(listener, ends, at, segment, None);
+                }
+                return;
+            }
+        }
+        self.refuse(ends, segment);
+    }
+
+    fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) {
+        if self.strangers.refuse(ends, segment) {
+            self.counters.resets += 1;
+        }
+    }
+
+    /// The MTU of the path to `remote` became known (RFC 1191, RFC 8201): segments shrink, and
+    /// what is in flight and too long is sent again in pieces.
+    pub fn set_path_mtu(&mut self, now: Instant, local: IpAddr, remote: IpAddr, mtu: u16) {
+        /// RFC 1191, 3 and RFC 8200, 5: no link may be told to be smaller.
+        const LEAST_V4: u16 = 68;
+        const LEAST_V6: u16 = 1280;
+        let mtu = mtu.max(if remote.is_ipv4() { LEAST_V4 } else { LEAST_V6 });
+        let Some(path) = self.path_mut(&PathKey { local, remote }) else { return };
+        path.mtu = Some(mtu);
+        let affected: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, entry)| {
+                entry.connection.ends.local.ip() == local && entry.connection.ends.remote.ip() == remote
+            })
+            .map(|(key, _)| ConnectionId(key))
+            .collect();
+        for id in affected {
+            self.with_connection(id, now, Connection::path_mtu_changed);
+        }
+    }
+
+    /// Builds the next packet to send into `buffer` and returns its length; `None` when there is
+    /// nothing more to send now. `buffer` must hold the largest MTU of any profile in use.
+    ///
+    /// Any other call that takes `&mut self` may change the answer.
+    ///
+    /// # Panics
+    ///
+    /// `buffer` is shorter than a packet to be built.
+    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
+        if let Some(len) = self.strangers.poll_transmit(buffer) {
+            return Some(len);
+        }
+        while let Some(id) = self.ready.pop_front() {
+            let Some(entry) = self.connections.get_mut(id.0) else { continue };
+            let (Some(domain), Some(path)) =
+                (self.domains.get_mut(entry.domain), self.paths.get_mut(entry.path))
+            else {
+                continue;
+            };
+            let mut cx = Context { now, id, domain, path: &mut path.path, observer: &mut self.observer };
+            if let Some(len) = entry.connection.poll_transmit(&mut cx, buffer) {
+                // Connections take turns.
+                self.ready.push_back(id);
+                return Some(len);
+            }
+            entry.ready = false;
+            self.note(id);
+            self.reap(id);
+        }
+        None
+    }
+
+    /// When [`Host::handle_timeout`] must be called at the latest. Valid after
+    /// [`Host::poll_transmit`] returned `None`; any other call that takes `&mut self` may change it.
+    pub fn next_deadline(&mut self) -> Option<Instant> {
+        let connections = &self.connections;
+        self.deadlines.next(|id| connections.get(id.0)?.connection.deadline())
+    }
+
+    /// Lets every timer expire whose time has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(id) = self.deadlines.pop_due(now) {
+            let Some(entry) = self.connections.get_mut(id.0) else { continue };
+            entry.registered = None;
+            self.with_connection(id, now, Connection::handle_timeout);
+        }
+    }
+}
