@@ -38,7 +38,8 @@ pub enum LossRecovery {
     Reno,
     /// RFC 6582 without SACK, RFC 6675 with it.
     Standard,
-    /// Linux 2.2: Hoe-style NewReno without SACK, FACK-style recovery with it.
+    /// Linux 2.2: Hoe-style NewReno without SACK, FACK-style recovery with it. After a timeout it
+    /// keeps the backoff, and sends no new data, until all that was outstanding is acknowledged.
     Linux22,
 }
 
@@ -59,9 +60,6 @@ pub struct RtoConfig {
     pub retries: Option<u32>,
     /// Linux 2.2 adds a quarter, and more while the window is small, to the computed value.
     pub linux22_margin: bool,
-    /// Linux 2.2 keeps the backoff, and sends no new data, after a timeout until all that was
-    /// outstanding is acknowledged.
-    pub hold_until_all_acked: bool,
 }
 
 /// When the receiver sends an ACK (RFC 9293, 3.8.6.3; RFC 5681, 4.2).
@@ -165,7 +163,6 @@ impl Profile {
                 max: Duration::from_secs(120),
                 retries: Some(15),
                 linux22_margin: false,
-                hold_until_all_acked: false,
             },
             syn_retries: 6,
             clock: Duration::from_millis(1),
@@ -193,7 +190,6 @@ impl Profile {
                 max: Duration::from_secs(120),
                 retries: None,
                 linux22_margin: true,
-                hold_until_all_acked: true,
             },
             syn_retries: 10,
             clock: Duration::from_millis(10),
