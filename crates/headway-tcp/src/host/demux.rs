@@ -60,10 +60,19 @@ impl Demux {
     }
 
     pub(super) fn connection(&self, ends: &Endpoints) -> Option<ConnectionId> {
-        match self.last {
-            Some((last, id)) if last == *ends => Some(id),
-            _ => self.connections.get(&Compact(*ends)).copied(),
+        self.connections.get(&Compact(*ends)).copied()
+    }
+
+    /// The connection of a packet that arrived.
+    pub(super) fn find(&mut self, ends: &Endpoints) -> Option<ConnectionId> {
+        if let Some((last, id)) = self.last
+            && last == *ends
+        {
+            return Some(id);
         }
+        let id = self.connection(ends)?;
+        self.last = Some((*ends, id));
+        Some(id)
     }
 
     pub(super) fn add(&mut self, ends: Endpoints, id: ConnectionId) {
