@@ -2,7 +2,7 @@
 //!
 //! A controller hears of every signal as an event of its own, so that it can answer congestion
 //! and let damage pass. It knows windows and round trips; segments and their repair belong to
-//! [`crate::send`].
+//! the send side of a connection.
 
 mod linux22;
 mod reno;

@@ -94,9 +94,9 @@ pub struct Endpoints {
 pub enum Notification {
     /// The handshake is complete.
     Connected,
-    /// There is something to read, or the peer closed its side.
+    /// More has arrived, or the peer closed its side. What is left unread is not told again.
     Readable,
-    /// There is room to write again after a short write.
+    /// There is room to write again, a third of the buffer or more, after a short write.
     Writable,
     /// The peer set the urgent pointer (RFC 9293, 3.8.5); its data comes in line.
     Urgent,

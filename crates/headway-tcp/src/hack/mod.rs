@@ -1,8 +1,8 @@
 //! TCP HACK (paper 000) and Extended HACK (paper 003).
 //!
 //! The receiver of a segment whose header can be read and whose payload is damaged sends a
-//! *special ACK* that names it ([`receiver`]). The sender sends the named segment again at once,
-//! as the congestion window permits, and takes nothing about congestion from it ([`sender`]).
+//! *special ACK* that names it (`receiver.rs`). The sender sends the named segment again at once,
+//! as the congestion window permits, and takes nothing about congestion from it (`sender.rs`).
 //!
 //! Paper 000's section 3.3 alone ([`crate::HackRules::Literal`]) is not enough; the default rules
 //! are:

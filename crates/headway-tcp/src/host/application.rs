@@ -111,7 +111,9 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// The next thing that the application should know, if any.
+    /// The next thing that the application should know, if any. Each is told once; of several
+    /// alike that wait, only one. To be asked until `None`: connections that have something to tell
+    /// stand in line until then.
     pub fn poll_notification(&mut self) -> Option<(ConnectionId, Notification)> {
         while let Some(&id) = self.telling.front() {
             if let Some(entry) = self.connections.get_mut(id.0) {
