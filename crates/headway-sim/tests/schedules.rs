@@ -17,7 +17,19 @@ const ORDINARY: u64 = 25_000;
 const TOLD: usize = 10;
 
 /// Seeds of schedules that once failed, with what they showed.
-const REGRESSIONS: &[(u64, &str)] = &[];
+const REGRESSIONS: &[(u64, &str)] = &[
+    (0x5eaf_826c_a2d8_5a7e, "octets unsent, counted once FIN is acknowledged, wrapped below zero"),
+    (0x6f1d_4d8d_3455_d7a9, "an ACK in old data moved SND.UNA without its window: data beyond the edge"),
+    (0xe95a_a569_741d_5079, "the same with small segments"),
+    (0x5b28_8401_59bb_6c5e, "with both windows closed and probed, ACKs beyond them answered each other"),
+    (0xdbb0_392f_c32c_6353, "the same, while a window opens"),
+    (0xc767_ab35_6a05_1ce0, "on a path that duplicates, answers to ACKs with old timestamps multiplied"),
+    (0x47b1_f997_5b5e_5e92, "a damaged sequence number half of the space away made the host panic"),
+    (0x39be_fd2f_7099_a6aa, "the same, beside the window's edge"),
+    (0xe7fa_0205_0558_087d, "a repeated SYN and its ACK at once: a SYN owed that nothing was left of"),
+    (0x1850_c0a1_3338_3704, "a keep-alive took along the ACK that was owed, and the peer dropped both"),
+    (0x7848_3fd9_42e3_47fd, "repeats of the peer's SYN used up the retries of the SYN-ACK"),
+];
 
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;

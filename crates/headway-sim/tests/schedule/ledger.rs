@@ -35,6 +35,8 @@ pub(crate) struct Ledger {
     pub(crate) wrong: Vec<Wrong>,
     pub(crate) syns: u32,
     pub(crate) first_syn: Instant,
+    /// It answered an old SYN after its connection was settled.
+    pub(crate) ghosts: bool,
     /// An attempt with another initial sequence number ended before.
     pub(crate) gave_up: bool,
     pub(crate) resets_arrived: u32,
@@ -91,6 +93,7 @@ impl Ledger {
         let seq = segment.tcp.seq;
         if self.iss.is_some_and(|iss| iss != seq) {
             if settled {
+                self.ghosts = true;
                 return Role::Ghost;
             }
             // An earlier attempt failed before any program knew of it.
