@@ -34,11 +34,11 @@ fn options() {
     replay("parse_options", checks::check_options);
 }
 
-/// Writes the seeds that fuzzing starts from: packets and options as emitted, and each with one
-/// byte changed. Always the same ones.
+/// The seeds that fuzzing starts from: packets and options as emitted, and each with one byte changed.
+/// Always the same ones; `HEADWAY_UPDATE=1` writes them anew.
 #[test]
-#[ignore = "writes to the corpus"]
-fn write_seeds() {
+fn seeds_are_what_is_emitted_today() {
+    let update = std::env::var_os("HEADWAY_UPDATE").is_some();
     let mut runner = TestRunner::deterministic();
     let write = |target: &str, number: usize, bytes: &[u8]| {
         let mut changed = bytes.to_vec();
@@ -48,12 +48,14 @@ fn write_seeds() {
             *byte = byte.rotate_left(3) ^ 0x21;
         }
         for (name, bytes) in [("emitted", bytes), ("changed", &changed)] {
-            fs::write(corpus(target).join(format!("{name}-{number:02}")), bytes).unwrap();
+            let path = corpus(target).join(format!("{name}-{number:02}"));
+            if update {
+                fs::write(path, bytes).unwrap();
+            } else {
+                assert_eq!(fs::read(&path).unwrap(), bytes, "{}", path.display());
+            }
         }
     };
-    for target in ["parse_segment", "parse_options"] {
-        fs::create_dir_all(corpus(target)).unwrap();
-    }
     for number in 0..12 {
         let mut input = common::data_with_hack().new_tree(&mut runner).unwrap().current();
         input.payload.truncate(16);
