@@ -11,7 +11,9 @@ mod plan;
 mod program;
 mod random;
 mod recorder;
+mod stages;
 mod start;
+mod text;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

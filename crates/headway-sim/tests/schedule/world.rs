@@ -18,7 +18,9 @@ use super::plan::{LISTEN, Plan};
 use super::program::{Moment, Side};
 use super::random::Rng;
 use super::recorder::Recorder;
+use super::stages::{SETTLE, Stage};
 use super::start;
+use super::text::{digest, line};
 
 /// A connection between host 0 and host 1.
 pub(crate) struct Flow {
@@ -62,22 +64,6 @@ impl Outcome {
     }
 }
 
-/// The stages of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Harsh,
-    /// Everything arrives: what is to be sent is sent.
-    Healed,
-    /// Nothing is left to do until then: silence, but for keep-alives.
-    Rest(Instant),
-    /// All programs close.
-    Closing,
-}
-
-/// How long delayed ACKs may take when everything has arrived.
-const SETTLE: Duration = Duration::from_secs(2);
-/// How long the silence is watched.
-const REST: Duration = Duration::from_secs(20);
 /// More than every timer together needs once nothing is lost any more.
 const PATIENCE: Duration = Duration::from_secs(1_500);
 /// Mere ACKs that may answer each other in a chain.
@@ -94,15 +80,15 @@ pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) start: Instant,
     pub(crate) now: Instant,
-    hosts: [Host<Recorder>; 2],
+    pub(crate) hosts: [Host<Recorder>; 2],
     listeners: [ListenerId; 2],
-    channels: [Channel; 2],
+    pub(crate) channels: [Channel; 2],
     pub(crate) flows: Vec<Flow>,
     known: [BTreeMap<ConnectionId, usize>; 2],
     /// Path MTUs on their way to a host.
     told_mtu: BTreeMap<(Instant, u64), (usize, u16)>,
-    stage: Stage,
-    rest_from: Option<Instant>,
+    pub(crate) stage: Stage,
+    pub(crate) rest_from: Option<Instant>,
     rng: Rng,
     numbers: u64,
     buffer: Vec<u8>,
@@ -155,7 +141,7 @@ impl World {
         }
     }
 
-    fn say(&self, what: impl std::fmt::Display) {
+    pub(crate) fn say(&self, what: impl std::fmt::Display) {
         if self.hosts[0].observer().on {
             let recorder = Recorder { host: 9, start: self.start, on: true, keep_alive: Vec::new() };
             recorder.say(self.now, what);
@@ -341,7 +327,7 @@ impl World {
     }
 
     /// Lets the programs of a host work and carries away what it sends.
-    fn serve(&mut self, side: usize, causes: &[Packet]) -> Result<(), String> {
+    pub(crate) fn serve(&mut self, side: usize, causes: &[Packet]) -> Result<(), String> {
         let mut burst = 0;
         loop {
             self.accept(side)?;
@@ -543,113 +529,6 @@ impl World {
         Ok(())
     }
 
-    // --- stages -------------------------------------------------------------------------------------
-
-    fn advance_stage(&mut self) -> Result<(), String> {
-        loop {
-            let before = (self.stage, self.rest_from);
-            self.try_next_stage()?;
-            if before == (self.stage, self.rest_from) {
-                return Ok(());
-            }
-        }
-    }
-
-    fn try_next_stage(&mut self) -> Result<(), String> {
-        match self.stage {
-            Stage::Harsh if self.now >= self.start + self.plan.harsh => {
-                self.say("healed");
-                self.stage = Stage::Healed;
-                self.channels.iter_mut().for_each(Channel::heal);
-                self.serve_both()?;
-            }
-            Stage::Healed => {
-                let quiet = self.is_at_rest();
-                match self.rest_from {
-                    _ if !quiet => self.rest_from = None,
-                    None => self.rest_from = Some(self.now),
-                    Some(from) if self.now >= from + SETTLE => {
-                        self.say("at rest");
-                        self.stage = Stage::Rest(self.now + REST);
-                    }
-                    Some(_) => {}
-                }
-            }
-            Stage::Rest(until) if self.now >= until => {
-                self.say("all close");
-                self.stage = Stage::Closing;
-                self.serve_both()?;
-            }
-            Stage::Closing => self.abandon()?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn serve_both(&mut self) -> Result<(), String> {
-        self.serve(0, &[])?;
-        self.serve(1, &[])
-    }
-
-    /// Whether every connection that is in order has carried all that was written, and nothing is
-    /// under way.
-    fn is_at_rest(&self) -> bool {
-        // Keep-alives go on.
-        let channels = self.channels.iter().all(Channel::is_cleared);
-        channels && !self.opens_something() && self.flows.iter().all(|flow| self.flow_is_at_rest(flow))
-    }
-
-    /// Whether a host has connections that no program knows yet: they are in SYN-RECEIVED.
-    fn opens_something(&self) -> bool {
-        [0, 1].into_iter().any(|side| {
-            let sides = self.flows.iter().filter_map(|flow| flow.sides[side].id);
-            let known = sides.filter(|&id| self.hosts[side].endpoints(id).is_some()).count();
-            self.hosts[side].connections() > known
-        })
-    }
-
-    fn flow_is_at_rest(&self, flow: &Flow) -> bool {
-        if flow.poisoned || flow.sides.iter().any(Side::has_failed) {
-            return true;
-        }
-        // A side that no program knows gave up its SYN-ACK before it heard that it had arrived.
-        let [first, second] = &flow.sides;
-        if (first.id.is_none() && second.connected) || (second.id.is_none() && first.connected) {
-            return true;
-        }
-        [0, 1].into_iter().all(|s| {
-            let (side, peer) = (&flow.sides[s], &flow.sides[1 - s]);
-            let carried = side.program.written == side.plan.total && peer.read == side.program.written;
-            let idle = side.id.is_some_and(|id| match self.hosts[s].statistics(id) {
-                Some(statistics) => statistics.unacknowledged == 0 && statistics.unsent == 0,
-                None => side.released,
-            });
-            carried && idle && (!side.program.closed || peer.finished)
-        })
-    }
-
-    /// Ends what cannot end by itself: a side whose peer failed without its hearing of it may wait
-    /// for ever in FIN-WAIT-2, and a connection with an unseen damaged header wherever it is.
-    fn abandon(&mut self) -> Result<(), String> {
-        for n in 0..self.flows.len() {
-            for side in [0, 1] {
-                let flow = &self.flows[n];
-                let alive = |id: &ConnectionId| self.hosts[side].endpoints(*id).is_some();
-                let Some(id) = flow.sides[side].id.filter(alive) else { continue };
-                let peer = &flow.sides[1 - side];
-                let state = self.hosts[side].state(id);
-                let peer_gone = peer.id.is_none_or(|id| self.hosts[1 - side].endpoints(id).is_none());
-                let waits = state == State::FinWait2 && peer_gone;
-                if (waits || flow.poisoned) && !flow.sides[side].aborted {
-                    self.hosts[side].abort(self.now, id).map_err(|error| error.to_string())?;
-                    self.flows[n].sides[side].aborted = true;
-                    self.serve(side, &[])?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn connections(&self) -> usize {
         self.hosts.iter().map(Host::connections).sum()
     }
@@ -683,42 +562,4 @@ impl World {
         }
         text
     }
-}
-
-/// A segment in a line.
-fn line(segment: &Segment<'_>) -> String {
-    let (tcp, options) = (&segment.tcp, &segment.options);
-    let mut text = format!(
-        "{} > {} {:?} seq {} len {} ack {} win {}",
-        tcp.src_port,
-        tcp.dst_port,
-        tcp.flags,
-        tcp.seq.0,
-        segment.payload.len(),
-        tcp.ack.0,
-        tcp.window
-    );
-    if !options.sack.is_empty() {
-        text += &format!(" sack {:?}", options.sack.iter().map(|b| (b.0.0, b.1.0)).collect::<Vec<_>>());
-    }
-    if let Some(stamps) = options.timestamps {
-        text += &format!(" ts {}/{}", stamps.value, stamps.echo);
-    }
-    if let Some(seq) = options.hack_ack {
-        text += &format!(" hack {}", seq.0);
-    }
-    if !options.xhack_ack.is_empty() {
-        text += &format!(" xhack {:?}", options.xhack_ack.iter().map(|seq| seq.0).collect::<Vec<_>>());
-    }
-    text
-}
-
-fn digest(before: u64, bytes: &[u8]) -> u64 {
-    let mut value = before;
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        value = (value ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-    value
 }
