@@ -8,6 +8,7 @@ use headway_lab::LabError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
 use headway_trace::TraceError;
+use headway_trace::reader::ReadError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,11 @@ pub(crate) enum Failure {
     Output { path: PathBuf, source: io::Error },
     #[error("{}: cannot be written: {source}", path.display())]
     Capture { path: PathBuf, source: TraceError },
+    /// A capture that cannot be analysed.
+    #[error("{}: {source}", path.display())]
+    Trace { path: PathBuf, source: ReadError },
+    #[error("{}: expected a regular file: a capture is read twice", path.display())]
+    NotAFile { path: PathBuf },
     #[error("standard output cannot be written: {0}")]
     StandardOutput(io::Error),
     #[error(transparent)]
@@ -37,6 +43,11 @@ pub(crate) enum Failure {
     Lab(#[from] LabError),
     #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
     UnknownPaper { name: String },
+    #[error(
+        "{}: {reason}; expected a folder of results, such as `headway lab run` and `headway paper run` make",
+        folder.display()
+    )]
+    NoResults { folder: PathBuf, reason: String },
 }
 
 fn wanted_instead_of(error: &ContentError) -> &'static str {
@@ -55,7 +66,9 @@ impl Failure {
             Self::BadOption { .. } | Self::Content { .. } | Self::NoExecutable(_) => {
                 ExitCode::from(Self::USAGE)
             }
+            Self::Trace { .. } | Self::NotAFile { .. } => ExitCode::from(Self::USAGE),
             Self::UnknownPaper { .. }
+            | Self::NoResults { .. }
             | Self::Lab(
                 LabError::Unreadable { .. }
                 | LabError::Malformed { .. }

@@ -5,6 +5,7 @@ mod failure;
 mod lab;
 mod page;
 mod race;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ struct Arguments {
 enum Command {
     /// Send a file across an emulated lossy link with several TCPs, side by side
     Race(Box<race::Arguments>),
+    /// Analyse the TCP connections of a capture
+    Trace(trace::Arguments),
     /// Run experiments from files: sweeps, results that resume, claims that are checked
     Lab(lab::LabArguments),
     /// Run the papers' figures and tables
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Race(arguments) => race::run(&arguments, &words()),
+        Command::Trace(arguments) => trace::run(&arguments, &words()),
         Command::Lab(arguments) => lab::run_lab(&arguments),
         Command::Paper(arguments) => lab::run_paper(&arguments),
     };

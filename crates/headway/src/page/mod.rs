@@ -16,6 +16,11 @@ const STYLE: &str = include_str!("style.css");
 
 /// A whole page: its title and its body.
 pub(crate) fn page(title: &str, body: &Markup) -> String {
+    page_with_style(title, "", body)
+}
+
+/// A whole page that has rules of its own behind the common ones.
+pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -24,7 +29,7 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(palette::dark_rules(".plot "))) }
+                style { (PreEscaped(STYLE)) (PreEscaped(palette::dark_rules(".plot "))) (PreEscaped(style)) }
             }
             body { (body) }
         }

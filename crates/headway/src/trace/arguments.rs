@@ -1,0 +1,79 @@
+//! The options of `headway trace`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway trace run.pcapng
+      What each connection of a capture did, at the end where it was captured first.
+  headway trace out/hack+sack-1.pcapng --interface receiver
+      The same run as its receiver saw it, damage included.
+  headway trace slow.pcap --html slow.html --xplot graphs
+      Time-sequence graph, outstanding data, round-trip times and throughput, to look into.
+  headway trace big.pcap --connection 3 --json | jq '.connections[0].directions[0].resent_packets'
+  headway trace big.pcap --csv > connections.csv
+  headway trace big.pcap --csv=throughput > throughput.csv
+
+Reads pcap and pcapng, of headway, tcpdump, Wireshark and others; links: Ethernet, raw IP, Linux cooked
+(SLL, SLL2), loopback (NULL, LOOP). How each number is defined, and where tcptrace differs: docs/traces.md.";
+
+/// Analyse the TCP connections of a capture.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The capture, pcap or pcapng
+    pub(super) file: PathBuf,
+    /// Only packets of this interface [default: for each connection the interface that captured its
+    /// first packet, so that nothing counts twice]
+    #[arg(long, value_name = "NAME")]
+    pub(super) interface: Option<String>,
+    /// Only these connections, by number
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    pub(super) connection: Vec<usize>,
+    /// The numbers as JSON: times in seconds, sizes in bytes, rates in bit/s
+    #[arg(long, conflicts_with = "csv", help_heading = "Output")]
+    pub(super) json: bool,
+    /// The numbers as comma-separated values: a row for each direction, or for each interval of time
+    #[arg(
+        long,
+        value_name = "TABLE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "connections",
+        help_heading = "Output"
+    )]
+    pub(super) csv: Option<Table>,
+    /// Graphs as a page that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) html: Option<PathBuf>,
+    /// Graphs as files for xplot (xplot.org) in this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(super) xplot: Option<PathBuf>,
+}
+
+/// A table of comma-separated values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    /// A row for each direction of each connection
+    Connections,
+    /// A row for each interval of time of each direction
+    Throughput,
+}
+
+impl Arguments {
+    /// From the first to behind the last of the chosen connections, counted from 0.
+    pub(super) fn span(&self) -> Result<(usize, usize), Failure> {
+        let least = self.connection.iter().min().copied().unwrap_or(1);
+        let most = self.connection.iter().max().copied().unwrap_or(1);
+        let first = least.checked_sub(1).ok_or_else(|| Failure::BadOption {
+            option: "--connection",
+            value: "0".into(),
+            expected: "expected a number from 1 on".into(),
+        })?;
+        Ok((first, most))
+    }
+}

@@ -1,0 +1,211 @@
+//! The numbers for people.
+
+use std::fmt::Write;
+
+use headway_trace::analysis::{Direction, Ending};
+use headway_units::Duration;
+
+use super::file::Traced;
+use super::metrics::GROUPS;
+use super::{Numbered, units};
+
+/// More connections than this are listed, a line each.
+const MOST_IN_FULL: usize = 8;
+/// How many columns a line of throughput has.
+const COLUMNS: usize = 60;
+
+/// What `traced` says. `is_chosen`: the connections were asked for by number.
+pub(super) fn render(traced: &Traced, chosen: &[Numbered<'_>], is_chosen: bool) -> String {
+    let mut text = head(traced);
+    if chosen.len() > MOST_IN_FULL && !is_chosen {
+        list(&mut text, chosen);
+        text.push_str("\nAll numbers of some of them: --connection N,...; of all: --json or --csv\n");
+    } else {
+        for numbered in chosen {
+            connection(&mut text, traced, numbered);
+        }
+    }
+    for note in notes(traced) {
+        let _ = writeln!(text, "\n{note}");
+    }
+    text
+}
+
+fn head(traced: &Traced) -> String {
+    let analysis = &traced.analysis;
+    let connections = plural(analysis.connections.len() as u64, "connection");
+    format!("{}: {}, {connections}\n", traced.path.display(), plural(analysis.packets, "packet"))
+}
+
+fn list(text: &mut String, chosen: &[Numbered<'_>]) {
+    text.push('\n');
+    for Numbered { number, connection } in chosen {
+        let [first, second] = &connection.directions;
+        let [from, to] = connection.ends;
+        let _ = writeln!(
+            text,
+            "{number:>5}  {from} - {to}  {} > < {} packets, {} > < {} B, {}, {}",
+            units::count(first.packets),
+            units::count(second.packets),
+            units::count(first.data.unique_bytes),
+            units::count(second.data.unique_bytes),
+            units::seconds(connection.duration().as_secs_f64()),
+            ending(connection.ending()),
+        );
+    }
+}
+
+fn connection(text: &mut String, traced: &Traced, Numbered { number, connection }: &Numbered<'_>) {
+    let [from, to] = connection.ends;
+    let since = connection.first_at.saturating_since(traced.first_at).as_secs_f64();
+    let _ = write!(
+        text,
+        "\n{number}. {from} - {to}: {}, {} from {} on",
+        ending(connection.ending()),
+        units::seconds(connection.duration().as_secs_f64()),
+        units::seconds(since),
+    );
+    if traced.interfaces.len() > 1 {
+        let _ = write!(text, ", at {}", traced.interface(connection.interface));
+    }
+    text.push('\n');
+    let mut rows: Vec<(Option<&str>, &str, [String; 2])> = Vec::new();
+    for (group, metrics) in GROUPS {
+        let mut title = Some(*group);
+        for metric in *metrics {
+            let values =
+                connection.directions.each_ref().map(|direction| (metric.value)(connection, direction));
+            if metric.always || values.iter().any(|value| !value.is_nothing()) {
+                rows.push((title.take(), metric.label, values.map(|value| value.text())));
+            }
+        }
+    }
+    let label_width = rows.iter().map(|(_, label, _)| width(label)).max().unwrap_or(0);
+    let heads = [format!("{from} >"), format!("{to} >")];
+    let widths = [0, 1].map(|side| {
+        rows.iter().map(|(_, _, values)| width(&values[side])).chain([width(&heads[side])]).max().unwrap_or(0)
+    });
+    let table = Columns { label: label_width, values: widths };
+    table.line(text, "", [&heads[0], &heads[1]]);
+    for (title, label, [first, second]) in &rows {
+        if let Some(title) = title {
+            let _ = writeln!(text, "  {title}");
+        }
+        table.line(text, label, [first, second]);
+    }
+    for (head, direction) in heads.iter().zip(&connection.directions) {
+        throughput(text, head, direction, connection.duration());
+    }
+    damage(text, traced, &connection.directions, &heads);
+}
+
+/// The widths of a table, in characters.
+struct Columns {
+    label: usize,
+    values: [usize; 2],
+}
+
+impl Columns {
+    fn line(&self, text: &mut String, label: &str, values: [&str; 2]) {
+        // `format!` counts characters, which are as wide as each other here.
+        let _ = write!(text, "    {label:<0$}", self.label);
+        for (value, wide) in values.iter().zip(self.values) {
+            let _ = write!(text, "  {value:>wide$}");
+        }
+        text.push('\n');
+    }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// New data over time, as a line of bars.
+fn throughput(text: &mut String, head: &str, direction: &Direction, duration: Duration) {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let throughput = &direction.throughput;
+    let nanos = u128::from(duration.as_nanos().max(1));
+    let mut columns = [0_u64; COLUMNS];
+    for (place, interval) in throughput.intervals().iter().enumerate() {
+        let at = place as u128 * u128::from(throughput.width().as_nanos());
+        let column = (at * COLUMNS as u128 / nanos).min(COLUMNS as u128 - 1) as usize;
+        columns[column] += interval.new_bytes;
+    }
+    let most = columns.iter().copied().max().unwrap_or(0);
+    if most == 0 {
+        return;
+    }
+    let bar = |bytes: u64| BARS[(bytes * 8).div_ceil(most).min(8) as usize];
+    let bars: String = columns.iter().map(|&bytes| bar(bytes)).collect();
+    let rate = most as f64 * 8.0 * COLUMNS as f64 / (nanos as f64 / 1e9);
+    let _ = writeln!(text, "  new data over time, {head} (top: {})\n    |{bars}|", units::rate(rate));
+}
+
+/// Where damage was captured, if it was.
+fn damage(text: &mut String, traced: &Traced, directions: &[Direction; 2], heads: &[String; 2]) {
+    for (head, direction) in heads.iter().zip(directions) {
+        for (&interface, damage) in &direction.damage {
+            let _ = writeln!(
+                text,
+                "  damaged, {head} captured at {}: {} with a sound header, {} without",
+                traced.interface(interface),
+                units::count(damage.salvaged),
+                units::count(damage.unreadable),
+            );
+        }
+    }
+}
+
+/// What the numbers do not say by themselves.
+pub(super) fn notes(traced: &Traced) -> Vec<String> {
+    let skipped = &traced.analysis.skipped;
+    let mut notes = Vec::new();
+    if let Some(half) = traced.half_written {
+        notes.push(format!(
+            "The last packet is half-written and was left out: at byte {}, {} missing.",
+            half.offset,
+            plural(half.missing, "byte"),
+        ));
+    }
+    if traced.analysis.not_computed > 0 {
+        notes.push(format!(
+            "Checksums are offloaded: {} captured before the network card computed the sum; they count as sound.",
+            plural_were(traced.analysis.not_computed),
+        ));
+    }
+    let unknown = traced.unknown_link().map_or(String::new(), |link| format!(" (link type {link})"));
+    let reasons = [
+        (skipped.elsewhere, "seen at another interface than the one analysed".to_owned()),
+        (skipped.not_tcp, "no TCP".into()),
+        (skipped.unreadable, "damaged, of no connection that is known".into()),
+        (skipped.fragments, "fragments".into()),
+        (skipped.cut, "captured in too small a part".into()),
+        (skipped.unknown_link, format!("of a kind of link that is not known{unknown}")),
+        (skipped.beyond_limit, "of connections beyond the first 65,536".into()),
+    ];
+    let left_out: Vec<String> = reasons
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{} {reason}", units::count(*count)))
+        .collect();
+    if !left_out.is_empty() {
+        notes.push(format!("Packets left out: {}.", left_out.join("; ")));
+    }
+    notes
+}
+
+pub(super) fn ending(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Complete => "complete",
+        Ending::Reset => "reset",
+        Ending::Open => "not complete",
+    }
+}
+
+pub(super) fn plural(count: u64, what: &str) -> String {
+    format!("{} {what}{}", units::count(count), if count == 1 { "" } else { "s" })
+}
+
+fn plural_were(count: u64) -> String {
+    format!("{} {}", plural(count, "packet"), if count == 1 { "was" } else { "were" })
+}

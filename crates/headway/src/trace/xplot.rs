@@ -1,0 +1,76 @@
+//! Graphs as files for xplot, named as tcptrace names them.
+
+use std::path::{Path, PathBuf};
+
+use headway_trace::analysis::Direction;
+use headway_trace::{TraceError, write_outstanding, write_rtt, write_segments, write_throughput};
+
+use super::Numbered;
+use crate::failure::Failure;
+use crate::race::output;
+
+/// Writes what a graph shows.
+type Draw = fn(&mut Vec<u8>, &str, &Direction) -> Result<(), TraceError>;
+
+/// The end of each file's name, what its title says, and what writes it.
+const GRAPHS: [(&str, &str, Draw); 4] = [
+    ("tsg", "time sequence graph", |out, title, direction| write_segments(out, title, direction)),
+    ("owin", "outstanding data", |out, title, direction| write_outstanding(out, title, direction)),
+    ("rtt", "rtt samples", |out, title, direction| write_rtt(out, title, direction)),
+    ("tput", "throughput", |out, title, direction| write_throughput(out, title, &direction.throughput)),
+];
+
+/// Writes the graphs of every direction that sent data and whose points were kept. Returns how many
+/// files there are.
+pub(super) fn write(directory: &Path, chosen: &[Numbered<'_>]) -> Result<usize, Failure> {
+    output::create_directory(directory)?;
+    let mut count = 0;
+    for Numbered { number, connection } in chosen {
+        for (side, direction) in connection.directions.iter().enumerate() {
+            if direction.graph.is_none() || direction.data.packets == 0 {
+                continue;
+            }
+            let names = [letters(2 * (number - 1) + side), letters(2 * (number - 1) + 1 - side)];
+            let ends = [connection.ends[side], connection.ends[1 - side]];
+            for (suffix, what, draw) in GRAPHS {
+                let path = directory.join(format!("{}2{}_{suffix}.xpl", names[0], names[1]));
+                let title = format!("{}_==>_{} ({what})", ends[0], ends[1]);
+                write_file(&path, &title, direction, draw)?;
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}
+
+fn write_file(path: &PathBuf, title: &str, direction: &Direction, draw: Draw) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut drawing = Vec::new();
+    draw(&mut drawing, title, direction).map_err(|source| Failure::Capture { path: path.clone(), source })?;
+    let mut file = output::begin(path)?;
+    file.write_all(&drawing).map_err(|source| Failure::Output { path: path.clone(), source })?;
+    output::finish(file, path)
+}
+
+/// tcptrace's names of hosts: a, b, ... z, aa, ab, ...
+fn letters(mut place: usize) -> String {
+    let mut name = Vec::new();
+    loop {
+        name.push(b'a' + (place % 26) as u8);
+        if place < 26 {
+            break;
+        }
+        place = place / 26 - 1;
+    }
+    name.iter().rev().map(|&letter| char::from(letter)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_letters() {
+        assert_eq!([0, 1, 25, 26, 27, 701, 702].map(letters), ["a", "b", "z", "aa", "ab", "zz", "aaa"]);
+    }
+}
