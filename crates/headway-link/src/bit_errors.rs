@@ -43,7 +43,11 @@ impl BitErrors {
                 let next = errors[state].sample(stream);
                 Some(Self::Gilbert { errors, stays, bad: is_bad, next, left })
             }
-            Damage::None | Damage::Random { .. } | Damage::Burst { .. } | Damage::Gilbert { .. } => None,
+            Damage::None
+            | Damage::Random { .. }
+            | Damage::Burst { .. }
+            | Damage::Gilbert { .. }
+            | Damage::Trace(_) => None,
         }
     }
 

@@ -26,6 +26,7 @@ pub fn share_hit(damage: &Damage, exposed_len: usize) -> f64 {
             let (p, length) = (p.value(), f64::from(length.max(1)));
             p * length / (1.0 + p * (length - 1.0))
         }
+        Damage::Trace(ref trace) => trace.share_hit(),
         Damage::BitErrors { ber } => hit_in(bits, ber),
         Damage::Gilbert { p, r, good, bad } => {
             let bad_share = share_bad(p, r);

@@ -4,7 +4,7 @@ use crate::{Damage, FrameCheck, HitZone, QueueLimit};
 use headway_units::{Duration, Rate, Share};
 
 /// One direction of a link. The default carries everything at once, in order and undamaged.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
     /// How fast bytes leave the queue; `None` is infinitely fast. Counts the bytes of the packet and
     /// [`overhead`](Self::overhead).
@@ -36,13 +36,13 @@ pub struct LinkConfig {
     /// With one flipped bit it is in the header with this probability, otherwise in the data. With
     /// several, data is always hit, and with this probability the header too: then at least one bit
     /// falls into the header, at least one into the data, and the others anywhere in both. A packet
-    /// without payload that is hit is hit in its header.
+    /// without payload that is hit is hit in its header. A [trace](crate::Trace) may say itself.
     pub header_hit: Option<Share>,
     /// Which headers damage may fall into.
     pub hit_zone: HitZone,
     /// Bits flipped in a damaged packet (at least 1, at most the bits there are); `None` is the
-    /// default of the model, [`Damage::default_flips`]. Models that count in bits say themselves which
-    /// bits are wrong, and take no notice.
+    /// default of the model, [`Damage::default_flips`]. Models that count in bits, and
+    /// traces, say themselves which bits are wrong or how many, and take no notice.
     pub flips: Option<u32>,
     /// What the link does with a damaged frame.
     pub frame_check: FrameCheck,

@@ -1,17 +1,20 @@
 //! The damage models and how people write them.
 
-use crate::ParseLinkError;
+use crate::{ParseLinkError, Trace};
 use headway_units::Share;
 use std::{fmt, str::FromStr};
 
 /// Which packets are damaged.
 ///
-/// Written as `none`, `random:2%`, `burst:5%:5`, `burst:5%:5:time`, `ber:1e-5`,
-/// `gilbert:P:R:GOOD:BAD` or `gilbert-bit:P:R:BER_GOOD:BER_BAD`.
+/// Written as `none`, `random:2%`, `burst:5%:5`, `burst:5%:5:time`, `burst-hit:20%:5`, `ber:1e-5`,
+/// `gilbert:P:R:GOOD:BAD` or `gilbert-bit:P:R:BER_GOOD:BER_BAD`. `burst-hit:S:L` is `burst:P:L` with
+/// the start probability that hits the share S of all packets: P = S / (L - S (L - 1)).
+///
+/// [`Damage::Trace`] is shown as `trace:NAME` and not read from text: a name is not yet a trace.
 ///
 /// Packets and bits are counted as they are transmitted, and only those open to damage: neither idle
 /// time nor packets exempt from damage move a model on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Damage {
     /// No packet.
     #[default]
@@ -58,6 +61,8 @@ pub enum Damage {
         /// Bit error rate while bad, 0 to 1.
         bad: f64,
     },
+    /// A recorded link, packet by packet.
+    Trace(Trace),
 }
 
 /// What ends a burst.
@@ -73,24 +78,28 @@ pub enum BurstClock {
     Time,
 }
 
-const MODELS: &str = "none, random:P, burst:P:L[:time], ber:RATE, gilbert:P:R:GOOD:BAD or \
+const MODELS: &str = "none, random:P, burst:P:L[:time], burst-hit:S:L, ber:RATE, gilbert:P:R:GOOD:BAD or \
                       gilbert-bit:P:R:BER_GOOD:BER_BAD, such as random:2% or burst:5%:5";
 const RANDOM: &str = "random:P with a share P of packets, such as random:2%";
 const BURST: &str =
     "burst:P:L or burst:P:L:time with a share P and a length of L >= 1 packets, such as burst:5%:5";
+const BURST_HIT: &str = "burst-hit:S:L with the share S of packets that are hit and a length of L >= 1 packets, such as \
+                         burst-hit:20%:5";
 const BIT_ERRORS: &str = "ber:RATE with a bit error rate from 0 to 1, such as ber:1e-5";
 const GILBERT: &str = "gilbert:P:R:GOOD:BAD, four shares such as gilbert:1%:20%:0%:80%";
 const GILBERT_BIT: &str = "gilbert-bit:P:R:BER_GOOD:BER_BAD with two shares and two bit error rates, \
                            such as gilbert-bit:1e-6:1e-4:0:1e-2";
+const TRACE: &str = "a model of chance; a trace has to be read from its file first";
 
 impl Damage {
     /// Bits flipped in a packet that is hit: 1 for `random`, 64 for `burst` and `gilbert`. `None` for
-    /// the models that count in bits and for no damage.
+    /// no damage and for the models that say themselves which bits or how many: those that count in
+    /// bits, and traces.
     pub fn default_flips(&self) -> Option<u32> {
         match self {
             Self::Random { .. } => Some(1),
             Self::Burst { .. } | Self::Gilbert { .. } => Some(64),
-            Self::None | Self::BitErrors { .. } | Self::GilbertBit { .. } => None,
+            Self::None | Self::BitErrors { .. } | Self::GilbertBit { .. } | Self::Trace(_) => None,
         }
     }
 }
@@ -107,9 +116,11 @@ impl FromStr for Damage {
             "none" => (parameters.is_empty().then_some(Self::None), MODELS),
             "random" => (random(&parameters), RANDOM),
             "burst" => (burst(&parameters), BURST),
+            "burst-hit" => (burst_hit(&parameters), BURST_HIT),
             "ber" => (bit_errors(&parameters), BIT_ERRORS),
             "gilbert" => (gilbert(&parameters), GILBERT),
             "gilbert-bit" => (gilbert_bit(&parameters), GILBERT_BIT),
+            "trace" => (None, TRACE),
             _ => (None, MODELS),
         };
         damage.ok_or_else(|| ParseLinkError::new(input, expected))
@@ -133,6 +144,15 @@ fn burst(parameters: &[&str]) -> Option<Damage> {
     };
     let length = length.parse().ok().filter(|length| *length >= 1)?;
     Some(Damage::Burst { p: share(p)?, length, clock })
+}
+
+fn burst_hit(parameters: &[&str]) -> Option<Damage> {
+    let [hit, length] = parameters else { return None };
+    let length: u32 = length.parse().ok().filter(|length| *length >= 1)?;
+    let (hit, packets) = (share(hit)?.value(), f64::from(length));
+    // (1 - p) / p undamaged packets between bursts of L, solved for p.
+    let p = Share::new(hit / (packets - hit * (packets - 1.0)))?;
+    Some(Damage::Burst { p, length, clock: BurstClock::Packets })
 }
 
 fn bit_errors(parameters: &[&str]) -> Option<Damage> {
@@ -165,6 +185,7 @@ impl fmt::Display for Damage {
             Self::BitErrors { ber } => f.pad(&format!("ber:{ber:e}")),
             Self::Gilbert { p, r, good, bad } => f.pad(&format!("gilbert:{p}:{r}:{good}:{bad}")),
             Self::GilbertBit { p, r, good, bad } => f.pad(&format!("gilbert-bit:{p}:{r}:{good:e}:{bad:e}")),
+            Self::Trace(trace) => f.pad(&format!("trace:{}", trace.name())),
         }
     }
 }
@@ -195,10 +216,31 @@ mod tests {
                 Damage::GilbertBit { p: part(1e-6), r: part(1e-4), good: 0.0, bad: 0.01 },
             ),
         ] {
-            assert_eq!(text.parse(), Ok(damage), "{text}");
             assert_eq!(damage.to_string(), text);
+            assert_eq!(text.parse(), Ok(damage), "{text}");
         }
         assert_eq!("burst:5%:5:packets".parse::<Damage>(), "burst:0.05:5".parse());
+    }
+
+    /// The share that is asked for is the share that is hit, and the start probability is written
+    /// exactly enough to be read back.
+    #[test]
+    fn bursts_by_the_share_that_they_hit() {
+        for (hit, length) in [("20%", 5), ("0%", 3), ("100%", 7), ("33%", 1), ("1e-9", 4_294_967_295_u32)] {
+            let damage: Damage = format!("burst-hit:{hit}:{length}").parse().unwrap();
+            let share = crate::share_hit(&damage, 1480);
+            let hit = hit.parse::<Share>().unwrap().value();
+            assert!((share - hit).abs() <= 1e-12 * hit, "{share}, not {hit}");
+            assert!(damage.to_string().starts_with("burst:"));
+            assert_eq!(damage.to_string().parse(), Ok(damage));
+        }
+        // 5 % and 5 hit 20.8 % of the packets.
+        let Ok(Damage::Burst { p, length: 5, clock: BurstClock::Packets }) =
+            format!("burst-hit:{}:5", 0.25 / 1.2).parse()
+        else {
+            panic!("not a burst of five packets")
+        };
+        assert!((p.value() - 0.05).abs() < 1e-15);
     }
 
     #[test]
@@ -215,6 +257,11 @@ mod tests {
             ("burst:5%:0", BURST),
             ("burst:5%:-1", BURST),
             ("burst:5%:5:seconds", BURST),
+            ("burst-hit:20%", BURST_HIT),
+            ("burst-hit:120%:5", BURST_HIT),
+            ("burst-hit:20%:0", BURST_HIT),
+            ("burst-hit:20%:5:time", BURST_HIT),
+            ("trace:uplink.fates", TRACE),
             ("ber:1.5", BIT_ERRORS),
             ("ber:nan", BIT_ERRORS),
             ("ber:-1e-5", BIT_ERRORS),
@@ -246,7 +293,7 @@ mod tests {
                 3 => Damage::Gilbert { p, r, good, bad },
                 _ => Damage::GilbertBit { p, r, good: good.value(), bad: bad.value() },
             };
-            prop_assert_eq!(damage.to_string().parse(), Ok(damage));
+            prop_assert_eq!(damage.to_string().parse(), Ok(damage.clone()));
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Damages packets: decides which and where, and flips the bits.
 
 use crate::{
-    Headers, HitZone, LinkConfig,
+    BitOrigin, Damage, Fate, Headers, HitPlace, HitZone, LinkConfig,
     bit_errors::BitErrors,
     packet_errors::PacketErrors,
     place::{Placer, Zone},
     random::{Chance, Stream},
+    trace::Replay,
 };
-use headway_units::Instant;
+use headway_units::{Instant, Share};
 
 /// What was done to a damaged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,22 @@ pub(crate) enum Effect {
     Flip,
     /// Nothing: the damaged copy is another one, which nobody will see.
     Spare,
+}
+
+/// What became of a packet that passed through the damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Intact,
+    Hit(Hit),
+    /// Only a trace loses packets.
+    Lost,
+}
+
+impl From<Option<Hit>> for Outcome {
+    #[inline]
+    fn from(hit: Option<Hit>) -> Self {
+        hit.map_or(Self::Intact, Self::Hit)
+    }
 }
 
 /// Damages packets as one configuration asks for.
@@ -45,14 +62,20 @@ enum Model {
     None,
     Packets(PacketErrors),
     Bits(BitErrors),
+    Trace(Replay),
 }
 
 impl Injector {
     pub(crate) fn new(config: &LinkConfig, mut which: Stream, place: Stream) -> Self {
         let damage = &config.damage;
+        let replay = || match damage {
+            Damage::Trace(trace) => Some(Model::Trace(Replay::new(trace))),
+            _ => None,
+        };
         let model = PacketErrors::new(damage, config.rate, config.overhead, &mut which)
             .map(Model::Packets)
             .or_else(|| BitErrors::new(damage, &mut which).map(Model::Bits))
+            .or_else(replay)
             .unwrap_or(Model::None);
         Self {
             model,
@@ -76,12 +99,12 @@ impl Injector {
         headers: Headers,
         start: Instant,
         effect: Effect,
-    ) -> Option<Hit> {
+    ) -> Outcome {
         match &mut self.model {
-            Model::None => None,
+            Model::None => Outcome::Intact,
             Model::Packets(model) => {
                 if !model.hits(start, &mut self.which) {
-                    return None;
+                    return Outcome::Intact;
                 }
                 let bytes = first(packet.as_mut(), wire_len);
                 let zone = zone(self.zone, headers, bytes.len());
@@ -89,14 +112,14 @@ impl Injector {
                 self.placer.place(self.flips.into(), zone, self.header_hit, &mut self.place, |bit| {
                     flipped.flip(bit);
                 });
-                flipped.hit()
+                flipped.hit().into()
             }
             Model::Bits(model) => {
                 let bytes = first(packet.as_mut(), wire_len);
                 let zone = zone(self.zone, headers, bytes.len());
                 model.pass(zone.end - zone.start, &mut self.wrong, &mut self.which);
                 if self.wrong.is_empty() {
-                    return None;
+                    return Outcome::Intact;
                 }
                 let mut flipped = Flipped::new(bytes, zone, effect);
                 if self.header_hit.is_some() {
@@ -105,7 +128,40 @@ impl Injector {
                 } else {
                     self.wrong.iter().for_each(|bit| flipped.flip(zone.start + bit));
                 }
-                flipped.hit()
+                flipped.hit().into()
+            }
+            Model::Trace(replay) => {
+                let fate = match replay.next() {
+                    Fate::Ok => return Outcome::Intact,
+                    Fate::Lost => return Outcome::Lost,
+                    fate => fate,
+                };
+                let bytes = first(packet.as_mut(), wire_len);
+                let zone = zone(self.zone, headers, bytes.len());
+                let mut flipped = Flipped::new(bytes, zone, effect);
+                match fate {
+                    Fate::Bits { from, bits } => {
+                        let start = origin(*from, headers);
+                        let bits = bits.iter().map(|bit| start.saturating_add(u64::from(*bit)));
+                        bits.filter(|bit| *bit < zone.end).for_each(|bit| flipped.flip(bit));
+                    }
+                    Fate::Hit { flips, place } => {
+                        let (zone, header_hit) = match place {
+                            HitPlace::Any => (zone, self.header_hit),
+                            HitPlace::Payload => (zone, Some(Chance::new(Share::ZERO))),
+                            HitPlace::Both => (zone, Some(Chance::new(Share::ONE))),
+                            HitPlace::Header if zone.start < zone.data => {
+                                (Zone { end: zone.data, ..zone }, None)
+                            }
+                            // Without a header there is only data to hit.
+                            HitPlace::Header => (zone, None),
+                        };
+                        let flips = u64::from(*flips).max(1);
+                        self.placer.place(flips, zone, header_hit, &mut self.place, |bit| flipped.flip(bit));
+                    }
+                    Fate::Ok | Fate::Lost => {}
+                }
+                flipped.hit().into()
             }
         }
     }
@@ -115,6 +171,16 @@ impl Injector {
 fn first(buffer: &mut [u8], wire_len: usize) -> &mut [u8] {
     let len = wire_len.min(buffer.len());
     &mut buffer[..len]
+}
+
+/// The bit of a packet that a trace counts from.
+fn origin(from: BitOrigin, headers: Headers) -> u64 {
+    let bytes = match from {
+        BitOrigin::Ip => 0,
+        BitOrigin::Tcp => headers.ip_header_len,
+        BitOrigin::Payload => headers.header_len,
+    };
+    (bytes as u64).saturating_mul(8)
 }
 
 /// The bits of a packet of `len` bytes that are open to damage.

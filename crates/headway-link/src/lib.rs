@@ -8,7 +8,7 @@
 //! Damage flips bits of the real bytes; nothing is a flag. [`Damage`] says which packets are hit,
 //! [`LinkConfig::header_hit`] and [`HitZone`] say where, [`FrameCheck`] says what the link does with
 //! a damaged frame. [`Delivery::damage`] tells an observer what was done; a receiver under test must
-//! find out by its checksums.
+//! find out by its checksums. A [`Trace`] replays a link that was recorded.
 //!
 //! Same seed and same calls, same bytes, on every machine. Which packet is hit, where it is hit,
 //! and every other kind of chance (loss, jitter, duplication, reordering) draw from streams of their
@@ -56,6 +56,7 @@ mod packet_errors;
 mod place;
 mod queue_limit;
 mod random;
+mod trace;
 
 pub use bound::{bound, share_hit};
 pub use config::{Headers, LinkConfig};
@@ -67,3 +68,4 @@ pub use hit_zone::HitZone;
 pub use injector::Hit;
 pub use link::{Delivery, Link, Offer};
 pub use queue_limit::QueueLimit;
+pub use trace::{BitOrigin, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};

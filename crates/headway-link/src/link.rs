@@ -4,7 +4,7 @@ use crate::{
     FrameCheck, Headers, Hit, LinkConfig, LinkCounters,
     air::{Air, Flight},
     arq::{Arq, Ticket},
-    injector::{Effect, Injector},
+    injector::{Effect, Injector, Outcome},
     random::{Chance, Stream, Streams},
 };
 use headway_units::{Duration, Instant};
@@ -251,11 +251,11 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
         }
         // A packet that is lost moves the damage model on like any other: which ones are hit does not
         // depend on the loss.
-        let damage = self.damage(&mut frame, start, Effect::Flip);
-        if self.is_lost() {
+        let outcome = self.damage(&mut frame, start, Effect::Flip);
+        if self.is_lost(outcome) {
             return;
         }
-        self.count_hit(damage);
+        let damage = self.count_hit(outcome);
         if damage.is_some() && self.config.frame_check == FrameCheck::Drop {
             self.counters.frame_check_drops += 1;
             return;
@@ -267,15 +267,15 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     /// The part of [`transmit`](Self::transmit) that is special to a link ARQ.
     fn transmit_arq(&mut self, mut frame: Frame<P>, ticket: Option<Ticket>, start: Instant, end: Instant) {
         // The receiving end drops a damaged copy; the frame here is the sending end's own.
-        let damage = self.damage(&mut frame, start, Effect::Spare);
-        if ticket.is_none() && self.is_lost() {
+        let outcome = self.damage(&mut frame, start, Effect::Spare);
+        if ticket.is_none() && self.is_lost(outcome) {
             return;
         }
-        self.count_hit(damage);
+        self.count_hit(outcome);
         let at = self.arrival(end);
         let Some(arq) = &mut self.arq else { return };
         let ticket = ticket.unwrap_or_else(|| arq.number());
-        if damage.is_none() {
+        if outcome == Outcome::Intact {
             arq.arrived(ticket, at, frame);
         } else if !arq.damaged(ticket, at, end + self.config.delay * 2, frame) {
             self.counters.frame_check_drops += 1;
@@ -286,27 +286,27 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     }
 
     #[inline]
-    fn damage(&mut self, frame: &mut Frame<P>, start: Instant, effect: Effect) -> Option<Hit> {
+    fn damage(&mut self, frame: &mut Frame<P>, start: Instant, effect: Effect) -> Outcome {
         if !frame.exposed {
-            return None;
+            return Outcome::Intact;
         }
         self.injector.pass(&mut frame.packet, frame.len, frame.headers, start, effect)
     }
 
     #[inline]
-    fn is_lost(&mut self) -> bool {
-        let lost = self.loss.0.happens(&mut self.loss.1);
+    fn is_lost(&mut self, outcome: Outcome) -> bool {
+        let lost = self.loss.0.happens(&mut self.loss.1) || outcome == Outcome::Lost;
         self.counters.lost += u64::from(lost);
         lost
     }
 
     #[inline]
-    fn count_hit(&mut self, damage: Option<Hit>) {
-        if let Some(hit) = damage {
-            self.counters.hit += 1;
-            self.counters.hit_in_header += u64::from(hit.header);
-            self.counters.flipped_bits += u64::from(hit.flips);
-        }
+    fn count_hit(&mut self, outcome: Outcome) -> Option<Hit> {
+        let Outcome::Hit(hit) = outcome else { return None };
+        self.counters.hit += 1;
+        self.counters.hit_in_header += u64::from(hit.header);
+        self.counters.flipped_bits += u64::from(hit.flips);
+        Some(hit)
     }
 
     /// When a frame whose transmission ends at `end` arrives.

@@ -46,7 +46,9 @@ impl PacketErrors {
                 hit: [good, bad].map(Chance::new),
                 bad: starts_bad(p, r, stream),
             },
-            Damage::None | Damage::BitErrors { .. } | Damage::GilbertBit { .. } => return None,
+            Damage::None | Damage::BitErrors { .. } | Damage::GilbertBit { .. } | Damage::Trace(_) => {
+                return None;
+            }
         })
     }
 

@@ -18,16 +18,16 @@ fn arq(damage: &str, resends: u32) -> LinkConfig {
 
 /// A seed with which the transmissions fare as `fates` says: `x` is damaged.
 fn seed_for(config: LinkConfig, fates: &str) -> u64 {
-    let plain = LinkConfig { frame_check: FrameCheck::Keep, ..config };
+    let plain = LinkConfig { frame_check: FrameCheck::Keep, ..config.clone() };
     let fares = |seed| {
-        let (_, deliveries) = run(plain, seed, fates.len(), 1500);
+        let (_, deliveries) = run(plain.clone(), seed, fates.len(), 1500);
         deliveries.iter().map(|d| if d.damage.is_some() { 'x' } else { '.' }).collect::<String>()
     };
     (0..100_000).find(|seed| fares(*seed) == fates).expect("a seed that fits")
 }
 
 fn timetable_for(config: LinkConfig, fates: &str, packets: usize) -> (String, Link<Tagged>) {
-    let (link, deliveries) = run(config, seed_for(config, fates), packets, 1500);
+    let (link, deliveries) = run(config.clone(), seed_for(config, fates), packets, 1500);
     (timetable(&deliveries), link)
 }
 

@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn polling_does_not_matter(config in any_config(), seed: u64) {
         let fates = |step: u64| {
-            let mut link: Link<Tagged> = Link::new(config, seed);
+            let mut link: Link<Tagged> = Link::new(config.clone(), seed);
             let mut all = Vec::new();
             for id in 0..100 {
                 let now = us(700 * id);

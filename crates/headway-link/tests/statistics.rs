@@ -94,7 +94,7 @@ fn timed_bursts_run_out_while_idle() {
     // 2000 bytes with overhead: 1.333... ms, rounded up.
     let packet_time = 1_333_334;
     let send = |gap: u64, len: usize| {
-        let mut link = Link::new(config, 42);
+        let mut link = Link::new(config.clone(), 42);
         let mut hits = Vec::new();
         for id in 0..20_000 {
             let now = Instant::from_nanos(gap * id);

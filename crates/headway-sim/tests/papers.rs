@@ -93,7 +93,8 @@ fn extended_hack_in_both_directions() {
         header_hit: Some(share(0.05)),
         ..clean.reverse
     };
-    let scenario = Scenario { forward: link, reverse: link, window: Size::from_bytes(64 << 10), ..clean };
+    let window = Size::from_bytes(64 << 10);
+    let scenario = Scenario { forward: link.clone(), reverse: link, window, ..clean };
     let [newreno, hack, xhack] = [Variant::NewReno, Variant::Hack, Variant::Xhack]
         .map(|variant| mean_seconds(&scenario, variant, &content, 100));
     println!("newreno {newreno:.0} s, hack {hack:.1} s, xhack {xhack:.1} s");

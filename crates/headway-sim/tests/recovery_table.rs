@@ -44,7 +44,8 @@ fn content(octets: u32) -> Content {
 fn cells() -> Vec<(&'static str, Scenario)> {
     let clean = Scenario::default();
     let link = LinkConfig { delay: Duration::from_millis(50), ..clean.reverse };
-    let base = Scenario { forward: link, reverse: link, window: Size::from_bytes(256 << 10), ..clean };
+    let window = Size::from_bytes(256 << 10);
+    let base = Scenario { forward: link.clone(), reverse: link.clone(), window, ..clean };
     let damaged = |damage: &str, header_hit: f64| LinkConfig {
         damage: damage.parse().expect("a damage model"),
         header_hit: Some(share(header_hit)),
@@ -53,8 +54,8 @@ fn cells() -> Vec<(&'static str, Scenario)> {
     let with = |forward| Scenario { forward, ..base.clone() };
     vec![
         ("no damage", base.clone()),
-        ("tail drop", with(LinkConfig { queue: QueueLimit::Packets(20), ..link })),
-        ("loss 2 %", with(LinkConfig { loss: share(0.02), ..link })),
+        ("tail drop", with(LinkConfig { queue: QueueLimit::Packets(20), ..link.clone() })),
+        ("loss 2 %", with(LinkConfig { loss: share(0.02), ..link.clone() })),
         ("random 2 %, h 0", with(damaged("random:2%", 0.0))),
         ("random 2 %, h 0.95", with(damaged("random:2%", 0.95))),
         ("burst 5 % x 5, h 0", with(damaged("burst:5%:5", 0.0))),
@@ -62,12 +63,12 @@ fn cells() -> Vec<(&'static str, Scenario)> {
         ("ber 1e-5", with(LinkConfig { header_hit: None, ..damaged("ber:1e-5", 0.0) })),
         ("burst both ways", {
             let both = damaged("burst:3%:3", 0.05);
-            Scenario { forward: both, reverse: both, ..base.clone() }
+            Scenario { forward: both.clone(), reverse: both, ..base.clone() }
         }),
         ("damage dropped", with(LinkConfig { frame_check: FrameCheck::Drop, ..damaged("random:2%", 0.0) })),
         ("reordering 2 %", {
             let forward =
-                LinkConfig { reorder: share(0.02), reorder_delay: Duration::from_millis(5), ..link };
+                LinkConfig { reorder: share(0.02), reorder_delay: Duration::from_millis(5), ..link.clone() };
             with(forward)
         }),
     ]
@@ -131,21 +132,24 @@ fn dumbbell(variants: &[Variant], scenario: &Scenario, content: &Content, seed: 
         let receiver = network.add_host(host(to, "receiver", i), Racer::Receiver(Box::new(receiver)));
         let sender = network
             .add_host(host(from, "sender", i), Racer::Sender(Box::new(sender), std::marker::PhantomData));
-        network.add_link(LinkPorts { from: sender, to: left }, edge, 0);
-        network.add_link(LinkPorts { from: receiver, to: right }, edge, 0);
-        let to_sender = network.add_link(LinkPorts { from: left, to: sender }, edge, 0);
-        let to_receiver = network.add_link(LinkPorts { from: right, to: receiver }, edge, 0);
+        network.add_link(LinkPorts { from: sender, to: left }, edge.clone(), 0);
+        network.add_link(LinkPorts { from: receiver, to: right }, edge.clone(), 0);
+        let to_sender = network.add_link(LinkPorts { from: left, to: sender }, edge.clone(), 0);
+        let to_receiver = network.add_link(LinkPorts { from: right, to: receiver }, edge.clone(), 0);
         network.add_route(left, from, to_sender);
         network.add_route(right, to, to_receiver);
         pairs.push((sender, receiver));
     }
     let there = network.add_link(
         LinkPorts { from: left, to: right },
-        scenario.forward,
+        scenario.forward.clone(),
         derive_seed(seed, "there", 0),
     );
-    let back =
-        network.add_link(LinkPorts { from: right, to: left }, scenario.reverse, derive_seed(seed, "back", 0));
+    let back = network.add_link(
+        LinkPorts { from: right, to: left },
+        scenario.reverse.clone(),
+        derive_seed(seed, "back", 0),
+    );
     for i in 0..variants.len() {
         network.add_route(left, address(2, i), there);
         network.add_route(right, address(1, i), back);

@@ -77,9 +77,11 @@ impl<O: Observer, T: Tap> Arena<O, T> {
             (network.add_router(), network.add_router())
         };
         let forward = LinkPorts { from: left, to: right };
-        let forward = network.add_link(forward, scenario.forward.clone(), derive_seed(seed, "forward link", 0));
+        let forward =
+            network.add_link(forward, scenario.forward.clone(), derive_seed(seed, "forward link", 0));
         let reverse = LinkPorts { from: right, to: left };
-        let reverse = network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, "reverse link", 0));
+        let reverse =
+            network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, "reverse link", 0));
         let mut arena = Self { network, flows, forward };
         if left != arena.flows[0].sender {
             arena.connect_edges(scenario, (left, right), (forward, reverse));

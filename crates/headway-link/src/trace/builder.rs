@@ -1,0 +1,100 @@
+//! Fates to traces, within bounds.
+
+use super::{Fate, Inner, Run, Trace};
+use std::sync::Arc;
+
+/// The most runs of equal fates that a trace may have.
+const MAX_RUNS: usize = 1 << 20;
+/// The most places of bits, over all fates.
+const MAX_BITS: usize = 1 << 24;
+/// The most packets: a number that no link will have carried.
+const MAX_PACKETS: u64 = 1 << 48;
+
+/// A trace in the making: takes the fates of packets in order of transmission.
+#[derive(Clone, Debug, Default)]
+pub struct TraceBuilder {
+    runs: Vec<Run>,
+    bits: usize,
+    packets: u64,
+    hit: u64,
+    lost: u64,
+}
+
+/// A trace may have 1,048,576 changes of fate, 16,777,216 places of bits and 2^48 packets; this one
+/// has more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected at most 1048576 changes of fate, 16777216 places of bits and 2^48 packets")]
+pub struct TraceTooLong;
+
+impl TraceBuilder {
+    /// No packet yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Packets so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The next packet has this fate.
+    ///
+    /// # Errors
+    ///
+    /// The trace would grow beyond its bounds; it stays as it was.
+    pub fn push(&mut self, fate: Fate) -> Result<(), TraceTooLong> {
+        self.push_run(fate, 1)
+    }
+
+    /// The next `packets` packets have this fate.
+    ///
+    /// # Errors
+    ///
+    /// The trace would grow beyond its bounds; it stays as it was.
+    pub fn push_run(&mut self, fate: Fate, packets: u64) -> Result<(), TraceTooLong> {
+        if packets == 0 {
+            return Ok(());
+        }
+        let fate = canonical(fate);
+        let total =
+            self.packets.checked_add(packets).filter(|total| *total <= MAX_PACKETS).ok_or(TraceTooLong)?;
+        let (is_hit, is_lost) = (fate.is_hit(), fate == Fate::Lost);
+        match self.runs.last_mut() {
+            Some(last) if last.fate == fate => last.packets += packets,
+            _ => {
+                let bits = if let Fate::Bits { bits, .. } = &fate { bits.len() } else { 0 };
+                if self.runs.len() == MAX_RUNS || bits > MAX_BITS - self.bits {
+                    return Err(TraceTooLong);
+                }
+                self.bits += bits;
+                self.runs.push(Run { fate, packets });
+            }
+        }
+        self.packets = total;
+        self.hit += if is_hit { packets } else { 0 };
+        self.lost += if is_lost { packets } else { 0 };
+        Ok(())
+    }
+
+    /// The trace, or `None` without a packet: there is nothing to replay. `name` is what people call
+    /// it, such as the path of its file.
+    pub fn finish(self, name: &str) -> Option<Trace> {
+        let Self { runs, packets, hit, lost, .. } = self;
+        (packets > 0).then(|| Trace(Arc::new(Inner { name: name.to_owned(), runs, packets, hit, lost })))
+    }
+}
+
+/// The one form of a fate: places of bits ascend and differ; without any, nothing happens.
+fn canonical(fate: Fate) -> Fate {
+    match fate {
+        Fate::Bits { bits, .. } if bits.is_empty() => Fate::Ok,
+        Fate::Bits { from, bits } => {
+            let mut bits = bits.into_vec();
+            bits.sort_unstable();
+            bits.dedup();
+            Fate::Bits { from, bits: bits.into() }
+        }
+        Fate::Hit { flips, place } => Fate::Hit { flips: flips.max(1), place },
+        Fate::Ok | Fate::Lost => fate,
+    }
+}

@@ -1,0 +1,133 @@
+//! Links that were recorded: the fate of each packet.
+
+mod builder;
+mod fate;
+mod replay;
+mod text;
+
+pub use builder::{TraceBuilder, TraceTooLong};
+pub use fate::{BitOrigin, Fate, HitPlace};
+pub(crate) use replay::Replay;
+pub use text::ParseTraceError;
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+/// The fates of the packets of a link, in order of transmission. Cheap to clone.
+///
+/// A link replays it from the first fate on, one for each packet that is open to damage, and begins
+/// again after the last. Where chance is left to it (which bits, for [`Fate::Hit`]), the link's seed
+/// decides.
+///
+/// A packet whose fate is [`Fate::Lost`] is lost like one of [`LinkConfig::loss`], which may lose
+/// others. Where a [link ARQ](crate::FrameCheck::Arq) is to make good what the trace does, each
+/// transmission takes a fate, and a resend that is lost counts as a damaged one.
+///
+/// # Text
+///
+/// One line for each fate; a `#` starts a remark, empty lines say nothing. Written and read by
+/// [`Display`](fmt::Display) and [`FromStr`] (which gives no name: see [`Trace::named`]):
+///
+/// | line | the next packet or packets |
+/// |---|---|
+/// | `ok`, `ok 37` | arrive as they were sent |
+/// | `lost`, `lost 2` | vanish |
+/// | `hit payload 3` | 3 bits of the payload are flipped, by chance |
+/// | `hit header 1` | 1 bit of the header |
+/// | `hit both 64` | 64 bits of both |
+/// | `hit 1` | 1 bit, where [`LinkConfig::header_hit`] says |
+/// | `bits 161 980` | these two bits, counted from the start of the IP packet |
+/// | `bits tcp 1`, `bits payload 0 7` | the same, from the start of the TCP header or the payload |
+///
+/// ```
+/// use headway_link::{Damage, LinkConfig, Trace};
+///
+/// let trace: Trace = "ok 2\nhit payload 3 # a spark\nlost\n".parse()?;
+/// assert_eq!((trace.packets(), trace.share_hit(), trace.share_lost()), (4, 0.25, 0.25));
+/// let config = LinkConfig { damage: Damage::Trace(trace.named("sparks")), ..LinkConfig::default() };
+/// assert_eq!(config.damage.to_string(), "trace:sparks");
+/// # Ok::<(), headway_link::ParseTraceError>(())
+/// ```
+///
+/// [`LinkConfig::loss`]: crate::LinkConfig::loss
+/// [`LinkConfig::header_hit`]: crate::LinkConfig::header_hit
+#[derive(Clone, Debug)]
+pub struct Trace(Arc<Inner>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inner {
+    name: String,
+    /// At least one; neighbours differ.
+    runs: Vec<Run>,
+    packets: u64,
+    hit: u64,
+    lost: u64,
+}
+
+/// Packets in a row with the same fate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    fate: Fate,
+    /// At least 1.
+    packets: u64,
+}
+
+impl Trace {
+    /// What people call it, such as the path of its file; empty if it has no name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The same trace under another name.
+    pub fn named(self, name: &str) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        name.clone_into(&mut inner.name);
+        Self(Arc::new(inner))
+    }
+
+    /// Packets until it begins again; at least 1.
+    pub fn packets(&self) -> u64 {
+        self.0.packets
+    }
+
+    /// The share of the packets that arrive damaged, 0 to 1.
+    pub fn share_hit(&self) -> f64 {
+        self.0.hit as f64 / self.0.packets as f64
+    }
+
+    /// The share of the packets that are lost, 0 to 1.
+    pub fn share_lost(&self) -> f64 {
+        self.0.lost as f64 / self.0.packets as f64
+    }
+
+    /// The fate of each packet, once through.
+    pub fn fates(&self) -> impl Iterator<Item = &Fate> {
+        let each = |run: &Run| usize::try_from(run.packets).unwrap_or(usize::MAX);
+        self.0.runs.iter().flat_map(move |run| std::iter::repeat_n(&run.fate, each(run)))
+    }
+}
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl FromStr for Trace {
+    type Err = ParseTraceError;
+
+    fn from_str(input: &str) -> Result<Self, ParseTraceError> {
+        text::parse(input)
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Run { fate, packets } in &self.0.runs {
+            match fate {
+                Fate::Ok | Fate::Lost if *packets > 1 => writeln!(f, "{fate} {packets}")?,
+                _ => (0..*packets).try_for_each(|_| writeln!(f, "{fate}"))?,
+            }
+        }
+        Ok(())
+    }
+}
