@@ -42,6 +42,8 @@ pub struct Judgement {
     pub paper: Option<f64>,
     /// Ours: a value, a ratio, or the share of places in which the order holds.
     pub ours: Option<f64>,
+    /// The unit of both: "×" where the claim is about a ratio.
+    pub unit: String,
     /// Ours by the paper's.
     pub ratio: Option<f64>,
     /// How it came out.
@@ -78,7 +80,7 @@ fn judge_number(results: &Results, claim: &Claim) -> Judgement {
     let own = value(&claim.of);
     let ours = match &claim.over {
         Some(over) => own.zip(value(over)).map(|(of, over)| of / over),
-        None => own.map(|own| in_unit(own, measure, figure.unit.as_deref())),
+        None => own.map(|own| in_unit(own, measure, figure.unit.as_deref().filter(|_| measure == figure.measure))),
     };
     let ratio = ours.zip(claim.paper).map(|(ours, paper)| ours / paper);
     let verdict = match (ours, claim.paper, ratio) {
@@ -105,6 +107,13 @@ fn judge_number(results: &Results, claim: &Claim) -> Judgement {
         says: claim.says.clone(),
         paper: claim.paper,
         ours,
+        unit: if claim.over.is_some() {
+            "\u{d7}".into()
+        } else if measure == figure.measure {
+            figure.unit_name().into()
+        } else {
+            measure.units()[0].into()
+        },
         ratio,
         verdict,
         basis,
@@ -165,6 +174,7 @@ fn judge_order(results: &Results, claim: &Claim, order: &[String]) -> Judgement 
         says: claim.says.clone(),
         paper: None,
         ours: (!outcomes.is_empty()).then_some(share),
+        unit: String::new(),
         ratio: None,
         verdict,
         basis: if outcomes.is_empty() {

@@ -89,6 +89,13 @@ pub struct Figure {
     pub log: bool,
 }
 
+impl Figure {
+    /// The unit that values are shown in; empty for plain numbers.
+    pub fn unit_name(&self) -> &str {
+        self.unit.as_deref().unwrap_or(self.measure.units()[0])
+    }
+}
+
 /// The kinds of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -136,6 +143,24 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// What it is called under a figure.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Goodput => "goodput",
+            Self::ShareOfBound => "share of the bound",
+            Self::Retransmissions => "segments sent again",
+            Self::Timeouts => "timeouts",
+            Self::SlowStarts => "slow starts",
+            Self::FastRecoveries => "fast recoveries",
+            Self::SpecialAcks => "special ACKs",
+            Self::QueueDrops => "packets dropped by the queue",
+            Self::DamagedBytes => "damaged octets delivered",
+            Self::OctetsSent => "octets sent",
+            Self::Jain => "Jain's fairness index",
+        }
+    }
+
     /// The units it can be shown in, its own first.
     pub const fn units(self) -> &'static [&'static str] {
         match self {
@@ -157,6 +182,16 @@ pub enum Statistic {
     Mean,
     /// Median.
     Median,
+}
+
+impl Statistic {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Median => "median",
+        }
+    }
 }
 
 /// A claim of the source.

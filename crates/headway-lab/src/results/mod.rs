@@ -94,6 +94,11 @@ pub struct Results {
 }
 
 impl Results {
+    /// Of an experiment of which nothing has been run.
+    pub fn none(experiment: &Experiment) -> Self {
+        Self::assemble(experiment, &BTreeMap::new())
+    }
+
     /// Reads the results of a finished or unfinished experiment from its folder.
     ///
     /// # Errors
@@ -110,10 +115,19 @@ impl Results {
         Ok(Self { manifest, rows })
     }
 
+    /// Runs that were asked for.
+    pub fn wanted(&self) -> usize {
+        self.manifest.cells.iter().map(|cell| cell.keys.len()).sum()
+    }
+
     /// Runs that are still missing.
     pub fn missing(&self) -> usize {
-        let wanted: usize = self.manifest.cells.iter().map(|cell| cell.keys.len()).sum();
-        wanted - self.rows.iter().map(Vec::len).sum::<usize>()
+        self.wanted() - self.rows.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Runs that did not finish.
+    pub fn unfinished(&self) -> usize {
+        self.rows.iter().flatten().filter(|row| !row.finished).count()
     }
 
     pub(crate) fn assemble(experiment: &Experiment, journal: &BTreeMap<String, Row>) -> Self {

@@ -1,7 +1,9 @@
 //! `headway lab` and `headway paper`: experiments as data.
 
+mod columns;
 mod papers;
 mod progress;
+mod report;
 mod table;
 
 use std::io::{self, Write};
@@ -12,12 +14,14 @@ use headway_lab::{Experiment, Overrides, Request, Results};
 
 use crate::failure::Failure;
 use progress::Bar;
+use report::ReportOptions;
 
 const LAB_EXAMPLES: &str = "\
 Examples:
   headway lab check my.toml
   headway lab run my.toml
   headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
+  headway lab report results
   headway lab schema > experiment.schema.json
 
 Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
@@ -28,7 +32,9 @@ Examples:
   headway paper list
   headway paper run 000-fig13
   headway paper run 000-fig13 --runs 5 --set delay=150ms
-  headway paper run all --runs 5";
+  headway paper run all --runs 5
+  headway paper report results
+  headway paper report results --figures figures --markdown papers.md";
 
 /// Run experiments of your own.
 #[derive(Args)]
@@ -53,8 +59,15 @@ enum LabCommand {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Draw the results of experiments and hold the claims against them
+    Report {
+        #[command(flatten)]
+        options: ReportOptions,
+    },
     /// Print the JSON schema of experiment files, for editors
     Schema,
+    /// Print what the columns of runs.csv and runs.parquet mean (Markdown)
+    Columns,
 }
 
 /// Run the papers' figures and tables.
@@ -76,6 +89,11 @@ enum PaperCommand {
         names: Vec<String>,
         #[command(flatten)]
         options: RunOptions,
+    },
+    /// Draw all of them, with every claim beside what came out
+    Report {
+        #[command(flatten)]
+        options: ReportOptions,
     },
 }
 
@@ -108,6 +126,8 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
             run_all(&[experiment], &options.out)
         }
         LabCommand::Check { files } => check(files),
+        LabCommand::Report { options } => print(&report::write(options, report::Kind::Own)?),
+        LabCommand::Columns => print(&columns::markdown()),
         LabCommand::Schema => print(&headway_lab::schema()),
     }
 }
@@ -119,6 +139,7 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
             let experiments = papers::experiments(names, &options.overrides())?;
             run_all(&experiments, &options.out)
         }
+        PaperCommand::Report { options } => print(&report::write(options, report::Kind::Papers)?),
     }
 }
 

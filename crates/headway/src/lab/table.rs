@@ -7,8 +7,8 @@ use headway_lab::{FigureKind, Results, Summary, Verdict, in_unit, judge};
 pub(super) fn results(results: &Results) -> String {
     let manifest = &results.manifest;
     let figure = &manifest.figure;
-    let unit = figure.unit.as_deref().unwrap_or(figure.measure.units()[0]);
-    let measure = format!("{:?}", figure.measure).to_lowercase();
+    let unit = figure.unit_name();
+    let measure = figure.measure.name();
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let axes = manifest.axes.keys().cloned();
@@ -62,7 +62,7 @@ pub(super) fn claims(results: &Results) -> String {
 }
 
 /// Three digits that matter.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 1000.0 => format!("{value:.0}"),
         v if v >= 100.0 => format!("{value:.1}"),

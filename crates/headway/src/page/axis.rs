@@ -49,6 +49,18 @@ impl Axis {
         Self { range: f64::from(first)..end, marks: marks.into_iter().step_by(stride).collect() }
     }
 
+    /// From `low` to `high`, marked at these values as far as there is room for `most` of them.
+    pub(crate) fn marked((low, high): (f64, f64), values: &[(f64, String)], most: u32) -> Self {
+        let apart = (high - low) / f64::from(most.max(1));
+        let mut marks: Vec<(f64, String)> = Vec::new();
+        for (value, label) in values {
+            if marks.last().is_none_or(|(last, _)| value - last >= apart) {
+                marks.push((*value, label.clone()));
+            }
+        }
+        Self { range: low..high, marks }
+    }
+
     /// An axis of rows, the first on top, each a unit high.
     pub(crate) fn rows<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Self {
         let count = names.len();

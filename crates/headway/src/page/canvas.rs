@@ -43,8 +43,16 @@ pub(crate) fn drawing(
     height: u32,
     paint: impl for<'a> FnOnce(&Area<'a>) -> Result<(), Error>,
 ) -> Result<String, Failure> {
+    sized_drawing((WIDTH, height), paint)
+}
+
+/// A drawing as SVG, of this width and height.
+pub(crate) fn sized_drawing(
+    size: (u32, u32),
+    paint: impl for<'a> FnOnce(&Area<'a>) -> Result<(), Error>,
+) -> Result<String, Failure> {
     let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+    let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
     paint(&area).and_then(|()| area.present()).map_err(|error| Failure::Drawing(error.to_string()))?;
     drop(area);
     Ok(svg)

@@ -21,10 +21,15 @@ pub(crate) enum Ink {
     Threshold,
     Bar,
     Bound,
+    /// One of several lines or bars that are compared, below [`SERIES`].
+    Series(u8),
 }
 
+/// Colours for lines and bars that are compared.
+pub(crate) const SERIES: u8 = 8;
+
 impl Ink {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 14 + SERIES as usize] = [
         Self::Text,
         Self::Axis,
         Self::Grid,
@@ -39,6 +44,14 @@ impl Ink {
         Self::Threshold,
         Self::Bar,
         Self::Bound,
+        Self::Series(0),
+        Self::Series(1),
+        Self::Series(2),
+        Self::Series(3),
+        Self::Series(4),
+        Self::Series(5),
+        Self::Series(6),
+        Self::Series(7),
     ];
 
     /// On a light and on a dark ground. The hues are those of M. Okabe and K. Ito, "Color Universal
@@ -59,6 +72,14 @@ impl Ink {
             Self::Threshold => (0xB57A05, 0xE8B645),
             Self::Bar => (0x3A7CA8, 0x5CA0CE),
             Self::Bound => (0xB02A1E, 0xFF8A7E),
+            Self::Series(0) => (0x6B7783, 0xAAB6C3),
+            Self::Series(1) => (0xC95500, 0xFF8F48),
+            Self::Series(2) => (0x0069AB, 0x59B6EB),
+            Self::Series(3) => (0x008B66, 0x31CA9D),
+            Self::Series(4) => (0xA73E87, 0xE592CA),
+            Self::Series(5) => (0x9C6B00, 0xF2BE48),
+            Self::Series(6) => (0x0B7F92, 0x5DD0E1),
+            Self::Series(_) => (0x8B4C2B, 0xDAA380),
         }
     }
 

@@ -1,0 +1,85 @@
+//! The table of claims, for documents.
+
+use headway_lab::{Judgement, Verdict};
+
+use super::tally::Tally;
+use super::words::quantity;
+use super::{Entry, Kind};
+
+/// A row for each claim; experiments without one, and without results, have a row too.
+pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
+    let (title, report) = match kind {
+        Kind::Papers => ("The papers' claims", "headway paper report results --markdown FILE"),
+        Kind::Own => ("Claims", "headway lab report results --markdown FILE"),
+    };
+    let mut text = format!(
+        "# {title}\n\nMade with headway {} by\n\n```\n{command}\n{report}\n```\n\n{}\n\n",
+        env!("CARGO_PKG_VERSION"),
+        Tally::of(entries).sentence()
+    );
+    text.push_str("| experiment | claim | paper | ours | ratio | verdict | why |\n");
+    text.push_str("|---|---|--:|--:|--:|---|---|\n");
+    for entry in entries {
+        let manifest = &entry.results.manifest;
+        let source =
+            if manifest.source.is_empty() { String::new() } else { format!(" ({})", manifest.source) };
+        let name = format!("`{}`{source}", entry.name());
+        for judgement in &entry.judgements {
+            row(&mut text, &[&name, &judgement.says, &paper(judgement), &ours(judgement), &ratio(judgement)]);
+            finish(&mut text, verdict(entry, judgement), &why(entry, judgement));
+        }
+        if entry.judgements.is_empty() {
+            row(&mut text, &[&name, &manifest.title, "", "", ""]);
+            finish(&mut text, if entry.figure.is_some() { "no claim" } else { "not run" }, "");
+        }
+    }
+    text
+}
+
+fn row(text: &mut String, cells: &[&str]) {
+    for cell in cells {
+        text.push_str(&format!("| {} ", escaped(cell)));
+    }
+}
+
+fn finish(text: &mut String, verdict: &str, why: &str) {
+    text.push_str(&format!("| {verdict} | {} |\n", escaped(why)));
+}
+
+/// A bar would end the cell, and so would a line.
+fn escaped(cell: &str) -> String {
+    cell.replace('|', "\\|").replace('\n', " ")
+}
+
+/// The paper's number.
+pub(super) fn paper(judgement: &Judgement) -> String {
+    judgement.paper.map_or(String::new(), |paper| quantity(paper, &judgement.unit))
+}
+
+/// Our number; the share of places where the claim is an order.
+pub(super) fn ours(judgement: &Judgement) -> String {
+    match (judgement.ours, judgement.paper) {
+        (Some(ours), Some(_)) => quantity(ours, &judgement.unit),
+        (Some(share), None) => format!("in {:.0}\u{a0}% of places", 100.0 * share),
+        (None, _) => String::new(),
+    }
+}
+
+/// Ours by the paper's.
+pub(super) fn ratio(judgement: &Judgement) -> String {
+    judgement.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
+}
+
+/// How the claim came out.
+pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
+    if entry.figure.is_none() && judgement.verdict == Verdict::NoResults {
+        return "not run";
+    }
+    judgement.verdict.name()
+}
+
+/// What the verdict rests on, and what the experiment's author says of it.
+pub(super) fn why(entry: &Entry, judgement: &Judgement) -> String {
+    let basis = if entry.figure.is_none() { "" } else { &judgement.basis };
+    [judgement.why.trim(), basis].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,110 @@
+//! The report of experiments: a page, a drawing of each figure, a table of the claims. The same results
+//! give the same bytes.
+
+mod chart;
+mod collect;
+mod drawing_file;
+mod figure;
+mod grid;
+mod legend;
+mod markdown;
+mod over_time;
+mod page;
+mod panels;
+mod tally;
+mod words;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use headway_lab::{Judgement, Results, judge};
+use rayon::prelude::*;
+
+use crate::failure::Failure;
+use crate::race::output;
+use figure::Figure;
+use tally::Tally;
+
+/// Where a report comes from and where it goes.
+#[derive(Args)]
+pub(super) struct ReportOptions {
+    /// Folder that holds a folder of results for each experiment, or the results of one
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Write the page here; DIR/report.html if nothing else is asked for
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write a drawing of each figure (SVG) into this folder
+    #[arg(long, value_name = "FOLDER")]
+    figures: Option<PathBuf>,
+    /// Write the table of claims (Markdown) here
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// What the report is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The papers: each of their experiments is in it, whether it was run or not.
+    Papers,
+    /// Whatever the folder holds.
+    Own,
+}
+
+/// An experiment in the report.
+struct Entry {
+    results: Results,
+    judgements: Vec<Judgement>,
+    /// Nothing where nothing was run.
+    figure: Option<Figure>,
+}
+
+impl Entry {
+    fn of(results: Results) -> Result<Self, Failure> {
+        let judgements = judge(&results);
+        let figure = if results.missing() == results.wanted() { None } else { Some(Figure::of(&results)?) };
+        Ok(Self { results, judgements, figure })
+    }
+
+    fn name(&self) -> &str {
+        &self.results.manifest.name
+    }
+}
+
+/// Writes the report, and says in a few lines what is in it.
+pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, Failure> {
+    let collected = collect::results(&options.folder, kind)?;
+    let command = collect::command(&collected, kind);
+    let entries = collected.into_par_iter().map(Entry::of).collect::<Result<Vec<_>, _>>()?;
+    let mut written: Vec<String> = Vec::new();
+    let mut put = |path: &Path, bytes: &str| -> Result<(), Failure> {
+        let mut file = output::begin(path)?;
+        file.write_all(bytes.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
+        output::finish(file, path)?;
+        written.push(path.display().to_string());
+        Ok(())
+    };
+    let nothing_asked = options.html.is_none() && options.figures.is_none() && options.markdown.is_none();
+    let page = options.html.clone().or_else(|| nothing_asked.then(|| options.folder.join("report.html")));
+    if let Some(path) = page {
+        put(&path, &page::page(&entries, kind, &command))?;
+    }
+    if let Some(path) = &options.markdown {
+        put(path, &markdown::table(&entries, kind, &command))?;
+    }
+    if let Some(folder) = &options.figures {
+        output::create_directory(folder)?;
+        for entry in &entries {
+            if let Some(figure) = &entry.figure {
+                let drawing = drawing_file::compose(&entry.results.manifest, figure)?;
+                put(&folder.join(format!("{}.svg", entry.name())), &drawing)?;
+            }
+        }
+    }
+    let files = match written.len() {
+        0..=3 => written.join(", "),
+        count => format!("{count} files, the last of them {}", written[count - 1]),
+    };
+    Ok(format!("{}\nwrote {files}\n", Tally::of(&entries).sentence()))
+}

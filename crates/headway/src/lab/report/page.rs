@@ -1,0 +1,244 @@
+//! The page: a table of everything on top, then each experiment.
+
+use headway_lab::{Results, Summary, Verdict, in_unit};
+use maud::{Markup, PreEscaped, html};
+
+use super::figure::Figure;
+use super::tally::{Tally, verdicts};
+use super::words::{count, number};
+use super::{Entry, Kind, legend, markdown};
+
+/// Rules beside those that all pages have.
+const STYLE: &str = include_str!("style.css");
+
+/// All of it.
+pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
+    let (title, lead) = match kind {
+        Kind::Papers => (
+            "The papers, run again",
+            "Every figure and table of the papers as an experiment of this program: what they claim, and what \
+             comes out here.",
+        ),
+        Kind::Own => ("Experiments", "What was run, what came out, and what was claimed of it."),
+    };
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.lead { (lead) }
+            p { (Tally::of(entries).sentence()) }
+        }
+        main {
+            section aria-labelledby="summary" {
+                h2 id="summary" { "Summary" }
+                (summary(entries))
+                p.note {
+                    b { "reproduced" } ": within the tolerance that the experiment states, or in the claimed order everywhere; "
+                    b { "direction only" } ": on the same side of 1 for a ratio, within a factor of 3 for a value, in the claimed "
+                    "order in more than half of the places; "
+                    b { "not reproduced" } ": neither."
+                }
+            }
+            @for entry in entries { (experiment(entry, kind)) }
+        }
+        footer {
+            p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
+            pre tabindex="0" { code { (command) "\n" (report_command(kind)) } }
+            p {
+                "Time is virtual and chance comes from the seed: the same experiments give the same results, and the "
+                "same page, on every machine."
+            }
+        }
+    };
+    crate::page::page_with_style(title, STYLE, &body)
+}
+
+fn report_command(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Papers => "headway paper report results",
+        Kind::Own => "headway lab report results",
+    }
+}
+
+fn summary(entries: &[Entry]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Summary" {
+            table.summary {
+                thead { tr { th scope="col" { "experiment" } th scope="col" { "shows" } th scope="col" { "runs" } th scope="col" { "claims" } } }
+                tbody {
+                    @for entry in entries {
+                        tr {
+                            th scope="row" { a href={ "#" (entry.name()) } { (entry.name()) } }
+                            td {
+                                (entry.results.manifest.title)
+                                @if !entry.results.manifest.source.is_empty() { br; span.quiet { (entry.results.manifest.source) } }
+                            }
+                            td { (runs(&entry.results)) }
+                            td { (verdict_chips(entry)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn runs(results: &Results) -> Markup {
+    let made = results.wanted() - results.missing();
+    html! {
+        @if made == 0 { span.verdict.none { "not run" } }
+        @else {
+            (made)
+            @if results.missing() > 0 { br; span.warn { (results.missing()) " missing" } }
+            @if results.unfinished() > 0 { br; span.warn { (results.unfinished()) " unfinished" } }
+        }
+    }
+}
+
+fn verdict_chips(entry: &Entry) -> Markup {
+    html! {
+        @if entry.figure.is_some() {
+            @for (verdict, number) in verdicts(entry) { (chip(verdict, &format!("{number} {}", verdict.name()))) " " }
+            @if entry.judgements.is_empty() { span.quiet { "none" } }
+        } @else if !entry.judgements.is_empty() {
+            span.quiet { (count(entry.judgements.len(), "claim", "claims")) ", not judged" }
+        } @else {
+            span.quiet { "none" }
+        }
+    }
+}
+
+fn chip(verdict: Verdict, text: &str) -> Markup {
+    let class = match verdict {
+        Verdict::Reproduced => "verdict good",
+        Verdict::DirectionOnly => "verdict half",
+        Verdict::NotReproduced => "verdict bad",
+        Verdict::NoResults => "verdict none",
+    };
+    html! { span class=(class) { (text) } }
+}
+
+fn experiment(entry: &Entry, kind: Kind) -> Markup {
+    let manifest = &entry.results.manifest;
+    html! {
+        section.experiment id=(entry.name()) aria-label=(manifest.title) {
+            h2 { (manifest.title) }
+            p.note { code { (entry.name()) } @if !manifest.source.is_empty() { " \u{b7} " (manifest.source) } }
+            @match &entry.figure {
+                Some(figure) => { (drawn(&entry.results, figure)) }
+                None => {
+                    p.missing {
+                        "Not run. "
+                        @if kind == Kind::Papers { code { "headway paper run " (entry.name()) } " runs it." }
+                    }
+                }
+            }
+            @if !entry.judgements.is_empty() { (claims(entry)) }
+            @if !manifest.reading.is_empty() {
+                details {
+                    summary { "How the source was read" }
+                    div.reading { @for paragraph in manifest.reading.split("\n\n") { p { (paragraph) } } }
+                }
+            }
+            @if entry.figure.is_some() { (values(&entry.results)) }
+        }
+    }
+}
+
+fn drawn(results: &Results, figure: &Figure) -> Markup {
+    let class = if figure.is_small() {
+        if figure.drawings.len() == 3 { "panels three" } else { "panels" }
+    } else {
+        "single"
+    };
+    let plot = if figure.is_small() { "plot panel" } else { "plot" };
+    html! {
+        figure id={ "figure-" (results.manifest.name) } {
+            div class=(class) {
+                @for drawing in &figure.drawings {
+                    div {
+                        @if let Some(markup) = &drawing.markup { (markup) }
+                        @else {
+                            @if !drawing.title.is_empty() { h3 { (drawing.title) } }
+                            div class=(plot) role="img" aria-label=(drawing.label) { (PreEscaped(&drawing.svg)) }
+                        }
+                    }
+                }
+            }
+            @for grid in &figure.grids { (grid.markup()) }
+            (legend::list(&figure.legend))
+            figcaption { @for note in &figure.notes { p { (note) } } }
+        }
+    }
+}
+
+fn claims(entry: &Entry) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Claims of " (entry.name()) } {
+            table.claims {
+                thead {
+                    tr {
+                        th scope="col" { "claim" } th scope="col" { "paper" } th scope="col" { "ours" }
+                        th scope="col" { "ratio" } th scope="col" { "verdict" } th scope="col" { "why" }
+                    }
+                }
+                tbody {
+                    @for judgement in &entry.judgements {
+                        tr {
+                            td.says { (judgement.says) }
+                            td { (markdown::paper(judgement)) }
+                            td { (markdown::ours(judgement)) }
+                            td { (markdown::ratio(judgement)) }
+                            td { (chip(judgement.verdict, markdown::verdict(entry, judgement))) }
+                            td.says { (markdown::why(entry, judgement)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every cell with its value, folded away until it is wanted.
+fn values(results: &Results) -> Markup {
+    let manifest = &results.manifest;
+    let figure = &manifest.figure;
+    let unit = figure.unit_name();
+    html! {
+        details {
+            summary { "Every value: " (count(manifest.cells.len(), "cell", "cells")) }
+            div.scroll tabindex="0" role="region" aria-label={ "Values of " (manifest.name) } {
+                table.numbers {
+                    thead {
+                        tr {
+                            @for axis in manifest.axes.keys() { th scope="col" { (axis) } }
+                            th scope="col" { (figure.measure.name()) @if !unit.is_empty() { ", " (unit) } }
+                            th scope="col" { "95 % interval" }
+                            th scope="col" { "runs" }
+                            th scope="col" { "unfinished" }
+                        }
+                    }
+                    tbody {
+                        @for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
+                            @let unfinished = rows.iter().filter(|row| !row.finished).count();
+                            @let measured: Vec<f64> = rows.iter().filter_map(|row| row.measure(figure.measure))
+                                .map(|value| in_unit(value, figure.measure, figure.unit.as_deref())).collect();
+                            @let summary = Summary::of(&measured, figure.statistic);
+                            tr.unfinished[unfinished > 0] {
+                                @for value in cell.values.values() { td { (value) } }
+                                @match summary {
+                                    Some(summary) => {
+                                        td { (number(summary.value(figure.statistic))) }
+                                        td { (number(summary.interval.0)) " \u{2013} " (number(summary.interval.1)) }
+                                    }
+                                    None => { td { "not run" } td {} }
+                                }
+                                td { (rows.len()) @if rows.len() < cell.keys.len() { " of " (cell.keys.len()) } }
+                                td { @if unfinished > 0 { (unfinished) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

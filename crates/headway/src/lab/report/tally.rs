@@ -1,0 +1,82 @@
+//! What a report amounts to.
+
+use headway_lab::Verdict;
+
+use super::Entry;
+use super::words::count;
+
+/// Counts over all experiments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    experiments: usize,
+    not_run: usize,
+    claims: usize,
+    verdicts: [usize; 4],
+    runs: usize,
+    missing: usize,
+    unfinished: usize,
+    damaged: usize,
+}
+
+/// In the order in which they are told.
+const VERDICTS: [Verdict; 4] =
+    [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced, Verdict::NoResults];
+
+impl Tally {
+    pub(super) fn of(entries: &[Entry]) -> Self {
+        let mut tally = Self { experiments: entries.len(), ..Self::default() };
+        for entry in entries {
+            tally.not_run += usize::from(entry.figure.is_none());
+            tally.claims += entry.judgements.len();
+            for (verdict, number) in verdicts(entry) {
+                let place = VERDICTS.iter().position(|other| *other == verdict);
+                tally.verdicts[place.unwrap_or(VERDICTS.len() - 1)] += number;
+            }
+            let rows = entry.results.rows.iter().flatten();
+            tally.runs += rows.clone().count();
+            tally.damaged += rows.filter(|row| row.damaged_bytes_delivered > 0).count();
+            tally.missing += if entry.figure.is_some() { entry.results.missing() } else { 0 };
+            tally.unfinished += entry.results.unfinished();
+        }
+        tally
+    }
+
+    /// In a sentence or two.
+    pub(super) fn sentence(&self) -> String {
+        let mut text = count(self.experiments, "experiment", "experiments");
+        if self.not_run > 0 {
+            text.push_str(&format!(", {} not run", self.not_run));
+        }
+        text.push_str(&format!("; {}", count(self.claims, "claim", "claims")));
+        let told: Vec<String> = VERDICTS
+            .iter()
+            .zip(self.verdicts)
+            .filter(|(_, number)| *number > 0)
+            .map(|(verdict, number)| format!("{number} {}", verdict.name()))
+            .collect();
+        if !told.is_empty() {
+            text.push_str(&format!(": {}", told.join(", ")));
+        }
+        text.push('.');
+        text.push_str(&format!(" {}", count(self.runs, "run", "runs")));
+        if self.missing > 0 {
+            text.push_str(&format!(", {} still missing", self.missing));
+        }
+        text.push_str(&match self.unfinished {
+            0 => ", all of them finished".into(),
+            unfinished => format!(", {unfinished} of them unfinished"),
+        });
+        if self.damaged > 0 {
+            let runs = count(self.damaged, "run", "runs");
+            text.push_str(&format!("; {runs} delivered damaged octets that every check had passed"));
+        }
+        text.push('.');
+        text
+    }
+}
+
+/// How often each verdict was given, those that were.
+pub(super) fn verdicts(entry: &Entry) -> Vec<(Verdict, usize)> {
+    let number = |verdict| entry.judgements.iter().filter(|judgement| judgement.verdict == verdict).count();
+    VERDICTS.into_iter().map(|verdict| (verdict, number(verdict))).filter(|(_, number)| *number > 0).collect()
+}
