@@ -1,0 +1,314 @@
+//! A peer that knows every number and keeps no rule: whatever it sends, the host neither panics
+//! nor runs in circles, its counts stay sound, and when the peer falls silent nothing stays behind.
+//!
+//! `HEADWAY_HOSTILE=N` tries N peers; a failure names the one that `HEADWAY_HOSTILE_SEED` repeats.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use headway_tcp::{
+    Arrival, ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
+    Profile, State,
+};
+use headway_units::{Duration, Instant};
+use headway_wire::{
+    Ecn, HeaderVerdict, IpHeader, PayloadVerdict, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
+    Timestamps, Verdicts, emit,
+};
+
+const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
+const STEPS: u32 = 1_000;
+
+/// SplitMix64.
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        (self.next() % u64::from(n.max(1))) as u32
+    }
+
+    fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == 0
+    }
+}
+
+fn profile(rng: &mut Rng) -> Profile {
+    let mut profile = if rng.one_in(2) { Profile::standard() } else { Profile::linux22() };
+    profile.recovery =
+        [LossRecovery::Reno, LossRecovery::Standard, LossRecovery::Linux22][rng.below(3) as usize];
+    profile.hack = [HackMode::Off, HackMode::Hack, HackMode::Xhack, HackMode::Xhack][rng.below(4) as usize];
+    profile.hack_rules = if rng.one_in(4) { HackRules::Literal } else { HackRules::Default };
+    profile.nagle = rng.one_in(2);
+    profile.send_buffer = 1 << (6 + rng.below(14));
+    let bits = 1 + rng.below(19);
+    profile.receive_buffer = 1 + rng.below(1 << bits) as usize;
+    profile.mtu = [128, 576, 1500, 9000][rng.below(4) as usize];
+    profile.s_buffer = rng.below(20) as usize;
+    if rng.one_in(3) {
+        let second = Duration::from_secs(1);
+        profile.keep_alive = Some(KeepAlive { idle: second, interval: second, probes: 3 });
+    }
+    profile.rto.retries = Some(15);
+    if rng.one_in(3) {
+        profile.user_timeout = Some(Duration::from_secs(30));
+    }
+    profile
+}
+
+struct World {
+    rng: Rng,
+    host: Host,
+    now: Instant,
+    listener: ListenerId,
+    id: Option<ConnectionId>,
+    remote: SocketAddr,
+    /// What the host said last: its next number, and what it expects; its timestamp.
+    seq: SeqNumber,
+    ack: SeqNumber,
+    stamp: u32,
+    /// What the peer has acknowledged.
+    acked: SeqNumber,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng(seed);
+        let mut host = Host::new(HostConfig::new(OURS, *b"a secret of ours"));
+        let profile = Arc::new(profile(&mut rng));
+        let now = Instant::from_nanos(1_000_000_000_000);
+        let listener = host.listen((OURS, 80).into(), 3, profile.clone()).unwrap();
+        let mut remote = SocketAddr::new(THEIRS, 5000);
+        let id = rng.one_in(2).then(|| {
+            remote.set_port(7);
+            host.connect(now, (OURS, 80).into(), remote, profile).unwrap()
+        });
+        let zero = SeqNumber(0);
+        Self { rng, host, now, listener, id, remote, seq: zero, ack: zero, stamp: 0, acked: zero }
+    }
+
+    /// A number near what would be right, or far from it.
+    fn near(&mut self, seq: SeqNumber) -> SeqNumber {
+        match self.rng.below(40) {
+            0..6 => seq + self.rng.below(3),
+            6 => seq - self.rng.below(3),
+            7 => seq + self.rng.below(20_000),
+            8 => seq - self.rng.below(20_000),
+            9 => seq + (1 << 31) - 2 + self.rng.below(5),
+            10 => SeqNumber(self.rng.next() as u32),
+            _ => seq,
+        }
+    }
+
+    fn flags(&mut self) -> TcpFlags {
+        match self.rng.below(400) {
+            0..8 => TcpFlags::SYN,
+            8..16 => TcpFlags::SYN | TcpFlags::ACK,
+            16 => TcpFlags::RST,
+            17 => TcpFlags::FIN | TcpFlags::ACK,
+            18 => TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST | TcpFlags::URG,
+            19 => TcpFlags::FIN,
+            _ => TcpFlags::ACK,
+        }
+    }
+
+    fn options(&mut self, syn: bool) -> TcpOptions {
+        let mut options = TcpOptions::default();
+        if syn {
+            options.mss = (!self.rng.one_in(4)).then(|| self.rng.next() as u16 >> self.rng.below(16));
+            options.sack_permitted = self.rng.one_in(2);
+            options.window_scale = self.rng.one_in(2).then(|| self.rng.below(20) as u8);
+            options.hack = (!self.rng.one_in(3)).then_some(if self.rng.one_in(2) { 0x5848 } else { 0 });
+        }
+        if syn || !self.rng.one_in(30) {
+            let echo = self.stamp.wrapping_sub(self.rng.below(3));
+            let echo = if self.rng.one_in(30) { self.rng.next() as u32 } else { echo };
+            let value = (self.now.as_nanos() / 1_000_000) as u32;
+            let value = if self.rng.one_in(30) { self.rng.next() as u32 } else { value };
+            options.timestamps = Some(Timestamps { value, echo });
+        }
+        match self.rng.below(5) {
+            0 if !syn => {
+                for _ in 0..=self.rng.below(2) {
+                    let (start, len) = (self.named(), self.rng.below(5_000));
+                    options.sack.push((start, start + len));
+                }
+            }
+            1 if !syn => options.hack_ack = Some(self.named()),
+            2 if !syn => {
+                for _ in 0..=self.rng.below(4) {
+                    let seq = self.named();
+                    options.xhack_ack.push(seq);
+                }
+            }
+            _ => {}
+        }
+        options
+    }
+
+    fn named(&mut self) -> SeqNumber {
+        let outstanding = (self.seq - self.acked).max(0) as u32;
+        let seq = self.acked + self.rng.below(outstanding + 1);
+        self.near(seq)
+    }
+
+    fn send(&mut self) {
+        let flags = self.flags();
+        let syn = flags.contains(TcpFlags::SYN);
+        let mut options = self.options(syn);
+        if options.encoded_len() > 40 {
+            options.sack.clear();
+        }
+        let outstanding = (self.seq - self.acked).max(0) as u32;
+        if self.rng.one_in(3) {
+            self.acked = self.seq - if self.rng.one_in(4) { 0 } else { self.rng.below(outstanding + 1) };
+        }
+        let (seq, ack) = (self.near(self.ack), self.near(self.acked));
+        let window = match self.rng.below(6) {
+            0 if self.rng.one_in(3) => 0,
+            1 => self.rng.below(10) as u16,
+            _ => self.rng.next() as u16,
+        };
+        let tcp = TcpHeader {
+            src_port: self.remote.port(),
+            dst_port: 80,
+            seq,
+            ack,
+            flags,
+            window,
+            urgent: u16::from(self.rng.one_in(20)),
+        };
+        let ip = IpHeader { src: THEIRS, dst: OURS, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+        let longest = [1, 100, 1400, 8000][self.rng.below(4) as usize];
+        let len = if self.rng.one_in(2) { 0 } else { self.rng.below(longest) as usize };
+        let mut packet = vec![0; 9000];
+        let len = emit(&mut packet, &ip, &tcp, &options, (&vec![7; len], &[])).unwrap();
+        packet.truncate(len);
+        let verdicts = match self.rng.below(8) {
+            0 | 1 => Verdicts { header: HeaderVerdict::Good, payload: PayloadVerdict::Bad },
+            2 if self.rng.one_in(4) => Verdicts::BAD,
+            _ => Verdicts::GOOD,
+        };
+        self.host.receive(&Arrival { packet: &packet, at: self.now, verdicts });
+    }
+
+    /// Everything that the host wants to send now.
+    fn drain(&mut self) {
+        let mut buffer = vec![0; 9000];
+        let mut packets = 0;
+        while let Some(len) = self.host.poll_transmit(self.now, &mut buffer) {
+            packets += 1;
+            assert!(packets < 60_000, "the host never stops sending");
+            let segment = Segment::parse(&buffer[..len]).expect("a segment that can be read");
+            if segment.tcp.flags.contains(TcpFlags::RST) {
+                continue;
+            }
+            let end = segment.tcp.seq + segment.sequence_len();
+            if segment.tcp.flags.contains(TcpFlags::SYN) {
+                (self.seq, self.acked) = (end, end);
+            }
+            self.seq = self.seq.max(end);
+            self.ack = segment.tcp.ack;
+            self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+        }
+    }
+
+    fn ask(&mut self) {
+        if self.id.is_none_or(|id| self.host.state(id) == State::Closed) {
+            if let Some(id) = self.id.take() {
+                self.host.release(self.now, id);
+            }
+            self.id = self.host.accept(self.listener);
+        }
+        let Some(id) = self.id else { return };
+        let n = self.rng.below(30_000) as usize;
+        match self.rng.below(40) {
+            0..15 => drop(self.host.write(id, &vec![3; n])),
+            15..30 => self.host.consume(id, n),
+            30 if self.rng.one_in(20) => drop(self.host.close(self.now, id)),
+            31 if self.rng.one_in(100) => drop(self.host.abort(self.now, id)),
+            32 if self.rng.one_in(10) => self.host.set_path_mtu(self.now, OURS, THEIRS, n as u16),
+            33 if self.rng.one_in(100) => {
+                self.host.release(self.now, id);
+                self.id = None;
+            }
+            34 => while self.host.poll_notification().is_some() {},
+            _ => {}
+        }
+    }
+
+    fn wait(&mut self) {
+        let span = [1, 5, 50, 300, 2_000][self.rng.below(5) as usize];
+        self.now += Duration::from_millis(u64::from(self.rng.below(span)));
+        self.host.handle_timeout(self.now);
+        self.drain();
+        let next = self.host.next_deadline();
+        assert!(next.is_none_or(|at| at > self.now), "a timer that is due again at once");
+    }
+
+    fn check(&self) {
+        let Some(statistics) = self.id.and_then(|id| self.host.statistics(id)) else { return };
+        let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
+        assert!(pipe <= 2 * outstanding, "a pipe of {pipe} octets with {outstanding} outstanding");
+        assert!(statistics.cwnd >= statistics.mss, "a window of less than a segment");
+        if statistics.state == State::Closed {
+            assert_eq!((pipe, outstanding, statistics.unsent), (0, 0, 0));
+        }
+    }
+
+    fn run(&mut self) {
+        self.drain();
+        for _ in 0..STEPS {
+            match self.rng.below(10) {
+                0..6 => self.send(),
+                6..9 => self.ask(),
+                _ => self.wait(),
+            }
+            if !self.rng.one_in(4) {
+                self.drain();
+            }
+            self.check();
+        }
+        self.fall_silent();
+    }
+
+    /// Nobody answers any more, and no program waits for it: every connection ends by itself.
+    fn fall_silent(&mut self) {
+        if let Some(id) = self.id {
+            self.host.release(self.now, id);
+        }
+        self.host.close_listener(self.now, self.listener).unwrap();
+        self.drain();
+        let end = self.now + Duration::from_secs(24 * 3600);
+        while let Some(at) = self.host.next_deadline().filter(|&at| at < end) {
+            assert!(at > self.now, "a timer that is due again at once");
+            self.now = at;
+            self.host.handle_timeout(at);
+            self.drain();
+        }
+        assert_eq!(self.host.connections(), 0, "connections that nothing ends");
+    }
+}
+
+#[test]
+fn no_peer_can_break_the_host() {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(seed) = number("HEADWAY_HOSTILE_SEED") {
+        World::new(seed).run();
+        return;
+    }
+    for seed in 0..number("HEADWAY_HOSTILE").unwrap_or(300) {
+        let outcome = std::panic::catch_unwind(|| World::new(seed).run());
+        assert!(
+            outcome.is_ok(),
+            "HEADWAY_HOSTILE_SEED={seed} cargo test -p headway-tcp --test hostile repeats it"
+        );
+    }
+}
