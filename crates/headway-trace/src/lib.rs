@@ -6,6 +6,7 @@
 //!   [`write_time_sequence`] and [`write_window`], which draw them for xplot;
 //! - [`EventLog`]: every event, as a line of JSON;
 //! - [`reader`]: captures of any origin, packet by packet;
+//! - [`read_fates`]: what a link did to each packet, from a capture or from a file of fates;
 //! - [`analysis`]: what a capture says about its connections, and their graphs for xplot
 //!   ([`write_segments`], [`write_outstanding`], [`write_rtt`], [`write_throughput`]).
 //!
@@ -17,6 +18,7 @@ pub mod analysis;
 mod capture;
 mod error;
 mod events;
+mod fates;
 pub mod reader;
 mod series;
 mod stream;
@@ -26,6 +28,7 @@ mod xplot;
 pub use capture::{Capture, Direction};
 pub use error::TraceError;
 pub use events::EventLog;
+pub use fates::{FatesError, Way, read_fates};
 pub use series::Series;
 pub use time_sequence::{
     AckPoint, Retransmission, SentPoint, SpecialAckPoint, TimeSequence, TimeoutPoint, WindowPoint,

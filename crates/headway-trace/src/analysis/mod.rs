@@ -6,7 +6,7 @@ mod connection;
 mod direction;
 mod graph;
 mod offload;
-mod packet;
+pub(crate) mod packet;
 mod sent;
 mod sequence;
 mod special;

@@ -11,7 +11,7 @@ const MAX_IP: usize = 40 + u16::MAX as usize;
 
 /// What a captured packet is.
 #[expect(clippy::large_enum_variant, reason = "one at a time, and nearly all of them are the large one")]
-pub(super) enum Seen<'a> {
+pub(crate) enum Seen<'a> {
     Tcp(TcpPacket<'a>),
     /// Something else than IP, or IP that carries something else than TCP.
     NotTcp,
@@ -26,16 +26,16 @@ pub(super) enum Seen<'a> {
 }
 
 /// A segment and how far it can be believed.
-pub(super) struct TcpPacket<'a> {
-    pub(super) segment: Segment<'a>,
-    pub(super) sum: SumState,
+pub(crate) struct TcpPacket<'a> {
+    pub(crate) segment: Segment<'a>,
+    pub(crate) sum: SumState,
     /// How many bytes of the payload the capture left out.
-    pub(super) missing: u32,
+    pub(crate) missing: u32,
 }
 
 /// What the checksums of a segment say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SumState {
+pub(crate) enum SumState {
     /// It is what was sent.
     Sound,
     /// Its payload is damaged, its header is vouched for by the Header Checksum option.
@@ -49,18 +49,18 @@ pub(super) enum SumState {
 }
 
 impl TcpPacket<'_> {
-    pub(super) fn source(&self) -> SocketAddr {
+    pub(crate) fn source(&self) -> SocketAddr {
         SocketAddr::new(self.segment.ip.src, self.segment.tcp.src_port)
     }
 
-    pub(super) fn destination(&self) -> SocketAddr {
+    pub(crate) fn destination(&self) -> SocketAddr {
         SocketAddr::new(self.segment.ip.dst, self.segment.tcp.dst_port)
     }
 }
 
 /// Reads `packet`. `scratch` is where a packet is completed that was captured in part or before its
 /// IP header was.
-pub(super) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen<'a> {
+pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen<'a> {
     let ip = match packet.link.network(packet.bytes) {
         Network::Ip(ip) => ip,
         Network::Other => return Seen::NotTcp,

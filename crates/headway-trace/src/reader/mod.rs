@@ -16,6 +16,8 @@ use pcap::Pcap;
 use pcapng::PcapNg;
 use source::{Filled, Source};
 
+use crate::Direction;
+
 /// The most bytes that a packet of a capture may have. libpcap takes 262,144 for the most that a
 /// capture of a network can need.
 pub const MAX_PACKET: u32 = 262_144;
@@ -43,6 +45,10 @@ pub struct Packet<'a> {
     /// How many bytes it had on the wire; more than [`Packet::bytes`] where the capture kept the
     /// beginnings of packets only.
     pub original_len: u32,
+    /// Which way it passed its interface, if the capture says.
+    pub direction: Option<Direction>,
+    /// The first remark about it, if there is one: UTF-8 that the reader has not checked.
+    pub comment: Option<&'a [u8]>,
 }
 
 /// The last packet of a capture is there in part: the capture was still being written, or the disk
@@ -90,6 +96,8 @@ struct Located {
     at: Instant,
     bytes: core::ops::Range<usize>,
     original_len: u32,
+    direction: Option<Direction>,
+    comment: Option<core::ops::Range<usize>>,
 }
 
 /// What the next record of a file is.
@@ -146,6 +154,8 @@ impl<R: Read> Reader<R> {
                         at: located.at,
                         bytes: self.source.record().get(located.bytes).unwrap_or_default(),
                         original_len: located.original_len,
+                        direction: located.direction,
+                        comment: located.comment.and_then(|place| self.source.record().get(place)),
                     }));
                 }
                 Next::Other => {}

@@ -73,6 +73,8 @@ impl Pcap {
             at: Instant::from_nanos(nanos),
             bytes: RECORD_HEADER as usize..source.record().len(),
             original_len: original_len.max(len),
+            direction: None,
+            comment: None,
         }))
     }
 }

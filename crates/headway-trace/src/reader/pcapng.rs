@@ -7,6 +7,8 @@ use headway_units::Instant;
 
 use super::pcap::half;
 use super::source::{Filled, Order, Source};
+use crate::Direction;
+
 use super::{HalfWritten, Interface, LinkType, Located, MAX_PACKET, Next, ReadError};
 
 /// The type of a Section Header Block, the same in both byte orders.
@@ -28,9 +30,13 @@ mod block {
     pub(super) const ENHANCED_PACKET: u32 = 6;
 }
 
-/// Options of an Interface Description Block.
+/// Options of Interface Description Blocks, and of others where it says so.
 mod option {
     pub(super) const END: u16 = 0;
+    /// In any block.
+    pub(super) const COMMENT: u16 = 1;
+    /// In packet blocks.
+    pub(super) const FLAGS: u16 = 2;
     pub(super) const NAME: u16 = 2;
     pub(super) const TIME_RESOLUTION: u16 = 9;
     pub(super) const TIME_OFFSET: u16 = 14;
@@ -182,7 +188,37 @@ impl PcapNg {
         self.latest = clock.instant(ticks);
         let len = self.order.u32(block, 20);
         let original_len = self.order.u32(block, 24);
-        self.locate(source, interface, 28, len, original_len)
+        let located = self.locate(source, interface, 28, len, original_len)?;
+        Ok(self.remarks(block, located))
+    }
+
+    /// Adds what the options of a packet block say. Some that cannot be read are no reason to stop: the
+    /// packet itself was there.
+    fn remarks(&self, block: &[u8], mut located: Located) -> Located {
+        let mut at = located.bytes.end.next_multiple_of(4);
+        let end = block.len() - 4;
+        while at + 4 <= end {
+            let (code, len) = (self.order.u16(block, at), usize::from(self.order.u16(block, at + 2)));
+            let value = at + 4..at + 4 + len;
+            if code == option::END || value.end > end {
+                break;
+            }
+            match code {
+                option::COMMENT if located.comment.is_none() => located.comment = Some(value.clone()),
+                // Section 4.3.1: "Inbound / Outbound packet (00 = information not available, 01 =
+                // inbound, 10 = outbound)".
+                option::FLAGS if len == 4 => {
+                    located.direction = match self.order.u32(block, value.start) & 3 {
+                        1 => Some(Direction::Inbound),
+                        2 => Some(Direction::Outbound),
+                        _ => None,
+                    };
+                }
+                _ => {}
+            }
+            at = value.end.next_multiple_of(4);
+        }
+        located
     }
 
     fn simple_packet<R: Read>(&mut self, source: &Source<R>) -> Result<Located, ReadError> {
@@ -225,6 +261,8 @@ impl PcapNg {
             at: self.latest,
             bytes: start..end,
             original_len: original_len.max(len),
+            direction: None,
+            comment: None,
         })
     }
 }
