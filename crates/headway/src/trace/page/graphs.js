@@ -12,13 +12,15 @@ const SEGMENT_KINDS = [
 function drawSegments(pen, list, kind) {
   const { c, x, y, view } = pen;
   c.strokeStyle = c.fillStyle = pen.ink(kind.ink);
-  const isSparse = view.to - view.from < 400 * (c.canvas.width || 1) * 1e6 && list.length < 6000;
+  const seen = firstFrom(list, 3, view.to) - firstFrom(list, 3, view.from);
+  const isSparse = seen < (pen.right - MARGIN.left) / 4;
   c.lineWidth = 1.5;
   c.beginPath();
   eachIn(list, 3, view.from, view.to, 0, (i) => {
     const at = x(list[i]), top = y(list[i + 2]), bottom = y(list[i + 1]);
     c.moveTo(at, Math.max(bottom, top + 1.5));
     c.lineTo(at, top);
+    // Arrowheads where there is room for them.
     if (isSparse && bottom - top > 8) {
       c.moveTo(at - 3, top + 3); c.lineTo(at, top); c.lineTo(at + 3, top + 3);
       c.moveTo(at - 3, bottom - 3); c.lineTo(at, bottom); c.lineTo(at + 3, bottom - 3);
@@ -27,7 +29,14 @@ function drawSegments(pen, list, kind) {
   c.stroke();
   if (!kind.mark) return;
   c.textAlign = "center";
-  eachIn(list, 3, view.from, view.to, 0, (i) => c.fillText(kind.mark, x(list[i]), y(list[i + 2]) - 4));
+  // Letters upon letters say nothing.
+  let last = -Infinity;
+  eachIn(list, 3, view.from, view.to, 0, (i) => {
+    const at = x(list[i]);
+    if (at - last < 9) return;
+    last = at;
+    c.fillText(kind.mark, at, y(list[i + 2]) - 4);
+  });
 }
 
 // A staircase over time: each value holds until the next one.

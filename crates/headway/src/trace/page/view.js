@@ -130,7 +130,7 @@ function axes(panel, p) {
   c.strokeStyle = ink("line");
   c.fillStyle = ink("quiet");
   c.lineWidth = 1;
-  const yStep = roundStep(p.high - p.low, (p.bottom - MARGIN.top) / 45);
+  const yStep = roundStep(p.high - p.low, (p.bottom - MARGIN.top) / 32);
   c.textAlign = "right";
   for (let v = Math.ceil(p.low / yStep) * yStep; v <= p.high; v += yStep) {
     c.beginPath(); c.moveTo(MARGIN.left, p.y(v)); c.lineTo(p.right, p.y(v)); c.stroke();
