@@ -50,6 +50,11 @@ impl Marks {
     const fn is_missing(self) -> bool {
         self.has(Self::LOST) && !self.has(Self::RESENT)
     }
+
+    /// Missing for a reason that no notice of damage explains.
+    const fn is_unexplained(self) -> bool {
+        self.is_missing() && !self.has(Self::DAMAGED)
+    }
 }
 
 /// One segment in the queue.
@@ -111,6 +116,8 @@ pub(crate) struct SentQueue {
     damaged: u32,
     /// Segments that are lost and of which no later copy is in the network.
     missing: u32,
+    /// Of those, segments that no notice of damage explains.
+    unexplained: u32,
     transmissions: u64,
     /// No segment below this is missing.
     missing_hint: Option<SeqNumber>,
@@ -243,6 +250,8 @@ impl SentQueue {
         self.damaged = self.damaged.wrapping_add_signed(gained(Marks::DAMAGED));
         let missing = i32::from(marks.is_missing()) - i32::from(before.is_missing());
         self.missing = self.missing.wrapping_add_signed(missing);
+        let unexplained = i32::from(marks.is_unexplained()) - i32::from(before.is_unexplained());
+        self.unexplained = self.unexplained.wrapping_add_signed(unexplained);
     }
 
     /// Marks segment `index` lost: it, and any resent copy of it, leaves the pipe.
@@ -318,6 +327,11 @@ impl SentQueue {
         self.missing_hint = None;
     }
 
+    /// Whether a segment is lost, and not by damage that is known, and waits to be sent again.
+    pub(crate) fn has_unexplained_loss(&self) -> bool {
+        self.unexplained > 0
+    }
+
     /// The lowest segment that is lost and has no later copy in the network.
     pub(crate) fn first_missing(&mut self) -> Option<usize> {
         if self.missing == 0 {
@@ -384,6 +398,7 @@ impl SentQueue {
         // The parts together occupy what the whole did; only segments are counted anew.
         self.damaged += u32::from(rest.has(Marks::DAMAGED));
         self.missing += u32::from(rest.is_missing());
+        self.unexplained += u32::from(rest.marks.is_unexplained());
         self.segments.insert(index + 1, rest);
     }
 

@@ -150,7 +150,9 @@ impl Standard {
             // than 'SeqNum' have been SACKed".
             // What NextSeg's rule (3) sent again before stays sent: HighRxt covers it.
             let threshold = (DUPLICATE_THRESHOLD - 1) * ack.mss;
-            lost = board.sacks.mark_lost(board.queue, threshold, SentQueue::mark_first_lost);
+            board.sacks.mark_lost(board.queue, threshold, SentQueue::mark_first_lost);
+            // Losses beyond the point at which the last recovery ended count as much as new ones.
+            lost = board.queue.has_unexplained_loss();
         }
         if self.phase != Phase::Open {
             return;
@@ -253,5 +255,70 @@ impl Standard {
             self.rescued = true;
         }
         Some(candidate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Algorithm;
+
+    /// RFC 6675, 5: what was lost beyond the recovery point begins the next recovery at once; no new
+    /// SACK block needs to tell of it again.
+    #[test]
+    fn losses_beyond_the_recovery_point_begin_another_recovery() {
+        let mut queue = SentQueue::default();
+        for segment in 0..10 {
+            queue.push(SeqNumber(segment * 1000), 1000, false, false, Instant::ZERO, 0);
+        }
+        let (mut sacks, mut control) = (Scoreboard::default(), Algorithm::Reno.build(10));
+        let mut standard = Standard::new(true, true, true);
+        let mut ack = |prior: u32, una: u32, blocks: &[(u32, u32)]| {
+            let (prior_una, una, nxt) = (SeqNumber(prior), SeqNumber(una), SeqNumber(10_000));
+            let blocks: alloc::vec::Vec<_> =
+                blocks.iter().map(|&(from, to)| (SeqNumber(from), SeqNumber(to))).collect();
+            let prior_flight = queue.outstanding();
+            let newly_sacked = sacks.update(&mut queue, &blocks, una, nxt);
+            queue.acknowledge(una);
+            sacks.advance(una);
+            let signal = AckSignal {
+                now: Instant::ZERO,
+                prior_una,
+                una,
+                nxt,
+                duplicate: prior_una == una,
+                has_data: false,
+                special: false,
+                newly_sacked,
+                prior_flight,
+                mss: 1000,
+            };
+            let board = Board { queue: &mut queue, sacks: &mut sacks, control: &mut *control };
+            standard.on_ack(board, &signal).phase
+        };
+        assert_eq!(ack(0, 0, &[(1000, 4000)]), Some(RecoveryPhase::Fast));
+        assert_eq!(ack(0, 0, &[(5000, 9000), (1000, 4000)]), None, "4000 is lost too");
+        standard.phase = Phase::Fast(SeqNumber(4000));
+        standard.recover = Some(SeqNumber(4000));
+        let mut after = |prior: u32, una: u32| {
+            let prior_flight = queue.outstanding();
+            queue.acknowledge(SeqNumber(una));
+            let signal = AckSignal {
+                now: Instant::ZERO,
+                prior_una: SeqNumber(prior),
+                una: SeqNumber(una),
+                nxt: SeqNumber(10_000),
+                duplicate: false,
+                has_data: false,
+                special: false,
+                newly_sacked: 0,
+                prior_flight,
+                mss: 1000,
+            };
+            let board = Board { queue: &mut queue, sacks: &mut sacks, control: &mut *control };
+            standard.on_ack(board, &signal).phase
+        };
+        assert_eq!(after(0, 4000), Some(RecoveryPhase::Fast));
+        assert_eq!(queue.first_missing().map(|index| queue.get(index).seq), Some(SeqNumber(4000)));
     }
 }
