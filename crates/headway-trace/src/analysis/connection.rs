@@ -96,18 +96,25 @@ impl Connection {
         interface: usize,
         is_salvaged: bool,
     ) {
-        let side = self.side(packet);
-        if let Some(direction) = self.directions.get_mut(side) {
-            direction.damaged(&packet.segment, at, interface, is_salvaged);
+        let is_here = interface == self.interface;
+        let (this, other) = self.sides(packet);
+        this.damaged(&packet.segment, at, interface, is_salvaged);
+        if is_salvaged && is_here {
+            this.note_salvaged(&packet.segment, other.windows.latest.unwrap_or(0));
         }
+    }
+
+    /// The direction that `packet` is of, and the other one.
+    fn sides(&mut self, packet: &TcpPacket<'_>) -> (&mut Direction, &mut Direction) {
+        let side = self.side(packet);
+        let [first, second] = &mut self.directions;
+        if side == 0 { (first, second) } else { (second, first) }
     }
 
     /// A packet of the connection was captured.
     pub(super) fn packet(&mut self, packet: &TcpPacket<'_>, at: Instant) {
         self.last_at = self.last_at.max(at);
-        let side = self.side(packet);
-        let [first, second] = &mut self.directions;
-        let (this, other) = if side == 0 { (first, second) } else { (second, first) };
+        let (this, other) = self.sides(packet);
         let segment = &packet.segment;
         let flags = segment.tcp.flags;
         this.count(segment, at);

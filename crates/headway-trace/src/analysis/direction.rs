@@ -380,6 +380,16 @@ impl Direction {
         }
     }
 
+    /// A damaged packet says that its octets are outstanding: what it carried is lost, its header is
+    /// sound. But so much only as the other side's `window` has room for, in case it is not.
+    pub(super) fn note_salvaged(&mut self, segment: &Segment<'_>, window: u64) {
+        let (Some(sequence), Some(una)) = (self.sequence, self.una) else { return };
+        let end = sequence.count(segment.tcp.seq) + u64::from(segment.sequence_len());
+        if end <= una + window {
+            self.highest = self.highest.max(end);
+        }
+    }
+
     /// Part of a segment was not captured.
     pub(super) fn cut(&mut self, missing: u32) {
         self.truncated.add(u64::from(missing));

@@ -1,0 +1,95 @@
+//! The captures, and what of them is compared.
+
+use std::path::PathBuf;
+
+/// What of a capture is compared with tcptrace.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// The capture in `tests/data`.
+    pub(crate) capture: &'static str,
+    /// The interface, where there are several.
+    pub(crate) interface: Option<&'static str>,
+    /// tcptrace has to leave damaged packets out.
+    pub(crate) is_damaged: bool,
+    /// Which of several connections between the same ends, which tcptrace cannot keep apart: it is
+    /// given one at a time.
+    pub(crate) part: Option<usize>,
+}
+
+const fn linux(capture: &'static str) -> Case {
+    Case { capture, interface: None, is_damaged: false, part: None }
+}
+
+const fn part(capture: &'static str, part: usize) -> Case {
+    Case { part: Some(part), ..linux(capture) }
+}
+
+const fn simulated(capture: &'static str, interface: &'static str) -> Case {
+    Case { capture, interface: Some(interface), is_damaged: true, part: None }
+}
+
+/// Every comparison.
+pub(crate) const CASES: &[Case] = &[
+    linux("linux-reno-loss.pcap"),
+    linux("linux-reno-nosack-ipv6.pcap"),
+    linux("linux-reno-veth.pcap"),
+    linux("linux-cubic-reorder.pcap"),
+    linux("linux-cubic-receiver.pcap"),
+    linux("linux-cubic-zero-window.pcap"),
+    linux("linux-cubic-sll.pcap"),
+    linux("linux-cubic-sll2.pcap"),
+    linux("linux-cubic-veth-gso.pcap"),
+    linux("linux-cubic-veth-offload.pcap"),
+    part("linux-cubic-reuse.pcap", 0),
+    part("linux-cubic-reuse.pcap", 1),
+    part("linux-cubic-reuse.pcap", 2),
+    simulated("sim-sack.pcapng", "sender"),
+    simulated("sim-sack.pcapng", "receiver"),
+    simulated("sim-hack+sack.pcapng", "sender"),
+    simulated("sim-hack+sack.pcapng", "receiver"),
+    simulated("sim-xhack+sack.pcapng", "sender"),
+    simulated("sim-xhack+sack.pcapng", "receiver"),
+];
+
+/// A number on which tcptrace is wrong.
+#[derive(Debug)]
+pub(crate) struct Error {
+    pub(crate) capture: &'static str,
+    /// Of which direction, 0 or 1.
+    pub(crate) side: usize,
+    pub(crate) row: &'static str,
+    pub(crate) ours: f64,
+    pub(crate) theirs: f64,
+    /// Why.
+    #[allow(dead_code, reason = "it is for readers, and for the message of a failure")]
+    pub(crate) why: &'static str,
+}
+
+/// Every number on which tcptrace is wrong, but for duplicate ACKs: there a rule says by how much.
+pub(crate) const ERRORS: &[Error] = &[Error {
+    capture: "linux-cubic-veth-gso.pcap",
+    side: 0,
+    row: "max # retrans",
+    ours: 2.0,
+    theirs: 1.0,
+    why: "a segment that repeats parts of two counts for the first of them only",
+}];
+
+impl Case {
+    /// The capture.
+    pub(crate) fn path(&self) -> PathBuf {
+        data().join(self.capture)
+    }
+
+    /// What tcptrace printed.
+    pub(crate) fn expected(&self) -> PathBuf {
+        let stem = self.capture.split('.').next().unwrap_or_default();
+        let interface = self.interface.map(|name| format!("-{name}")).unwrap_or_default();
+        let part = self.part.map(|part| format!("-{part}")).unwrap_or_default();
+        data().join(format!("{stem}{interface}{part}.tcptrace"))
+    }
+}
+
+fn data() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}

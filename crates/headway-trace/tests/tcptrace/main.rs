@@ -1,0 +1,137 @@
+//! Our numbers beside tcptrace's: those it printed when the captures were made, and those it prints
+//! now where it is installed.
+//!
+//! `UPDATE_TCPTRACE=1 cargo test -p headway-trace --test tcptrace` writes down what it prints now.
+
+mod cases;
+mod ours;
+mod table;
+mod theirs;
+
+use std::fs;
+use std::io::{self, Write};
+
+use cases::{CASES, Case, ERRORS};
+use headway_trace::analysis::Connection;
+use ours::{Compare, ROWS};
+
+/// Ours of a case: those connections that tcptrace was given.
+fn analysed(case: &Case) -> Vec<Connection> {
+    let interface = case.interface.map(|name| theirs::place(case, name));
+    let connections = ours::analyse(&case.path(), interface).connections;
+    match case.part {
+        Some(part) => connections.into_iter().skip(part).take(1).collect(),
+        None => connections,
+    }
+}
+
+fn is_same(compare: Compare, ours: f64, theirs: f64) -> bool {
+    match compare {
+        Compare::Equal => ours == theirs,
+        // Ours in nanoseconds, theirs in microseconds.
+        Compare::Within(unit) => (ours - theirs).abs() <= unit / 2.0 + 0.001 + 1e-9,
+        Compare::Share(share, unit) => {
+            (ours - theirs).abs() <= (share * theirs.abs()).max(unit / 2.0 + 0.001)
+        }
+    }
+}
+
+/// Every number of which ours and tcptrace's differ, but for tcptrace's known errors.
+fn differences(case: &Case, text: &str) -> Vec<String> {
+    let ours = analysed(case);
+    let theirs = table::parse(text);
+    if ours.len() != theirs.len() {
+        return vec![format!("{case:?}: {} connections, tcptrace has {}", ours.len(), theirs.len())];
+    }
+    let mut found = Vec::new();
+    for (connection, table) in ours.iter().zip(&theirs) {
+        for (side, direction) in connection.directions.iter().enumerate() {
+            for &(row, compare, value) in ROWS {
+                let our = value(connection, direction);
+                let their = table.number(row, side);
+                let error = ERRORS
+                    .iter()
+                    .find(|error| (error.capture, error.side, error.row) == (case.capture, side, row));
+                let is_as_expected = match (our, their, error) {
+                    (Some(our), Some(their), Some(error)) => (our, their) == (error.ours, error.theirs),
+                    (Some(our), Some(their), None) if row == "duplicate acks" => {
+                        // RFC 5681, 2, asks for outstanding data and for a segment without SYN and FIN;
+                        // tcptrace looks at neither.
+                        our + direction.repeated_acks as f64 == their
+                    }
+                    (Some(our), Some(their), None) => is_same(compare, our, their),
+                    // tcptrace leaves rows out in which there is nothing to tell.
+                    (our, None, None) => our.is_none_or(|our| our == 0.0),
+                    _ => false,
+                };
+                if !is_as_expected {
+                    found.push(format!("{case:?} {side} {row}: {our:?}, tcptrace has {their:?} {error:?}"));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn equals_what_tcptrace_printed() {
+    let found: Vec<String> = CASES
+        .iter()
+        .flat_map(|case| differences(case, &fs::read_to_string(case.expected()).expect("tcptrace's numbers")))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn equals_what_tcptrace_prints() {
+    if !theirs::is_installed() {
+        // Not through `eprintln!`, which the test harness swallows.
+        let _ = io::stderr().write_all(b"SKIPPED: tcptrace is not installed\n");
+        return;
+    }
+    for case in CASES {
+        let now = theirs::run(case);
+        if std::env::var_os("UPDATE_TCPTRACE").is_some() {
+            fs::write(case.expected(), &now).expect("written");
+        }
+        let committed = fs::read_to_string(case.expected()).expect("tcptrace's numbers");
+        assert_eq!(now, committed, "{case:?}: what tcptrace prints has changed");
+        let found = differences(case, &now);
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
+}
+
+/// The captures hold what they are there for.
+#[test]
+fn the_captures_are_of_use() {
+    let sum = |number: fn(&Connection) -> u64| -> u64 {
+        CASES.iter().flat_map(analysed).map(|connection| number(&connection)).sum()
+    };
+    assert!(sum(|c| c.directions[0].resent.packets) > 30);
+    assert!(sum(|c| c.directions[0].out_of_order) > 10);
+    assert!(sum(|c| c.directions[0].duplicate_acks) > 100);
+    assert!(sum(|c| c.directions[1].acks.sack_packets) > 100);
+    assert!(sum(|c| c.directions[1].acks.dsack_packets) > 2);
+    assert!(sum(|c| c.directions[1].windows.zero) > 0);
+    assert!(sum(|c| c.directions[1].special.naming_one) > 0);
+    assert!(sum(|c| c.directions[1].special.listing) > 0);
+    assert!(sum(|c| c.directions[0].all_damage().salvaged) > 0);
+    assert!(sum(|c| c.directions[0].all_damage().unreadable) > 0);
+}
+
+/// A table without rows would be equal to everything.
+#[test]
+fn the_tables_are_read() {
+    for case in CASES {
+        let text = fs::read_to_string(case.expected()).expect("tcptrace's numbers");
+        let theirs = table::parse(&text);
+        assert!(!theirs.is_empty(), "{case:?}");
+        for (row, ..) in ROWS {
+            let is_optional =
+                ["resets sent", "adv wind scale", "ambiguous acks", "urgent data pkts"].contains(row);
+            let has_row =
+                theirs.iter().all(|table| table.text(row, 0).is_some() && table.text(row, 1).is_some());
+            assert!(has_row || is_optional, "{case:?} has no {row:?}");
+        }
+    }
+}
