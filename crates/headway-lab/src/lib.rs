@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod claims;
+mod damage;
 mod error;
 mod experiment;
 mod replay;
@@ -15,6 +16,7 @@ mod runner;
 mod statistics;
 
 pub use claims::{Judgement, Verdict, in_unit, judge};
+pub use damage::{DamageError, Traces};
 pub use error::LabError;
 pub use experiment::{Cell, Claim, Experiment, Figure, FigureKind, Measure, Overrides, Statistic, schema};
 pub use replay::replay;

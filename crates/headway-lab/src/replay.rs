@@ -3,6 +3,7 @@
 use headway_sim::race::{self, Recording};
 use headway_tcp::Observer;
 
+use crate::damage::Traces;
 use crate::error::LabError;
 use crate::experiment::Settings;
 use crate::results::ManifestCell;
@@ -13,15 +14,20 @@ use crate::runner::content;
 ///
 /// # Errors
 ///
-/// The cell was not written by this version of the program, or the run shows a defect.
+/// The cell was not written by this version of the program, its link is a recorded one (whose file
+/// the results do not hold), or the run shows a defect.
 pub fn replay<O: Observer>(
     cell: &ManifestCell,
     seed: u64,
     observer: impl FnMut() -> O,
 ) -> Result<Recording<O, ()>, LabError> {
+    // Its file may be elsewhere by now, or another.
+    let traces = Traces::refused("a run over a recorded link cannot be made again from its results");
     let mut settings = Settings::new();
     for (key, value) in &cell.settings {
-        settings.set(key, value).map_err(|problem| LabError::NotReplayable { key: key.clone(), problem })?;
+        settings
+            .set(key, value, &traces)
+            .map_err(|problem| LabError::NotReplayable { key: key.clone(), problem })?;
     }
     let Some(variant) = settings.variant else {
         let problem = "expected a sender".into();

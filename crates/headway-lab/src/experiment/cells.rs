@@ -4,11 +4,17 @@ use indexmap::IndexMap;
 
 use super::Cell;
 use super::file::ExperimentFile;
-use super::scenario::{KEYS, Settings, is_key};
+use super::scenario::{KEYS, Settings, is_key, way};
+use crate::damage::Traces;
 use crate::error::LabError;
 
 /// Every combination of the axes, the last axis changing fastest.
-pub(super) fn enumerate(read: &ExperimentFile, file: &str, text: &str) -> Result<Vec<Cell>, LabError> {
+pub(super) fn enumerate(
+    read: &ExperimentFile,
+    file: &str,
+    text: &str,
+    traces: &Traces<'_>,
+) -> Result<Vec<Cell>, LabError> {
     let mut combinations: Vec<IndexMap<String, String>> = vec![IndexMap::new()];
     for (axis, values) in &read.sweep {
         combinations = combinations
@@ -22,7 +28,7 @@ pub(super) fn enumerate(read: &ExperimentFile, file: &str, text: &str) -> Result
             })
             .collect();
     }
-    combinations.into_iter().map(|values| cell(read, values, file, text)).collect()
+    combinations.into_iter().map(|values| cell(read, values, file, text, traces)).collect()
 }
 
 fn cell(
@@ -30,6 +36,7 @@ fn cell(
     values: IndexMap<String, String>,
     file: &str,
     text: &str,
+    traces: &Traces<'_>,
 ) -> Result<Cell, LabError> {
     let complaint = |key: &str, problem: String| LabError::Invalid {
         file: file.into(),
@@ -54,15 +61,23 @@ fn cell(
     let given = in_order(&keys);
     let mut settings = Settings::new();
     for (key, value) in &given {
-        settings.set(key, value).map_err(|problem| complaint(key, problem))?;
+        settings.set(key, value, traces).map_err(|problem| complaint(key, problem))?;
     }
     let Some(variant) = settings.variant else {
         let problem = "expected a sender, as an axis or in [scenario], such as variant = \"sack\"";
         return Err(complaint("variant", problem.into()));
     };
+    // A trace is what its file says, not what the file is called.
+    let mut recorded = Vec::new();
+    for (key, value) in &given {
+        let Some(way) = way(key) else { continue };
+        let digest = traces.digest(value, way).map_err(|error| complaint(key, error.to_string()))?;
+        recorded.extend(digest.map(|digest| format!("{key}-fates={digest}")));
+    }
     let write = |with: &dyn Fn(&str) -> bool| {
         let mut lines: Vec<String> =
             given.iter().filter(|(key, _)| with(key)).map(|(key, value)| format!("{key}={value}")).collect();
+        lines.extend(recorded.iter().cloned());
         lines.push(format!("schema={}", crate::results::SCHEMA));
         lines.join("\n")
     };

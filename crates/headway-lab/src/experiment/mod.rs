@@ -15,6 +15,7 @@ pub use file::{Claim, Figure, FigureKind, Measure, Statistic, schema};
 use file::{ExperimentFile, Scalar};
 pub(crate) use scenario::Settings;
 
+use crate::damage::Traces;
 use crate::error::LabError;
 
 /// An experiment that has been read and checked: every cell makes sense.
@@ -91,15 +92,33 @@ impl Experiment {
             .map_err(|source| LabError::Unreadable { path: path.into(), source })?;
         let name =
             path.file_stem().map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned());
-        Self::parse(&name, &path.display().to_string(), &text, overrides)
+        let traces = Traces::in_folder(path.parent().unwrap_or(Path::new("")));
+        Self::parse_with(&name, &path.display().to_string(), &text, overrides, &traces)
     }
 
-    /// Reads the text of a file that is called `file` in errors.
+    /// Reads the text of a file that is called `file` in errors. It may name no traces, for want of a
+    /// folder to look in.
     ///
     /// # Errors
     ///
     /// As [`Experiment::load`].
     pub fn parse(name: &str, file: &str, text: &str, overrides: &Overrides) -> Result<Self, LabError> {
+        let traces = Traces::refused("there is no folder to look in");
+        Self::parse_with(name, file, text, overrides, &traces)
+    }
+
+    /// Reads the text of a file that is called `file` in errors, with its traces from elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As [`Experiment::load`].
+    pub fn parse_with(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &Overrides,
+        traces: &Traces<'_>,
+    ) -> Result<Self, LabError> {
         let mut read = ExperimentFile::parse(file, text)?;
         for setting in &overrides.settings {
             read.set(setting)?;
@@ -125,7 +144,7 @@ impl Experiment {
             );
             return Err(complaint("sweep", problem));
         }
-        let cells = cells::enumerate(&read, file, text)?;
+        let cells = cells::enumerate(&read, file, text, traces)?;
         check_figure(&read, &complaint)?;
         let axes = read
             .sweep

@@ -2,9 +2,13 @@
 
 use std::str::FromStr;
 
+use headway_link::Damage;
 use headway_sim::race::{Companion, CrossTraffic, Scenario};
 use headway_tcp::{HackRules, Variant};
+use headway_trace::Way;
 use headway_units::Size;
+
+use crate::damage::Traces;
 
 /// Every key.
 pub(super) const KEYS: [&str; 27] = [
@@ -55,13 +59,13 @@ const LEAST_MTU: u16 = 128;
 impl Settings {
     pub(crate) fn new() -> Self {
         let mut scenario = Scenario::default();
-        scenario.forward.damage = headway_link::Damage::None;
+        scenario.forward.damage = Damage::None;
         scenario.forward.header_hit = None;
         Self { scenario, variant: None, size: Size::from_bytes(DEFAULT_SIZE) }
     }
 
     /// Sets one key; the error says what was expected.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub(crate) fn set(&mut self, key: &str, value: &str, traces: &Traces<'_>) -> Result<(), String> {
         let scenario = &mut self.scenario;
         let (forward, reverse) = (&mut scenario.forward, &mut scenario.reverse);
         match key {
@@ -121,8 +125,8 @@ impl Settings {
             "duplicate" => forward.duplicate = parse(value)?,
             "reorder" => forward.reorder = parse(value)?,
             "reorder-delay" => forward.reorder_delay = parse(value)?,
-            "damage" => forward.damage = parse(value)?,
-            "reverse-damage" => reverse.damage = parse(value)?,
+            "damage" => forward.damage = damage(value, key, traces)?,
+            "reverse-damage" => reverse.damage = damage(value, key, traces)?,
             "header-hit" => {
                 forward.header_hit = if value == "place" { None } else { Some(parse(value)?) };
                 reverse.header_hit = forward.header_hit;
@@ -157,6 +161,19 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Which direction of a capture the damage of this key is taken from; `None` for other keys.
+pub(super) fn way(key: &str) -> Option<Way> {
+    match key {
+        "damage" => Some(Way::Data),
+        "reverse-damage" => Some(Way::Acks),
+        _ => None,
+    }
+}
+
+fn damage(value: &str, key: &str, traces: &Traces<'_>) -> Result<Damage, String> {
+    traces.damage(value, way(key).unwrap_or(Way::Data)).map_err(|error| error.to_string())
 }
 
 fn parse<T: FromStr<Err: std::fmt::Display>>(value: &str) -> Result<T, String> {

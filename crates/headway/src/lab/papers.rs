@@ -1,6 +1,8 @@
 //! The papers' experiments, which come with the program.
 
-use headway_lab::{Experiment, Overrides};
+use std::io;
+
+use headway_lab::{Experiment, Overrides, Traces};
 use include_dir::{Dir, include_dir};
 
 use crate::failure::Failure;
@@ -46,5 +48,10 @@ pub(super) fn experiments(names: &[String], overrides: &Overrides) -> Result<Vec
 }
 
 fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
-    Ok(Experiment::parse(name, &format!("papers/{name}.toml"), toml, overrides)?)
+    // A trace is a file beside the papers' experiments.
+    let traces = Traces::new(|path| {
+        let file = PAPERS.get_file(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(file.contents()))
+    });
+    Ok(Experiment::parse_with(name, &format!("papers/{name}.toml"), toml, overrides, &traces)?)
 }

@@ -1,12 +1,14 @@
 //! The options of `headway race`, and the scenario that they describe.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
+use headway_lab::{DamageError, Traces};
 use headway_link::{Damage, FrameCheck, HitZone, LinkConfig, QueueLimit};
 use headway_sim::Content;
 use headway_sim::race::{ProfileName, Scenario};
 use headway_tcp::{HackRules, Variant};
+use headway_trace::Way;
 use headway_units::{Duration, Rate, Share, Size};
 
 use crate::failure::Failure;
@@ -21,11 +23,19 @@ Examples:
       White noise on a satellite link; captures for Wireshark and a page to look at.
   headway race --damage burst:3.57%:3 --reverse-damage burst:3.57%:3 --header-hit 5% --delay 10ms
       Damage in both directions, the case for Extended HACK.
+  headway race --runs 1 --variant sack --pcap out && headway race --damage trace:out/sack-1.pcapng
+      What one sender met, for all of them.
   headway race --json --runs 3 | jq '.summary[] | {variant, seconds}'
 
 Units: rates 10mbit, 500kbit; times 300ms, 2s, 24h; sizes 64KiB, 2MiB, 10MB; shares 5%, 0.05.
 Damage: none, random:P, burst:P:LENGTH[:time], ber:RATE, gilbert:P:R:GOOD:BAD,
-        gilbert-bit:P:R:GOOD:BAD (the two rates of state change, then the error rate in each state).";
+        gilbert-bit:P:R:GOOD:BAD (the two rates of state change, then the error rate in each state);
+        burst-hit:S:LENGTH: bursts that hit the share S of all packets;
+        trace:FILE: replays a recorded link, packet by packet, and begins again at its end. FILE is a
+        capture (pcap, pcapng), whose damaged packets are those with headway's remark or a wrong TCP
+        checksum, or a text with a line for each fate: `ok 37`, `lost`, `hit payload 3`, `hit header 1`,
+        `hit both 64` (bits, by chance), `hit 1` (where --header-hit says), `bits 161 980` (from the
+        start of the IP packet), `bits tcp 5`, `bits payload 0 7`; `#` starts a remark.";
 
 /// Send a file across an emulated lossy link with several TCPs, side by side.
 #[derive(Args)]
@@ -94,10 +104,12 @@ pub(crate) struct Arguments {
     reorder_delay: Duration,
 
     /// Damage on the way of the data
-    #[arg(long, value_name = "MODEL", default_value = "burst:5%:5", help_heading = "Damage")]
+    #[arg(long, value_name = "MODEL", default_value = "burst:5%:5", value_parser = parse_damage,
+          help_heading = "Damage")]
     damage: Damage,
     /// Damage on the way of the ACKs
-    #[arg(long, value_name = "MODEL", default_value = "none", help_heading = "Damage")]
+    #[arg(long, value_name = "MODEL", default_value = "none", value_parser = parse_reverse_damage,
+          help_heading = "Damage")]
     reverse_damage: Damage,
     /// Share of the damaged packets whose header is hit, or `place`: where the bits fall decides
     #[arg(long, value_name = "SHARE|place", default_value = "40%", value_parser = parse_header_hit,
@@ -133,6 +145,14 @@ pub(crate) struct Arguments {
     /// Write a page with bars of the results and a time-sequence graph of each sender's first run
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
+}
+
+fn parse_damage(input: &str) -> Result<Damage, DamageError> {
+    Traces::in_folder(Path::new("")).damage(input, Way::Data)
+}
+
+fn parse_reverse_damage(input: &str) -> Result<Damage, DamageError> {
+    Traces::in_folder(Path::new("")).damage(input, Way::Acks)
 }
 
 /// `--header-hit`, which may leave it to the place of the bits.

@@ -73,7 +73,7 @@ pub(super) fn describe(scenario: &Scenario, size: u64) -> String {
         link.damage,
         100.0 * scenario.share_hit()
     ));
-    if let Some(share) = link.header_hit.filter(|_| link.damage != Damage::None) {
+    if let Some(share) = link.header_hit.filter(|_| !matches!(link.damage, Damage::None | Damage::Trace(_))) {
         text.push_str(&format!(", {share} of them in the header"));
     }
     text.push_str(&format!("; way back: {}; frame check {}", scenario.reverse.damage, link.frame_check));

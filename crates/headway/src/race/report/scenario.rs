@@ -29,6 +29,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
         let share = 100.0 * scenario.share_hit();
         text.push_str(&format!("Damage ({}) hits {share:.1} % of the data packets", link.damage));
         match link.header_hit {
+            _ if matches!(link.damage, Damage::Trace(_)) => text.push_str(", each where the trace says"),
             Some(share) => text.push_str(&format!(", {share} of these in the header")),
             None => text.push_str(", in the header or not as the bits fall"),
         }

@@ -1,0 +1,110 @@
+//! Damage models as people write them, with traces read from their files.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use headway_link::{Damage, ParseLinkError, Trace};
+use headway_trace::{FatesError, Way, read_fates};
+use sha2::{Digest, Sha256};
+
+/// A text is no damage model, or the file that it names is no trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DamageError {
+    /// It describes no model.
+    #[error("{0}; or trace:FILE with a text of fates or a capture (pcap, pcapng)")]
+    Model(#[from] ParseLinkError),
+    /// The file cannot be opened.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file, as it was given.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no trace.
+    #[error("{}: {source}", path.display())]
+    Fates {
+        /// The file, as it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FatesError,
+    },
+}
+
+type Open<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Read>> + 'a;
+
+/// Where traces come from. Each file is read once.
+pub struct Traces<'a> {
+    open: Box<Open<'a>>,
+    known: RefCell<BTreeMap<(PathBuf, Way), Known>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    trace: Trace,
+    digest: String,
+}
+
+impl<'a> Traces<'a> {
+    /// Traces that `open` opens, given the path as it stands behind `trace:`.
+    pub fn new(open: impl Fn(&Path) -> io::Result<Box<dyn Read>> + 'a) -> Self {
+        Self { open: Box::new(open), known: RefCell::default() }
+    }
+
+    /// Traces whose paths count from `folder`; an empty one is the working directory.
+    pub fn in_folder(folder: &'a Path) -> Self {
+        Self::new(move |path| Ok(Box::new(File::open(folder.join(path))?)))
+    }
+
+    /// No traces: each is refused, with this reason.
+    pub(crate) fn refused(reason: &'static str) -> Self {
+        Self::new(move |_| Err(io::Error::other(reason)))
+    }
+
+    /// Reads a damage model: `trace:FILE` or what [`Damage`] reads. `way` says which direction of a
+    /// capture is meant.
+    ///
+    /// # Errors
+    ///
+    /// The text is no damage model, or the file cannot be read or is no trace.
+    pub fn damage(&self, text: &str, way: Way) -> Result<Damage, DamageError> {
+        match file_of(text) {
+            Some(path) => Ok(Damage::Trace(self.read(path, way)?.trace)),
+            None => Ok(text.parse()?),
+        }
+    }
+
+    /// A digest of all fates, where `text` is `trace:FILE`: files of the same fates have the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traces::damage`].
+    pub(crate) fn digest(&self, text: &str, way: Way) -> Result<Option<String>, DamageError> {
+        file_of(text).map(|path| Ok(self.read(path, way)?.digest)).transpose()
+    }
+
+    fn read(&self, path: &Path, way: Way) -> Result<Known, DamageError> {
+        let key = (path.to_owned(), way);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let file =
+            (self.open)(path).map_err(|source| DamageError::Unreadable { path: path.into(), source })?;
+        let trace = read_fates(&path.display().to_string(), way, file)
+            .map_err(|source| DamageError::Fates { path: path.into(), source })?;
+        let digest = Sha256::digest(trace.to_string());
+        let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let known = Known { trace, digest };
+        self.known.borrow_mut().insert(key, known.clone());
+        Ok(known)
+    }
+}
+
+/// The file of `trace:FILE`.
+fn file_of(text: &str) -> Option<&Path> {
+    text.trim().strip_prefix("trace:").filter(|file| !file.is_empty()).map(Path::new)
+}
