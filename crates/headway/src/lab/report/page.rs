@@ -72,7 +72,7 @@ fn summary(entries: &[Entry]) -> Markup {
                                 (entry.results.manifest.title)
                                 @if !entry.results.manifest.source.is_empty() { br; span.quiet { (entry.results.manifest.source) } }
                             }
-                            td { (runs(&entry.results)) }
+                            td data-label="runs" { (runs(&entry.results)) }
                             td { (verdict_chips(entry)) }
                         }
                     }
@@ -185,9 +185,9 @@ fn claims(entry: &Entry) -> Markup {
                     @for judgement in &entry.judgements {
                         tr {
                             td.says { (judgement.says) }
-                            td { (markdown::paper(judgement)) }
-                            td { (markdown::ours(judgement)) }
-                            td { (markdown::ratio(judgement)) }
+                            td data-label="paper" { (markdown::paper(judgement)) }
+                            td data-label="ours" { (markdown::ours(judgement)) }
+                            td data-label="ratio" { (markdown::ratio(judgement)) }
                             td { (chip(judgement.verdict, markdown::verdict(entry, judgement))) }
                             td.says { (markdown::why(entry, judgement)) }
                         }

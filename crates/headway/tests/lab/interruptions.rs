@@ -1,0 +1,78 @@
+//! A sweep that is killed goes on where it stopped, and gives what it would have given.
+
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::program::{SMALL, command, run_experiment, succeed_in};
+use tempfile::tempdir;
+
+const TABLES: [&str; 2] = ["runs.csv", "runs.parquet"];
+
+/// Enough runs that some are still to come after a fraction of a second.
+fn longer() -> String {
+    SMALL.replace("runs = 3", "runs = 60").replace("size = \"64KB\"", "size = \"1MB\"")
+}
+
+fn read(folder: &Path, name: &str) -> Vec<u8> {
+    fs::read(folder.join("results/my").join(name)).expect(name)
+}
+
+#[test]
+fn a_killed_sweep_gives_the_same_tables() {
+    let (whole, pieces) = (tempdir().expect("a directory"), tempdir().expect("a directory"));
+    run_experiment(whole.path(), "my", &longer());
+    fs::write(pieces.path().join("my.toml"), longer()).expect("written");
+    let journal = pieces.path().join("results/my/runs.jsonl");
+    let written = || fs::read(&journal).unwrap_or_default().iter().filter(|&&byte| byte == b'\n').count();
+    let mut rows = Vec::new();
+    // At any moment: after some time, and after so many rows.
+    for (milliseconds, wanted) in [(3, 0), (12, 0), (0, 1), (0, 2), (40, 0), (0, 20), (25, 30), (0, 60)] {
+        let mut child =
+            command(pieces.path(), &["lab", "run", "my.toml"]).spawn().expect("the program starts");
+        sleep(Duration::from_millis(milliseconds));
+        while written() < wanted && child.try_wait().expect("a child").is_none() {
+            sleep(Duration::from_millis(1));
+        }
+        // SIGKILL on Unix: nothing of the program gets to tidy up. It may have been done already.
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+        rows.push(written());
+    }
+    assert!(rows.iter().any(|&rows| 0 < rows && rows < 240), "some were killed on the way: {rows:?}");
+    assert!(rows.is_sorted(), "what was there is kept: {rows:?}");
+    succeed_in(pieces.path(), &["lab", "run", "my.toml"]);
+    for table in TABLES {
+        assert!(read(whole.path(), table) == read(pieces.path(), table), "{table}, after {rows:?} rows");
+    }
+}
+
+#[test]
+fn a_line_that_was_half_written_is_run_again() {
+    let directory = tempdir().expect("a directory");
+    run_experiment(directory.path(), "my", SMALL);
+    let tables = TABLES.map(|table| read(directory.path(), table));
+    let journal = read(directory.path(), "runs.jsonl");
+    let path = directory.path().join("results/my/runs.jsonl");
+    fs::write(&path, &journal[..journal.len() - 40]).expect("written");
+    succeed_in(directory.path(), &["lab", "run", "my.toml"]);
+    assert_eq!(TABLES.map(|table| read(directory.path(), table)), tables);
+    let lines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count();
+    assert_eq!(lines(&read(directory.path(), "runs.jsonl")), lines(&journal));
+}
+
+#[test]
+fn a_finished_sweep_makes_no_run_twice() {
+    let directory = tempdir().expect("a directory");
+    run_experiment(directory.path(), "my", SMALL);
+    let before = read(directory.path(), "runs.jsonl");
+    assert_eq!(before.iter().filter(|&&byte| byte == b'\n').count(), 12);
+    succeed_in(directory.path(), &["lab", "run", "my.toml"]);
+    assert!(read(directory.path(), "runs.jsonl") == before);
+    // More runs of each cell keep those that are there.
+    succeed_in(directory.path(), &["lab", "run", "my.toml", "--runs", "4"]);
+    let after = read(directory.path(), "runs.jsonl");
+    assert!(after.starts_with(&before));
+    assert_eq!(after.iter().filter(|&&byte| byte == b'\n').count(), 16);
+}

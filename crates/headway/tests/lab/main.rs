@@ -1,0 +1,7 @@
+//! `headway lab` and `headway paper` as their users meet them.
+
+mod documents;
+mod interruptions;
+mod program;
+mod refusals;
+mod report;

@@ -1,0 +1,108 @@
+//! What is wrong with an experiment is told in one line, before anything runs.
+
+use std::fs;
+
+use crate::program::{SMALL, headway_in};
+use tempfile::tempdir;
+
+/// `lab check` and `lab run` refuse the file with exit code 2 and one line that has all of `parts`.
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let directory = tempdir().expect("a directory");
+    fs::write(directory.path().join("my.toml"), text).expect("written");
+    for verb in ["check", "run"] {
+        refused_words(directory.path(), &["lab", verb, "my.toml"], parts);
+    }
+}
+
+#[track_caller]
+fn refused_words(directory: &std::path::Path, words: &[&str], parts: &[&str]) {
+    let output = headway_in(directory, words);
+    let complaint = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
+    assert!(output.stdout.is_empty(), "{words:?}");
+    assert_eq!(complaint.lines().count(), 1, "{words:?}: {complaint}");
+    for part in parts {
+        assert!(complaint.contains(part), "{words:?}: no {part:?} in {complaint}");
+    }
+    assert!(!directory.join("results").exists(), "{words:?}: something was run");
+}
+
+/// The small experiment with one line in the place of another.
+#[track_caller]
+fn with(old: &str, new: &str) -> String {
+    assert_eq!(SMALL.matches(old).count(), 1, "{old:?}");
+    SMALL.replace(old, new)
+}
+
+#[test]
+fn the_small_experiment_is_one() {
+    let directory = tempdir().expect("a directory");
+    fs::write(directory.path().join("my.toml"), SMALL).expect("written");
+    let output = headway_in(directory.path(), &["lab", "check", "my.toml"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "my.toml: 4 cells, 12 runs\n");
+}
+
+#[test]
+fn unknown_keys() {
+    refused(&with("runs = 3", "rnus = 3"), &["my.toml:7: ", "rnus", "runs"]);
+    refused(&with("delay = \"20ms\"", "dealy = \"20ms\""), &["my.toml:14: dealy: ", "delay", "damage"]);
+    refused(&with("kind = \"lines\"", "kind = \"curves\""), &["my.toml:20: ", "curves", "lines", "bars"]);
+}
+
+#[test]
+fn wrong_units() {
+    refused(&with("delay = \"20ms\"", "delay = \"20mbit\""), &["my.toml:14: delay: ", "20mbit", "ms"]);
+    refused(&with("size = \"64KB\"", "size = \"64ms\""), &["my.toml:15: size: ", "64ms", "KB"]);
+    refused(&with("unit = \"KB/s\"", "unit = \"s\""), &["my.toml:24: unit: ", "\"s\"", "KB/s"]);
+}
+
+#[test]
+fn sweeps_that_are_empty_or_too_large() {
+    refused(&with("length = [2, 4]", "length = []"), &["my.toml:11: length: ", "at least one value"]);
+    refused(&with("runs = 3", "runs = 0"), &["my.toml:7: runs: ", "at least one"]);
+    refused(&with("runs = 3", "runs = 4000000000"), &["my.toml:9: sweep: ", "4000000000", "2000000 runs"]);
+    // As many cells as overflow a machine word.
+    let ten = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    let axes: String = (0..30).map(|axis| format!("a{axis} = {ten}\n")).collect();
+    refused(&with("length = [2, 4]\n", &format!("length = [2, 4]\n{axes}")), &["sweep: ", "20000 cells"]);
+}
+
+#[test]
+fn axes_and_values_that_do_not_exist() {
+    refused(&with("x = \"length\"", "x = \"lenght\""), &["my.toml:21: x: ", "\"lenght\"", "variant, length"]);
+    refused(&with("{length}", "{lenght}"), &["my.toml:16: damage: ", "{lenght}", "variant, length"]);
+    refused(&with("over = { variant", "over = { sender"), &["claim: ", "\"sender\"", "variant, length"]);
+    refused(
+        &with("over = { variant = \"sack\" }", "over = { variant = \"reno\" }"),
+        &["claim: ", "\"reno\""],
+    );
+    refused(
+        &with("order = [\"sack\", \"hack+sack\"]", "order = [\"sack\", \"hack\"]"),
+        &["my.toml:28: order: ", "\"hack\"", "variant"],
+    );
+    refused(&with("paper = 1000", ""), &["claim: ", "paper", "order"]);
+}
+
+#[test]
+fn overrides_of_unknown_keys() {
+    let directory = tempdir().expect("a directory");
+    fs::write(directory.path().join("my.toml"), SMALL).expect("written");
+    let run = |setting| ["lab", "run", "my.toml", "--set", setting];
+    refused_words(directory.path(), &run("dealy=1s"), &["--set dealy=1s: ", "variant, length", "delay"]);
+    refused_words(directory.path(), &run("delay"), &["--set delay: ", "KEY=VALUE"]);
+    refused_words(directory.path(), &run("delay=1mbit"), &["my.toml:14: delay: ", "1mbit"]);
+    refused_words(directory.path(), &["paper", "run", "000-fig99"], &["000-fig99", "headway paper list"]);
+}
+
+#[test]
+fn folders_without_results() {
+    let directory = tempdir().expect("a directory");
+    fs::create_dir(directory.path().join("empty")).expect("made");
+    for subject in ["lab", "paper"] {
+        for folder in ["empty", "missing"] {
+            refused_words(directory.path(), &[subject, "report", folder], &[folder, "a folder of results"]);
+        }
+    }
+    assert_eq!(fs::read_dir(directory.path().join("empty")).expect("a folder").count(), 0);
+}

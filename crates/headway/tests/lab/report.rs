@@ -1,0 +1,147 @@
+//! The report of experiments.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program::{SMALL, run_experiment, succeed_in};
+use tempfile::tempdir;
+
+/// The small experiment with another figure.
+fn drawn_as(figure: &str) -> String {
+    let start = SMALL.find("[figure]").expect("a figure");
+    let end = SMALL.find("[[claim]]").expect("a claim");
+    format!("{}[figure]\n{figure}\n{}", &SMALL[..start], &SMALL[end..])
+}
+
+/// An experiment of each kind of figure.
+fn run_all_kinds(directory: &Path) {
+    let goodput = "measure = \"goodput\"\nunit = \"KB/s\"";
+    run_experiment(directory, "a-lines", SMALL);
+    let panels = format!("kind = \"lines\"\nx = \"length\"\npanels = \"variant\"\nlog = true\n{goodput}");
+    run_experiment(directory, "b-panels", &drawn_as(&panels));
+    let bars = format!("kind = \"bars\"\nx = \"length\"\nseries = \"variant\"\n{goodput}");
+    run_experiment(directory, "c-bars", &drawn_as(&bars));
+    let table = format!("kind = \"table\"\nx = \"length\"\nseries = \"variant\"\n{goodput}");
+    run_experiment(directory, "d-table", &drawn_as(&table));
+    for (name, kind) in [("e-sequence", "time-sequence"), ("f-throughput", "throughput-over-time")] {
+        let figure =
+            format!("kind = \"{kind}\"\nseries = \"variant\"\npanels = \"length\"\nmeasure = \"time\"");
+        run_experiment(directory, name, &drawn_as(&figure));
+    }
+}
+
+const NAMES: [&str; 6] = ["a-lines", "b-panels", "c-bars", "d-table", "e-sequence", "f-throughput"];
+
+/// The part of a page that is about one experiment.
+#[track_caller]
+fn section<'a>(page: &'a str, name: &str) -> &'a str {
+    let start = page.find(&format!("<section class=\"experiment\" id=\"{name}\"")).expect(name);
+    let end = page[start..].find("</section>").expect("an end") + start;
+    &page[start..end]
+}
+
+#[test]
+fn every_kind_of_figure_is_drawn_the_same_each_time() {
+    let directory = tempdir().expect("a directory");
+    run_all_kinds(directory.path());
+    let report = |number: u32| {
+        let (html, markdown, figures) =
+            (format!("{number}.html"), format!("{number}.md"), format!("{number}"));
+        let words =
+            ["lab", "report", "results", "--html", &html, "--markdown", &markdown, "--figures", &figures];
+        let said = succeed_in(directory.path(), &words);
+        assert!(said.starts_with("6 experiments; 12 claims: "), "{said}");
+        let read = |path: String| fs::read_to_string(directory.path().join(&path)).expect("written");
+        let drawings: Vec<String> = NAMES.iter().map(|name| read(format!("{figures}/{name}.svg"))).collect();
+        (read(html), read(markdown), drawings)
+    };
+    let first = report(1);
+    assert!(first == report(2), "the same results, the same report");
+
+    let (page, markdown, drawings) = first;
+    for (name, drawing) in NAMES.iter().zip(&drawings) {
+        assert!(page.contains(&format!("<a href=\"#{name}\">{name}</a>")), "{name} is in the summary");
+        assert!(drawing.starts_with("<svg xmlns=") && drawing.ends_with("</svg>\n"), "{name}");
+        assert_eq!(drawing.matches("<svg").count(), drawing.matches("</svg>").count(), "{name}");
+        assert!(drawing.contains("A small sweep"), "{name}");
+    }
+    let plots = |name: &str| section(&page, name).matches("class=\"plot").count();
+    assert_eq!(section(&page, "a-lines").matches("class=\"plot\" role").count(), 1);
+    assert_eq!(section(&page, "b-panels").matches("class=\"plot panel\" role").count(), 2);
+    assert_eq!(section(&page, "c-bars").matches("class=\"plot\" role").count(), 1);
+    assert_eq!((plots("d-table"), section(&page, "d-table").matches("<h4>").count()), (0, 1));
+    assert_eq!(section(&page, "e-sequence").matches("class=\"plot sequence\"").count(), 4);
+    assert_eq!(section(&page, "f-throughput").matches("class=\"plot panel\" role").count(), 2);
+
+    // Two lines of two points each have a whisker of three strokes a point, and a mark.
+    let lines = section(&page, "a-lines");
+    assert!(lines.contains("goodput, KB/s") && lines.contains("95 % interval"));
+    assert!(lines.contains("<p>One paragraph.</p><p>Another.</p>"));
+    assert!(lines.contains("because &lt;it&gt; is; the order holds in "));
+    assert_eq!(lines.matches("1000\u{d7}").count(), 1);
+
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(rows.len(), 12);
+    assert!(rows.iter().all(|row| row.replace("\\|", "").matches('|').count() == 8), "{rows:?}");
+    assert!(markdown.contains("headway lab run FILE\nheadway lab report results --markdown FILE\n"));
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let directory = tempdir().expect("a directory");
+    run_experiment(directory.path(), "my", SMALL);
+    let said = succeed_in(directory.path(), &["lab", "report", "results"]);
+    assert!(said.ends_with("wrote results/report.html\n"), "{said}");
+    let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
+    for outside in ["<script", "<link", " src=", "@import", "url(", "href=\"http"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark"));
+    // One experiment's folder will do, too.
+    succeed_in(directory.path(), &["lab", "report", "results/my", "--html", "other.html"]);
+    assert!(fs::read_to_string(directory.path().join("other.html")).expect("a page") == page);
+}
+
+#[test]
+fn runs_that_are_missing_or_did_not_finish_are_counted() {
+    let directory = tempdir().expect("a directory");
+    let cut = SMALL.replace("size = \"64KB\"", "size = \"64KB\"\ntime-limit = \"100ms\"");
+    run_experiment(directory.path(), "cut", &cut);
+    run_experiment(directory.path(), "short", SMALL);
+    let journal = directory.path().join("results/short/runs.jsonl");
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let kept: String = text.split_inclusive('\n').take(7).collect();
+    fs::write(&journal, kept).expect("written");
+    let said = succeed_in(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
+    assert!(said.contains("19 runs, 5 still missing, 12 of them unfinished"), "{said}");
+    let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
+    assert!(section(&page, "short").contains("5 runs are still missing, of 12."));
+    let cut = section(&page, "cut");
+    assert!(cut.contains("12 of 12 runs did not finish"));
+    assert!(cut.contains("some runs did not finish</li>"), "the legend explains the rings");
+}
+
+#[test]
+fn every_experiment_of_the_papers_has_a_row() {
+    let directory = tempdir().expect("a directory");
+    succeed_in(directory.path(), &["paper", "run", "000-fig25", "--runs", "1", "--set", "size=16KiB"]);
+    succeed_in(
+        directory.path(),
+        &["paper", "report", "results", "--html", "page.html", "--markdown", "page.md"],
+    );
+    let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
+    let markdown = fs::read_to_string(directory.path().join("page.md")).expect("a table");
+    let list = succeed_in(directory.path(), &["paper", "list"]);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 40, "{names:?}");
+    for name in &names {
+        assert!(page.contains(&format!("<a href=\"#{name}\">{name}</a>")), "{name}");
+        assert!(markdown.contains(&format!("| `{name}`")), "{name}");
+        let own = section(&page, name);
+        let run = *name == "000-fig25";
+        assert_eq!(own.contains(&format!("headway paper run {name}</code> runs it.")), !run, "{name}");
+        assert_eq!(own.contains("<figure"), run, "{name}");
+    }
+    let not_run = markdown.lines().filter(|line| line.starts_with("| `") && line.contains("| not run |"));
+    assert!(not_run.count() >= names.len() - 1);
+}
