@@ -71,6 +71,9 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
     // What stands in front was captured whole, or the packet would not have been found.
     let on_wire = packet.original_len as usize - (packet.bytes.len() - captured);
     let is_partial = on_wire > captured;
+    if is_partial && captured < least_ip_header(ip) {
+        return Seen::Cut;
+    }
     let whole = if is_partial || lacks_length_or_sum(ip) {
         scratch.clear();
         scratch.extend_from_slice(ip);
@@ -96,6 +99,11 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
     let missing = end.saturating_sub(captured.max(segment.header_len)) as u32;
     let sum = if end > captured { SumState::Unknown } else { sum_state(&segment, whole) };
     Seen::Tcp(TcpPacket { segment, sum, missing })
+}
+
+/// The least length that the header at the beginning of `ip` can have.
+fn least_ip_header(ip: &[u8]) -> usize {
+    if ip.first().is_some_and(|first| first >> 4 == 6) { 40 } else { 20 }
 }
 
 fn sum_state(segment: &Segment<'_>, bytes: &[u8]) -> SumState {
