@@ -89,7 +89,7 @@ const BIT_ERRORS: &str = "ber:RATE with a bit error rate from 0 to 1, such as be
 const GILBERT: &str = "gilbert:P:R:GOOD:BAD, four shares such as gilbert:1%:20%:0%:80%";
 const GILBERT_BIT: &str = "gilbert-bit:P:R:BER_GOOD:BER_BAD with two shares and two bit error rates, \
                            such as gilbert-bit:1e-6:1e-4:0:1e-2";
-const TRACE: &str = "a model of chance; a trace has to be read from its file first";
+const TRACE: &str = "a model of chance, such as burst:5%:5 (a trace is read from its file first)";
 
 impl Damage {
     /// Bits flipped in a packet that is hit: 1 for `random`, 64 for `burst` and `gilbert`. `None` for

@@ -5,3 +5,4 @@ mod program;
 mod refusals;
 mod report;
 mod results;
+mod traces;
