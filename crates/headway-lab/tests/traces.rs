@@ -1,0 +1,88 @@
+//! Experiments over links that were recorded.
+
+use std::fs;
+use std::path::Path;
+
+use headway_lab::{Experiment, Overrides, Request, Traces, run};
+use headway_link::Damage;
+
+const OVER_TRACES: &str = r#"
+title = "Recorded links"
+runs = 1
+
+[sweep]
+variant = ["sack", "hack"]
+link = ["good", "bad"]
+
+[scenario]
+size = "20KB"
+damage = "trace:links/{link}.fates"
+
+[figure]
+kind = "bars"
+x = "link"
+series = "variant"
+measure = "time"
+"#;
+
+fn write(folder: &Path, bad: &str) {
+    fs::create_dir_all(folder.join("links")).expect("a folder");
+    fs::write(folder.join("links/good.fates"), "ok 100").expect("written");
+    fs::write(folder.join("links/bad.fates"), bad).expect("written");
+    fs::write(folder.join("recorded.toml"), OVER_TRACES).expect("written");
+}
+
+fn load(folder: &Path) -> Experiment {
+    Experiment::load(&folder.join("recorded.toml"), &Overrides::default()).expect("an experiment")
+}
+
+/// Files are looked for beside the experiment, wherever the program was started.
+#[test]
+fn traces_lie_beside_their_experiment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "ok 5\nhit payload 1");
+    let experiment = load(folder.path());
+    let shares: Vec<f64> = experiment.cells.iter().map(|cell| cell.scenario.share_hit()).collect();
+    assert_eq!(shares, [0.0, 1.0 / 6.0, 0.0, 1.0 / 6.0]);
+    assert_eq!(experiment.cells[1].scenario.forward.damage.to_string(), "trace:links/bad.fates");
+    let results = folder.path().join("results");
+    let results =
+        run(&Request { experiment: &experiment, folder: &results, progress: &() }).expect("a sweep");
+    assert!(results.rows.iter().flatten().all(|row| row.finished));
+}
+
+/// Another recording under the same name is another cell: its results are not taken for the old ones.
+#[test]
+fn the_fates_count_not_the_name_of_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "ok 5\nhit payload 1");
+    let before = load(folder.path());
+    write(folder.path(), "ok 5  # the same\n\nhit payload 1\n");
+    let same = load(folder.path());
+    write(folder.path(), "ok 4\nhit payload 1");
+    let after = load(folder.path());
+    for (cell, is_changed) in [(0, false), (1, true), (2, false), (3, true)] {
+        let identity = |experiment: &Experiment| experiment.cells[cell].identity.clone();
+        let fate = |experiment: &Experiment| experiment.cells[cell].fate.clone();
+        assert_eq!((identity(&before), fate(&before)), (identity(&same), fate(&same)));
+        assert_eq!(identity(&before) != identity(&after), is_changed);
+        assert_eq!(fate(&before) != fate(&after), is_changed);
+    }
+    // All senders of a combination meet the same link.
+    assert_eq!(before.cells[1].fate, before.cells[3].fate);
+}
+
+#[test]
+fn traces_may_come_from_anywhere_or_nowhere() {
+    let overrides = Overrides::default();
+    let traces = Traces::new(|path| {
+        assert!(path.starts_with("links"));
+        Ok(Box::new(&b"hit 1\nok"[..]))
+    });
+    let experiment =
+        Experiment::parse_with("x", "x.toml", OVER_TRACES, &overrides, &traces).expect("an experiment");
+    let Damage::Trace(trace) = &experiment.cells[0].scenario.forward.damage else { panic!("no trace") };
+    assert_eq!((trace.packets(), trace.name()), (2, "links/good.fates"));
+    let error = Experiment::parse("x", "x.toml", OVER_TRACES, &overrides).expect_err("no folder").to_string();
+    assert!(error.contains("links/good.fates: cannot be read: there is no folder"), "{error}");
+}
