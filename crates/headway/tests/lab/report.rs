@@ -122,6 +122,22 @@ fn runs_that_are_missing_or_did_not_finish_are_counted() {
 }
 
 #[test]
+fn a_run_that_cannot_be_made_again_is_noted() {
+    let directory = tempdir().expect("a directory");
+    let figure = "kind = \"time-sequence\"\nseries = \"variant\"\nmeasure = \"time\"";
+    run_experiment(directory.path(), "my", &drawn_as(figure));
+    let manifest = directory.path().join("results/my/experiment.json");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    fs::write(&manifest, text.replacen("\"delay\": \"20ms\"", "\"delay\": \"20 parsecs\"", 1))
+        .expect("written");
+    succeed_in(directory.path(), &["lab", "report", "results"]);
+    let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
+    let own = section(&page, "my");
+    assert_eq!(own.matches("class=\"plot sequence\"").count(), 1);
+    assert!(own.contains("Not drawn: sack ") && own.contains("delay: ") && own.contains("20 parsecs"));
+}
+
+#[test]
 fn every_experiment_of_the_papers_has_a_row() {
     let directory = tempdir().expect("a directory");
     succeed_in(directory.path(), &["paper", "run", "000-fig25", "--runs", "1", "--set", "size=16KiB"]);

@@ -3,7 +3,7 @@
 use headway_lab::{Judgement, Verdict};
 
 use super::tally::Tally;
-use super::words::quantity;
+use super::words::{number, with_unit};
 use super::{Entry, Kind};
 
 /// A row for each claim; experiments without one, and without results, have a row too.
@@ -51,15 +51,15 @@ fn escaped(cell: &str) -> String {
     cell.replace('|', "\\|").replace('\n', " ")
 }
 
-/// The paper's number.
+/// The paper's number, as the paper has it.
 pub(super) fn paper(judgement: &Judgement) -> String {
-    judgement.paper.map_or(String::new(), |paper| quantity(paper, &judgement.unit))
+    judgement.paper.map_or(String::new(), |paper| with_unit(&paper.to_string(), &judgement.unit))
 }
 
 /// Our number; the share of places where the claim is an order.
 pub(super) fn ours(judgement: &Judgement) -> String {
     match (judgement.ours, judgement.paper) {
-        (Some(ours), Some(_)) => quantity(ours, &judgement.unit),
+        (Some(ours), Some(_)) => with_unit(&number(ours), &judgement.unit),
         (Some(share), None) => format!("in {:.0}\u{a0}% of places", 100.0 * share),
         (None, _) => String::new(),
     }

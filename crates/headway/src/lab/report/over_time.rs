@@ -1,6 +1,6 @@
 //! Figures over time: one run of each series is made again and recorded. Virtual time makes it quick.
 
-use headway_lab::{FigureKind, Results, replay};
+use headway_lab::{FigureKind, LabError, Results, replay};
 use headway_sim::race::RunOutcome;
 use headway_trace::TimeSequence;
 use headway_units::Instant;
@@ -35,7 +35,7 @@ pub(super) fn figure(results: &Results) -> Result<Figure, Failure> {
     let format = Format::of(panels.len());
     for panel in panels {
         let title = axis.map_or(String::new(), |axis| format!("{} {panel}", spoken(axis)));
-        let runs = record(results, panel)?;
+        let runs = record(results, panel, &mut figure.notes)?;
         if results.manifest.figure.kind == FigureKind::TimeSequence {
             for run in &runs {
                 sequence(&mut figure, &title, run)?;
@@ -48,15 +48,23 @@ pub(super) fn figure(results: &Results) -> Result<Figure, Failure> {
     Ok(figure)
 }
 
-/// The first run of each series, where it was made.
-fn record(results: &Results, panel: &str) -> Result<Vec<Recorded>, Failure> {
+/// The first run of each series, where it was made. One that cannot be made again is noted: the rest of
+/// the report does not depend on it.
+fn record(results: &Results, panel: &str, notes: &mut Vec<String>) -> Result<Vec<Recorded>, Failure> {
     let figure = &results.manifest.figure;
     let mut recorded = Vec::new();
     for (place, name) in values(&results.manifest, figure.series.as_deref()).into_iter().enumerate() {
         let place_of = [(figure.panels.as_deref(), panel), (figure.series.as_deref(), name)];
         let first = cells_at(results, &place_of).find_map(|(cell, rows)| Some((cell, rows.first()?)));
         let Some((cell, row)) = first else { continue };
-        let recording = replay(cell, row.seed, TimeSequence::new)?;
+        let recording = match replay(cell, row.seed, TimeSequence::new) {
+            Ok(recording) => recording,
+            Err(error @ LabError::NotReplayable { .. }) => {
+                notes.push(format!("Not drawn: {name} {panel}: {error}."));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         recorded.push(Recorded {
             name: name.to_owned(),
             look: look(name, place),
@@ -124,7 +132,7 @@ fn throughput(figure: &mut Figure, format: Format, title: String, runs: &[Record
             figure.legend.push(legend::line_key(&run.name, run.look)?);
         }
     }
-    if figure.notes.is_empty() {
+    if figure.drawings.is_empty() {
         let note = "Throughput is averaged over spans of a round trip or more; the mark on the axis is where \
                     the last octet arrived.";
         figure.notes.push(note.into());

@@ -3,12 +3,12 @@
 /// Three digits that matter.
 pub(super) use crate::lab::table::number;
 
-/// A value with its unit.
-pub(super) fn quantity(value: f64, unit: &str) -> String {
+/// A number with its unit.
+pub(super) fn with_unit(number: &str, unit: &str) -> String {
     match unit {
-        "" => number(value),
-        "\u{d7}" => format!("{}\u{d7}", number(value)),
-        _ => format!("{}\u{a0}{unit}", number(value)),
+        "" => number.into(),
+        "\u{d7}" => format!("{number}\u{d7}"),
+        _ => format!("{number}\u{a0}{unit}"),
     }
 }
 
@@ -45,9 +45,9 @@ mod tests {
     }
 
     #[test]
-    fn quantities_have_their_unit() {
-        assert_eq!(quantity(123.4, "KB/s"), "123.4\u{a0}KB/s");
-        assert_eq!(quantity(99.6, "\u{d7}"), "99.60\u{d7}");
-        assert_eq!(quantity(0.5, ""), "0.500");
+    fn numbers_have_their_unit() {
+        assert_eq!(with_unit(&number(123.4), "KB/s"), "123.4\u{a0}KB/s");
+        assert_eq!(with_unit(&number(99.6), "\u{d7}"), "99.60\u{d7}");
+        assert_eq!(with_unit("0.5", ""), "0.5");
     }
 }
