@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use headway_link::{Headers, Link, LinkConfig, LinkCounters, Offer};
+use headway_link::{Headers, Hit, Link, LinkConfig, LinkCounters, Offer};
 use headway_tcp::Host;
 use headway_units::{Instant, Rate};
 use headway_wire::{EmitError, Segment, Verdicts, ip::Datagram, judge, judge_segment};
@@ -52,9 +52,22 @@ enum Node<A: Application> {
 }
 
 struct Wire {
-    link: Link<Vec<u8>>,
+    link: Link<Packet>,
     to: NodeId,
     exposure: Exposure,
+}
+
+/// A packet on its way, with the damage that links before the present one did to it.
+#[derive(Clone)]
+struct Packet {
+    bytes: Vec<u8>,
+    damage: Option<Hit>,
+}
+
+impl AsMut<[u8]> for Packet {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
 }
 
 /// Which packets the damage of a link may hit.
@@ -312,7 +325,7 @@ impl<A: Application, T: Tap> Network<A, T> {
                 let next = pacer.next();
                 self.agenda.set(self.wires.len() + node.0, next);
                 match uplink {
-                    Some(link) => self.offer(link, buffer, len),
+                    Some(link) => self.offer(link, Packet { bytes: buffer, damage: None }, len),
                     None => self.pool.give(buffer),
                 }
             }
@@ -325,37 +338,35 @@ impl<A: Application, T: Tap> Network<A, T> {
         let now = self.now;
         while let Some(delivery) = self.wires[link.0].link.poll(now) {
             let to = self.wires[link.0].to;
-            let packet = &delivery.packet[..delivery.len];
+            let packet = &delivery.packet.bytes[..delivery.len];
+            let damage = delivery.damage.or(delivery.packet.damage);
             match &mut self.nodes[to.0] {
                 Node::Host { host, .. } => {
                     self.counters.arrived += 1;
                     if T::ENABLED {
-                        self.tap.pass(&Passing {
-                            host: to,
-                            at: now,
-                            outbound: false,
-                            packet,
-                            damage: delivery.damage,
-                        });
+                        self.tap.pass(&Passing { host: to, at: now, outbound: false, packet, damage });
                     }
                     let verdicts = hand_over(host, now, packet);
-                    if delivery.damage.is_some() && verdicts == Some(Verdicts::GOOD) {
+                    if damage.is_some() && verdicts == Some(Verdicts::GOOD) {
                         self.counters.undetected += 1;
                     }
                     self.service(to);
-                    self.pool.give(delivery.packet);
+                    self.pool.give(delivery.packet.bytes);
                 }
-                Node::Pacer { .. } | Node::Sink => self.pool.give(delivery.packet),
+                Node::Pacer { .. } | Node::Sink => self.pool.give(delivery.packet.bytes),
                 Node::Router { routes } => {
                     // A router drops a packet whose IP header is damaged.
                     let route = Datagram::parse(packet)
                         .ok()
                         .and_then(|datagram| routes.iter().find(|route| route.0 == datagram.header.dst));
                     match route {
-                        Some(&(_, next)) => self.offer(next, delivery.packet, delivery.len),
+                        Some(&(_, next)) => {
+                            let packet = Packet { damage, ..delivery.packet };
+                            self.offer(next, packet, delivery.len);
+                        }
                         None => {
                             self.counters.unroutable += 1;
-                            self.pool.give(delivery.packet);
+                            self.pool.give(delivery.packet.bytes);
                         }
                     }
                 }
@@ -383,7 +394,7 @@ impl<A: Application, T: Tap> Network<A, T> {
                 self.tap.pass(&Passing { host: node, at: now, outbound: true, packet, damage: None });
             }
             match uplink {
-                Some(link) => self.offer(link, buffer, len),
+                Some(link) => self.offer(link, Packet { bytes: buffer, damage: None }, len),
                 None => self.pool.give(buffer),
             }
         }
@@ -392,21 +403,20 @@ impl<A: Application, T: Tap> Network<A, T> {
         self.agenda.set(self.wires.len() + node.0, deadline);
     }
 
-    fn offer(&mut self, link: LinkId, packet: Vec<u8>, len: usize) {
-        let headers = headway_wire::layout(&packet[..len]).map_or(
+    fn offer(&mut self, link: LinkId, packet: Packet, len: usize) {
+        let headers = headway_wire::layout(&packet.bytes[..len]).map_or(
             Headers { ip_header_len: 0, header_len: len },
             |layout| Headers { ip_header_len: layout.ip_header_len, header_len: layout.header_len },
         );
         let wire = &mut self.wires[link.0];
         let exposed = match &wire.exposure {
             Exposure::All => true,
-            Exposure::Sources(sources) => {
-                Datagram::parse(&packet[..len]).is_ok_and(|datagram| sources.contains(&datagram.header.src))
-            }
+            Exposure::Sources(sources) => Datagram::parse(&packet.bytes[..len])
+                .is_ok_and(|datagram| sources.contains(&datagram.header.src)),
         };
         match wire.link.offer(self.now, packet, len, headers, exposed) {
             Offer::Queued => self.reschedule_link(link),
-            Offer::QueueFull(packet) => self.pool.give(packet),
+            Offer::QueueFull(packet) => self.pool.give(packet.bytes),
         }
     }
 
