@@ -114,6 +114,11 @@ pub enum Event {
         /// Control bits.
         flags: TcpFlags,
     },
+    /// An ACK was taken that moved `SND.UNA`.
+    Acknowledged {
+        /// `SND.UNA` from now on.
+        una: SeqNumber,
+    },
     /// A segment arrived whose header could be read and whose payload is damaged.
     Damaged {
         /// First sequence number, as its header says.

@@ -93,6 +93,9 @@ enum Record {
         ack: u32,
         flags: String,
     },
+    Acknowledged {
+        una: u32,
+    },
     Damaged {
         seq: u32,
         len: u32,
@@ -145,6 +148,7 @@ impl From<&Event> for Record {
             Event::Received { seq, len, ack, flags } => {
                 Self::Received { seq: seq.0, len, ack: ack.0, flags: format!("{flags:?}") }
             }
+            Event::Acknowledged { una } => Self::Acknowledged { una: una.0 },
             Event::Damaged { seq, len, outcome } => Self::Damaged { seq: seq.0, len, outcome: name(outcome) },
             Event::SpecialAckSent { seq, count } => Self::SpecialAckSent { seq: seq.0, count },
             Event::SpecialAckReceived { seq, count, accepted } => {

@@ -1,6 +1,6 @@
 //! The points of a time-sequence graph (T. Shepard, "TCP Packet Trace Analysis", MIT/LCS/TR-494).
 
-use headway_tcp::{ConnectionId, DropReason, Event, Observer, RecoveryPhase, RetransmitReason};
+use headway_tcp::{ConnectionId, Event, Observer, RecoveryPhase, RetransmitReason};
 use headway_units::Instant;
 use headway_wire::{SeqNumber, TcpFlags};
 
@@ -85,8 +85,6 @@ pub struct TimeSequence {
     connection: Option<ConnectionId>,
     stream: Option<Stream>,
     una: u64,
-    /// An ACK that arrived, until the next event tells whether the connection took it.
-    arrived: Option<AckPoint>,
     sent: Series<SentPoint>,
     retransmissions: Series<Retransmission>,
     acks: Series<AckPoint>,
@@ -117,7 +115,6 @@ impl TimeSequence {
             connection: None,
             stream: None,
             una: 0,
-            arrived: None,
             sent: Series::new(limit),
             retransmissions: Series::new(limit),
             acks: Series::new(limit),
@@ -191,31 +188,11 @@ impl TimeSequence {
         }
     }
 
-    fn on_received(&mut self, at: Instant, ack: SeqNumber, flags: TcpFlags) {
+    fn on_acknowledged(&mut self, at: Instant, una: SeqNumber) {
         let Some(stream) = self.stream else { return };
-        if !flags.contains(TcpFlags::ACK) {
-            return;
-        }
-        self.arrived = stream
-            .octet(ack)
-            .filter(|&una| una > self.una && una <= stream.end())
-            .map(|una| AckPoint { at, una });
-    }
-
-    /// An ACK is reported when it arrives, before the connection has judged it; the event that
-    /// follows tells the outcome.
-    fn settle_ack(&mut self, next: &Event) {
-        let Some(ack) = self.arrived.take() else { return };
-        let taken = match next {
-            // What does not fit the reassembly has been acknowledging all the same.
-            Event::Dropped(reason) => *reason == DropReason::ReassemblyFull,
-            // Of an ACK that the connection processed there is word before the special part of it.
-            Event::SpecialAckReceived { .. } => false,
-            _ => true,
-        };
-        if taken {
-            self.una = ack.una;
-            self.acks.push(ack);
+        if let Some(una) = stream.octet(una).filter(|&una| una > self.una && una <= stream.end()) {
+            self.una = una;
+            self.acks.push(AckPoint { at, una });
         }
     }
 
@@ -248,7 +225,6 @@ impl Observer for TimeSequence {
         if !self.follows(connection, event) {
             return;
         }
-        self.settle_ack(event);
         match *event {
             Event::Sent { seq, len, flags, .. } => {
                 let occupies = len > 0 || flags.intersects(TcpFlags::SYN | TcpFlags::FIN);
@@ -256,7 +232,7 @@ impl Observer for TimeSequence {
                     self.on_sent(now, seq, len, flags);
                 }
             }
-            Event::Received { ack, flags, .. } => self.on_received(now, ack, flags),
+            Event::Acknowledged { una } => self.on_acknowledged(now, una),
             Event::Retransmitted { seq, len, reason } => self.on_retransmitted(now, seq, len, reason),
             Event::SpecialAckReceived { seq, count, accepted } => {
                 self.on_special_ack(now, seq, count, accepted);

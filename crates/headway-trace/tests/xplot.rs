@@ -16,7 +16,7 @@ fn resent(seq: u32, len: u32, reason: RetransmitReason) -> Event {
 }
 
 fn ack(number: u32) -> Event {
-    Event::Received { seq: SeqNumber(7), len: 0, ack: SeqNumber(number), flags: TcpFlags::ACK }
+    Event::Acknowledged { una: SeqNumber(number) }
 }
 
 fn window(cwnd: u32, ssthresh: u32, pipe: u32) -> Event {

@@ -50,6 +50,10 @@ impl Connection {
             0
         };
         let acknowledged = self.advance_una(cx, tcp.ack);
+        if acknowledged.octets > 0 {
+            let una = self.snd.una;
+            cx.emit(|| Event::Acknowledged { una });
+        }
         self.snd.probes = 0;
         if self.snd.queue.is_empty() && acknowledged.octets == 0 {
             return special && self.special_ack(cx, segment);
