@@ -80,6 +80,10 @@ fn expected(error: &clap::Error) -> Option<String> {
     let suggestion = similar(ContextKind::SuggestedArg).or_else(|| similar(ContextKind::SuggestedSubcommand));
     match (error.kind(), suggestion) {
         (_, Some(name)) => Some(format!("; did you mean '{name}'?")),
+        (ErrorKind::MissingRequiredArgument, None) => match error.get(ContextKind::InvalidArg)? {
+            ContextValue::Strings(names) => Some(format!(" {}", names.join(", "))),
+            _ => None,
+        },
         (ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand, None) => {
             Some("; expected what `headway --help` and `headway race --help` list".into())
         }

@@ -18,8 +18,8 @@ Examples:
   headway trace big.pcap --csv > connections.csv
   headway trace big.pcap --csv=throughput > throughput.csv
 
-Reads pcap and pcapng, of headway, tcpdump, Wireshark and others; links: Ethernet, raw IP, Linux cooked
-(SLL, SLL2), loopback (NULL, LOOP). How each number is defined, and where tcptrace differs: docs/traces.md.";
+Reads pcap and pcapng of headway, tcpdump, Wireshark and others; links: Ethernet, raw IP, Linux
+cooked (SLL, SLL2), loopback (NULL, LOOP). docs/traces.md defines each number.";
 
 /// Analyse the TCP connections of a capture.
 #[derive(Args)]

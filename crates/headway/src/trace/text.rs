@@ -25,8 +25,8 @@ pub(super) fn render(traced: &Traced, chosen: &[Numbered<'_>], is_chosen: bool) 
             connection(&mut text, traced, numbered);
         }
     }
-    for note in notes(traced) {
-        let _ = writeln!(text, "\n{note}");
+    for (place, note) in notes(traced).iter().enumerate() {
+        let _ = writeln!(text, "{}{note}", if place == 0 { "\n" } else { "" });
     }
     text
 }
@@ -169,8 +169,8 @@ pub(super) fn notes(traced: &Traced) -> Vec<String> {
     }
     if traced.analysis.not_computed > 0 {
         notes.push(format!(
-            "Checksums are offloaded: {} captured before the network card computed the sum; they count as sound.",
-            plural_were(traced.analysis.not_computed),
+            "Checksums are offloaded: {}, captured before the card computed the sum, count as sound.",
+            plural(traced.analysis.not_computed, "packet"),
         ));
     }
     let unknown = traced.unknown_link().map_or(String::new(), |link| format!(" (link type {link})"));
@@ -183,13 +183,8 @@ pub(super) fn notes(traced: &Traced) -> Vec<String> {
         (skipped.unknown_link, format!("of a kind of link that is not known{unknown}")),
         (skipped.beyond_limit, "of connections beyond the first 65,536".into()),
     ];
-    let left_out: Vec<String> = reasons
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, reason)| format!("{} {reason}", units::count(*count)))
-        .collect();
-    if !left_out.is_empty() {
-        notes.push(format!("Packets left out: {}.", left_out.join("; ")));
+    for (count, reason) in reasons.iter().filter(|(count, _)| *count > 0) {
+        notes.push(format!("Left out: {} {reason}.", plural(*count, "packet")));
     }
     notes
 }
@@ -204,8 +199,4 @@ pub(super) fn ending(ending: Ending) -> &'static str {
 
 pub(super) fn plural(count: u64, what: &str) -> String {
     format!("{} {what}{}", units::count(count), if count == 1 { "" } else { "s" })
-}
-
-fn plural_were(count: u64) -> String {
-    format!("{} {}", plural(count, "packet"), if count == 1 { "was" } else { "were" })
 }

@@ -1,6 +1,7 @@
 //! Graphs as files for xplot, named as tcptrace names them.
 
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 use headway_trace::analysis::Direction;
 use headway_trace::{TraceError, write_outstanding, write_rtt, write_segments, write_throughput};
@@ -43,12 +44,11 @@ pub(super) fn write(directory: &Path, chosen: &[Numbered<'_>]) -> Result<usize, 
     Ok(count)
 }
 
-fn write_file(path: &PathBuf, title: &str, direction: &Direction, draw: Draw) -> Result<(), Failure> {
-    use std::io::Write;
+fn write_file(path: &Path, title: &str, direction: &Direction, draw: Draw) -> Result<(), Failure> {
     let mut drawing = Vec::new();
-    draw(&mut drawing, title, direction).map_err(|source| Failure::Capture { path: path.clone(), source })?;
+    draw(&mut drawing, title, direction).map_err(|source| Failure::Capture { path: path.into(), source })?;
     let mut file = output::begin(path)?;
-    file.write_all(&drawing).map_err(|source| Failure::Output { path: path.clone(), source })?;
+    file.write_all(&drawing).map_err(|source| Failure::Output { path: path.into(), source })?;
     output::finish(file, path)
 }
 
