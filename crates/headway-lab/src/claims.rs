@@ -80,7 +80,9 @@ fn judge_number(results: &Results, claim: &Claim) -> Judgement {
     let own = value(&claim.of);
     let ours = match &claim.over {
         Some(over) => own.zip(value(over)).map(|(of, over)| of / over),
-        None => own.map(|own| in_unit(own, measure, figure.unit.as_deref().filter(|_| measure == figure.measure))),
+        None => {
+            own.map(|own| in_unit(own, measure, figure.unit.as_deref().filter(|_| measure == figure.measure)))
+        }
     };
     let ratio = ours.zip(claim.paper).map(|(ours, paper)| ours / paper);
     let verdict = match (ours, claim.paper, ratio) {

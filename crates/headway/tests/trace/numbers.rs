@@ -80,7 +80,10 @@ fn text_json_and_csv_say_the_same() {
         assert_eq!(said, values, "{label}");
     }
     // The path of the capture in the first line may be of any length.
-    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 100 && line.trim_end() == line), "{text}");
+    assert!(
+        text.lines().skip(1).all(|line| line.chars().count() <= 100 && line.trim_end() == line),
+        "{text}"
+    );
 }
 
 #[test]
