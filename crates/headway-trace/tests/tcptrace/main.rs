@@ -49,9 +49,9 @@ fn differences(case: &Case, text: &str) -> Vec<String> {
             for &(row, compare, value) in ROWS {
                 let our = value(connection, direction);
                 let their = table.number(row, side);
-                let error = ERRORS
-                    .iter()
-                    .find(|error| (error.capture, error.side, error.row) == (case.capture, side, row));
+                let error = ERRORS.iter().find(|error| {
+                    (error.capture, error.part, error.side, error.row) == (case.capture, case.part, side, row)
+                });
                 let is_as_expected = match (our, their, error) {
                     (Some(our), Some(their), Some(error)) => (our, their) == (error.ours, error.theirs),
                     (Some(our), Some(their), None) if row == "duplicate acks" => {
