@@ -36,6 +36,12 @@ fn is_same(compare: Compare, ours: f64, theirs: f64) -> bool {
     }
 }
 
+/// Whether two numbers are the same when rounded to this unit, which they may be a little beside it:
+/// tcptrace cuts times to microseconds.
+fn is_near(ours: f64, theirs: f64, unit: f64) -> bool {
+    (ours - theirs).abs() <= unit * 0.525
+}
+
 /// Every number of which ours and tcptrace's differ, but for tcptrace's known errors.
 fn differences(case: &Case, text: &str) -> Vec<String> {
     let ours = analysed(case);
