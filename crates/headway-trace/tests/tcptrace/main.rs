@@ -28,10 +28,9 @@ fn analysed(case: &Case) -> Vec<Connection> {
 fn is_same(compare: Compare, ours: f64, theirs: f64) -> bool {
     match compare {
         Compare::Equal => ours == theirs,
-        // Ours in nanoseconds, theirs in microseconds.
-        Compare::Within(unit) => (ours - theirs).abs() <= unit / 2.0 + 0.001 + 1e-9,
+        Compare::Within(unit) => is_near(ours, theirs, unit),
         Compare::Share(share, unit) => {
-            (ours - theirs).abs() <= (share * theirs.abs()).max(unit / 2.0 + 0.001)
+            is_near(ours, theirs, unit) || (ours - theirs).abs() <= share * theirs.abs()
         }
     }
 }
