@@ -105,7 +105,7 @@ struct RunOptions {
     /// Seed, instead of the file's
     #[arg(long)]
     seed: Option<u64>,
-    /// Change a key of [scenario] or the values of an axis
+    /// Change a key of `[scenario]` or the values of an axis
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// Folder for the results; each experiment gets a folder of its own in it
