@@ -35,5 +35,6 @@ pub use event::{DamageOutcome, DropReason, Event, Observer, RecoveryPhase, Retra
 pub use host::{Arrival, ConnectionId, Host, HostConfig, HostCounters, ListenerId};
 pub use path::Path;
 pub use profile::{
-    DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Profile, RtoConfig, UnknownVariant, Variant,
+    DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Modern, Profile, RtoConfig, UnknownVariant,
+    Variant,
 };

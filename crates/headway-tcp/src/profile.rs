@@ -17,6 +17,8 @@ pub enum HackMode {
     Hack,
     /// Extended HACK: kind 16 where the peer understands it (paper 003).
     Xhack,
+    /// HACK v2 (`docs/protocol.md`), and Extended HACK with a peer that lacks it.
+    V2,
 }
 
 /// How a sender answers special ACKs.
@@ -41,6 +43,70 @@ pub enum LossRecovery {
     /// Linux 2.2: Hoe-style NewReno without SACK, FACK-style recovery with it. After a timeout it
     /// keeps the backoff, and sends no new data, until all that was outstanding is acknowledged.
     Linux22,
+    /// Loss detection by time (RACK-TLP, RFC 8985), with the parts that [`Modern`] switches on.
+    Modern,
+}
+
+/// The algorithms of the modern sender, each with a switch of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modern {
+    /// Tail loss probes (RFC 8985, section 7).
+    pub tlp: bool,
+    /// Proportional rate reduction (RFC 6937); without it the window falls at once.
+    pub prr: bool,
+    /// Forward RTO-recovery (RFC 5682).
+    pub frto: bool,
+    /// Take reductions back that D-SACK (RFC 2883, RFC 3708) or timestamps (Eifel, RFC 3522 and
+    /// 4015) show to be spurious.
+    pub undo: bool,
+    /// Leave slow start before the queue overflows (HyStart++, RFC 9406).
+    pub hystart: bool,
+    /// Spread what the window allows over the round trip.
+    pub pacing: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Buffers grow with the path, from a small start up to the profile's sizes.
+    pub autotune: bool,
+    /// New connections start from what earlier ones learnt of the path (RFC 9040).
+    pub sharing: bool,
+    /// Tell damage from congestion and answer only the latter.
+    pub ledger: bool,
+    /// Repair damaged headers from what is known of the connection.
+    pub repair: bool,
+    /// Keep damaged payloads and have only their bad blocks sent again. Needs HACK v2.
+    pub partial: bool,
+}
+
+impl Modern {
+    /// Everything off: what profiles of other recoveries have.
+    pub const OFF: Self = Self {
+        tlp: false,
+        prr: false,
+        frto: false,
+        undo: false,
+        hystart: false,
+        pacing: false,
+        ecn: false,
+        autotune: false,
+        sharing: false,
+        ledger: false,
+        repair: false,
+        partial: false,
+    };
+
+    /// A modern TCP without anything of ours.
+    pub const TCP: Self = Self {
+        tlp: true,
+        prr: true,
+        frto: true,
+        undo: true,
+        hystart: true,
+        pacing: true,
+        ecn: true,
+        autotune: true,
+        sharing: true,
+        ..Self::OFF
+    };
 }
 
 /// The retransmission timer.
@@ -112,6 +178,8 @@ pub struct Profile {
     pub s_buffer: usize,
     /// How losses are found and repaired.
     pub recovery: LossRecovery,
+    /// What the modern sender does.
+    pub modern: Modern,
     /// RFC 3042: a new segment on each of the first two duplicate ACKs.
     pub limited_transmit: bool,
     /// The congestion controller.
@@ -153,6 +221,7 @@ impl Profile {
             hack_rules: HackRules::Default,
             s_buffer: 64,
             recovery: LossRecovery::Standard,
+            modern: Modern::OFF,
             limited_transmit: true,
             congestion: Algorithm::Reno,
             initial_window: 10,
@@ -194,6 +263,19 @@ impl Profile {
             syn_retries: 10,
             clock: Duration::from_millis(10),
             delayed_ack: DelayedAck { timeout: Duration::from_millis(500), adaptive: true },
+            ..Self::standard()
+        }
+    }
+
+    /// Today's TCP: [`Profile::standard`] with RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682),
+    /// undo of spurious reductions, CUBIC (RFC 9438) with HyStart++ (RFC 9406), pacing and ECN.
+    pub fn modern() -> Self {
+        Self {
+            recovery: LossRecovery::Modern,
+            modern: Modern::TCP,
+            congestion: Algorithm::Cubic,
+            send_buffer: 16 << 20,
+            receive_buffer: 16 << 20,
             ..Self::standard()
         }
     }
@@ -240,7 +322,7 @@ impl Profile {
     }
 }
 
-/// The senders that the papers compare, by their names.
+/// The senders that the papers compare, by their names, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Variant {
     /// NewReno.
@@ -255,12 +337,37 @@ pub enum Variant {
     Xhack,
     /// Extended HACK together with SACK.
     XhackSack,
+    /// Today's TCP ([`Profile::modern`]).
+    Modern,
+    /// Today's TCP with HACK as published.
+    ModernHack,
+    /// Today's TCP with HACK v2, the cause ledger, and header repair.
+    Headway,
 }
 
 impl Variant {
-    /// Every variant, in the papers' order.
-    pub const ALL: [Self; 6] =
+    /// The papers' variants, in their order.
+    pub const PAPERS: [Self; 6] =
         [Self::NewReno, Self::Sack, Self::Hack, Self::HackSack, Self::Xhack, Self::XhackSack];
+    /// Ours.
+    pub const OURS: [Self; 3] = [Self::Modern, Self::ModernHack, Self::Headway];
+    /// Every variant.
+    pub const ALL: [Self; 9] = [
+        Self::NewReno,
+        Self::Sack,
+        Self::Hack,
+        Self::HackSack,
+        Self::Xhack,
+        Self::XhackSack,
+        Self::Modern,
+        Self::ModernHack,
+        Self::Headway,
+    ];
+
+    /// Whether it is one of ours, which bring their own profile.
+    pub const fn is_modern(self) -> bool {
+        matches!(self, Self::Modern | Self::ModernHack | Self::Headway)
+    }
 
     /// The name used by the papers and on the command line.
     pub const fn name(self) -> &'static str {
@@ -271,6 +378,9 @@ impl Variant {
             Self::HackSack => "hack+sack",
             Self::Xhack => "xhack",
             Self::XhackSack => "xhack+sack",
+            Self::Modern => "modern",
+            Self::ModernHack => "modern+hack",
+            Self::Headway => "headway",
         }
     }
 
@@ -279,13 +389,16 @@ impl Variant {
     pub fn apply(self, profile: Profile) -> Profile {
         let (sack, hack) = match self {
             Self::NewReno => (false, HackMode::Off),
-            Self::Sack => (true, HackMode::Off),
+            Self::Sack | Self::Modern => (true, HackMode::Off),
             Self::Hack => (false, HackMode::Hack),
             Self::HackSack => (true, HackMode::Hack),
             Self::Xhack => (false, HackMode::Xhack),
-            Self::XhackSack => (true, HackMode::Xhack),
+            Self::XhackSack | Self::ModernHack => (true, HackMode::Xhack),
+            Self::Headway => (true, HackMode::V2),
         };
-        Profile { sack, hack, ..profile }
+        let ours = self == Self::Headway;
+        let modern = Modern { ledger: ours, repair: ours, ..profile.modern };
+        Profile { sack, hack, modern, ..profile }
     }
 }
 
@@ -297,7 +410,9 @@ impl fmt::Display for Variant {
 
 /// A name that is no [`Variant`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{input:?}: expected one of newreno, sack, hack, hack+sack, xhack, xhack+sack")]
+#[error(
+    "{input:?}: expected one of newreno, sack, hack, hack+sack, xhack, xhack+sack, modern, modern+hack, headway"
+)]
 pub struct UnknownVariant {
     /// What was given.
     pub input: alloc::string::String,

@@ -148,7 +148,8 @@ impl Scenario {
     /// The profile of `variant` in this scenario.
     pub fn profile_of(&self, variant: Variant) -> Arc<Profile> {
         let window = usize::try_from(self.window.bytes()).unwrap_or(usize::MAX);
-        let mut profile = variant.apply(self.profile.profile().with_window(window));
+        let profile = if variant.is_modern() { Profile::modern() } else { self.profile.profile() };
+        let mut profile = variant.apply(profile.with_window(window));
         profile.hack_rules = self.rules;
         profile.mtu = self.mtu;
         profile.rto.retries = self.retries;

@@ -60,7 +60,7 @@ impl CongestionControl for Linux22 {
         self.segments = self.segments.min(CLAMP);
     }
 
-    fn on_duplicate_ack_loss(&mut self, _loss: &Loss) {
+    fn on_loss(&mut self, _loss: &Loss) {
         self.halve();
         self.segments = self.threshold;
     }

@@ -10,18 +10,22 @@ mod reno;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, Instant, Rate};
 
 pub use linux22::Linux22;
 pub use reno::Reno;
 
-/// An ACK that advanced `SND.UNA`.
+/// An ACK that moved `SND.UNA` or, in a profile whose recovery is
+/// [`LossRecovery::Modern`](crate::LossRecovery::Modern), told of anything that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
     pub now: Instant,
-    /// Octets newly acknowledged.
+    /// Octets by which `SND.UNA` moved.
     pub acked: u32,
+    /// Octets that are now known to have arrived and were not before, cumulatively or selectively
+    /// acknowledged: each octet counts once.
+    pub delivered: u32,
     /// Octets in the network before it arrived.
     pub prior_pipe: u32,
     /// The round-trip time that it measured, if it did.
@@ -30,6 +34,38 @@ pub struct Ack {
     pub in_recovery: bool,
     /// Whether it covered a segment that had been sent more than once.
     pub retransmitted: bool,
+    /// How fast the network delivers, where that is measured.
+    pub rate: Option<RateSample>,
+}
+
+/// A sample of the delivery rate: what arrived between the sending of a segment and the ACK for
+/// it (draft-ietf-ccwg-bbr, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Octets that arrived during the interval.
+    pub delivered: u64,
+    /// The longer of the time in which they were sent and that in which they were acknowledged.
+    pub interval: Duration,
+    /// Whether the sender had nothing to send for a part of it.
+    pub app_limited: bool,
+    /// Octets delivered before the segment was sent. A round trip ends with the first segment
+    /// that was sent after the end of the one before.
+    pub prior_delivered: u64,
+    /// Octets delivered since the connection began.
+    pub total_delivered: u64,
+    /// Octets in the network just after the segment was sent.
+    pub in_flight: u32,
+    /// Octets lost to congestion, or to nothing known, since it was sent.
+    pub lost: u64,
+}
+
+impl RateSample {
+    /// Octets over time.
+    pub fn rate(&self) -> Rate {
+        let nanos = u128::from(self.interval.as_nanos().max(1));
+        let bits = u128::from(self.delivered) * 8 * 1_000_000_000 / nanos;
+        Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
+    }
 }
 
 /// What is known at the moment of a loss.
@@ -41,6 +77,23 @@ pub struct Loss {
     pub flight: u32,
 }
 
+/// A segment that was lost, and not to damage.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// When that was found.
+    pub now: Instant,
+    /// Its octets.
+    pub octets: u32,
+    /// Octets in the network just after it was sent.
+    pub in_flight: u32,
+    /// Octets lost, not to damage, since it was sent, its own included.
+    pub lost: u64,
+    /// Octets delivered before it was sent.
+    pub prior_delivered: u64,
+    /// Whether the sender had nothing to send when it was sent.
+    pub app_limited: bool,
+}
+
 /// How much a sender may have in the network, and how it answers each signal.
 ///
 /// Windows are in octets.
@@ -49,21 +102,29 @@ pub trait CongestionControl: Debug + Send {
     fn window(&self) -> u32;
     /// The slow-start threshold.
     fn ssthresh(&self) -> u32;
+    /// How fast to send; `None` leaves it to the window and the round-trip time.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
     /// The sender's maximum segment size changed; `initial` when it becomes known at first.
     fn set_mss(&mut self, mss: u32, initial: bool);
-    /// New data was acknowledged.
+    /// A segment leaves. `pipe` is what was in the network before it.
+    fn on_sent(&mut self, _now: Instant, _pipe: u32) {}
+    /// Data was acknowledged.
     fn on_ack(&mut self, ack: &Ack);
-    /// A loss was found by duplicate ACKs or SACK: called once at the start of each recovery.
-    fn on_duplicate_ack_loss(&mut self, loss: &Loss);
+    /// A loss was found that congestion may have caused: called once at the start of each recovery.
+    fn on_loss(&mut self, loss: &Loss);
+    /// Called for each segment that was lost, and not to damage, before [`Self::on_loss`].
+    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
     /// The retransmission timer expired; `first` unless it already had for the same data.
     fn on_timeout(&mut self, loss: &Loss, first: bool);
     /// Everything outstanding at the start of the recovery is acknowledged.
     fn on_recovery_end(&mut self, _loss: &Loss) {}
-    /// The peer reports that a segment arrived damaged: not a sign of congestion.
+    /// Segments arrived damaged: not a sign of congestion. They crossed the network like any other.
     fn on_damage(&mut self, _now: Instant, _octets: u32) {}
     /// A router marked a packet (RFC 3168): called at most once a round trip.
     fn on_ecn(&mut self, loss: &Loss) {
-        self.on_duplicate_ack_loss(loss);
+        self.on_loss(loss);
     }
     /// The last reduction answered a loss that was none: take it back.
     fn on_spurious(&mut self) {}
@@ -71,6 +132,9 @@ pub trait CongestionControl: Debug + Send {
     fn on_idle(&mut self) {}
     /// The handshake is over, and a SYN or SYN-ACK of ours was lost in it (RFC 5681, section 3.1).
     fn on_syn_loss(&mut self) {}
+    /// An earlier connection over the path had this many octets in the network without harm
+    /// (RFC 9040): called before anything is sent.
+    fn resume(&mut self, _window: u32) {}
 }
 
 /// The controllers that a profile can name.
@@ -81,14 +145,33 @@ pub enum Algorithm {
     Reno,
     /// The packet-counting Reno of Linux 2.2.
     Linux22,
+    /// RFC 9438.
+    Cubic,
+    /// BBRv3 (draft-ietf-ccwg-bbr).
+    Bbr,
+}
+
+/// What a controller is told when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Leave slow start when the round-trip time grows (HyStart++, RFC 9406).
+    pub hystart: bool,
+    /// For what is to differ between connections.
+    pub seed: u64,
 }
 
 impl Algorithm {
-    /// A controller of this kind with an initial window of that many segments.
-    pub fn build(self, initial_window: u32) -> Box<dyn CongestionControl> {
+    /// Every controller that `--cc` can name, and its name.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("newreno", Self::Reno), ("cubic", Self::Cubic), ("bbr", Self::Bbr)];
+
+    /// A controller of this kind.
+    pub fn build(self, setup: Setup) -> Box<dyn CongestionControl> {
         match self {
-            Self::Reno => Box::new(Reno::new(initial_window)),
-            Self::Linux22 => Box::new(Linux22::new(initial_window)),
+            Self::Reno | Self::Cubic | Self::Bbr => Box::new(Reno::new(setup.initial_window)),
+            Self::Linux22 => Box::new(Linux22::new(setup.initial_window)),
         }
     }
 }

@@ -77,7 +77,7 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn on_duplicate_ack_loss(&mut self, loss: &Loss) {
+    fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss);
         self.cwnd = self.ssthresh;
     }
@@ -117,7 +117,16 @@ mod tests {
     use headway_units::Instant;
 
     fn ack(acked: u32, prior_pipe: u32) -> Ack {
-        Ack { now: Instant::ZERO, acked, prior_pipe, rtt: None, in_recovery: false, retransmitted: false }
+        Ack {
+            now: Instant::ZERO,
+            acked,
+            delivered: acked,
+            prior_pipe,
+            rtt: None,
+            in_recovery: false,
+            retransmitted: false,
+            rate: None,
+        }
     }
 
     fn loss(flight: u32) -> Loss {
@@ -133,7 +142,7 @@ mod tests {
         assert_eq!(reno.window(), 4000);
         reno.on_ack(&ack(9000, 4000));
         assert_eq!(reno.window(), 6000, "no more than two segments for an ACK");
-        reno.on_duplicate_ack_loss(&loss(6000));
+        reno.on_loss(&loss(6000));
         assert_eq!((reno.window(), reno.ssthresh()), (3000, 3000));
         reno.on_ack(&ack(1000, 3000));
         reno.on_ack(&ack(1000, 3000));

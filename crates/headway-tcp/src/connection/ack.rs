@@ -72,10 +72,12 @@ impl Connection {
             cx.domain.control.on_ack(&Ack {
                 now: cx.now,
                 acked: acknowledged.octets,
+                delivered: acknowledged.octets,
                 prior_pipe,
                 rtt,
                 in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks),
                 retransmitted: acknowledged.retransmitted,
+                rate: None,
             });
         }
         let signal = AckSignal {

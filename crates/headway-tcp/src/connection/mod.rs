@@ -246,6 +246,10 @@ impl Connection {
         self.profile.hack_rules == HackRules::Literal
     }
 
+    fn offers_xhack(&self) -> bool {
+        matches!(self.profile.hack, HackMode::Xhack | HackMode::V2)
+    }
+
     fn offers_hack(&self) -> bool {
         self.profile.hack != HackMode::Off
     }

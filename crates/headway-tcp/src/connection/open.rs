@@ -9,7 +9,7 @@ use super::{Connection, Context, Endpoints, Negotiated, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 use crate::hack::XHACK_PERMITTED;
-use crate::profile::{HackMode, Profile};
+use crate::profile::Profile;
 use crate::receive::offered_scale;
 use crate::send::recovery::Recovery;
 
@@ -78,7 +78,7 @@ impl Connection {
         } else {
             self.negotiated
         };
-        let xhack = if self.profile.hack == HackMode::Xhack { XHACK_PERMITTED } else { 0 };
+        let xhack = if self.offers_xhack() { XHACK_PERMITTED } else { 0 };
         TcpOptions {
             // The size that we can take, whatever the path towards the peer allows.
             mss: Some(self.profile.mtu - self.bare_headers()),
@@ -101,7 +101,7 @@ impl Connection {
             timestamps: self.profile.timestamps && options.timestamps.is_some(),
             window_scaling: self.profile.window_scaling && options.window_scale.is_some(),
             hack: self.offers_hack() && options.hack.is_some(),
-            xhack: self.profile.hack == HackMode::Xhack && options.hack == Some(XHACK_PERMITTED),
+            xhack: self.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
         };
         let mut offer = PeerOffer { mss: options.mss, scale: 0 };
         if self.negotiated.window_scaling {

@@ -10,7 +10,7 @@ use super::demux::PathKey;
 use super::slab::Key;
 use super::{ConnectionId, Entry, Host, ListenerId, PathEntry};
 use crate::Error;
-use crate::congestion::CongestionDomain;
+use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::{Connection, Endpoints};
 use crate::event::Observer;
 use crate::path::Path;
@@ -49,7 +49,7 @@ impl<O: Observer> Host<O> {
         }
         let iss = self.identity.initial_sequence(&ends, now);
         let stamp_offset = self.identity.stamp_offset(&ends);
-        let domain = self.new_domain(&profile);
+        let domain = self.new_domain(&profile, &ends);
         let connection = Connection::connect(profile, ends, iss, stamp_offset, now);
         Ok(self.add(connection, domain, None))
     }
@@ -65,8 +65,13 @@ impl<O: Observer> Host<O> {
         })
     }
 
-    pub(super) fn new_domain(&mut self, profile: &Profile) -> Key {
-        self.domains.insert(CongestionDomain::new(profile.congestion.build(profile.initial_window)))
+    pub(super) fn new_domain(&mut self, profile: &Profile, ends: &Endpoints) -> Key {
+        let setup = Setup {
+            initial_window: profile.initial_window,
+            hystart: profile.modern.hystart,
+            seed: self.identity.seed(ends),
+        };
+        self.domains.insert(CongestionDomain::new(profile.congestion.build(setup)))
     }
 
     pub(super) fn add(

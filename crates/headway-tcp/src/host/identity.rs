@@ -21,6 +21,7 @@ enum Purpose {
     Sequence = 1,
     Stamp = 2,
     Port = 3,
+    Seed = 4,
 }
 
 impl Identity {
@@ -39,6 +40,11 @@ impl Identity {
     /// basis".
     pub(super) fn stamp_offset(&self, ends: &Endpoints) -> u32 {
         self.hash(Purpose::Stamp, ends) as u32
+    }
+
+    /// For what connections are to do at different times.
+    pub(super) fn seed(&self, ends: &Endpoints) -> u64 {
+        self.hash(Purpose::Seed, ends)
     }
 
     /// RFC 6056, 3.3.3: where the search for a free port towards `remote` starts.

@@ -137,7 +137,7 @@ impl<O: Observer> Host<O> {
         // connection outruns the timer of RFC 6528.
         let iss = beyond.filter(|&beyond| iss.le(beyond)).map_or(iss, |beyond| beyond + REOPEN_STEP);
         let stamp_offset = self.identity.stamp_offset(ends);
-        let domain = self.new_domain(&profile);
+        let domain = self.new_domain(&profile, ends);
         let path = self.use_path(PathKey { local: ends.local.ip(), remote: ends.remote.ip() });
         let (Some(lent_domain), Some(lent_path)) = (self.domains.get_mut(domain), self.paths.get_mut(path))
         else {

@@ -124,9 +124,7 @@ impl Linux22 {
         self.duplicates += 1;
         if self.high_seq.is_none_or(|high| ack.una.gt(high)) {
             if forward > 3 || self.duplicates == 3 {
-                board
-                    .control
-                    .on_duplicate_ack_loss(&Loss { now: ack.now, flight: board.queue.outstanding() });
+                board.control.on_loss(&Loss { now: ack.now, flight: board.queue.outstanding() });
                 self.inflated = 3;
                 self.high_seq = Some(ack.nxt);
                 self.resend_hole(board, forward);

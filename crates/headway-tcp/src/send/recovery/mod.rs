@@ -73,7 +73,9 @@ impl Recovery {
         match profile.recovery {
             LossRecovery::Linux22 => Self::Linux22(Linux22::new(sack)),
             LossRecovery::Reno => Self::Standard(Standard::new(sack, sack, profile.limited_transmit)),
-            LossRecovery::Standard => Self::Standard(Standard::new(sack, true, profile.limited_transmit)),
+            LossRecovery::Standard | LossRecovery::Modern => {
+                Self::Standard(Standard::new(sack, true, profile.limited_transmit))
+            }
         }
     }
 

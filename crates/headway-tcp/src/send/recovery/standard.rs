@@ -179,7 +179,7 @@ impl Standard {
             // RFC 5681, 3.2 step 3: the three segments that triggered it have left the network.
             self.departed = DUPLICATE_THRESHOLD * ack.mss;
         }
-        board.control.on_duplicate_ack_loss(&Loss { now: ack.now, flight: ack.prior_flight });
+        board.control.on_loss(&Loss { now: ack.now, flight: ack.prior_flight });
         verdict.restart_timer = true;
         verdict.phase = Some(RecoveryPhase::Fast);
     }
@@ -261,7 +261,9 @@ impl Standard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::Algorithm;
+    use crate::congestion::{Algorithm, Setup};
+
+    const SETUP: Setup = Setup { initial_window: 10, hystart: false, seed: 0 };
 
     /// RFC 6675, 5: what was lost beyond the recovery point begins the next recovery at once; no new
     /// SACK block needs to tell of it again.
@@ -271,7 +273,7 @@ mod tests {
         for segment in 0..10 {
             queue.push(SeqNumber(segment * 1000), 1000, false, false, Instant::ZERO, 0);
         }
-        let (mut sacks, mut control) = (Scoreboard::default(), Algorithm::Reno.build(10));
+        let (mut sacks, mut control) = (Scoreboard::default(), Algorithm::Reno.build(SETUP));
         let mut standard = Standard::new(true, true, true);
         let mut ack = |prior: u32, una: u32, blocks: &[(u32, u32)]| {
             let (prior_una, una, nxt) = (SeqNumber(prior), SeqNumber(una), SeqNumber(10_000));

@@ -53,5 +53,8 @@ fn meaning(variant: Variant) -> &'static str {
         Variant::HackSack => "HACK together with selective acknowledgements",
         Variant::Xhack => "Extended HACK on NewReno: special ACKs list several damaged segments",
         Variant::XhackSack => "Extended HACK together with selective acknowledgements",
+        Variant::Modern => "Today's TCP: RACK-TLP, PRR, CUBIC, pacing",
+        Variant::ModernHack => "Today's TCP with Extended HACK as published",
+        Variant::Headway => "Today's TCP with HACK v2, the cause ledger and header repair",
     }
 }
