@@ -1,7 +1,7 @@
 //! Running one run of an experiment again, to look at it closely.
 
+use headway_sim::Tap;
 use headway_sim::race::{self, Recording};
-use headway_tcp::Observer;
 
 use crate::damage::Traces;
 use crate::error::LabError;
@@ -9,18 +9,14 @@ use crate::experiment::Settings;
 use crate::results::ManifestCell;
 use crate::runner::content;
 
-/// Makes the run of `cell` with this seed (a [`crate::Row`] has it) again, with an observer on each host.
-/// It takes the same course, octet by octet.
+/// Makes the run of `cell` with this seed (a [`crate::Row`] has it) again, with a tap on its packets. It
+/// takes the same course, octet by octet.
 ///
 /// # Errors
 ///
 /// The cell was not written by this version of the program, its link is a recorded one (whose file
 /// the results do not hold), or the run shows a defect.
-pub fn replay<O: Observer>(
-    cell: &ManifestCell,
-    seed: u64,
-    observer: impl FnMut() -> O,
-) -> Result<Recording<O, ()>, LabError> {
+pub fn replay<T: Tap>(cell: &ManifestCell, seed: u64, tap: T) -> Result<Recording<(), T>, LabError> {
     // Its file may be elsewhere by now, or another.
     let traces = Traces::refused("a run over a recorded link cannot be made again from its results");
     let mut settings = Settings::new();
@@ -34,5 +30,5 @@ pub fn replay<O: Observer>(
         return Err(LabError::NotReplayable { key: "variant".into(), problem });
     };
     let content = content(settings.size.bytes());
-    Ok(race::run_recorded(&settings.scenario, variant, &content, seed, false, observer, ())?)
+    Ok(race::run_recorded(&settings.scenario, variant, &content, seed, false, || (), tap)?)
 }

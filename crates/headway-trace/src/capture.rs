@@ -68,6 +68,7 @@ impl Direction {
 /// ```
 pub struct Capture<W: Write> {
     blocks: PcapNgWriter<BufWriter<W>>,
+    snap_len: usize,
 }
 
 impl<W: Write> Capture<W> {
@@ -77,6 +78,17 @@ impl<W: Write> Capture<W> {
     ///
     /// The writer failed, or a name is longer than 65,535 bytes.
     pub fn new(writer: W, interfaces: &[&str]) -> Result<Self, TraceError> {
+        Self::with_snap_len(writer, interfaces, MAX_PACKET)
+    }
+
+    /// As [`Capture::new`], but of each packet only the first `snap_len` bytes are kept, as
+    /// `tcpdump -s` does; 262,144 at most, and 0 stands for that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Capture::new`].
+    pub fn with_snap_len(writer: W, interfaces: &[&str], snap_len: usize) -> Result<Self, TraceError> {
+        let snap_len = if snap_len == 0 { MAX_PACKET } else { snap_len.min(MAX_PACKET) };
         for name in interfaces {
             check_text(name)?;
         }
@@ -95,7 +107,7 @@ impl<W: Write> Capture<W> {
         for name in interfaces {
             let interface = InterfaceDescriptionBlock {
                 linktype: DataLink::RAW,
-                snaplen: MAX_PACKET as u32,
+                snaplen: snap_len as u32,
                 options: vec![
                     InterfaceDescriptionOption::IfName((*name).into()),
                     InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
@@ -103,7 +115,7 @@ impl<W: Write> Capture<W> {
             };
             blocks.write_pcapng_block(interface).map_err(io_error)?;
         }
-        Ok(Self { blocks })
+        Ok(Self { blocks, snap_len })
     }
 
     /// Records an IP packet that passed `interface` in this `direction`, with a remark if there is
@@ -138,7 +150,7 @@ impl<W: Write> Capture<W> {
             interface_id: interface as u32,
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len: bytes.len() as u32,
-            data: Cow::Borrowed(bytes),
+            data: Cow::Borrowed(bytes.get(..self.snap_len).unwrap_or(bytes)),
             options,
         };
         self.blocks.write_pcapng_block(block).map_err(io_error)?;

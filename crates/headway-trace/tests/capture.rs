@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use headway_trace::reader::Reader;
 use headway_trace::{Capture, Direction, TraceError};
 use headway_units::Instant;
 use pcap_file::DataLink;
@@ -157,4 +158,26 @@ fn a_full_disk_is_reported() {
     let result =
         (0..100).try_for_each(|_| capture.packet(0, Instant::ZERO, &[0; 1500], Direction::Inbound, None));
     assert!(result.is_err_and(|error| is_full(&error)));
+}
+
+#[test]
+fn keeps_the_beginnings_of_packets() {
+    let packet: Vec<u8> = (0..=255).collect();
+    let write = |snap_len| {
+        let mut capture = Capture::with_snap_len(Vec::new(), &["only"], snap_len).unwrap();
+        for len in [100, 128, 129, 256] {
+            capture.packet(0, Instant::ZERO, &packet[..len], Direction::Outbound, None).unwrap();
+        }
+        capture.finish().unwrap()
+    };
+    let file = write(128);
+    let mut reader = Reader::new(&file[..]).unwrap();
+    for len in [100, 128, 129, 256] {
+        let read = reader.next_packet().unwrap().unwrap();
+        assert_eq!((read.bytes, read.original_len), (&packet[..len.min(128)], len as u32));
+    }
+    assert!(reader.next_packet().unwrap().is_none());
+    // As for tcpdump, 0 stands for all.
+    assert_eq!(write(0), write(262_144));
+    assert_eq!(write(usize::MAX), write(262_144));
 }

@@ -33,6 +33,9 @@ pub(crate) enum Failure {
     Trace { path: PathBuf, source: ReadError },
     #[error("{}: expected a regular file: a capture is read twice", path.display())]
     NotAFile { path: PathBuf },
+    /// A run that was made again left no packet.
+    #[error("{}: expected the packets of a connection, got none", path.display())]
+    NothingCaptured { path: PathBuf },
     #[error("standard output cannot be written: {0}")]
     StandardOutput(io::Error),
     #[error(transparent)]

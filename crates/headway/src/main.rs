@@ -1,6 +1,7 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 #![forbid(unsafe_code)]
 
+mod capture;
 mod failure;
 mod lab;
 mod page;

@@ -23,6 +23,8 @@ pub(crate) enum Mark {
     OtherReason,
     /// Sent again because a special ACK asked for it.
     Damage,
+    /// Sent again for a reason that is not known.
+    Resent,
     /// A special ACK.
     SpecialAck,
     /// How far the data is acknowledged.
@@ -33,6 +35,8 @@ pub(crate) enum Mark {
     Window,
     /// Slow-start threshold.
     Threshold,
+    /// Data sent and not acknowledged.
+    Outstanding,
 }
 
 /// Why segments are sent again, as far as the graph tells the reasons apart; those on top last.
@@ -56,12 +60,12 @@ impl Mark {
         match self {
             Self::Sent => Ink::Sent,
             Self::FastRetransmit => Ink::FastRetransmit,
-            Self::Timeout | Self::Expiry => Ink::Timeout,
+            Self::Timeout | Self::Expiry | Self::Resent => Ink::Timeout,
             Self::OtherReason => Ink::OtherReason,
             Self::Damage => Ink::Damage,
             Self::SpecialAck => Ink::SpecialAck,
             Self::Ack => Ink::Ack,
-            Self::Window => Ink::Window,
+            Self::Window | Self::Outstanding => Ink::Window,
             Self::Threshold => Ink::Threshold,
         }
     }
@@ -73,11 +77,13 @@ impl Mark {
             Self::Timeout => "resent: timeout",
             Self::OtherReason => "resent: other reason",
             Self::Damage => "resent: damage",
+            Self::Resent => "sent again",
             Self::SpecialAck => "special ACK",
             Self::Ack => "acknowledged",
             Self::Expiry => "timer expired",
             Self::Window => "congestion window",
             Self::Threshold => "slow-start threshold",
+            Self::Outstanding => "data outstanding",
         }
     }
 
@@ -90,7 +96,7 @@ impl Mark {
             Self::FastRetransmit => {
                 canvas::put(area, TriangleMarker::new((x, y), RADIUS + 3, colour.filled()))
             }
-            Self::Timeout => canvas::put(area, Cross::new((x, y), RADIUS, outline)),
+            Self::Timeout | Self::Resent => canvas::put(area, Cross::new((x, y), RADIUS, outline)),
             Self::OtherReason => {
                 let corners = [(x - RADIUS, y - RADIUS), (x + RADIUS, y + RADIUS)];
                 canvas::put(area, Rectangle::new(corners, colour.filled()))
@@ -101,7 +107,7 @@ impl Mark {
                 canvas::put(area, PathElement::new(corners, colour.stroke_width(2)))
             }
             Self::Expiry => canvas::line(area, vec![(x, y), (x, y - 26)], outline),
-            Self::Sent | Self::Ack | Self::Window | Self::Threshold => Ok(()),
+            Self::Sent | Self::Ack | Self::Window | Self::Threshold | Self::Outstanding => Ok(()),
         }
     }
 
@@ -116,7 +122,7 @@ impl Mark {
                 canvas::line(&area, vec![(width / 2, 4), (width / 2, height - 4)], colour.stroke_width(5))
             }
             Self::Expiry => self.put(&area, (width / 2, height - 3)),
-            Self::Ack | Self::Window | Self::Threshold => {
+            Self::Ack | Self::Window | Self::Threshold | Self::Outstanding => {
                 canvas::line(&area, vec![(2, height / 2), (width - 2, height / 2)], colour.stroke_width(4))
             }
             _ => self.put(&area, (width / 2, height / 2)),

@@ -3,6 +3,7 @@
 
 pub(crate) mod axis;
 pub(crate) mod canvas;
+pub(crate) mod layers;
 pub(crate) mod marks;
 pub(crate) mod origin;
 pub(crate) mod palette;

@@ -10,9 +10,9 @@ use headway_units::Instant;
 use crate::failure::Failure;
 
 /// A capture that was analysed.
-pub(super) struct Traced {
+pub(crate) struct Traced {
     pub(super) path: PathBuf,
-    pub(super) analysis: Analysis,
+    pub(crate) analysis: Analysis,
     pub(super) interfaces: Vec<Interface>,
     pub(super) half_written: Option<HalfWritten>,
     /// When its first packet was captured.
@@ -35,7 +35,7 @@ impl Traced {
 }
 
 /// Reads the capture twice: which checksums can be believed is known only at its end.
-pub(super) fn analyse(
+pub(crate) fn analyse(
     path: &Path,
     interface: Option<&str>,
     graphs: Option<Graphs>,

@@ -19,11 +19,12 @@ use crate::race::output;
 pub(crate) use arguments::Arguments;
 use arguments::Table;
 use file::Traced;
+pub(crate) use file::analyse;
 
 /// Of how many connections graphs are drawn, unless some are chosen.
 const GRAPHS: usize = 16;
 /// The most points of each kind in a graph.
-const POINTS: usize = 20_000;
+pub(crate) const POINTS: usize = 20_000;
 
 /// Analyses the capture. `words` are the words of the command line, without the program's name.
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure> {
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
     // One choice decides what is drawn and what is told.
     let drawn = if arguments.connection.is_empty() { 0..GRAPHS } else { first..last };
     let graphs = draws.then_some(Graphs { points: POINTS, connections: drawn });
-    let traced = file::analyse(&arguments.file, arguments.interface.as_deref(), graphs)?;
+    let traced = analyse(&arguments.file, arguments.interface.as_deref(), graphs)?;
     let chosen = choose(arguments, &traced)?;
     if let Some(path) = &arguments.html {
         let mut file = output::begin(path)?;

@@ -86,6 +86,82 @@ fn every_kind_of_figure_is_drawn_the_same_each_time() {
     assert!(markdown.contains("headway lab run FILE\nheadway lab report results --markdown FILE\n"));
 }
 
+/// What is drawn of a run is what `headway trace` reads from the capture that `headway race` writes of
+/// the same run.
+#[test]
+fn figures_over_time_are_drawn_from_captures() {
+    const SETTINGS: [(&str, &str); 5] = [
+        ("delay", "80ms"),
+        ("size", "200KB"),
+        ("damage", "burst:5%:3"),
+        ("header-hit", "30%"),
+        ("profile", "linux22"),
+    ];
+    const SENDERS: [&str; 3] = ["sack", "hack", "xhack+sack"];
+    let directory = tempdir().expect("a directory");
+    let scenario: String = SETTINGS.iter().map(|(key, value)| format!("{key} = \"{value}\"\n")).collect();
+    let experiment = |kind: &str| {
+        format!(
+            "title = \"T\"\nsource = \"S\"\nreading = \"R\"\nruns = 1\n[sweep]\nvariant = {SENDERS:?}\n\
+             [scenario]\n{scenario}[figure]\nkind = \"{kind}\"\nseries = \"variant\"\nmeasure = \"time\"\n"
+        )
+    };
+    // The seeds of the runs follow from the name of the experiment: it is the same for both.
+    let [sequence, throughput] = ["time-sequence", "throughput-over-time"].map(|kind| {
+        let own = directory.path().join(kind);
+        fs::create_dir(&own).expect("a directory");
+        run_experiment(&own, "same", &experiment(kind));
+        succeed_in(&own, &["lab", "report", "results"]);
+        fs::read_to_string(own.join("results/report.html")).expect("a page")
+    });
+    let table = directory.path().join("time-sequence/results/same/runs.csv");
+    let table = fs::read_to_string(table).expect("a table");
+    let (names, rows) = table.split_once('\n').expect("a header");
+    let column = names.split(',').position(|name| name == "seed").expect("a column of seeds");
+    let seed = rows.split(',').nth(column).expect("a seed");
+
+    let options: Vec<String> = SETTINGS.iter().map(|(key, value)| format!("--{key}={value}")).collect();
+    // What experiments send.
+    let content: Vec<u8> =
+        (0..200_000_u64).map(|octet| (octet.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    fs::write(directory.path().join("content"), content).expect("written");
+    let mut words = vec!["race", "content", "--runs=1", "--seed", seed, "--pcap", "captures"];
+    words.extend(options.iter().map(String::as_str));
+    succeed_in(directory.path(), &words);
+    for variant in SENDERS {
+        let capture = format!("captures/{variant}-{seed}.pcapng");
+        let text = succeed_in(directory.path(), &["trace", &capture, "--json"]);
+        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let [data, answers] = [0, 1].map(|side| &document["connections"][0]["directions"][side]);
+        let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+        let special = number(&answers["special_acks_one"]) + number(&answers["special_acks_list"]);
+        assert!(
+            number(&data["resent_packets"]) > 0 && (special > 0) == variant.contains("hack"),
+            "{variant}"
+        );
+        let expected = format!(
+            "Time-sequence graph of {variant}: {} segments sent, {} of them again, {special} special ACKs, \
+             the longest pause ",
+            data["data_packets"], data["resent_packets"],
+        );
+        assert!(sequence.contains(&expected), "{expected}");
+
+        // The graph of the throughput ends with the last octet's ACK, as the capture's does.
+        let html = format!("{variant}.html");
+        succeed_in(directory.path(), &["trace", &capture, "--html", &html]);
+        let drawn = fs::read_to_string(directory.path().join(&html)).expect("a page");
+        let start = drawn.find("id=\"data\">").expect("points") + 10;
+        let end = start + drawn[start..].find("</script>").expect("an end");
+        let points: serde_json::Value = serde_json::from_str(&drawn[start..end]).expect("JSON");
+        let edges: Vec<u64> = points[0]["edges"].as_array().expect("a list").iter().map(number).collect();
+        let size = number(&data["unique_bytes"]);
+        let done = edges.chunks(3).find(|edge| edge[1] >= size).expect("all was acknowledged")[0];
+        let seconds = done as f64 / 1e9;
+        let time = format!("{variant} {seconds:.*} s", if seconds < 10.0 { 2 } else { 1 });
+        assert!(throughput.contains(&time), "{time}");
+    }
+}
+
 #[test]
 fn the_page_needs_nothing_else() {
     let directory = tempdir().expect("a directory");

@@ -1,6 +1,7 @@
 //! The report of experiments: a page, a drawing of each figure, a table of the claims. The same results
 //! give the same bytes.
 
+mod captured;
 mod chart;
 mod collect;
 mod drawing_file;

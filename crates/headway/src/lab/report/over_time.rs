@@ -1,12 +1,10 @@
-//! Figures over time: one run of each series is made again and recorded. Virtual time makes it quick.
+//! Figures over time: one run of each series is made again and captured. Virtual time makes it quick.
 
-use headway_lab::{FigureKind, LabError, Results, replay};
-use headway_sim::race::RunOutcome;
-use headway_trace::TimeSequence;
-use headway_units::Instant;
+use headway_lab::{FigureKind, LabError, Results};
 use maud::{Markup, html};
 use plotters::style::Color;
 
+use super::captured::Captured;
 use super::chart::{Format, name_axes};
 use super::figure::{Drawing, Figure};
 use super::legend;
@@ -15,6 +13,7 @@ use super::words::spoken;
 use crate::failure::Failure;
 use crate::page::axis::Axis;
 use crate::page::canvas;
+use crate::page::layers::Layers;
 use crate::page::sequence::Graph;
 use crate::page::sequence_figure;
 use crate::race::seconds_text;
@@ -23,8 +22,7 @@ use crate::race::seconds_text;
 struct Recorded {
     name: String,
     look: usize,
-    outcome: RunOutcome,
-    sequence: TimeSequence,
+    captured: Captured,
 }
 
 /// A figure of the kinds over time.
@@ -44,7 +42,10 @@ pub(super) fn figure(results: &Results) -> Result<Figure, Failure> {
             throughput(&mut figure, format, title, &runs)?;
         }
     }
-    figure.notes.push("The first run of each sender; the values below are of all runs.".into());
+    let note = "The first run of each sender, made again and captured at the sender; drawn is what `headway trace` \
+                reads from the capture. The times are from the first packet to the ACK of the last octet; the \
+                values below are of all runs.";
+    figure.notes.push(note.into());
     Ok(figure)
 }
 
@@ -57,31 +58,28 @@ fn record(results: &Results, panel: &str, notes: &mut Vec<String>) -> Result<Vec
         let place_of = [(figure.panels.as_deref(), panel), (figure.series.as_deref(), name)];
         let first = cells_at(results, &place_of).find_map(|(cell, rows)| Some((cell, rows.first()?)));
         let Some((cell, row)) = first else { continue };
-        let recording = match replay(cell, row.seed, TimeSequence::new) {
-            Ok(recording) => recording,
-            Err(error @ LabError::NotReplayable { .. }) => {
+        let captured = match Captured::record(cell, row.seed) {
+            Ok(captured) => captured,
+            Err(Failure::Lab(error @ LabError::NotReplayable { .. })) => {
                 notes.push(format!("Not drawn: {name} {panel}: {error}."));
                 continue;
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
-        recorded.push(Recorded {
-            name: name.to_owned(),
-            look: look(name, place),
-            outcome: recording.outcome,
-            sequence: recording.sender,
-        });
+        recorded.push(Recorded { name: name.to_owned(), look: look(name, place), captured });
     }
     Ok(recorded)
 }
 
 fn sequence(figure: &mut Figure, title: &str, run: &Recorded) -> Result<(), Failure> {
-    let seconds = run.outcome.time.as_secs_f64();
-    let graph = Graph::new(&run.sequence, run.outcome.size, seconds);
+    let (captured, outcome) = (&run.captured, &run.captured.outcome);
+    let seconds = run.seconds();
+    let layers = Layers::captured(captured.data(), captured.answers(), captured.start());
+    let graph = Graph::new(&layers, outcome.size, seconds);
     let svg = graph.draw_sequence()?;
-    let name = if run.name.is_empty() { run.outcome.variant.name() } else { &run.name };
+    let name = if run.name.is_empty() { outcome.variant.name() } else { &run.name };
     let title = if title.is_empty() { name.to_owned() } else { format!("{name}, {title}") };
-    let ended = if run.outcome.finished { "" } else { ", unfinished" };
+    let ended = if outcome.finished { "" } else { ", unfinished" };
     let label = format!("{title}: {}{ended}", seconds_text(seconds));
     let markup: Markup = html! {
         h4 { (label) }
@@ -95,7 +93,7 @@ fn sequence(figure: &mut Figure, title: &str, run: &Recorded) -> Result<(), Fail
 const SPANS: f64 = 120.0;
 
 fn throughput(figure: &mut Figure, format: Format, title: String, runs: &[Recorded]) -> Result<(), Failure> {
-    let end = runs.iter().map(|run| run.outcome.time.as_secs_f64()).fold(0.0, f64::max);
+    let end = runs.iter().map(Recorded::seconds).fold(0.0, f64::max);
     let lines: Vec<Vec<(f64, f64)>> = runs.iter().map(averages).collect();
     let highest = lines.iter().flatten().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let (unit, name) = if highest >= 1e6 { (1e6, "Mbit/s") } else { (1e3, "kbit/s") };
@@ -111,9 +109,9 @@ fn throughput(figure: &mut Figure, format: Format, title: String, runs: &[Record
         }
         // Where each was done.
         for run in runs {
-            let done = spot(run.outcome.time.as_secs_f64(), 0.0);
+            let done = spot(run.seconds(), 0.0);
             legend::mark(area, run.look, done)?;
-            if !run.outcome.finished {
+            if !run.captured.outcome.finished {
                 legend::ring(area, done)?;
             }
         }
@@ -122,8 +120,8 @@ fn throughput(figure: &mut Figure, format: Format, title: String, runs: &[Record
     let told: Vec<String> = runs
         .iter()
         .map(|run| {
-            let ended = if run.outcome.finished { "" } else { " (unfinished)" };
-            format!("{} {}{ended}", run.name, seconds_text(run.outcome.time.as_secs_f64()))
+            let ended = if run.captured.outcome.finished { "" } else { " (unfinished)" };
+            format!("{} {}{ended}", run.name, seconds_text(run.seconds()))
         })
         .collect();
     let label = format!("Throughput over time, {title}: {}", told.join(", "));
@@ -134,20 +132,27 @@ fn throughput(figure: &mut Figure, format: Format, title: String, runs: &[Record
     }
     if figure.drawings.is_empty() {
         let note = "Throughput is averaged over spans of a round trip or more; the mark on the axis is where \
-                    the last octet arrived.";
+                    the last octet was acknowledged.";
         figure.notes.push(note.into());
     }
     figure.drawings.push(Drawing { title, svg, label, markup: None });
     Ok(())
 }
 
+impl Recorded {
+    /// How long it took, by the capture.
+    fn seconds(&self) -> f64 {
+        self.captured.duration().as_secs_f64()
+    }
+}
+
 /// The rate at which data was acknowledged, bit/s, from the start of each span.
 fn averages(run: &Recorded) -> Vec<(f64, f64)> {
-    let end = run.outcome.time.as_secs_f64();
-    let acks = run.sequence.acks().points();
+    let end = run.seconds();
+    let acks: Vec<(f64, u64)> = run.captured.acks().map(|(at, una)| (at.as_secs_f64(), una)).collect();
     // The first ACK of data comes after two round trips: the handshake's and its own.
-    let round_trip = acks.first().map_or(0.0, |ack| seconds(ack.at) / 2.0);
-    let span = (end / SPANS).max(round_trip);
+    let first = acks.iter().find(|(_, acknowledged)| *acknowledged > 0);
+    let span = (end / SPANS).max(first.map_or(0.0, |(at, _)| at / 2.0));
     if !(span > 0.0 && span.is_finite()) {
         return Vec::new();
     }
@@ -156,8 +161,8 @@ fn averages(run: &Recorded) -> Vec<(f64, f64)> {
     let (mut next, mut before, mut acknowledged) = (0, 0_u64, 0_u64);
     for number in 0..count {
         let (from, to) = (number as f64 * span, (number + 1) as f64 * span);
-        while let Some(ack) = acks.get(next).filter(|ack| seconds(ack.at) <= to) {
-            acknowledged = acknowledged.max(ack.una.min(run.outcome.size));
+        while let Some(&(_, una)) = acks.get(next).filter(|(at, _)| *at <= to) {
+            acknowledged = una;
             next += 1;
         }
         line.push((from, (acknowledged - before) as f64 * 8.0 / span));
@@ -167,8 +172,4 @@ fn averages(run: &Recorded) -> Vec<(f64, f64)> {
     line.push((end, last));
     line.push((end, 0.0));
     line
-}
-
-fn seconds(at: Instant) -> f64 {
-    at.saturating_since(Instant::ZERO).as_secs_f64()
 }

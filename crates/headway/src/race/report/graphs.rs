@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::runs;
 use crate::failure::Failure;
+use crate::page::layers::Layers;
 use crate::page::sequence::Graph;
 use crate::page::sequence_figure::graphs;
 use crate::race::table::{rate_text, seconds_text};
@@ -31,7 +32,10 @@ fn figure(first: &FirstRun, size: u64) -> Result<Markup, Failure> {
         rate_text(outcome.goodput),
     );
     let drawn = match &first.sequence {
-        Some(sequence) => graphs(name, &Graph::new(sequence, size, outcome.time.as_secs_f64()))?,
+        Some(sequence) => {
+            let layers = Layers::observed(sequence);
+            graphs(name, &Graph::new(&layers, size, outcome.time.as_secs_f64()))?
+        }
         None => html! { p { "Nothing was recorded of this run." } },
     };
     Ok(html! {
