@@ -59,8 +59,8 @@ impl Mark {
     pub(crate) const fn ink(self) -> Ink {
         match self {
             Self::Sent => Ink::Sent,
-            Self::FastRetransmit => Ink::FastRetransmit,
-            Self::Timeout | Self::Expiry | Self::Resent => Ink::Timeout,
+            Self::FastRetransmit | Self::Resent => Ink::FastRetransmit,
+            Self::Timeout | Self::Expiry => Ink::Timeout,
             Self::OtherReason => Ink::OtherReason,
             Self::Damage => Ink::Damage,
             Self::SpecialAck => Ink::SpecialAck,
