@@ -52,11 +52,14 @@
 //! assert_eq!(verdicts.payload, PayloadVerdict::Bad);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod blocks;
 pub mod checksum;
+pub mod crc;
 mod error;
+mod header_crc;
 pub mod ip;
 mod list;
 pub mod options;
@@ -69,8 +72,11 @@ mod words;
 pub use error::{EmitError, OptionError, ParseError};
 pub use ip::{Ecn, IpHeader};
 pub use list::List;
-pub use options::{SackBlocks, SeqList, Skipped, TcpOptions, Timestamps};
+pub use options::{
+    ExId, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Form, V2Offsets,
+    V2Request, V2Syn,
+};
 pub use segment::{HeaderLayout, Segment, emit, layout};
 pub use seq::SeqNumber;
 pub use tcp::{TcpFlags, TcpHeader};
-pub use verdict::{HeaderVerdict, PayloadVerdict, Verdicts, judge, judge_segment};
+pub use verdict::{HeaderVerdict, Judge, PayloadVerdict, Verdicts, judge, judge_segment};

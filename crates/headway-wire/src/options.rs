@@ -2,9 +2,12 @@
 
 mod emit;
 mod parse;
+pub(crate) mod v2;
 pub(crate) mod walk;
 
 use crate::{List, SeqNumber};
+
+pub use v2::{ExId, V2, V2Ack, V2Data, V2Form, V2Offsets, V2Request, V2Syn};
 
 /// The most bytes of options that a TCP header has room for: the data offset counts to 15 words.
 pub const MAX_LEN: usize = 40;
@@ -31,6 +34,8 @@ pub mod kind {
     pub const HACK_ACK: u8 = 15;
     /// Extended Header Checksum ACK (TCP HACK).
     pub const XHACK_ACK: u8 = 16;
+    /// Experiments that are told apart by an identifier (RFC 6994): version 2 of TCP HACK is one.
+    pub const EXPERIMENT: u8 = 253;
 }
 
 /// The timestamps option (RFC 7323, 3.2).
@@ -68,6 +73,8 @@ pub struct TcpOptions {
     pub hack_ack: Option<SeqNumber>,
     /// Extended Header Checksum ACK, kind 16; empty if the option is not there.
     pub xhack_ack: SeqList,
+    /// Version 2 of TCP HACK, kind 253.
+    pub v2: Option<V2>,
 }
 
 /// An option of a known kind with a length that this kind cannot have.

@@ -1,7 +1,10 @@
 //! A whole packet: IP header, TCP header, options and payload.
 
 use crate::{
-    EmitError, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, checksum,
+    EmitError, ExId, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, V2, V2Form,
+    checksum::{self, Sum},
+    crc::{crc32c, crc32c_append},
+    header_crc,
     ip::{self, Frame},
     tcp::{self, FIXED_LEN},
     words::Words,
@@ -37,12 +40,26 @@ impl<'a> Segment<'a> {
     /// Reads an IP packet that carries TCP. The TCP checksum is not looked at: see
     /// [`judge_segment`](crate::judge_segment).
     ///
+    /// Version 2 of TCP HACK is read in the form that belongs to the segment. A SYN's is left out
+    /// too if its path check is wrong: where a middlebox rewrites what the CRC of every later header
+    /// covers, version 2 must not be agreed upon.
+    ///
     /// # Errors
     ///
     /// If the IP packet cannot be read (see [`Datagram::parse`](crate::ip::Datagram::parse)), carries another protocol, is too
     /// short, or if the TCP data offset or the options make no sense.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        Self::parse_with(ExId::DEFAULT, bytes)
+    }
+
+    /// [`parse`](Self::parse), with version 2 of TCP HACK known by `exid`.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub fn parse_with(exid: ExId, bytes: &'a [u8]) -> Result<Self, ParseError> {
         let parts = Parts::parse(bytes)?;
         let frame = parts.frame;
         let with = |options| Self {
@@ -57,7 +74,22 @@ impl<'a> Segment<'a> {
         // copied.
         match TcpOptions::parse_usual(parts.options) {
             Some(options) => Ok(with(options)),
-            None => Ok(with(TcpOptions::parse_any(parts.options)?.0)),
+            None => {
+                let mut segment = with(TcpOptions::parse_any(exid, parts.options)?.0);
+                if segment.options.v2.is_some_and(|v2| !segment.is_due(&v2, parts.fixed)) {
+                    segment.options.v2 = None;
+                }
+                Ok(segment)
+            }
+        }
+    }
+
+    /// Whether the option of version 2 has the form that it must have in this segment.
+    fn is_due(&self, v2: &V2, fixed: &[u8; FIXED_LEN]) -> bool {
+        let is_syn = self.tcp.flags.contains(TcpFlags::SYN);
+        match v2.as_syn() {
+            Some(syn) => is_syn && syn.path_check == header_crc::path_check(&self.ip, fixed),
+            None => !is_syn,
         }
     }
 
@@ -125,7 +157,8 @@ pub fn layout(bytes: &[u8]) -> Option<HeaderLayout> {
 ///
 /// All checksums are computed here. That includes the value of the Header Checksum option if
 /// [`TcpOptions::hack`] is some and the segment is no SYN: what stands there is ignored then. On a
-/// SYN, whose value is a message of its own, it is written as given.
+/// SYN, whose value is a message of its own, and beside version 2, whose CRC covers it, it is
+/// written as given. Of version 2 the CRCs and the path check are computed.
 ///
 /// # Errors
 ///
@@ -157,11 +190,12 @@ pub fn emit(
     for word in tcp.words(tcp_header_len) {
         words.put(word);
     }
-    options.put(&mut words, if is_syn { options.hack } else { options.hack.map(|_| 0) });
+    let is_summed = options.hack.is_some() && !is_syn && options.v2.is_none();
+    options.put(&mut words, if is_summed { Some(0) } else { options.hack }, false);
     let mut sum = words.sum();
     sum.add(ip.pseudo_header_sum(tcp::PROTOCOL, tcp_len));
 
-    if options.hack.is_some() && !is_syn {
+    if is_summed {
         // Checksum field and value are zero so far, as the definition has it.
         let value = sum.complement();
         put_u16(header, FIXED_LEN + options.hack_at() + 2, value);
@@ -174,8 +208,55 @@ pub fn emit(
         let is_odd = payload.0.len() % 2 == 1;
         sum.add_at(is_odd, checksum::copy_and_sum(second, payload.1));
     }
+    if let Some(v2) = &options.v2 {
+        sum.add(seal(header, v2, options.v2_at(), ip, tcp_len, payload));
+    }
     put_u16(header, tcp::CHECKSUM_AT, sum.complement());
     Ok(len)
+}
+
+/// Puts in what is computed of version 2, whose option starts at `at` in the options, and returns
+/// the sum of that.
+fn seal(
+    header: &mut [u8],
+    v2: &V2,
+    at: usize,
+    ip: &IpHeader,
+    tcp_len: usize,
+    payload: (&[u8], &[u8]),
+) -> Sum {
+    let mut sum = Sum::default();
+    // Kind, length and identifier; then, on a SYN, version and flags.
+    let value_at = at + 4;
+    match v2.form {
+        V2Form::Syn(_) => {
+            if let Some(fixed) = header.first_chunk() {
+                let check = header_crc::path_check(ip, fixed);
+                put_u16(header, FIXED_LEN + value_at + 2, check);
+                sum.add_u16(check);
+            }
+            return sum;
+        }
+        V2Form::Data(_) => {
+            let crc = crc32c_append(crc32c(payload.0), payload.1);
+            put_u32(header, FIXED_LEN + value_at + 4, crc);
+            sum.add_u32(crc);
+        }
+        V2Form::Ack(_) => {}
+    }
+    if let Some((fixed, options)) = header.split_first_chunk() {
+        let crc = header_crc::header_crc(ip, tcp_len, fixed, options, value_at);
+        put_u32(header, FIXED_LEN + value_at, crc);
+        sum.add_u32(crc);
+    }
+    sum
+}
+
+#[inline]
+fn put_u32(header: &mut [u8], at: usize, value: u32) {
+    if let Some(place) = header.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = value.to_be_bytes();
+    }
 }
 
 #[inline]

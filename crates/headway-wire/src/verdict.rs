@@ -1,8 +1,10 @@
 //! What a checksum says about a segment, and what the header's own checksum adds.
 
 use crate::{
-    ParseError, Segment, TcpFlags,
+    ExId, IpHeader, ParseError, Segment, TcpFlags,
     checksum::{self, Sum},
+    crc::crc32c,
+    header_crc::{Seal, header_crc},
     options::{kind, walk::Walk},
     segment::Parts,
     tcp::{self, FIXED_LEN},
@@ -50,32 +52,108 @@ impl Verdicts {
     pub const BAD: Self = Self { header: HeaderVerdict::Bad, payload: PayloadVerdict::Bad };
 }
 
-/// Judges a whole IP packet that carries TCP. Options that cannot be told apart are no error here:
-/// the TCP checksum still says whether they arrived as they were sent.
+/// Judges segments, with version 2 of TCP HACK known by an identifier.
+///
+/// A segment with that option (in a form with CRCs, and without SYN) is judged by its CRC-32Cs
+/// alone, whatever the TCP checksum says:
+///
+/// - the header's CRC does not hold: [`Verdicts::BAD`], even if the checksum passes;
+/// - it holds and the payload's does not: [`Verdicts::SALVAGED`], even if the checksum passes;
+/// - both hold: [`Verdicts::GOOD`], even if the checksum fails. They cover all that it covers, so
+///   what was hit is the checksum field, of which nothing depends.
+///
+/// The form without a payload's CRC on a segment that has a payload all the same leaves that to the
+/// checksum. Any other segment is judged by the checksum and, if that fails, by a Header Checksum
+/// (kind 14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judge {
+    /// The identifier of version 2.
+    pub exid: ExId,
+}
+
+impl Judge {
+    /// Judges a whole IP packet that carries TCP. Options that cannot be told apart are no error
+    /// here: the TCP checksum still says whether they arrived as they were sent.
+    ///
+    /// # Errors
+    ///
+    /// If the IP packet cannot be read, carries another protocol or is too short, or if the TCP data
+    /// offset makes no sense.
+    #[inline]
+    pub fn packet(self, bytes: &[u8]) -> Result<Verdicts, ParseError> {
+        let parts = Parts::parse(bytes)?;
+        let Parts { frame, fixed, options, payload } = parts;
+        let pseudo = frame.pseudo_header_sum();
+        Ok(self.parts(pseudo, || frame.header(), fixed, options, payload))
+    }
+
+    /// Judges a segment that was parsed from `bytes`. With other bytes the verdict says nothing.
+    #[inline]
+    pub fn segment(self, segment: &Segment<'_>, bytes: &[u8]) -> Verdicts {
+        let header = bytes.get(segment.ip_header_len..segment.header_len);
+        let Some((fixed, options)) = header.and_then(<[u8]>::split_first_chunk) else { return Verdicts::BAD };
+        let tcp_len = FIXED_LEN + options.len() + segment.payload.len();
+        let pseudo = segment.ip.pseudo_header_sum(tcp::PROTOCOL, tcp_len);
+        self.parts(pseudo, || segment.ip, fixed, options, segment.payload)
+    }
+
+    #[inline]
+    fn parts(
+        self,
+        pseudo: Sum,
+        ip: impl FnOnce() -> IpHeader,
+        fixed: &[u8; FIXED_LEN],
+        options: &[u8],
+        payload: &[u8],
+    ) -> Verdicts {
+        let is_syn = TcpFlags::from_bits(fixed[13]).contains(TcpFlags::SYN);
+        let seal = if is_syn { None } else { Seal::find(options, self.exid) };
+        match seal {
+            None => by_sums(pseudo, fixed, options, payload),
+            Some(seal) => by_crcs(&seal, &ip(), pseudo, fixed, options, payload),
+        }
+    }
+}
+
+/// [`Judge::packet`], with the default identifier.
 ///
 /// # Errors
 ///
-/// If the IP packet cannot be read, carries another protocol or is too short, or if the TCP data
-/// offset makes no sense.
+/// As there.
 #[inline]
 pub fn judge(bytes: &[u8]) -> Result<Verdicts, ParseError> {
-    let parts = Parts::parse(bytes)?;
-    let pseudo = parts.frame.pseudo_header_sum();
-    Ok(judge_parts(pseudo, parts.fixed, parts.options, parts.payload))
+    Judge::default().packet(bytes)
 }
 
-/// Judges a segment that was parsed from `bytes`. With other bytes the verdict says nothing.
+/// [`Judge::segment`], with the default identifier.
 #[inline]
 pub fn judge_segment(segment: &Segment<'_>, bytes: &[u8]) -> Verdicts {
-    let header = bytes.get(segment.ip_header_len..segment.header_len);
-    let Some((fixed, options)) = header.and_then(<[u8]>::split_first_chunk) else { return Verdicts::BAD };
-    let tcp_len = FIXED_LEN + options.len() + segment.payload.len();
-    let pseudo = segment.ip.pseudo_header_sum(tcp::PROTOCOL, tcp_len);
-    judge_parts(pseudo, fixed, options, segment.payload)
+    Judge::default().segment(segment, bytes)
 }
 
+/// The verdict of the CRC-32Cs of version 2.
+fn by_crcs(
+    seal: &Seal,
+    ip: &IpHeader,
+    pseudo: Sum,
+    fixed: &[u8; FIXED_LEN],
+    options: &[u8],
+    payload: &[u8],
+) -> Verdicts {
+    let tcp_len = FIXED_LEN + options.len() + payload.len();
+    if header_crc(ip, tcp_len, fixed, options, seal.crc_at) != seal.header_crc {
+        return Verdicts::BAD;
+    }
+    let is_payload_sound = match seal.payload_crc {
+        Some(crc) => crc32c(payload) == crc,
+        None => payload.is_empty() || by_sums(pseudo, fixed, options, payload) == Verdicts::GOOD,
+    };
+    if is_payload_sound { Verdicts::GOOD } else { Verdicts::SALVAGED }
+}
+
+/// The verdict of the TCP checksum and of the Header Checksum.
 #[inline]
-fn judge_parts(pseudo: Sum, fixed: &[u8; FIXED_LEN], options: &[u8], payload: &[u8]) -> Verdicts {
+fn by_sums(pseudo: Sum, fixed: &[u8; FIXED_LEN], options: &[u8], payload: &[u8]) -> Verdicts {
     // A header is whole words, so the payload starts on an even offset.
     let mut header_sum = pseudo;
     header_sum.add(checksum::sum_header(fixed));

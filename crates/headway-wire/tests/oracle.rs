@@ -40,6 +40,7 @@ proptest! {
         input.options.hack = None;
         input.options.hack_ack = None;
         input.options.xhack_ack.clear();
+        input.options.v2 = None;
         let packet = input.packet();
         let sliced = SlicedPacket::from_ip(&packet).unwrap();
         let ip = input.ip;

@@ -145,6 +145,7 @@ proptest! {
     #[test]
     fn without_the_option_damage_makes_everything_bad(mut input in input(), place in any::<prop::sample::Index>()) {
         input.options.hack = None;
+        input.options.v2 = None;
         input.payload.push(1);
         let mut packet = input.packet();
         let header_len = Segment::parse(&packet).unwrap().header_len;

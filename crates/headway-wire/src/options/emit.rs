@@ -1,6 +1,9 @@
 //! Writes TCP options, in Linux's order and padding: every part is whole 32-bit words.
 
-use super::{MAX_LEN, TcpOptions, kind};
+use super::{
+    MAX_LEN, TcpOptions, kind,
+    v2::{self, V2, V2Form, V2Request},
+};
 use crate::{EmitError, words::Words};
 
 /// One word of four bytes.
@@ -13,11 +16,22 @@ impl TcpOptions {
     #[inline]
     pub fn encoded_len(&self) -> usize {
         let list = |len: usize, each: usize| if len == 0 { 0 } else { 4 + each * len };
+        let sack_len = list(self.sack.len(), 8);
+        match &self.v2 {
+            None => self.v2_at() + sack_len,
+            // What this form lacks to a whole word is what the SACK option has too much.
+            Some(v2) if v2.has_half_word() && sack_len > 0 => self.v2_at() + v2.len() - 2 + sack_len,
+            Some(v2) => self.v2_at() + v2.len().next_multiple_of(4) + sack_len,
+        }
+    }
+
+    /// Where the option of version 2 starts if there is one, in bytes from the start of the options.
+    #[inline]
+    pub(crate) fn v2_at(&self) -> usize {
         self.hack_at()
             + if self.hack.is_some() { 4 } else { 0 }
             + if self.hack_ack.is_some() { 8 } else { 0 }
-            + list(self.xhack_ack.len(), 4)
-            + list(self.sack.len(), 8)
+            + if self.xhack_ack.is_empty() { 0 } else { 4 + 4 * self.xhack_ack.len() }
     }
 
     /// Where the Header Checksum option starts if there is one, in bytes from the start of the
@@ -42,7 +56,7 @@ impl TcpOptions {
         let len = self.checked_len()?;
         let room = buf.len();
         let buf = buf.get_mut(..len).ok_or(EmitError::BufferTooSmall { needed: len, room })?;
-        self.put(&mut Words::new(buf), self.hack);
+        self.put(&mut Words::new(buf), self.hack, true);
         Ok(len)
     }
 
@@ -53,9 +67,10 @@ impl TcpOptions {
         if len > MAX_LEN { Err(EmitError::OptionsTooLong { len }) } else { Ok(len) }
     }
 
-    /// Writes the options, with `hack` as the value of the Header Checksum.
+    /// Writes the options, with `hack` as the value of the Header Checksum, and with the CRCs of
+    /// version 2 as given or as zero.
     #[inline]
-    pub(crate) fn put(&self, words: &mut Words<'_>, hack: Option<u16>) {
+    pub(crate) fn put(&self, words: &mut Words<'_>, hack: Option<u16>, crcs_as_given: bool) {
         use kind::NOP;
         if let Some(mss) = self.mss {
             words.put(word([kind::MSS, 4, 0, 0]) | u32::from(mss));
@@ -87,11 +102,55 @@ impl TcpOptions {
                 words.put(seq.0);
             }
         }
+        let sack = [kind::SACK, 2 + 8 * self.sack.len() as u8];
+        let mut is_sack_begun = false;
+        if let Some(v2) = &self.v2 {
+            is_sack_begun = v2.has_half_word() && !self.sack.is_empty();
+            put_v2(v2, words, if is_sack_begun { sack } else { [NOP, NOP] }, crcs_as_given);
+        }
         if !self.sack.is_empty() {
-            words.put(word([NOP, NOP, kind::SACK, 2 + 8 * self.sack.len() as u8]));
+            if !is_sack_begun {
+                let [kind, length] = sack;
+                words.put(word([NOP, NOP, kind, length]));
+            }
             for (left, right) in &self.sack {
                 words.put(left.0);
                 words.put(right.0);
+            }
+        }
+    }
+}
+
+/// Writes the option of version 2. Where it ends within a word, `rest` completes that.
+fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
+    let computed = |value: u32| if crcs_as_given { value } else { 0 };
+    let halves = |first: u16, second: u16| u32::from(first) << 16 | u32::from(second);
+    words.put(word([kind::EXPERIMENT, v2.len() as u8, 0, 0]) | u32::from(v2.exid.0));
+    match &v2.form {
+        V2Form::Syn(syn) => {
+            let flags = if syn.partial_recovery { v2::PARTIAL_RECOVERY } else { 0 };
+            words.put(word([v2::VERSION, flags, 0, 0]) | computed(syn.path_check.into()));
+        }
+        V2Form::Data(data) => {
+            words.put(computed(data.header_crc));
+            words.put(computed(data.payload_crc));
+        }
+        V2Form::Ack(ack) => {
+            words.put(computed(ack.header_crc));
+            match &ack.request {
+                V2Request::Segments(offsets) => {
+                    for offset in offsets {
+                        words.put(*offset);
+                    }
+                    words.put(halves(ack.unreadable, u16::from_be_bytes(rest)));
+                }
+                V2Request::Blocks { offset, sums: [s0, s1, s2, s3, s4, s5, s6] } => {
+                    words.put(*offset);
+                    words.put(halves(*s0, *s1));
+                    words.put(halves(*s2, *s3));
+                    words.put(halves(*s4, *s5));
+                    words.put(halves(*s6, ack.unreadable));
+                }
             }
         }
     }

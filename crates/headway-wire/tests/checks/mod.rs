@@ -2,8 +2,8 @@
 //! replays what the fuzzer found worth keeping.
 
 use headway_wire::{
-    EmitError, HeaderLayout, ParseError, Segment, TcpFlags, TcpOptions, Verdicts, emit, ip::Datagram, judge,
-    judge_segment, layout,
+    EmitError, HeaderLayout, ParseError, Segment, TcpFlags, TcpOptions, V2, V2Form, Verdicts, emit,
+    ip::Datagram, judge, judge_segment, layout,
 };
 
 /// Parses, judges and re-emits a packet.
@@ -47,17 +47,31 @@ fn re_emit(segment: &Segment<'_>) {
     };
     let packet = &mut buf[..len];
     let again = Segment::parse(packet).expect("what we write we can read");
-    let is_summed = options.hack.is_some() && !tcp.flags.contains(TcpFlags::SYN);
+    let is_syn = tcp.flags.contains(TcpFlags::SYN);
+    let is_summed = options.hack.is_some() && !is_syn && options.v2.is_none();
     let hack = if is_summed { again.options.hack } else { options.hack };
+    let v2 = options.v2.map(|v2| computed(v2, again.options.v2));
     assert_eq!((again.ip, again.tcp, again.payload), (ip, tcp, payload));
-    assert_eq!(again.options, TcpOptions { hack, ..options });
+    assert_eq!(again.options, TcpOptions { hack, v2, ..options });
     assert_eq!(judge(packet), Ok(Verdicts::GOOD));
 
     if !payload.is_empty() {
         let last = packet.len() - 1;
         packet[last] ^= 0x10;
-        assert_eq!(judge(packet), Ok(if is_summed { Verdicts::SALVAGED } else { Verdicts::BAD }));
+        let is_salvaged = is_summed || (options.v2.is_some() && !is_syn);
+        assert_eq!(judge(packet), Ok(if is_salvaged { Verdicts::SALVAGED } else { Verdicts::BAD }));
     }
+}
+
+/// `v2` with what is computed on the way out, as it was `read` again.
+pub(crate) fn computed(mut v2: V2, read: Option<V2>) -> V2 {
+    match (&mut v2.form, read.map(|read| read.form)) {
+        (V2Form::Syn(given), Some(V2Form::Syn(read))) => given.path_check = read.path_check,
+        (V2Form::Data(given), Some(V2Form::Data(read))) => *given = read,
+        (V2Form::Ack(given), Some(V2Form::Ack(read))) => given.header_crc = read.header_crc,
+        (_, read) => panic!("{v2:?} came back as {read:?}"),
+    }
+    v2
 }
 
 /// Parses options and writes them again.

@@ -1,7 +1,10 @@
 //! Packets of every kind, for the property tests.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, emit, options};
+use headway_wire::{
+    Ecn, ExId, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Form,
+    V2Offsets, V2Request, V2Syn, emit, options,
+};
 use proptest::{collection::vec, option, prelude::*};
 use std::net::IpAddr;
 
@@ -60,6 +63,24 @@ pub(crate) fn tcp_header() -> impl Strategy<Value = TcpHeader> {
     )
 }
 
+/// The option of version 2 in any form.
+pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
+    let syn = any::<(bool, u16)>()
+        .prop_map(|(partial_recovery, path_check)| V2Form::Syn(V2Syn { partial_recovery, path_check }));
+    let data = any::<(u32, u32)>()
+        .prop_map(|(header_crc, payload_crc)| V2Form::Data(V2Data { header_crc, payload_crc }));
+    let segments = vec(any::<u32>(), 0..=7).prop_map(|list| {
+        let mut offsets = V2Offsets::default();
+        assert!(list.into_iter().all(|offset| offsets.push(offset)));
+        V2Request::Segments(offsets)
+    });
+    let blocks = any::<(u32, [u16; 7])>().prop_map(|(offset, sums)| V2Request::Blocks { offset, sums });
+    let ack = (any::<(u32, u16)>(), prop_oneof![2 => segments, 1 => blocks]).prop_map(
+        |((header_crc, unreadable), request)| V2Form::Ack(V2Ack { header_crc, unreadable, request }),
+    );
+    prop_oneof![1 => syn, 1 => data, 3 => ack].prop_map(|form| V2 { exid: ExId::DEFAULT, form })
+}
+
 /// Any options at all, more than a header has room for among them.
 pub(crate) fn any_options() -> impl Strategy<Value = TcpOptions> {
     (
@@ -71,25 +92,29 @@ pub(crate) fn any_options() -> impl Strategy<Value = TcpOptions> {
         option::of(any::<u16>()),
         option::of(any::<u32>()),
         vec(any::<u32>(), 0..=9),
+        option::of(any_v2()),
     )
-        .prop_map(|(mss, window_scale, sack_permitted, timestamps, sack, hack, hack_ack, xhack_ack)| {
-            let mut options = TcpOptions {
-                mss,
-                window_scale,
-                sack_permitted,
-                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
-                hack,
-                hack_ack: hack_ack.map(SeqNumber),
-                ..TcpOptions::default()
-            };
-            for (left, right) in sack {
-                assert!(options.sack.push((SeqNumber(left), SeqNumber(right))));
-            }
-            for seq in xhack_ack {
-                assert!(options.xhack_ack.push(SeqNumber(seq)));
-            }
-            options
-        })
+        .prop_map(
+            |(mss, window_scale, sack_permitted, timestamps, sack, hack, hack_ack, xhack_ack, v2)| {
+                let mut options = TcpOptions {
+                    mss,
+                    window_scale,
+                    sack_permitted,
+                    timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                    hack,
+                    hack_ack: hack_ack.map(SeqNumber),
+                    v2,
+                    ..TcpOptions::default()
+                };
+                for (left, right) in sack {
+                    assert!(options.sack.push((SeqNumber(left), SeqNumber(right))));
+                }
+                for seq in xhack_ack {
+                    assert!(options.xhack_ack.push(SeqNumber(seq)));
+                }
+                options
+            },
+        )
 }
 
 /// Options that a header has room for: lists are dropped until the rest fits.
@@ -101,13 +126,29 @@ pub(crate) fn fitting_options() -> impl Strategy<Value = TcpOptions> {
         if options.encoded_len() > options::MAX_LEN {
             options.sack.clear();
         }
+        if options.encoded_len() > options::MAX_LEN {
+            options.hack_ack = None;
+            options.mss = None;
+        }
+        if options.encoded_len() > options::MAX_LEN {
+            options.v2 = None;
+        }
         options
     })
 }
 
+/// Any packet; version 2 has the form for it, if it is there.
 pub(crate) fn input() -> impl Strategy<Value = Input> {
-    (ip_header(), tcp_header(), fitting_options(), vec(any::<u8>(), 0..300))
-        .prop_map(|(ip, tcp, options, payload)| Input { ip, tcp, options, payload })
+    (ip_header(), tcp_header(), fitting_options(), vec(any::<u8>(), 0..300)).prop_map(
+        |(ip, mut tcp, options, payload)| {
+            match options.v2 {
+                Some(v2) if v2.as_syn().is_some() => tcp.flags.insert(TcpFlags::SYN),
+                Some(_) => tcp.flags.remove(TcpFlags::SYN),
+                None => {}
+            }
+            Input { ip, tcp, options, payload }
+        },
+    )
 }
 
 /// A segment with data, a Header Checksum and no SYN.
@@ -115,6 +156,7 @@ pub(crate) fn data_with_hack() -> impl Strategy<Value = Input> {
     input().prop_filter_map("there is room for kind 14", |mut input| {
         input.tcp.flags.remove(TcpFlags::SYN);
         input.options.hack = Some(0);
+        input.options.v2 = None;
         input.payload.push(7);
         (input.options.encoded_len() <= options::MAX_LEN).then_some(input)
     })

@@ -1,0 +1,141 @@
+//! The CRC-32C over a header, and where it stands (version 2 of TCP HACK).
+
+use crate::{
+    ExId, IpHeader,
+    crc::{crc32c, crc32c_append},
+    options::{
+        kind,
+        v2::len,
+        walk::{RawOption, Walk},
+    },
+    tcp::{CHECKSUM_AT, FIXED_LEN, PROTOCOL},
+};
+use core::net::IpAddr;
+
+/// The option as a verdict needs it.
+pub(crate) struct Seal {
+    /// Where the header's CRC stands, in bytes from the start of the options.
+    pub(crate) crc_at: usize,
+    pub(crate) header_crc: u32,
+    /// There is none in the form for segments without data.
+    pub(crate) payload_crc: Option<u32>,
+}
+
+impl Seal {
+    /// Finds the option, in a form with a CRC: the last one, as in
+    /// [`TcpOptions::parse`](crate::TcpOptions::parse). `None` if there is none or if the options
+    /// cannot be told apart.
+    #[inline]
+    pub(crate) fn find(options: &[u8], exid: ExId) -> Option<Self> {
+        // What nearly every segment without it carries: timestamps alone, or Header Checksum too.
+        match *options {
+            [] => None,
+            [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10, ref rest @ ..] if rest.len() == 8 => None,
+            [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10, _, _, _, _, _, _, _, _, kind::HACK, 4, _, _] => None,
+            _ => Self::find_any(options, exid),
+        }
+    }
+
+    fn find_any(options: &[u8], exid: ExId) -> Option<Self> {
+        let mut found = None;
+        for option in Walk::new(options) {
+            found = Self::read(&option.ok()?, exid).or(found);
+        }
+        found
+    }
+
+    fn read(option: &RawOption<'_>, exid: ExId) -> Option<Self> {
+        if option.kind != kind::EXPERIMENT || !is_sealed(option.value.len() + 2) {
+            return None;
+        }
+        let (id, value) = option.value.split_first_chunk()?;
+        let (header_crc, value) = value.split_first_chunk()?;
+        (u16::from_be_bytes(*id) == exid.0).then_some(Self {
+            crc_at: option.value_at + 2,
+            header_crc: u32::from_be_bytes(*header_crc),
+            payload_crc: value.try_into().ok().map(u32::from_be_bytes),
+        })
+    }
+}
+
+/// Whether an option of this length, kind and length included, has a form with a CRC.
+fn is_sealed(option_len: usize) -> bool {
+    option_len == len::DATA
+        || option_len == len::BLOCKS
+        || (option_len >= len::ACK && (option_len - len::ACK).is_multiple_of(4))
+}
+
+/// Pseudo-header and header, put together.
+struct Covered {
+    bytes: [u8; 40 + 60],
+    len: usize,
+}
+
+impl Covered {
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(self.len..self.len + bytes.len()) {
+            place.copy_from_slice(bytes);
+            self.len += bytes.len();
+        }
+    }
+
+    #[inline]
+    fn clear(&mut self, at: usize, len: usize) {
+        if let Some(place) = self.bytes.get_mut(at..at + len) {
+            place.fill(0);
+        }
+    }
+}
+
+/// The CRC-32C of the pseudo-header of a segment of `tcp_len` bytes and of its header with all
+/// options, with the TCP checksum and the CRC's own four bytes, at `crc_at` in `options`, as zero.
+#[inline]
+pub(crate) fn header_crc(
+    ip: &IpHeader,
+    tcp_len: usize,
+    fixed: &[u8; FIXED_LEN],
+    options: &[u8],
+    crc_at: usize,
+) -> u32 {
+    let mut covered = Covered { bytes: [0; 100], len: 0 };
+    // RFC 9293, 3.1, and RFC 8200, 8.1.
+    match (ip.src, ip.dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            covered.push(&src.octets());
+            covered.push(&dst.octets());
+            covered.push(&[0, PROTOCOL]);
+            covered.push(&(tcp_len as u16).to_be_bytes());
+        }
+        (src, dst) => {
+            push_address(&mut covered, src);
+            push_address(&mut covered, dst);
+            covered.push(&(tcp_len as u32).to_be_bytes());
+            covered.push(&[0, 0, 0, PROTOCOL]);
+        }
+    }
+    let start = covered.len;
+    covered.push(fixed);
+    covered.push(options);
+    covered.clear(start + CHECKSUM_AT, 2);
+    covered.clear(start + FIXED_LEN + crc_at, 4);
+    crc32c(covered.bytes.get(..covered.len).unwrap_or_default())
+}
+
+fn push_address(covered: &mut Covered, addr: IpAddr) {
+    match addr {
+        IpAddr::V4(addr) => covered.push(&addr.octets()),
+        IpAddr::V6(addr) => covered.push(&addr.octets()),
+    }
+}
+
+/// The path check of a SYN: the lower half of the CRC-32C of both addresses and of the first twelve
+/// bytes of the header, which are ports, sequence and acknowledgement number.
+#[inline]
+pub(crate) fn path_check(ip: &IpHeader, fixed: &[u8; FIXED_LEN]) -> u16 {
+    let mut addresses = Covered { bytes: [0; 100], len: 0 };
+    push_address(&mut addresses, ip.src);
+    push_address(&mut addresses, ip.dst);
+    let crc = crc32c(addresses.bytes.get(..addresses.len).unwrap_or_default());
+    crc32c_append(crc, fixed.first_chunk::<12>().map_or(&[], |ends| ends)) as u16
+}

@@ -1,0 +1,256 @@
+//! TCP HACK, version 2: one experimental option in three forms, which differ in length
+//! (`docs/protocol.md`, section 3).
+
+use crate::{List, SeqNumber};
+use core::slice;
+
+/// The experiment's identifier, "ExID": what tells options of kind 253 apart (RFC 6994, 3).
+///
+/// The default is 0x4857, "HW" in ASCII. It is not registered with IANA: outside of an experiment
+/// among peers that agree on it, register another and set that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExId(pub u16);
+
+impl ExId {
+    /// The identifier that is used if none is set.
+    pub const DEFAULT: Self = Self(0x4857);
+}
+
+impl Default for ExId {
+    #[inline]
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The version that a SYN names.
+pub(super) const VERSION: u8 = 2;
+
+/// The bit of a SYN's flags that says "partial recovery understood".
+pub(super) const PARTIAL_RECOVERY: u8 = 1;
+
+/// The lengths of the option in its forms, kind and length included.
+pub(crate) mod len {
+    /// On a segment with SYN.
+    pub(crate) const SYN: usize = 8;
+    /// On a segment with data.
+    pub(crate) const DATA: usize = 12;
+    /// On a segment without data that names nothing; each name takes four bytes more.
+    pub(crate) const ACK: usize = 10;
+    /// On a segment without data that carries block sums.
+    pub(crate) const BLOCKS: usize = 28;
+}
+
+/// The option of version 2 of TCP HACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct V2 {
+    /// The identifier that it goes by.
+    pub exid: ExId,
+    /// What it says.
+    pub form: V2Form,
+}
+
+/// The forms of the option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum V2Form {
+    /// On a segment with SYN: an offer, or its acceptance.
+    Syn(V2Syn),
+    /// On a segment with data.
+    Data(V2Data),
+    /// On a segment without data.
+    Ack(V2Ack),
+}
+
+/// What a SYN says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct V2Syn {
+    /// Whether the sender understands partial recovery: as a receiver of data it may send block
+    /// sums, as a sender it can act on them.
+    pub partial_recovery: bool,
+    /// The path check: 16 bits of a CRC-32C over what must not be rewritten on the way (addresses,
+    /// ports, sequence and acknowledgement number). Computed by [`emit()`](crate::emit()).
+    pub path_check: u16,
+}
+
+/// What a segment with data says. Both values are computed by [`emit()`](crate::emit()).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct V2Data {
+    /// The CRC-32C of pseudo-header and TCP header.
+    pub header_crc: u32,
+    /// The CRC-32C of the payload.
+    pub payload_crc: u32,
+}
+
+/// What a segment without data says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct V2Ack {
+    /// The CRC-32C of pseudo-header and TCP header. Computed by [`emit()`](crate::emit()).
+    pub header_crc: u32,
+    /// The receiver's running count of damaged packets whose header could not be read, modulo 2^16.
+    pub unreadable: u16,
+    /// What is asked for.
+    pub request: V2Request,
+}
+
+/// What a special ACK asks for, as offsets from its acknowledgement number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum V2Request {
+    /// The first octet of each segment that arrived damaged, the newest first. Empty in an ACK that
+    /// is not special.
+    Segments(V2Offsets),
+    /// Those parts of one segment that arrived damaged.
+    Blocks {
+        /// The first octet of the segment that is not held.
+        offset: u32,
+        /// The CRC-16 of each block of its payload as it arrived:
+        /// [`block_sums`](crate::blocks::block_sums).
+        sums: [u16; crate::blocks::COUNT],
+    },
+}
+
+impl Default for V2Request {
+    #[inline]
+    fn default() -> Self {
+        Self::Segments(V2Offsets::default())
+    }
+}
+
+/// Offsets from the acknowledgement number: seven fill the option space.
+pub type V2Offsets = List<u32, 7>;
+
+impl V2 {
+    /// The option on a SYN or SYN-ACK.
+    #[inline]
+    pub fn syn(exid: ExId, partial_recovery: bool) -> Self {
+        Self { exid, form: V2Form::Syn(V2Syn { partial_recovery, ..V2Syn::default() }) }
+    }
+
+    /// The option on a segment with data.
+    #[inline]
+    pub fn data(exid: ExId) -> Self {
+        Self { exid, form: V2Form::Data(V2Data::default()) }
+    }
+
+    /// The option on a segment without data.
+    #[inline]
+    pub fn ack(exid: ExId, unreadable: u16, request: V2Request) -> Self {
+        Self { exid, form: V2Form::Ack(V2Ack { unreadable, request, ..V2Ack::default() }) }
+    }
+
+    /// What a SYN says, if this is on one.
+    #[inline]
+    pub const fn as_syn(&self) -> Option<&V2Syn> {
+        if let V2Form::Syn(syn) = &self.form { Some(syn) } else { None }
+    }
+
+    /// What a segment with data says, if this is on one.
+    #[inline]
+    pub const fn as_data(&self) -> Option<&V2Data> {
+        if let V2Form::Data(data) = &self.form { Some(data) } else { None }
+    }
+
+    /// What a segment without data says, if this is on one.
+    #[inline]
+    pub const fn as_ack(&self) -> Option<&V2Ack> {
+        if let V2Form::Ack(ack) = &self.form { Some(ack) } else { None }
+    }
+
+    /// The length of the option without padding, kind and length included.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match &self.form {
+            V2Form::Syn(_) => len::SYN,
+            V2Form::Data(_) => len::DATA,
+            V2Form::Ack(V2Ack { request: V2Request::Segments(offsets), .. }) => len::ACK + 4 * offsets.len(),
+            V2Form::Ack(V2Ack { request: V2Request::Blocks { .. }, .. }) => len::BLOCKS,
+        }
+    }
+}
+
+impl V2 {
+    /// Whether the option ends two bytes behind a word.
+    #[inline]
+    pub(crate) fn has_half_word(&self) -> bool {
+        !self.len().is_multiple_of(4)
+    }
+
+    /// Reads the option from what follows kind, length and identifier. `None` if there is no form
+    /// of that length, or if it is the offer of another version, of which nothing is known.
+    pub(crate) fn parse(exid: ExId, value: &[u8]) -> Option<Self> {
+        // Without kind, length and identifier.
+        const ACK: usize = len::ACK - 4;
+        let form = match (value.len() + 4, value) {
+            (len::SYN, [VERSION, flags, c0, c1]) => V2Form::Syn(V2Syn {
+                partial_recovery: flags & PARTIAL_RECOVERY != 0,
+                path_check: u16::from_be_bytes([*c0, *c1]),
+            }),
+            (len::DATA, [h0, h1, h2, h3, p0, p1, p2, p3]) => V2Form::Data(V2Data {
+                header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
+                payload_crc: u32::from_be_bytes([*p0, *p1, *p2, *p3]),
+            }),
+            (len::BLOCKS, _) => V2Form::Ack(blocks(value)?),
+            (_, [h0, h1, h2, h3, names @ .., u0, u1]) if value.len() >= ACK => V2Form::Ack(V2Ack {
+                header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
+                unreadable: u16::from_be_bytes([*u0, *u1]),
+                request: V2Request::Segments(offsets(names)?),
+            }),
+            _ => return None,
+        };
+        Some(Self { exid, form })
+    }
+}
+
+fn offsets(bytes: &[u8]) -> Option<V2Offsets> {
+    let (names, []) = bytes.as_chunks::<4>() else { return None };
+    let mut offsets = V2Offsets::default();
+    names.iter().all(|name| offsets.push(u32::from_be_bytes(*name))).then_some(offsets)
+}
+
+fn blocks(value: &[u8]) -> Option<V2Ack> {
+    let (header_crc, value) = value.split_first_chunk()?;
+    let (offset, value) = value.split_first_chunk()?;
+    let (halves, []) = value.as_chunks::<2>() else { return None };
+    let [sums @ .., unreadable] = halves.first_chunk::<8>()?.map(u16::from_be_bytes);
+    Some(V2Ack {
+        header_crc: u32::from_be_bytes(*header_crc),
+        unreadable,
+        request: V2Request::Blocks { offset: u32::from_be_bytes(*offset), sums },
+    })
+}
+
+impl V2Ack {
+    /// Whether anything is asked for.
+    #[inline]
+    pub fn is_special(&self) -> bool {
+        !self.offsets().is_empty()
+    }
+
+    /// What is asked for, as offsets from the acknowledgement number.
+    #[inline]
+    pub fn offsets(&self) -> &[u32] {
+        match &self.request {
+            V2Request::Segments(offsets) => offsets,
+            V2Request::Blocks { offset, .. } => slice::from_ref(offset),
+        }
+    }
+
+    /// What is asked for, as sequence numbers; `ack` is the segment's acknowledgement number.
+    #[inline]
+    pub fn named(&self, ack: SeqNumber) -> impl Iterator<Item = SeqNumber> {
+        self.offsets().iter().map(move |offset| ack + *offset)
+    }
+}
+
+impl V2Request {
+    /// Segments by their first octets, the newest first, as far as there is room in the option;
+    /// `ack` is the acknowledgement number of the segment that it goes into.
+    pub fn segments(ack: SeqNumber, named: impl IntoIterator<Item = SeqNumber>) -> Self {
+        let mut offsets = V2Offsets::default();
+        for seq in named {
+            if !offsets.push(seq.0.wrapping_sub(ack.0)) {
+                break;
+            }
+        }
+        Self::Segments(offsets)
+    }
+}
