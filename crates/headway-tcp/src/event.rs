@@ -58,6 +58,8 @@ pub enum RetransmitReason {
     Stale,
     /// The last segment of a recovery (RFC 6675, section 4, `NextSeg` rule 4).
     Rescue,
+    /// Tail loss probe (RFC 8985, section 7).
+    TailProbe,
     /// Zero-window probe (RFC 9293, section 3.8.6.1).
     Probe,
     /// The path MTU shrank below the segment's size.
@@ -80,12 +82,27 @@ pub enum Timer {
     User,
     /// Two maximum segment lifetimes in TIME-WAIT.
     TimeWait,
+    /// What seems lost may have been overtaken: loss detection looks again (RFC 8985, 6.2).
+    Reorder,
+    /// Tail loss probe (RFC 8985, 7.2).
+    TailProbe,
+    /// The next segment may leave.
+    Pace,
 }
 
 impl Timer {
-    pub(crate) const COUNT: usize = 6;
-    pub(crate) const ALL: [Self; Self::COUNT] =
-        [Self::Retransmit, Self::Persist, Self::DelayedAck, Self::KeepAlive, Self::User, Self::TimeWait];
+    pub(crate) const COUNT: usize = 9;
+    pub(crate) const ALL: [Self; Self::COUNT] = [
+        Self::Retransmit,
+        Self::Persist,
+        Self::DelayedAck,
+        Self::KeepAlive,
+        Self::User,
+        Self::TimeWait,
+        Self::Reorder,
+        Self::TailProbe,
+        Self::Pace,
+    ];
 }
 
 /// Something that happened in a connection.
@@ -197,6 +214,8 @@ pub enum RecoveryPhase {
     Timeout,
     /// All that was outstanding when recovery began is acknowledged.
     Over,
+    /// The loss was none: what was reduced is taken back (RFC 4015).
+    Spurious,
 }
 
 /// Why a segment had no effect.
@@ -225,6 +244,7 @@ impl fmt::Display for RetransmitReason {
             Self::Damage => "damage",
             Self::Stale => "stale head",
             Self::Rescue => "rescue",
+            Self::TailProbe => "tail loss probe",
             Self::Probe => "window probe",
             Self::PathMtu => "path MTU",
         })

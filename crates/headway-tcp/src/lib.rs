@@ -23,6 +23,7 @@ mod error;
 mod event;
 pub mod hack;
 mod host;
+pub mod ledger;
 mod path;
 mod profile;
 mod receive;

@@ -1,5 +1,7 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
+use crate::ledger::CauseLedger;
+
 /// Facts about one path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,4 +14,6 @@ pub struct Path {
     pub salvaged: u64,
     /// Intact packets.
     pub intact: u64,
+    /// What took what was lost on the way to the peer.
+    pub ledger: CauseLedger,
 }

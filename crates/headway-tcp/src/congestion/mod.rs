@@ -112,6 +112,10 @@ pub trait CongestionControl: Debug + Send {
     fn on_sent(&mut self, _now: Instant, _pipe: u32) {}
     /// Data was acknowledged.
     fn on_ack(&mut self, ack: &Ack);
+    /// Whether it sets its window during recovery itself, without proportional rate reduction.
+    fn recovers_by_itself(&self) -> bool {
+        false
+    }
     /// A loss was found that congestion may have caused: called once at the start of each recovery.
     fn on_loss(&mut self, loss: &Loss);
     /// Called for each segment that was lost, and not to damage, before [`Self::on_loss`].

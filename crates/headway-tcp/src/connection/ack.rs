@@ -4,11 +4,12 @@
 use headway_units::{Duration, Instant};
 use headway_wire::{Segment, SeqNumber, TcpFlags};
 
+use super::modern::Heard;
 use super::{Connection, Context, Notification, State};
 use crate::congestion::Ack;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
 use crate::hack::sender::Notice;
-use crate::send::recovery::{AckSignal, Board};
+use crate::send::recovery::{AckSignal, Board, Recovery};
 use crate::send::sent_queue::Acknowledged;
 
 impl Connection {
@@ -63,6 +64,13 @@ impl Connection {
             self.snd.sacks.rejudge(lowest);
         }
         let names_new_copy = special && self.special_ack(cx, segment);
+        if matches!(self.snd.recovery, Recovery::Modern(_)) {
+            let news = Heard { prior_una, prior_flight, prior_pipe, special, acknowledged };
+            self.modern_ack(cx, segment, &news);
+            self.report_pipe(cx);
+            self.tell_window(cx);
+            return names_new_copy;
+        }
         let rtt = if acknowledged.octets > 0 {
             self.rtt_sample(cx.now, segment, special, &acknowledged)
         } else {
@@ -176,7 +184,7 @@ impl Connection {
         acknowledged
     }
 
-    fn rtt_sample(
+    pub(super) fn rtt_sample(
         &self,
         now: Instant,
         segment: &Segment<'_>,
@@ -205,7 +213,7 @@ impl Connection {
         Some(self.profile.clock * ticks)
     }
 
-    fn rearm_after_ack<O>(&mut self, cx: &Context<'_, O>, advanced: bool, restart: bool) {
+    pub(super) fn rearm_after_ack<O>(&mut self, cx: &Context<'_, O>, advanced: bool, restart: bool) {
         let Some(sent_at) = self.snd.queue.head().map(|head| head.sent_at) else {
             // RFC 6298 (5.2): "When all outstanding data has been acknowledged, turn off the
             // retransmission timer."
@@ -235,7 +243,7 @@ impl Connection {
         cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.queue.pipe() });
     }
 
-    fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {
+    pub(super) fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {
         if phase == RecoveryPhase::Fast {
             self.statistics.fast_recoveries += 1;
         }
@@ -274,6 +282,9 @@ impl Connection {
         if self.literal() {
             return self.resends.notice_literally(&self.snd.queue, notice.seq);
         }
+        if matches!(self.snd.recovery, Recovery::Modern(_)) {
+            return self.take_notice_in_order(cx, notice);
+        }
         let accepted = self.resends.notice(&mut self.snd.queue, notice, cx.now);
         if accepted {
             cx.domain.control.on_damage(cx.now, self.snd.mss);
@@ -285,7 +296,9 @@ impl Connection {
     /// segment has been left behind; then that one is resent first.
     fn path_is_alive<O>(&mut self, cx: &Context<'_, O>) {
         let Some(head) = self.snd.queue.head() else { return };
-        let left_behind = cx.now.saturating_since(head.sent_at) > self.snd.rtt.smoothed() * 2;
+        // Where loss detection goes by the order of sending, none is left behind.
+        let in_order = matches!(self.snd.recovery, Recovery::Modern(_));
+        let left_behind = !in_order && cx.now.saturating_since(head.sent_at) > self.snd.rtt.smoothed() * 2;
         // One that a special ACK has named is resent at once if it is first in line; one that is
         // lost would have to wait for a window that resends of others keep full.
         let is_next = head.is_missing() && self.resends.next(&self.snd.queue, false) == Some(0);

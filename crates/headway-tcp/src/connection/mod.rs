@@ -8,6 +8,7 @@
 mod ack;
 mod damage;
 mod input;
+mod modern;
 mod open;
 mod output;
 mod settings;
@@ -159,6 +160,8 @@ pub(crate) struct Connection {
     error: Option<ConnectionError>,
     /// The MSS option of the peer's SYN, or the default.
     peer_mss: u16,
+    /// A tail loss probe is to be sent, whatever the window says.
+    owes_probe: bool,
     /// The first segment of the queue is to be sent again, whatever the window says.
     owes_head: Option<RetransmitReason>,
     /// A SYN or SYN-ACK is to be sent (again).
@@ -213,6 +216,7 @@ impl Connection {
             stamp_offset,
             error: None,
             peer_mss: 0,
+            owes_probe: false,
             owes_head: None,
             owes_syn: true,
             syn_retries: 0,

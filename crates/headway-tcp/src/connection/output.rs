@@ -8,6 +8,7 @@ use headway_wire::{Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, Tcp
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer, RetransmitReason, Timer};
+use crate::send::recovery::Recovery;
 use crate::send::sent_queue::Marks;
 
 /// Room for options in a TCP header (RFC 9293, 3.1).
@@ -102,6 +103,12 @@ impl Connection {
     // --- data -----------------------------------------------------------------------------------
 
     fn send_data<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        if self.owes_probe {
+            return self.send_tail_probe(cx, buffer);
+        }
+        if (self.snd.unsent() > 0 || self.snd.queue.first_missing().is_some()) && self.is_paced_out(cx.now) {
+            return None;
+        }
         if !self.snd.queue.is_empty()
             && let Some((index, reason)) = self.next_resend(cx)
         {
@@ -118,6 +125,9 @@ impl Connection {
         } else if self.snd.queue.is_empty() {
             return None;
         }
+        if matches!(self.snd.recovery, Recovery::Modern(_)) {
+            return self.send_nothing_new(cx, buffer);
+        }
         // RFC 6675, 5 (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
         let room = self.room(cx);
         if room < self.snd.mss {
@@ -127,9 +137,45 @@ impl Connection {
         self.resend(cx, buffer, index, reason)
     }
 
+    /// The modern sender has no new data that may go: a resend that F-RTO held back may.
+    fn send_nothing_new<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        let room = self.room(cx);
+        if self.snd.unsent() == 0 && room >= self.snd.mss {
+            self.snd.queue.app_limited();
+        }
+        let modern = self.snd.modern()?;
+        modern.no_new_data();
+        let (index, reason) = self.next_resend(cx)?;
+        self.resend(cx, buffer, index, reason)
+    }
+
+    /// RFC 8985, 7.3: one segment beyond the window, new data if there is any.
+    fn send_tail_probe<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        let new_data = self.snd.unsent() > 0 && self.snd.usable_window() > 0;
+        let target = self.probe_target();
+        let sent = if new_data {
+            self.send_new(cx, buffer)
+        } else {
+            target.and_then(|(index, reason)| self.resend(cx, buffer, index, reason))
+        };
+        self.owes_probe = false;
+        let nxt = self.snd.nxt;
+        if let (true, Some(modern)) = (sent.is_some(), self.snd.modern()) {
+            modern.probed(nxt, !new_data);
+            self.arm_retransmit(cx.now);
+        }
+        sent
+    }
+
     /// What the congestion window leaves, octets.
     fn room<O>(&mut self, cx: &mut Context<'_, O>) -> u32 {
         self.report_pipe(cx);
+        if self.owes_probe {
+            return self.snd.mss;
+        }
+        if let Some(room) = self.snd.modern().and_then(|modern| modern.room()) {
+            return room;
+        }
         let window = cx.domain.control.window().saturating_add(self.snd.recovery.inflation(self.snd.mss));
         window.saturating_sub(cx.domain.pipe)
     }
@@ -166,8 +212,13 @@ impl Connection {
         index: usize,
         reason: RetransmitReason,
     ) -> Option<usize> {
-        self.snd.queue.resend(index, cx.now, self.stamp(cx.now));
+        let stamp = self.stamp(cx.now);
+        self.snd.queue.resend(index, cx.now, stamp);
         self.resends.sent(&self.snd.queue, index);
+        let first = self.snd.queue.get(index).seq;
+        if let Some(modern) = self.snd.modern() {
+            modern.on_resent(first, stamp, reason);
+        }
         let sent = self.snd.queue.get(index);
         let (seq, len) = (sent.seq, sent.payload_len());
         let (fin, push) = (sent.has(Marks::FIN), sent.has(Marks::PUSH));
@@ -180,6 +231,7 @@ impl Connection {
         if !self.timers.is_set(Timer::Retransmit) {
             self.arm_retransmit(cx.now);
         }
+        self.account_sent(cx, len);
         let offset = (seq - self.snd.buffer_start()) as usize;
         self.build_data(cx, buffer, seq, offset, len as usize, fin, push)
     }
@@ -221,6 +273,8 @@ impl Connection {
             self.arm_retransmit(cx.now);
         }
         self.arm_user_timeout();
+        self.account_sent(cx, len);
+        self.arm_tail_probe(cx);
         let push = len == unsent;
         if push {
             self.snd.queue.push_last();

@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant};
 use super::{Connection, Context, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-use crate::send::recovery::Board;
+use crate::send::recovery::{Board, Recovery};
 
 /// One deadline for each kind of timer, on the ticks of the profile's clock.
 pub(super) struct Timers {
@@ -23,6 +23,11 @@ impl Timers {
         let tick = self.clock.as_nanos().max(1);
         let at = at.as_nanos().div_ceil(tick).saturating_mul(tick);
         self.deadlines[timer as usize] = Some(Instant::from_nanos(at));
+    }
+
+    /// As [`Timers::set`], between the ticks.
+    pub(super) fn set_exactly(&mut self, timer: Timer, at: Instant) {
+        self.deadlines[timer as usize] = Some(at);
     }
 
     pub(super) fn stop(&mut self, timer: Timer) {
@@ -74,7 +79,10 @@ impl Connection {
             Timer::KeepAlive => self.keep_alive_expired(cx),
             Timer::User => self.fail_by_timeout(cx, ConnectionError::UserTimeout),
             Timer::TimeWait => self.finish(cx),
-            Timer::DelayedAck => {}
+            Timer::Reorder => self.reorder_expired(cx),
+            Timer::TailProbe => self.tail_probe_expired(),
+            // That the connection is asked again is all that it takes.
+            Timer::DelayedAck | Timer::Pace => {}
         }
     }
 
@@ -87,9 +95,9 @@ impl Connection {
             return;
         }
         self.statistics.timeouts += 1;
-        self.snd.rtt.back_off();
         // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is no loss.
         if self.snd.wnd == 0 {
+            self.snd.rtt.back_off();
             if self.probe_limit_reached(cx) {
                 return;
             }
@@ -102,17 +110,25 @@ impl Connection {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
             return;
         }
-        if self.snd.timeouts_in_a_row == 1 {
-            self.statistics.slow_starts += 1;
-        }
-        let board = Board {
-            queue: &mut self.snd.queue,
-            sacks: &mut self.snd.sacks,
-            control: &mut *cx.domain.control,
+        let as_congestion = if matches!(self.snd.recovery, Recovery::Modern(_)) {
+            self.modern_timeout(cx)
+        } else {
+            let board = Board {
+                queue: &mut self.snd.queue,
+                sacks: &mut self.snd.sacks,
+                control: &mut *cx.domain.control,
+            };
+            self.snd.recovery.on_timeout(board, cx.now, self.snd.nxt);
+            true
         };
-        self.snd.recovery.on_timeout(board, cx.now, self.snd.nxt);
         self.resends.clear();
-        cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
+        if as_congestion {
+            if self.snd.timeouts_in_a_row == 1 {
+                self.statistics.slow_starts += 1;
+            }
+            self.snd.rtt.back_off();
+            cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
+        }
         self.tell_window(cx);
         self.arm_retransmit(cx.now);
     }

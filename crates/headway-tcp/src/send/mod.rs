@@ -1,16 +1,21 @@
 //! The send side of a connection: what is buffered, what is outstanding, what may go next.
 
+pub(crate) mod pacer;
 pub(crate) mod recovery;
 pub(crate) mod rtt;
 pub(crate) mod scoreboard;
 pub(crate) mod sent_queue;
+pub(crate) mod transmissions;
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
-use crate::profile::Profile;
+use crate::ledger::Delay;
+use crate::profile::{LossRecovery, Profile};
 use crate::ring::Ring;
+use pacer::Pacer;
 use recovery::Recovery;
+use recovery::modern::{Modern, Times};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_queue::SentQueue;
@@ -48,6 +53,9 @@ pub(crate) struct SendSide {
     pub(crate) probes: u32,
     /// Timeouts since `SND.UNA` last moved.
     pub(crate) timeouts_in_a_row: u32,
+    /// When the retransmission timer last expired.
+    pub(crate) last_timeout: Option<Instant>,
+    pub(crate) pacer: Pacer,
     /// A small segment may be sent although silly-window avoidance would hold it.
     pub(crate) override_sws: bool,
 }
@@ -68,7 +76,11 @@ impl SendSide {
             buffer: Ring::new(profile.send_buffer),
             fin_queued: false,
             fin_sent: false,
-            queue: SentQueue::default(),
+            queue: if profile.recovery == LossRecovery::Modern {
+                SentQueue::with_log()
+            } else {
+                SentQueue::default()
+            },
             sacks: Scoreboard::default(),
             recovery: Recovery::new(profile, false),
             rtt: RttEstimator::new(profile.rto, profile.clock),
@@ -76,6 +88,8 @@ impl SendSide {
             last_advance: now,
             probes: 0,
             timeouts_in_a_row: 0,
+            last_timeout: None,
+            pacer: Pacer::default(),
             override_sws: false,
         }
     }
@@ -105,6 +119,25 @@ impl SendSide {
     /// Whether FIN is still to be sent.
     pub(crate) fn owes_fin(&self) -> bool {
         self.fin_queued && !self.fin_sent
+    }
+
+    /// The modern sender's recovery, where it is in use.
+    pub(crate) fn modern(&mut self) -> Option<&mut Modern> {
+        match &mut self.recovery {
+            Recovery::Modern(modern) => Some(modern),
+            _ => None,
+        }
+    }
+
+    /// What time-based loss detection knows of the path.
+    pub(crate) fn times(&self) -> Times {
+        let smoothed = self.rtt.smoothed();
+        Times { smoothed, least: self.rtt.least().unwrap_or(smoothed) }
+    }
+
+    /// What the last round-trip sample says of the queue on the path.
+    pub(crate) fn delay(&self) -> Option<Delay> {
+        Some(Delay { latest: self.rtt.latest()?, least: self.rtt.least()?, smoothed: self.rtt.estimate()? })
     }
 
     /// How long a hole that is known to be damage stays hidden from the loss detectors after its

@@ -12,6 +12,7 @@ pub(crate) struct RttEstimator {
     smoothed: Option<Duration>,
     variation: Duration,
     least: Option<Duration>,
+    latest: Option<Duration>,
     /// Timeout before backoff.
     base: Duration,
     backoff: u32,
@@ -25,6 +26,7 @@ impl RttEstimator {
             smoothed: None,
             variation: Duration::ZERO,
             least: None,
+            latest: None,
             base: config.initial,
             backoff: 0,
         }
@@ -34,6 +36,7 @@ impl RttEstimator {
     pub(crate) fn sample(&mut self, rtt: Duration, segments: u32) {
         let rtt = rtt.max(self.granularity);
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.latest = Some(rtt);
         match self.smoothed {
             None => {
                 self.smoothed = Some(rtt);
@@ -84,6 +87,11 @@ impl RttEstimator {
     /// The smallest sample.
     pub(crate) fn least(&self) -> Option<Duration> {
         self.least
+    }
+
+    /// The last sample.
+    pub(crate) fn latest(&self) -> Option<Duration> {
+        self.latest
     }
 
     /// The timeout, with its backoff.

@@ -17,6 +17,8 @@ pub(crate) struct Scoreboard {
     seen: [Option<(SeqNumber, SeqNumber)>; REMEMBERED],
     /// D-SACK reports (RFC 2883).
     pub(crate) duplicates: u64,
+    /// The one that came with the last ACK.
+    pub(crate) duplicate: Option<(SeqNumber, SeqNumber)>,
 }
 
 impl Scoreboard {
@@ -57,10 +59,12 @@ impl Scoreboard {
         nxt: SeqNumber,
     ) -> u32 {
         let before = queue.sacked();
+        self.duplicate = None;
         let mut kept = [None; REMEMBERED];
         for (position, &(start, end)) in blocks.iter().enumerate() {
             if position == 0 && is_duplicate_report(blocks, una) {
                 self.duplicates += 1;
+                self.duplicate = Some((start, end));
                 continue;
             }
             // Numbers from the network may be half of the space apart: only ranges say something.

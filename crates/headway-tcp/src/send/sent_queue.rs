@@ -1,10 +1,14 @@
 //! What has been sent and is not yet cumulatively acknowledged, segment by segment, and what is
 //! thought to have become of each.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use headway_units::Instant;
 use headway_wire::SeqNumber;
+
+use super::transmissions::{Copy, Delivery, TransmissionLog};
+use crate::congestion::{LostSegment, RateSample};
 
 /// The marks of a segment. `SACKED` excludes `LOST` and `RESENT`; a segment that is `RESENT` and
 /// not `LOST` is in the network twice, as RFC 6675's SetPipe and Linux count it.
@@ -121,9 +125,25 @@ pub(crate) struct SentQueue {
     transmissions: u64,
     /// No segment below this is missing.
     missing_hint: Option<SeqNumber>,
+    /// The copies in the order of sending, where recovery asks for it.
+    log: Option<Box<TransmissionLog>>,
 }
 
 impl SentQueue {
+    /// A queue that keeps the order of transmissions.
+    pub(crate) fn with_log() -> Self {
+        Self { log: Some(Box::default()), ..Self::default() }
+    }
+
+    pub(crate) fn log(&self) -> Option<&TransmissionLog> {
+        self.log.as_deref()
+    }
+
+    /// How many copies have been sent in all.
+    pub(crate) fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
@@ -199,6 +219,12 @@ impl SentQueue {
         }
         self.transmissions += 1;
         let order = self.transmissions;
+        if self.log.is_some() {
+            let pipe = self.pipe();
+            if let Some(log) = &mut self.log {
+                log.sent(seq, len, order, now, pipe);
+            }
+        }
         self.segments.push_back(Sent { seq, len, marks, copies: 1, named: 0, stamp, order, sent_at: now });
     }
 
@@ -212,7 +238,17 @@ impl SentQueue {
     /// Records that segment `index` is sent again.
     pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: u32) {
         self.transmissions += 1;
-        let marks = self.segments[index].marks.with(Marks::RESENT).with(Marks::EVER_RESENT);
+        let mut marks = self.segments[index].marks.with(Marks::RESENT).with(Marks::EVER_RESENT);
+        if self.log.is_some() {
+            // The order of sending says what a later ACK means: no mark needs to.
+            marks = marks.without(Marks::DAMAGED);
+            let pipe = self.pipe();
+            let sent = &self.segments[index];
+            if let Some(log) = &mut self.log {
+                log.settle(sent.order);
+                log.sent(sent.seq, sent.len, self.transmissions, now, pipe);
+            }
+        }
         self.set(index, marks);
         let sent = &mut self.segments[index];
         sent.order = self.transmissions;
@@ -260,6 +296,9 @@ impl SentQueue {
         if sent.has(Marks::SACKED) {
             return;
         }
+        if let Some(log) = &mut self.log {
+            log.settle(sent.order);
+        }
         let (seq, marks) = (sent.seq, sent.marks);
         self.set(index, marks.without(Marks::RESENT).with(Marks::LOST));
         if self.missing_hint.is_none_or(|hint| seq.lt(hint)) {
@@ -304,8 +343,62 @@ impl SentQueue {
         if marks.has(Marks::SACKED) {
             return false;
         }
+        if let Some(log) = &mut self.log {
+            let sent = &self.segments[index];
+            log.delivered(sent.order, sent.end(), sent.len, sent.stamp, marks.has(Marks::EVER_RESENT));
+        }
         self.set(index, marks.settled().with(Marks::SACKED));
         true
+    }
+
+    /// The latest copy of segment `index` arrived damaged.
+    pub(crate) fn mark_crossed(&mut self, index: usize, now: Instant) {
+        self.mark_damaged(index);
+        let sent = &self.segments[index];
+        if let Some(log) = &mut self.log {
+            log.crossed(sent.order, now, sent.len);
+        }
+    }
+
+    /// The latest copy of segment `index`, which is `copy`, was lost, and not to damage.
+    pub(crate) fn mark_dropped(&mut self, index: usize, copy: &Copy, now: Instant) -> Option<LostSegment> {
+        self.mark_lost(index);
+        Some(self.log.as_mut()?.lose(copy, now))
+    }
+
+    /// What the ACK at hand has delivered, and what that says of the network's rate.
+    pub(crate) fn take_delivery(&mut self, now: Instant) -> (Delivery, Option<RateSample>) {
+        let Some(log) = &mut self.log else { return Default::default() };
+        let delivery = log.take_delivery(now);
+        let rate = log.rate(&delivery, now);
+        (delivery, rate)
+    }
+
+    /// The application has nothing to send, although the window would allow it.
+    pub(crate) fn app_limited(&mut self) {
+        let pipe = self.pipe();
+        if let Some(log) = &mut self.log {
+            log.app_limited(pipe);
+        }
+    }
+
+    /// What was taken for lost, and was not sent again, is under way after all.
+    pub(crate) fn revive_losses(&mut self) {
+        for index in 0..self.segments.len() {
+            let marks = self.segments[index].marks;
+            if marks.is_missing() && !marks.has(Marks::DAMAGED) {
+                self.set(index, marks.without(Marks::LOST));
+            }
+        }
+        self.missing_hint = None;
+        if let Some(log) = &mut self.log {
+            let under_way =
+                self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.is_missing());
+            let mut under_way: alloc::vec::Vec<_> =
+                under_way.map(|sent| (sent.order, sent.seq, sent.len, sent.sent_at)).collect();
+            under_way.sort_unstable_by_key(|&(order, ..)| order);
+            log.rebuild(&under_way, self.transmissions);
+        }
     }
 
     /// Forgets all that SACK blocks said (RFC 2018, section 8: the receiver may renege).
@@ -356,6 +449,12 @@ impl SentQueue {
                 break;
             }
             acknowledged.octets += head.len;
+            if let Some(log) = &mut self.log {
+                let resent = head.has(Marks::EVER_RESENT);
+                if !head.has(Marks::SACKED) {
+                    log.delivered(head.order, head.end(), head.len, head.stamp, resent);
+                }
+            }
             if !head.has(Marks::EVER_RESENT) {
                 acknowledged.sent_at.get_or_insert(head.sent_at);
             }
@@ -409,11 +508,14 @@ impl SentQueue {
         if self.segments.is_empty() && self.segments.capacity() > KEPT {
             self.segments = VecDeque::new();
         }
+        if let Some(log) = &mut self.log {
+            log.release();
+        }
     }
 
     /// Heap octets in use.
     pub(crate) fn allocated(&self) -> usize {
-        self.segments.capacity() * size_of::<Sent>()
+        self.segments.capacity() * size_of::<Sent>() + self.log.as_ref().map_or(0, |log| log.allocated())
     }
 }
 

@@ -6,7 +6,10 @@
 //! ([`crate::hack::sender`] resends those), but it must not take such holes for losses.
 
 mod linux22;
+pub(crate) mod modern;
 mod standard;
+
+use alloc::boxed::Box;
 
 use headway_units::Instant;
 use headway_wire::SeqNumber;
@@ -18,6 +21,7 @@ use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::profile::{LossRecovery, Profile};
 
 pub(crate) use linux22::Linux22;
+use modern::Modern;
 pub(crate) use standard::Standard;
 
 /// What an acceptable ACK brought.
@@ -66,6 +70,8 @@ pub(crate) struct Board<'a> {
 pub(crate) enum Recovery {
     Standard(Standard),
     Linux22(Linux22),
+    /// Hears of ACKs and timeouts by calls of its own: see [`modern`].
+    Modern(Box<Modern>),
 }
 
 impl Recovery {
@@ -73,6 +79,8 @@ impl Recovery {
         match profile.recovery {
             LossRecovery::Linux22 => Self::Linux22(Linux22::new(sack)),
             LossRecovery::Reno => Self::Standard(Standard::new(sack, sack, profile.limited_transmit)),
+            // RFC 8985, 4: it needs SACK.
+            LossRecovery::Modern if sack => Self::Modern(Box::new(Modern::new(profile.modern))),
             LossRecovery::Standard | LossRecovery::Modern => {
                 Self::Standard(Standard::new(sack, true, profile.limited_transmit))
             }
@@ -84,6 +92,7 @@ impl Recovery {
         match self {
             Self::Standard(standard) => standard.on_ack(board, ack),
             Self::Linux22(linux) => linux.on_ack(board, ack),
+            Self::Modern(_) => Verdict::default(),
         }
     }
 
@@ -92,6 +101,7 @@ impl Recovery {
         match self {
             Self::Standard(standard) => standard.on_timeout(board, now, nxt),
             Self::Linux22(linux) => linux.on_timeout(board, now, nxt),
+            Self::Modern(_) => {}
         }
     }
 
@@ -105,6 +115,7 @@ impl Recovery {
         match self {
             Self::Standard(standard) => standard.next_resend(queue, room),
             Self::Linux22(linux) => linux.next_resend(queue, cwnd),
+            Self::Modern(modern) => modern.next_resend(queue, room),
         }
     }
 
@@ -118,7 +129,7 @@ impl Recovery {
     ) -> Option<(usize, RetransmitReason)> {
         match self {
             Self::Standard(standard) => standard.next_speculative(queue, sacks, room),
-            Self::Linux22(_) => None,
+            Self::Linux22(_) | Self::Modern(_) => None,
         }
     }
 
@@ -128,13 +139,14 @@ impl Recovery {
         match self {
             Self::Standard(standard) => standard.inflation(),
             Self::Linux22(linux) => linux.inflation(mss),
+            Self::Modern(_) => 0,
         }
     }
 
     /// Whether new data may be sent, the congestion window permitting.
     pub(crate) fn permits_new_data(&self) -> bool {
         match self {
-            Self::Standard(_) => true,
+            Self::Standard(_) | Self::Modern(_) => true,
             Self::Linux22(linux) => linux.permits_new_data(),
         }
     }
@@ -143,6 +155,7 @@ impl Recovery {
     pub(crate) fn in_fast_recovery(&self, sacks: &Scoreboard) -> bool {
         match self {
             Self::Standard(standard) => standard.in_fast_recovery(),
+            Self::Modern(modern) => modern.in_fast_recovery(),
             Self::Linux22(linux) => !linux.recovering_from_timeout() && sacks.highest().is_none(),
         }
     }
@@ -150,7 +163,7 @@ impl Recovery {
     /// Whether the backoff of the timer stays although a new sample arrived.
     pub(crate) fn keeps_backoff(&self) -> bool {
         match self {
-            Self::Standard(_) => false,
+            Self::Standard(_) | Self::Modern(_) => false,
             Self::Linux22(linux) => linux.recovering_from_timeout(),
         }
     }
@@ -159,7 +172,7 @@ impl Recovery {
     /// oldest segment was sent.
     pub(crate) fn restarts_timer_in_full(&self) -> bool {
         match self {
-            Self::Standard(_) => true,
+            Self::Standard(_) | Self::Modern(_) => true,
             Self::Linux22(linux) => linux.recovering_from_timeout(),
         }
     }

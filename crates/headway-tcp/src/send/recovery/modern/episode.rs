@@ -1,0 +1,55 @@
+//! One reduction of the window, and the evidence that it was not called for.
+
+use alloc::vec::Vec;
+
+use headway_wire::SeqNumber;
+
+/// Segments whose resends are remembered; an episode with more is not undone by D-SACK.
+const LIMIT: usize = 1024;
+
+/// What was sent again because of losses since the window was reduced.
+pub(super) struct Episode {
+    /// Timestamp of the first resend: an ACK of new data that echoes an older one was caused by an
+    /// original (the Eifel detection algorithm, RFC 3522, section 3.2).
+    first_stamp: Option<u32>,
+    /// Resent, and not yet reported as duplicates (RFC 3708).
+    unproven: Vec<SeqNumber>,
+    proven: u32,
+    overflowed: bool,
+    /// The question of RFC 3522 has been asked.
+    asked: bool,
+}
+
+impl Episode {
+    pub(super) fn new() -> Self {
+        Self { first_stamp: None, unproven: Vec::new(), proven: 0, overflowed: false, asked: false }
+    }
+
+    pub(super) fn on_resent(&mut self, seq: SeqNumber, stamp: u32) {
+        self.first_stamp.get_or_insert(stamp);
+        if self.unproven.len() < LIMIT {
+            self.unproven.push(seq);
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    /// RFC 3522, 3.2, steps 4 and 5: "If the value of the Timestamp Echo Reply field of the
+    /// acceptable ACK's Timestamps option is smaller than the value of RetransmitTS, then [...]
+    /// the sender's last retransmit was spurious". Asked once, of the first ACK of new data.
+    pub(super) fn echo_disproves(&mut self, echo: Option<u32>) -> bool {
+        let (Some(first), Some(echo), false) = (self.first_stamp, echo, self.asked) else { return false };
+        self.asked = true;
+        (echo.wrapping_sub(first) as i32) < 0
+    }
+
+    /// A D-SACK block tells that `[start, end)` arrived twice. Says whether every resend of the
+    /// episode has been reported now.
+    pub(super) fn on_duplicate(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
+        if let Some(place) = self.unproven.iter().position(|&seq| seq.ge(start) && seq.lt(end)) {
+            self.unproven.swap_remove(place);
+            self.proven += 1;
+        }
+        self.unproven.is_empty() && self.proven > 0 && !self.overflowed
+    }
+}

@@ -1,0 +1,146 @@
+//! RACK: loss detection by time (RFC 8985, section 6).
+
+use headway_units::{Duration, Instant};
+use headway_wire::SeqNumber;
+
+use crate::send::transmissions::{Copy, Delivery, Newest, TransmissionLog};
+
+/// RFC 8985, 6.2: "RACK.reo_wnd_persist is reset to 16 recoveries".
+const PERSIST: u32 = 16;
+/// RFC 5681's DupThresh.
+const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// Round-trip times that the reordering window depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) smoothed: Duration,
+    pub(crate) least: Duration,
+}
+
+/// What has arrived, and how far packets overtake each other on the path.
+pub(super) struct Rack {
+    /// "RACK.xmit_ts" and "RACK.end_seq": the copy sent last of those that arrived, by its number.
+    newest: Option<(u64, Instant)>,
+    /// "RACK.rtt": its round-trip time.
+    rtt: Duration,
+    /// "RACK.fack": the highest end of what has arrived.
+    highest: Option<SeqNumber>,
+    reordering: bool,
+    multiplier: u32,
+    persist: u32,
+    /// "RACK.dsack_round": no further growth of the window until this is acknowledged.
+    round: Option<SeqNumber>,
+}
+
+impl Rack {
+    pub(super) fn new() -> Self {
+        Self {
+            newest: None,
+            rtt: Duration::ZERO,
+            highest: None,
+            reordering: false,
+            multiplier: 1,
+            persist: 0,
+            round: None,
+        }
+    }
+
+    /// Whether packets have been seen to overtake each other.
+    pub(super) fn has_reordering(&self) -> bool {
+        self.reordering
+    }
+
+    /// The round-trip time of the newest copy that arrived.
+    pub(super) fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
+    /// Steps 1 to 3: what `delivery` says. `echo` is the timestamp that the ACK echoes, if it
+    /// tells copies apart.
+    pub(super) fn update(&mut self, delivery: &Delivery, now: Instant, echo: Option<u32>, times: Times) {
+        if let Some(newest) = delivery.newest
+            && !Self::is_spurious(&newest, now, echo, times)
+            && self.newest.is_none_or(|(order, _)| newest.order > order)
+        {
+            self.rtt = now.saturating_since(newest.sent_at);
+            self.newest = Some((newest.order, newest.sent_at));
+        }
+        // Step 3, RACK_detect_reordering: an original below what had arrived before.
+        if let (Some(lowest), Some(highest)) = (delivery.lowest_original, self.highest)
+            && lowest.lt(highest)
+        {
+            self.reordering = true;
+        }
+        if let Some(end) = delivery.highest_original {
+            self.highest = Some(self.highest.map_or(end, |highest| highest.max(end)));
+        }
+    }
+
+    /// A copy arrived, although damaged.
+    pub(super) fn on_crossed(&mut self, order: u64, sent_at: Instant, now: Instant) {
+        if self.newest.is_none_or(|(newest, _)| order > newest) {
+            self.rtt = now.saturating_since(sent_at);
+            self.newest = Some((order, sent_at));
+        }
+    }
+
+    /// Step 2: "if Segment.retransmitted is TRUE: If ACK.ts_option.echo_reply < Segment.xmit_ts
+    /// [...] If RACK.rtt < minimum RTT": what arrived was an earlier copy.
+    fn is_spurious(newest: &Newest, now: Instant, echo: Option<u32>, times: Times) -> bool {
+        newest.resent
+            && (echo.is_some_and(|echo| (echo.wrapping_sub(newest.stamp) as i32) < 0)
+                || now.saturating_since(newest.sent_at) < times.least)
+    }
+
+    /// A D-SACK option arrived (step 4): the window was too small.
+    pub(super) fn on_duplicate_report(&mut self, una: SeqNumber, nxt: SeqNumber) {
+        if self.round.is_none_or(|round| una.ge(round)) {
+            self.round = Some(nxt);
+            self.multiplier = (self.multiplier + 1).min(64);
+            self.persist = PERSIST;
+        }
+    }
+
+    /// "upon exiting loss recovery": the growth of the window lasts for some recoveries.
+    pub(super) fn on_recovery_end(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// Step 4, RACK_update_reo_wnd. `sacked` counts segments that are selectively acknowledged.
+    pub(super) fn window(&self, recovering: bool, sacked: u32, times: Times) -> Duration {
+        // "If no reordering has been observed: [...] if in fast recovery or RTO recovery, or if the
+        // number of SACKed segments is at least DupThresh: return 0".
+        if !self.reordering && (recovering || sacked >= DUPLICATE_THRESHOLD) {
+            return Duration::ZERO;
+        }
+        (times.least / 4 * self.multiplier).min(times.smoothed)
+    }
+
+    /// Step 5, RACK_detect_loss: takes from `log` each copy that was sent so long before one that
+    /// arrived that it must be lost, and says when to look again.
+    pub(super) fn detect(
+        &self,
+        log: &TransmissionLog,
+        now: Instant,
+        window: Duration,
+        lost: &mut impl FnMut(Copy),
+    ) -> Option<Instant> {
+        let (newest, _) = self.newest?;
+        let mut place = 0;
+        while let Some((at, copy)) = log.live_from(place) {
+            if copy.order >= newest {
+                return None;
+            }
+            let due = copy.sent_at + self.rtt + window;
+            if due > now {
+                return Some(due);
+            }
+            lost(copy);
+            place = at + 1;
+        }
+        None
+    }
+}
