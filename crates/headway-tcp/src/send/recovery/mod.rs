@@ -169,7 +169,8 @@ impl Recovery {
     }
 
     /// Whether an ACK starts the timer for the full timeout, or for what is left of it since the
-    /// oldest segment was sent.
+    /// oldest segment was sent. The latter is Linux 2.2's way, and makes it take an ACK that is held
+    /// back long for a loss (`crates/headway-sim/tests/spurious_timeout.rs`).
     pub(crate) fn restarts_timer_in_full(&self) -> bool {
         match self {
             Self::Standard(_) | Self::Modern(_) => true,
