@@ -234,6 +234,8 @@ pub enum DropReason {
     NoAck,
     /// Its data does not fit the bounded reassembly.
     ReassemblyFull,
+    /// It lacks the checksums that HACK v2 puts on every segment.
+    Unprotected,
 }
 
 impl fmt::Display for RetransmitReason {

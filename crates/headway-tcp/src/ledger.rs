@@ -143,11 +143,11 @@ impl CauseLedger {
 
     /// The receiver's running count of unreadable packets, modulo 2^16. The difference counts once
     /// for the path, whichever connection it came by.
-    pub(crate) fn on_count(&mut self, now: Instant, count: u16) {
-        let Some(before) = self.count.replace(count) else {
-            // What was counted before we were told says nothing of our segments.
-            return;
-        };
+    /// `sent` is what the connection has sent: the first count of a path that is new to both ends is
+    /// no more, and begins at zero.
+    pub(crate) fn on_count(&mut self, now: Instant, count: u16, sent: u16) {
+        let before = self.count.unwrap_or(if count <= sent { 0 } else { count });
+        self.count = Some(count);
         let news = count.wrapping_sub(before);
         // An ACK that was overtaken brings an older count.
         if news == 0 || news > u16::MAX / 2 {
@@ -158,11 +158,6 @@ impl CauseLedger {
         self.interval().counted += u32::from(news);
         self.credits += u32::from(news);
         self.credited_at = now;
-    }
-
-    /// The first count of a connection tells from where on to count, if none is known.
-    pub(crate) fn has_count(&self) -> bool {
-        self.count.is_some()
     }
 
     /// A router marked a packet.
@@ -255,7 +250,7 @@ mod tests {
         let mut ledger = CauseLedger::default();
         assert_eq!(ledger.attribute(Some(delay(100))), Cause::Unknown);
         assert_eq!(ledger.attribute(None), Cause::Unknown);
-        ledger.on_count(Instant::ZERO, 7);
+        ledger.on_count(Instant::ZERO, 7, 3);
         assert_eq!(
             ledger.attribute(Some(delay(100))),
             Cause::Unknown,
@@ -266,9 +261,9 @@ mod tests {
     #[test]
     fn counts_explain_as_many_losses_as_they_say() {
         let mut ledger = CauseLedger::default();
-        ledger.on_count(Instant::ZERO, u16::MAX);
-        ledger.on_count(Instant::ZERO, 1);
-        ledger.on_count(Instant::ZERO, 0);
+        ledger.on_count(Instant::ZERO, u16::MAX, 3);
+        ledger.on_count(Instant::ZERO, 1, 3);
+        ledger.on_count(Instant::ZERO, 0, 3);
         assert_eq!(ledger.attributed().counted, 2, "across the wrap, and an old count says nothing");
         let causes = [(); 3].map(|()| ledger.attribute(Some(delay(200))));
         assert_eq!(causes, [Cause::Damage, Cause::Damage, Cause::Congestion]);
@@ -278,8 +273,8 @@ mod tests {
     fn credits_that_nothing_is_missing_for_expire() {
         let mut ledger = CauseLedger::default();
         ledger.advance(Instant::ZERO, delay(100));
-        ledger.on_count(Instant::ZERO, 0);
-        ledger.on_count(Instant::ZERO, 5);
+        ledger.on_count(Instant::ZERO, 0, 3);
+        ledger.on_count(Instant::ZERO, 5, 9);
         ledger.advance(Instant::ZERO + ms(201), delay(100));
         assert_eq!(ledger.attribute(Some(delay(100))), Cause::Congestion);
         ledger.advance(Instant::ZERO + ms(2000), delay(100));

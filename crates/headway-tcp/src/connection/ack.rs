@@ -2,7 +2,7 @@
 //! and what special ACKs ask for.
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, SeqNumber, TcpFlags};
+use headway_wire::{Segment, SeqList, SeqNumber, TcpFlags, V2, V2Ack};
 
 use super::modern::Heard;
 use super::{Connection, Context, Notification, State};
@@ -17,7 +17,11 @@ impl Connection {
     pub(super) fn acknowledge<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let special = self.negotiated.hack
             && segment.payload.is_empty()
-            && (segment.options.hack_ack.is_some() || !segment.options.xhack_ack.is_empty());
+            && if self.negotiated.v2 {
+                segment.options.v2.as_ref().and_then(V2::as_ack).is_some_and(V2Ack::is_special)
+            } else {
+                segment.options.hack_ack.is_some() || !segment.options.xhack_ack.is_empty()
+            };
         // Paper 000, section 3.3 (3): "No further processing is done unlike the case of normal TCP
         // ACKs."
         if special && self.literal() {
@@ -44,6 +48,7 @@ impl Connection {
             return special && self.special_ack(cx, segment);
         }
         let window_changed = self.update_window(cx, segment);
+        self.hear_count(cx, segment);
         let newly_sacked = if self.negotiated.sack && !segment.options.sack.is_empty() {
             let blocks = segment.options.sack.as_slice();
             self.snd.sacks.update(&mut self.snd.queue, blocks, tcp.ack, self.snd.nxt)
@@ -254,14 +259,14 @@ impl Connection {
     /// again. Says whether it names a copy that none named before.
     fn special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> bool {
         self.statistics.special_acks_received += 1;
-        let options = &segment.options;
-        let stamp =
-            if self.negotiated.timestamps { options.timestamps.map(|stamps| stamps.echo) } else { None };
+        let stamp = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let stamp = stamp.map(|stamps| stamps.echo);
+        let numbers = self.named_by(segment);
         // The estimate lags behind a queue that grows: a resend that is on its way is not asked for
         // again for being a little late.
         let round_trip = self.snd.damage_hold();
         let named = Notice {
-            seq: options.hack_ack.or_else(|| options.xhack_ack.first().copied()).unwrap_or_default(),
+            seq: numbers.first().copied().unwrap_or_default(),
             stamp,
             least_age: self.snd.rtt.least().unwrap_or(Duration::ZERO),
         };
@@ -269,13 +274,32 @@ impl Connection {
         let names_new_copy = accepted > 0;
         // "the echo belongs to the newest entry only: for the others, resend if the latest
         // transmission is older than one RTT".
-        for &seq in options.xhack_ack.as_slice().iter().skip(usize::from(options.hack_ack.is_none())) {
+        for &seq in numbers.as_slice().iter().skip(1) {
             accepted += u8::from(self.take_notice(cx, Notice { seq, stamp: None, least_age: round_trip }));
         }
-        let count = options.xhack_ack.len().max(1) as u8;
+        let count = numbers.len() as u8;
         cx.emit(|| Event::SpecialAckReceived { seq: named.seq, count, accepted });
         self.report_pipe(cx);
         names_new_copy
+    }
+
+    /// The numbers that a special ACK lists, the newest first.
+    fn named_by(&self, segment: &Segment<'_>) -> SeqList {
+        let options = &segment.options;
+        let mut numbers = SeqList::default();
+        if let Some(v2) = options.v2.as_ref().and_then(V2::as_ack).filter(|_| self.negotiated.v2) {
+            v2.named(segment.tcp.ack).for_each(|seq| {
+                numbers.push(seq);
+            });
+            return numbers;
+        }
+        if let Some(seq) = options.hack_ack {
+            numbers.push(seq);
+        }
+        options.xhack_ack.as_slice().iter().for_each(|&seq| {
+            numbers.push(seq);
+        });
+        numbers
     }
 
     fn take_notice<O>(&mut self, cx: &mut Context<'_, O>, notice: Notice) -> bool {

@@ -12,12 +12,23 @@ use crate::event::{DamageOutcome, Event, Observer};
 use crate::hack::receiver::Request;
 
 impl Connection {
+    /// A damaged packet arrived whose header cannot be read: the peer is told how many there were.
+    pub(crate) fn report_unreadable(&mut self) {
+        if self.negotiated.v2 && self.state.is_synchronized() {
+            self.rcv.acks.at_once();
+        }
+    }
+
     /// A salvaged segment of this connection arrived.
     pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
         // The peer's first data may come damaged before the ACK of our SYN has: it is worth asking for.
         let open = self.state.is_synchronized() || self.state == State::SynReceived;
         if !self.negotiated.hack || !open || len == 0 {
+            return;
+        }
+        // What version 2 vouches for bears its option.
+        if self.negotiated.v2 && segment.options.v2.is_none() {
             return;
         }
         self.statistics.damaged_received += 1;

@@ -43,6 +43,16 @@ impl Connection {
 
     fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
         let flags = segment.tcp.flags;
+        // With HACK v2 every segment bears its sums. One that lacks them was damaged where no checksum
+        // saw it, or comes from somebody who does not know the connection.
+        if self.negotiated.v2
+            && segment.options.v2.is_none()
+            && !flags.intersects(TcpFlags::RST | TcpFlags::SYN)
+        {
+            cx.path.unreadable += 1;
+            cx.emit(|| Event::Dropped(DropReason::Unprotected));
+            return Reply::Nothing;
+        }
         if let Some(reason) = self.unacceptable(cx, segment) {
             cx.emit(|| Event::Dropped(reason));
             return Reply::Nothing;

@@ -137,6 +137,10 @@ pub struct Negotiated {
     pub hack: bool,
     /// We may send kind 16 to the peer (paper 003).
     pub xhack: bool,
+    /// HACK v2 instead of kinds 14 to 16 (`docs/protocol.md`).
+    pub v2: bool,
+    /// Block sums may be sent to the peer.
+    pub partial: bool,
 }
 
 /// Notifications not yet told, as bits.

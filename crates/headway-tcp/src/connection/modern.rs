@@ -2,7 +2,7 @@
 //! path, and the timers of RACK-TLP and pacing.
 
 use headway_units::Instant;
-use headway_wire::{Segment, SeqNumber};
+use headway_wire::{Segment, SeqNumber, V2, V2Ack};
 
 use super::{Connection, Context};
 use crate::congestion::Ack;
@@ -108,6 +108,18 @@ impl Connection {
         self.rearm_after_ack(cx, advanced, verdict.restart_timer);
         self.watch_order(cx.now);
         self.arm_tail_probe(cx);
+    }
+
+    /// The peer's count of damaged packets that it could not read (HACK v2).
+    pub(super) fn hear_count<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        if !self.negotiated.v2 || !self.profile.modern.ledger {
+            return;
+        }
+        let count = segment.options.v2.as_ref().and_then(V2::as_ack).map(|ack: &V2Ack| ack.unreadable);
+        if let Some(count) = count {
+            let sent = u16::try_from(self.snd.queue.transmissions()).unwrap_or(u16::MAX);
+            cx.path.ledger.on_count(cx.now, count, sent);
+        }
     }
 
     /// A special ACK names a copy: segments are found missing by the order in which they were sent,

@@ -3,13 +3,13 @@
 use alloc::sync::Arc;
 
 use headway_units::Instant;
-use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps};
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2};
 
 use super::{Connection, Context, Endpoints, Negotiated, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 use crate::hack::XHACK_PERMITTED;
-use crate::profile::Profile;
+use crate::profile::{HackMode, Profile};
 use crate::receive::offered_scale;
 use crate::send::recovery::Recovery;
 
@@ -74,6 +74,8 @@ impl Connection {
                 window_scaling: self.profile.window_scaling,
                 hack: self.offers_hack(),
                 xhack: false,
+                v2: self.profile.hack == HackMode::V2 && self.profile.sack,
+                partial: self.profile.modern.partial,
             }
         } else {
             self.negotiated
@@ -87,7 +89,9 @@ impl Connection {
                 .timestamps
                 .then(|| Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent }),
             window_scale: offer.window_scaling.then(|| offered_scale(self.profile.receive_buffer)),
-            hack: offer.hack.then_some(xhack),
+            // A SYN offers both; a SYN-ACK takes one.
+            hack: (offer.hack && !(offer.v2 && self.state == State::SynReceived)).then_some(xhack),
+            v2: offer.v2.then(|| V2::syn(self.profile.exid, offer.partial)),
             ..TcpOptions::default()
         }
     }
@@ -96,12 +100,19 @@ impl Connection {
     fn take_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, syn: &Segment<'_>) {
         self.rcv.start(syn.tcp.seq);
         let options = &syn.options;
+        let v2 = options.v2.filter(|v2| v2.exid == self.profile.exid);
+        let v2 = v2
+            .as_ref()
+            .and_then(V2::as_syn)
+            .filter(|_| self.profile.hack == HackMode::V2 && self.profile.sack && options.sack_permitted);
         self.negotiated = Negotiated {
             sack: self.profile.sack && options.sack_permitted,
             timestamps: self.profile.timestamps && options.timestamps.is_some(),
             window_scaling: self.profile.window_scaling && options.window_scale.is_some(),
-            hack: self.offers_hack() && options.hack.is_some(),
+            hack: self.offers_hack() && (options.hack.is_some() || v2.is_some()),
             xhack: self.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
+            v2: v2.is_some(),
+            partial: self.profile.modern.partial && v2.is_some_and(|v2| v2.partial_recovery),
         };
         let mut offer = PeerOffer { mss: options.mss, scale: 0 };
         if self.negotiated.window_scaling {
@@ -136,7 +147,9 @@ impl Connection {
         if self.negotiated.timestamps {
             options += 12;
         }
-        if self.negotiated.hack {
+        if self.negotiated.v2 {
+            options += 12;
+        } else if self.negotiated.hack {
             options += 4;
         }
         let mss = u32::from(self.peer_mss.min(fits).max(LEAST_MSS)) - options;

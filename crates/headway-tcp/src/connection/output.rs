@@ -3,8 +3,9 @@
 //! The order: SYN or RST that is owed; special ACKs, at once; resends (a head left behind, what
 //! special ACKs named, what loss recovery wants); new data; and last an ACK that nothing carried.
 
-use headway_units::Instant;
-use headway_wire::{Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, emit};
+use headway_wire::{
+    Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
+};
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer, RetransmitReason, Timer};
@@ -50,7 +51,7 @@ impl Connection {
             self.owes_reset = false;
             let flags = TcpFlags::RST | TcpFlags::ACK;
             // RFC 7323, 3.2: a TSopt "SHOULD be sent in an <RST> segment".
-            let options = self.fixed_options(cx.now, false);
+            let options = self.fixed_options(cx, false);
             return self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, options));
         }
         if self.owes_syn {
@@ -74,7 +75,7 @@ impl Connection {
         if core::mem::take(&mut self.owes_keep_alive) && self.snd.queue.is_empty() {
             // RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data. The peer answers it and
             // takes nothing from it, as it is not acceptable: an ACK that is owed stays so.
-            let options = self.fixed_options(cx.now, false);
+            let options = self.fixed_options(cx, false);
             let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, options);
             return self.build_segment(cx, buffer, &outgoing, false);
         }
@@ -328,7 +329,7 @@ impl Connection {
     }
 
     /// Arms the persist timer if nothing outstanding keeps the connection alive.
-    fn watch_closed_window(&mut self, now: Instant) {
+    fn watch_closed_window(&mut self, now: headway_units::Instant) {
         if self.snd.queue.is_empty() && !self.timers.is_set(Timer::Persist) {
             self.timers.set(Timer::Persist, now + self.snd.rtt.timeout());
         }
@@ -362,7 +363,7 @@ impl Connection {
         if push && len > 0 {
             flags.insert(TcpFlags::PSH);
         }
-        let fixed = self.fixed_options(cx.now, len > 0);
+        let fixed = self.fixed_options(cx, len > 0);
         // Whatever of the packet and of the option space is left may report holes of our own.
         let packet = usize::from(self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX)));
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
@@ -374,7 +375,7 @@ impl Connection {
     // --- acknowledgements -----------------------------------------------------------------------
 
     fn send_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
-        let options = self.ack_options(cx.now, OPTION_SPACE);
+        let options = self.ack_options(cx, OPTION_SPACE);
         self.build(cx, buffer, &Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options))
     }
 
@@ -392,12 +393,22 @@ impl Connection {
     /// have been saved in the s_buffer".
     fn send_special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let request = self.requests.pop()?;
-        let mut options = self.fixed_options(cx.now, false);
+        let mut options = self.fixed_options(cx, false);
         // The echo names the copy that was hit, not TS.Recent.
         if let (Some(stamps), Some(stamp)) = (&mut options.timestamps, request.stamp) {
             stamps.echo = stamp;
         }
-        let count = if self.negotiated.xhack {
+        let count = if self.negotiated.v2 {
+            let rcv = &self.rcv;
+            self.requests.prune(cx.now, |seq| rcv.holds(seq));
+            // As below: the newest SACK block goes before repeated numbers.
+            let reserved = if self.negotiated.sack && self.rcv.has_sack_news() { 8 } else { 0 };
+            let room = OPTION_SPACE - options.encoded_len() - reserved;
+            let named = self.requests.list(request.seq, (room / 4).max(1));
+            let request = V2Request::segments(self.rcv.nxt(), named.as_slice().iter().copied());
+            options.v2 = Some(V2::ack(self.profile.exid, cx.path.unreadable_data as u16, request));
+            named.len()
+        } else if self.negotiated.xhack {
             let rcv = &self.rcv;
             self.requests.prune(cx.now, |seq| rcv.holds(seq));
             // One SACK block, the newest, goes before repeated numbers: the sender's pipe depends
@@ -420,26 +431,35 @@ impl Connection {
         self.build_segment(cx, buffer, &outgoing, carries_ack)
     }
 
-    fn ack_options(&mut self, now: Instant, space: usize) -> TcpOptions {
-        let fixed = self.fixed_options(now, false);
+    fn ack_options<O>(&mut self, cx: &Context<'_, O>, space: usize) -> TcpOptions {
+        let fixed = self.fixed_options(cx, false);
         self.with_sack_blocks(fixed, space)
     }
 
-    fn fixed_options(&self, now: Instant, data: bool) -> TcpOptions {
+    fn fixed_options<O>(&self, cx: &Context<'_, O>, data: bool) -> TcpOptions {
+        let exid = self.profile.exid;
+        let v2 = if data {
+            V2::data(exid)
+        } else {
+            V2::ack(exid, cx.path.unreadable_data as u16, V2Request::default())
+        };
         TcpOptions {
             timestamps: self
                 .negotiated
                 .timestamps
-                .then(|| Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent }),
+                .then(|| Timestamps { value: self.stamp(cx.now), echo: self.rcv.ts_recent }),
             // Paper 000, section 3.1: every data segment; the value is computed when it is built.
-            hack: (data && self.negotiated.hack).then_some(0),
+            hack: (data && self.negotiated.hack && !self.negotiated.v2).then_some(0),
+            v2: self.negotiated.v2.then_some(v2),
             ..TcpOptions::default()
         }
     }
 
     fn with_sack_blocks(&mut self, mut options: TcpOptions, space: usize) -> TcpOptions {
         if self.negotiated.sack && self.rcv.has_sack_news() {
-            let room = space.saturating_sub(options.encoded_len() + 4) / 8;
+            // The option of v2 on an ACK ends with half a word, which SACK's kind and length fill.
+            let start = if options.v2.is_some_and(|v2| v2.as_ack().is_some()) { 0 } else { 4 };
+            let room = space.saturating_sub(options.encoded_len() + start) / 8;
             options.sack = self.rcv.sack_blocks(room.min(4));
         }
         options

@@ -104,7 +104,7 @@ impl<O: Observer> Host<O> {
             entry.users += 1;
             return found;
         }
-        let made = self.paths.insert(PathEntry { path: Path::default(), key, users: 1 });
+        let made = self.paths.insert(PathEntry { path: Path::default(), key, users: 1, receiving: None });
         self.demux.add_path(key, made);
         made
     }

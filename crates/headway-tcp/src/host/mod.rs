@@ -130,6 +130,8 @@ struct PathEntry {
     path: Path,
     key: PathKey,
     users: usize,
+    /// The connection that received data last.
+    receiving: Option<ConnectionId>,
 }
 
 impl Host<()> {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
-use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
+use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts, ip::Datagram};
 
 use super::demux::PathKey;
 use super::{Arrival, ConnectionId, Host, ListenerId};
@@ -17,7 +17,15 @@ impl<O: Observer> Host<O> {
         match Segment::parse(arrival.packet) {
             Ok(segment) => self.receive_segment(arrival.at, &segment, arrival.verdicts),
             // Damage may make a header unreadable in this way too.
-            Err(_) if arrival.verdicts.header == HeaderVerdict::Bad => self.counters.unreadable += 1,
+            Err(_) if arrival.verdicts.header == HeaderVerdict::Bad => {
+                match Datagram::parse(arrival.packet) {
+                    Ok(datagram) => {
+                        let key = PathKey { local: datagram.header.dst, remote: datagram.header.src };
+                        self.receive_unreadable(&key, arrival.at, datagram.body.len());
+                    }
+                    Err(_) => self.counters.unreadable += 1,
+                }
+            }
             Err(_) => self.counters.malformed += 1,
         }
     }
@@ -30,11 +38,8 @@ impl<O: Observer> Host<O> {
         }
         let key = PathKey { local: segment.ip.dst, remote: segment.ip.src };
         if verdicts.header == HeaderVerdict::Bad {
-            // "Header bad: drop and count, on the path (there is no connection to blame)."
-            self.counters.unreadable += 1;
-            if let Some(path) = self.path_mut(&key) {
-                path.unreadable += 1;
-            }
+            let body = segment.header_len - segment.ip_header_len + segment.payload.len();
+            self.receive_unreadable(&key, at, body);
             return;
         }
         let ends = Endpoints {
@@ -56,7 +61,27 @@ impl<O: Observer> Host<O> {
         }
     }
 
+    /// "Header bad: drop and count, on the path (there is no connection to blame)." With HACK v2 the
+    /// connection that received data last tells the peer at once. `body` is the length behind the IP
+    /// header.
+    fn receive_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
+        /// The longest TCP header: what is longer carried data.
+        const LONGEST_HEADER: usize = 60;
+        self.counters.unreadable += 1;
+        let Some(found) = self.demux.path(key) else { return };
+        let Some(entry) = self.paths.get_mut(found) else { return };
+        entry.path.unreadable += 1;
+        if body <= LONGEST_HEADER {
+            return;
+        }
+        entry.path.unreadable_data += 1;
+        if let Some(id) = entry.receiving {
+            self.with_connection(id, at, |connection, _| connection.report_unreadable());
+        }
+    }
+
     fn receive_salvaged(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
+        self.note_receiving(id);
         self.with_connection(id, at, |connection, cx| {
             cx.path.salvaged += 1;
             connection.handle_salvaged(cx, segment);
@@ -69,6 +94,9 @@ impl<O: Observer> Host<O> {
             self.open_passively(listener, ends, at, segment, Some(beyond));
             return;
         }
+        if !segment.payload.is_empty() {
+            self.note_receiving(id);
+        }
         let reply = self.with_connection(id, at, |connection, cx| {
             cx.path.intact += 1;
             connection.handle_segment(cx, segment)
@@ -78,6 +106,14 @@ impl<O: Observer> Host<O> {
         }
         if self.connections.get(id.0).is_some_and(|entry| entry.released) {
             self.abort_unread(at, id);
+        }
+    }
+
+    fn note_receiving(&mut self, id: ConnectionId) {
+        if let Some(entry) = self.connections.get(id.0)
+            && let Some(path) = self.paths.get_mut(entry.path)
+        {
+            path.receiving = Some(id);
         }
     }
 
