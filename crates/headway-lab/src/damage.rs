@@ -87,6 +87,15 @@ impl<'a> Traces<'a> {
         file_of(text).map(|path| Ok(self.read(path, way)?.digest)).transpose()
     }
 
+    /// All fates as text, where `text` is `trace:FILE`: what `FILE` would say if it were written out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traces::damage`].
+    pub(crate) fn fates(&self, text: &str, way: Way) -> Result<Option<String>, DamageError> {
+        file_of(text).map(|path| Ok(self.read(path, way)?.trace.to_string())).transpose()
+    }
+
     fn read(&self, path: &Path, way: Way) -> Result<Known, DamageError> {
         let key = (path.to_owned(), way);
         if let Some(known) = self.known.borrow().get(&key) {

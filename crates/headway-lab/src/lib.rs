@@ -15,11 +15,14 @@ mod results;
 mod runner;
 mod statistics;
 
-pub use claims::{Judgement, Verdict, in_unit, judge};
+pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, judge, weigh};
 pub use damage::{DamageError, Traces};
 pub use error::LabError;
-pub use experiment::{Cell, Claim, Experiment, Figure, FigureKind, Measure, Overrides, Statistic, schema};
+pub use experiment::{
+    Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides, Scalar,
+    Statistic, schema,
+};
 pub use replay::replay;
-pub use results::{COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
+pub use results::{CODE, COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;

@@ -1,26 +1,35 @@
 //! Running one run of an experiment again, to look at it closely.
 
+use std::io;
+
 use headway_sim::Tap;
 use headway_sim::race::{self, Recording};
 
 use crate::damage::Traces;
 use crate::error::LabError;
 use crate::experiment::Settings;
-use crate::results::ManifestCell;
+use crate::results::{Manifest, ManifestCell};
 use crate::runner::content;
 
-/// Makes the run of `cell` with this seed (a [`crate::Row`] has it) again, with a tap on its packets. It
-/// takes the same course, octet by octet.
+/// Makes the run of `cell`, one of those of `manifest`, with this seed (a [`crate::Row`] has it) again, with
+/// a tap on its packets. It takes the same course, octet by octet.
 ///
 /// # Errors
 ///
-/// The cell was not written by this version of the program, its link is a recorded one (whose file
-/// the results do not hold), or the run shows a defect.
-pub fn replay<T: Tap>(cell: &ManifestCell, seed: u64, tap: T) -> Result<Recording<(), T>, LabError> {
-    // Its file may be elsewhere by now, or another.
-    let traces = Traces::refused("a run over a recorded link cannot be made again from its results");
+/// The cell was not written by this version of the program, or the run shows a defect.
+pub fn replay<T: Tap>(
+    manifest: &Manifest,
+    cell: &ManifestCell,
+    seed: u64,
+    tap: T,
+) -> Result<Recording<(), T>, LabError> {
     let mut settings = Settings::new();
     for (key, value) in &cell.settings {
+        // The file of a recorded link may be elsewhere by now, or another: the results hold its fates.
+        let traces = Traces::new(|_| match manifest.recordings.get(&format!("{key}={value}")) {
+            Some(fates) => Ok(Box::new(io::Cursor::new(fates.clone()))),
+            None => Err(io::Error::other("the results do not hold this recording")),
+        });
         settings
             .set(key, value, &traces)
             .map_err(|problem| LabError::NotReplayable { key: key.clone(), problem })?;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::error::LabError;
 use crate::experiment::{Cell, Experiment};
-use crate::results::{Journal, Results, Row, write_tables};
+use crate::results::{CODE, Journal, Made, Results, Row, write_tables};
 
 /// Hears of the progress of a sweep.
 pub trait Progress: Sync {
@@ -18,6 +18,8 @@ pub trait Progress: Sync {
     fn begin(&self, runs: usize);
     /// One more is done.
     fn advance(&self);
+    /// So many of them are there, but were made by other code; they are made again.
+    fn outdated(&self, _runs: usize) {}
 }
 
 impl Progress for () {
@@ -31,6 +33,8 @@ pub struct Request<'a> {
     pub experiment: &'a Experiment,
     /// The folder of its results.
     pub folder: &'a Path,
+    /// Keep rows that were made by other code ([`crate::CODE`]) rather than make them again.
+    pub reuse: bool,
     /// Hears of the progress.
     pub progress: &'a dyn Progress,
 }
@@ -41,11 +45,17 @@ pub struct Request<'a> {
 ///
 /// The folder cannot be written, or a run shows a defect.
 pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
-    let Request { experiment, folder, progress } = *request;
+    let Request { experiment, folder, reuse, progress } = *request;
     std::fs::create_dir_all(folder)
         .map_err(|error| LabError::Unwritable { path: folder.into(), problem: error.to_string() })?;
     let mut rows = Journal::read(folder)?;
     let planned = Results::assemble(experiment, &rows);
+    if !reuse {
+        if planned.outdated > 0 {
+            progress.outdated(planned.outdated);
+        }
+        rows.retain(|_, made| made.is_current());
+    }
     planned.manifest.write(folder)?;
     let missing: Vec<(&Cell, u32, &str)> = experiment
         .cells
@@ -70,7 +80,7 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
             Ok((key.to_owned(), row))
         })
         .collect::<Result<_, LabError>>()?;
-    rows.extend(made);
+    rows.extend(made.into_iter().map(|(key, row)| (key, Made { row, code: CODE.into() })));
     let results = Results::assemble(experiment, &rows);
     write_tables(&results, folder)?;
     Ok(results)

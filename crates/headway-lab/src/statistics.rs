@@ -51,6 +51,15 @@ impl Summary {
     }
 }
 
+/// The statistic alone, of values in any order; `None` if there are none.
+pub(crate) fn statistic_of(mut values: Vec<f64>, statistic: Statistic) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    match statistic {
+        Statistic::Mean => mean(&values),
+        Statistic::Median => quantile(&values, 0.5),
+    }
+}
+
 /// The percentile interval of resampled values. Its chance is the same each time, so that the same
 /// results give the same report.
 fn bootstrap(values: &[f64], statistic: Statistic) -> Option<(f64, f64)> {

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use headway_lab::{COLUMNS, Experiment, Overrides, Request, Results, Verdict, judge, run};
+use headway_lab::{CODE, COLUMNS, Experiment, Overrides, Progress, Request, Results, Verdict, judge, run};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 const SMALL: &str = r#"
@@ -53,7 +54,7 @@ fn with(text: &str, overrides: &Overrides) -> Result<Experiment, String> {
 }
 
 fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, progress: &() }).expect("a sweep")
+    run(&Request { experiment, folder, reuse: false, progress: &() }).expect("a sweep")
 }
 
 #[test]
@@ -94,6 +95,7 @@ fn mistakes_name_file_line_and_what_is_allowed() {
             "expected a value of the axis variant",
         ),
         ("variant = [\"sack\", \"hack+sack\"]", "sender = [\"sack\"]", "expected a sender"),
+        ("runs = 3", "runs = 3\nreadings = [\"loss\"]", "small.toml:4: readings: \"loss\" is no axis"),
         ("kind = \"lines\"", "kind = \"pie\"", "unknown variant `pie`, expected one of"),
     ];
     for (from, to, expected) in cases {
@@ -171,6 +173,47 @@ fn an_interrupted_sweep_goes_on_and_a_finished_one_is_not_run_twice() {
     assert!(before == fs::read(part.join("runs.jsonl")).expect("a journal"), "runs were made again");
     let loaded = Results::load(&part).expect("results");
     assert_eq!((loaded.missing(), loaded.rows.len()), (0, 4));
+}
+
+/// Rows that other code made are made again, and kept only where that is asked for.
+#[test]
+fn rows_of_other_code_are_known_as_such() {
+    struct Heard(AtomicUsize, AtomicUsize);
+    impl Progress for Heard {
+        fn begin(&self, runs: usize) {
+            self.0.store(runs, Ordering::Relaxed);
+        }
+        fn advance(&self) {}
+        fn outdated(&self, runs: usize) {
+            self.1.store(runs, Ordering::Relaxed);
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let experiment = parse(SMALL).expect("an experiment");
+    let first = run_in(&experiment, folder);
+    assert_eq!(first.outdated, 0);
+    // Five of the rows as another version of the program would have made them.
+    let journal = fs::read_to_string(folder.join("runs.jsonl")).expect("a journal");
+    assert_eq!(journal.matches(&format!("\"code\":\"{CODE}\"")).count(), 12);
+    let changed = journal.replacen(CODE, "another", 5).replacen("\"timeouts\":", "\"timeouts\":9", 5);
+    fs::write(folder.join("runs.jsonl"), &changed).expect("a journal");
+    assert_eq!(Results::load(folder).expect("results").outdated, 5);
+
+    let with = |reuse| {
+        let heard = Heard(AtomicUsize::new(99), AtomicUsize::new(0));
+        let request = Request { experiment: &experiment, folder, reuse, progress: &heard };
+        let results = run(&request).expect("a sweep");
+        (results, heard.0.into_inner(), heard.1.into_inner())
+    };
+    let (kept, made, told) = with(true);
+    assert_eq!((kept.outdated, made, told), (5, 0, 0));
+    assert_ne!(kept.rows, first.rows);
+    assert_eq!(fs::read_to_string(folder.join("runs.jsonl")).expect("a journal"), changed);
+    let (anew, made, told) = with(false);
+    assert_eq!((anew.outdated, made, told), (0, 5, 5));
+    assert_eq!(anew.rows, first.rows);
+    assert_eq!(Results::load(folder).expect("results"), first, "the newest row counts");
 }
 
 #[test]

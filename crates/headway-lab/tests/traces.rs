@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use headway_lab::{Experiment, Overrides, Request, Traces, run};
+use headway_lab::{Experiment, Overrides, Request, Results, Traces, replay, run};
 use headway_link::Damage;
 
 const OVER_TRACES: &str = r#"
@@ -36,6 +36,10 @@ fn load(folder: &Path) -> Experiment {
     Experiment::load(&folder.join("recorded.toml"), &Overrides::default()).expect("an experiment")
 }
 
+fn run_in(experiment: &Experiment, folder: &Path) -> Results {
+    run(&Request { experiment, folder, reuse: false, progress: &() }).expect("a sweep")
+}
+
 /// Files are looked for beside the experiment, wherever the program was started.
 #[test]
 fn traces_lie_beside_their_experiment() {
@@ -46,9 +50,32 @@ fn traces_lie_beside_their_experiment() {
     assert_eq!(shares, [0.0, 1.0 / 6.0, 0.0, 1.0 / 6.0]);
     assert_eq!(experiment.cells[1].scenario.forward.damage.to_string(), "trace:links/bad.fates");
     let results = folder.path().join("results");
-    let results =
-        run(&Request { experiment: &experiment, folder: &results, progress: &() }).expect("a sweep");
+    let results = run_in(&experiment, &results);
     assert!(results.rows.iter().flatten().all(|row| row.finished));
+}
+
+/// A folder of results can be moved, and outlives the files of its recorded links.
+#[test]
+fn results_hold_their_recordings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "ok 5\nhit payload 1\nlost\nhit header 2");
+    run_in(&load(folder.path()), &folder.path().join("results"));
+    fs::remove_dir_all(folder.path().join("links")).expect("removed");
+    fs::rename(folder.path().join("results"), folder.path().join("elsewhere")).expect("moved");
+    let results = Results::load(&folder.path().join("elsewhere")).expect("results");
+    let manifest = &results.manifest;
+    assert_eq!(manifest.recordings.len(), 2);
+    for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
+        let again = replay(manifest, cell, rows[0].seed, ()).expect("a run").outcome;
+        assert_eq!(again.time.as_secs_f64(), rows[0].seconds, "{:?}", cell.values);
+        assert_eq!(again.octets_sent, rows[0].octets_sent, "{:?}", cell.values);
+    }
+    let seconds = |cell: usize| results.rows[cell][0].seconds;
+    assert!(seconds(1) > seconds(0), "the bad link is slower: its fates came back");
+    let mut without = manifest.clone();
+    without.recordings.clear();
+    let error = replay(&without, &manifest.cells[0], 1, ()).map(drop).expect_err("no recording");
+    assert!(error.to_string().contains("do not hold this recording"), "{error}");
 }
 
 /// Another recording under the same name is another cell: its results are not taken for the old ones.

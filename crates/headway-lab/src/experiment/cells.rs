@@ -5,8 +5,27 @@ use indexmap::IndexMap;
 use super::Cell;
 use super::file::ExperimentFile;
 use super::scenario::{KEYS, Settings, is_key, way};
-use crate::damage::Traces;
+use crate::damage::{DamageError, Traces};
 use crate::error::LabError;
+
+/// The fates of all recorded links that cells name, as text, by the setting that names them.
+pub(super) fn recordings(
+    cells: &[Cell],
+    traces: &Traces<'_>,
+) -> Result<IndexMap<String, String>, DamageError> {
+    let mut recordings = IndexMap::new();
+    for (key, value) in cells.iter().flat_map(|cell| &cell.settings) {
+        let Some(way) = way(key) else { continue };
+        let setting = format!("{key}={value}");
+        if recordings.contains_key(&setting) {
+            continue;
+        }
+        if let Some(fates) = traces.fates(value, way)? {
+            recordings.insert(setting, fates);
+        }
+    }
+    Ok(recordings)
+}
 
 /// Every combination of the axes, the last axis changing fastest.
 pub(super) fn enumerate(
@@ -78,7 +97,6 @@ fn cell(
         let mut lines: Vec<String> =
             given.iter().filter(|(key, _)| with(key)).map(|(key, value)| format!("{key}={value}")).collect();
         lines.extend(recorded.iter().cloned());
-        lines.push(format!("schema={}", crate::results::SCHEMA));
         lines.join("\n")
     };
     Ok(Cell {

@@ -42,6 +42,10 @@ pub(super) struct ExperimentFile {
     /// Which reading of the source was taken, and why.
     #[serde(default)]
     pub(super) reading: String,
+    /// Axes whose values are readings of a source: claims that name this file as their evidence are
+    /// judged in each combination of them.
+    #[serde(default)]
+    pub(super) readings: Vec<String>,
     /// Runs of each cell.
     pub(super) runs: u32,
     /// Seed that all runs derive from.
@@ -222,6 +226,39 @@ pub struct Claim {
     /// One line on the result.
     #[serde(default)]
     pub why: String,
+    /// The sweep over the readings of the source in which the claim is judged again, where it is not
+    /// reproduced here.
+    pub evidence: Option<EvidenceSource>,
+}
+
+/// Where a claim is judged under every reading of its source.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EvidenceSource {
+    /// The name of an experiment that has `readings`.
+    pub sweep: String,
+    /// The cells of the sweep that the claim speaks of; if not given, those of the claim's own `of`. The
+    /// axes of readings do not count: each of their combinations is judged.
+    pub of: Option<IndexMap<String, Scalar>>,
+    /// The same for `over`.
+    pub over: Option<IndexMap<String, Scalar>>,
+    /// A reading counts only where this is so, too.
+    pub given: Option<Given>,
+}
+
+/// Another number of the source that a reading has to give as well.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Given {
+    /// The cells that it is the number of, in the measure of the claim.
+    pub of: IndexMap<String, Scalar>,
+    /// The cells that they are compared with; then it is a ratio.
+    pub over: Option<IndexMap<String, Scalar>>,
+    /// The number.
+    pub paper: f64,
+    /// How far ours may be from it, as a share.
+    #[serde(default = "quarter")]
+    pub tolerance: f64,
 }
 
 fn quarter() -> f64 {

@@ -11,8 +11,8 @@ use headway_tcp::Variant;
 use headway_units::Size;
 use indexmap::IndexMap;
 
-pub use file::{Claim, Figure, FigureKind, Measure, Statistic, schema};
-use file::{ExperimentFile, Scalar};
+use file::ExperimentFile;
+pub use file::{Claim, EvidenceSource, Figure, FigureKind, Given, Measure, Scalar, Statistic, schema};
 pub(crate) use scenario::Settings;
 
 use crate::damage::Traces;
@@ -33,10 +33,15 @@ pub struct Experiment {
     pub runs: u32,
     /// Seed that all runs derive from.
     pub seed: u64,
+    /// The axes whose values are readings of a source.
+    pub readings: Vec<String>,
     /// The axes, in the file's order.
     pub axes: IndexMap<String, Vec<String>>,
     /// Every combination of the axes.
     pub cells: Vec<Cell>,
+    /// What became of each packet of the recorded links that cells name, as text, by the setting that
+    /// names them, such as `damage=trace:FILE`.
+    pub recordings: IndexMap<String, String>,
     /// How it is drawn.
     pub figure: Figure,
     /// What the source says of it.
@@ -145,6 +150,8 @@ impl Experiment {
             return Err(complaint("sweep", problem));
         }
         let cells = cells::enumerate(&read, file, text, traces)?;
+        let recordings =
+            cells::recordings(&cells, traces).map_err(|error| complaint("damage", error.to_string()))?;
         check_figure(&read, &complaint)?;
         let axes = read
             .sweep
@@ -156,10 +163,12 @@ impl Experiment {
             title: read.title,
             source: read.source,
             reading: read.reading.trim().into(),
+            readings: read.readings,
             runs,
             seed: overrides.seed.unwrap_or(read.seed),
             axes,
             cells,
+            recordings,
             figure: read.figure,
             claims: read.claim,
         })
@@ -186,6 +195,9 @@ fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabEr
         if let Some(axis) = axis {
             known(key, axis)?;
         }
+    }
+    for axis in &read.readings {
+        known("readings", axis)?;
     }
     for claim in &read.claim {
         for (axis, value) in claim.of.iter().chain(claim.over.iter().flatten()) {

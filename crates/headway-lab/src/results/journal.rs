@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use super::{CODE, Row};
 use crate::error::LabError;
 
 const FILE: &str = "runs.jsonl";
@@ -15,7 +15,23 @@ const FILE: &str = "runs.jsonl";
 #[derive(Serialize, Deserialize)]
 struct Line {
     key: String,
+    #[serde(default)]
+    code: String,
     row: Row,
+}
+
+/// A row that is there, and the code that made it.
+#[derive(Clone)]
+pub(crate) struct Made {
+    pub(crate) row: Row,
+    pub(crate) code: String,
+}
+
+impl Made {
+    /// Whether this program would have made it: its code is the same.
+    pub(crate) fn is_current(&self) -> bool {
+        self.code == CODE
+    }
 }
 
 /// The file that rows are appended to.
@@ -25,8 +41,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The rows that are there already. A last line that was only half written is none.
-    pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, Row>, LabError> {
+    /// The rows that are there already; of those with the same key, the last. A last line that was only half written is none.
+    pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, Made>, LabError> {
         let path = folder.join(FILE);
         let text = match std::fs::read(&path) {
             Ok(bytes) => bytes,
@@ -41,7 +57,7 @@ impl Journal {
                 line: number + 1,
                 problem: format!("expected a row of results: {error}"),
             })?;
-            rows.insert(line.key, line.row);
+            rows.insert(line.key, Made { row: line.row, code: line.code });
         }
         Ok(rows)
     }
@@ -60,7 +76,7 @@ impl Journal {
 
     /// Appends a row.
     pub(crate) fn append(&mut self, key: &str, row: &Row) -> Result<(), LabError> {
-        let line = Line { key: key.into(), row: row.clone() };
+        let line = Line { key: key.into(), code: CODE.into(), row: row.clone() };
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         // One write a line: what is interrupted is at most the last.

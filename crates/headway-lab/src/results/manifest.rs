@@ -25,6 +25,8 @@ pub struct Manifest {
     pub source: String,
     /// Which reading was taken, and why.
     pub reading: String,
+    /// The axes whose values are readings of a source.
+    pub readings: Vec<String>,
     /// Runs of each cell.
     pub runs: u32,
     /// The seed.
@@ -33,6 +35,10 @@ pub struct Manifest {
     pub axes: IndexMap<String, Vec<String>>,
     /// The combinations.
     pub cells: Vec<ManifestCell>,
+    /// What became of each packet of the recorded links that cells name, as text, by the setting that
+    /// names them: the results need no file beside them.
+    #[serde(default)]
+    pub recordings: IndexMap<String, String>,
     /// How it is drawn.
     pub figure: Figure,
     /// What the source says.
@@ -71,10 +77,12 @@ impl Manifest {
             title: experiment.title.clone(),
             source: experiment.source.clone(),
             reading: experiment.reading.clone(),
+            readings: experiment.readings.clone(),
             runs: experiment.runs,
             seed: experiment.seed,
             axes: experiment.axes.clone(),
             cells,
+            recordings: experiment.recordings.clone(),
             figure: experiment.figure.clone(),
             claims: experiment.claims.clone(),
         }

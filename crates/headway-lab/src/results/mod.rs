@@ -11,15 +11,16 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use columns::{COLUMNS, Column, Kind, Value};
-pub(crate) use journal::Journal;
+pub(crate) use journal::{Journal, Made};
 pub use manifest::{Manifest, ManifestCell};
 pub(crate) use tables::write_tables;
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Measure};
 
-/// Raised when the meaning of a result changes, so that older ones are not taken for it.
-pub(crate) const SCHEMA: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
+/// A fingerprint of the code that determines results: the sources of the TCP, the link and the simulator.
+/// Each row is stored with it. Where the program was built from a package, it is the version.
+pub const CODE: &str = env!("HEADWAY_CODE");
 
 /// What was measured of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,6 +92,8 @@ pub struct Results {
     pub manifest: Manifest,
     /// For each cell of the manifest.
     pub rows: Vec<Vec<Row>>,
+    /// How many of them were made by other code than this program's ([`CODE`]).
+    pub outdated: usize,
 }
 
 impl Results {
@@ -106,13 +109,7 @@ impl Results {
     /// The folder holds no results, or they are damaged.
     pub fn load(folder: &Path) -> Result<Self, LabError> {
         let manifest = Manifest::load(folder)?;
-        let journal = Journal::read(folder)?;
-        let rows = manifest
-            .cells
-            .iter()
-            .map(|cell| cell.keys.iter().filter_map(|key| journal.get(key).cloned()).collect())
-            .collect();
-        Ok(Self { manifest, rows })
+        Ok(Self::pick(manifest, &Journal::read(folder)?))
     }
 
     /// Runs that were asked for.
@@ -130,13 +127,20 @@ impl Results {
         self.rows.iter().flatten().filter(|row| !row.finished).count()
     }
 
-    pub(crate) fn assemble(experiment: &Experiment, journal: &BTreeMap<String, Row>) -> Self {
-        let manifest = Manifest::of(experiment);
-        let rows = manifest
-            .cells
-            .iter()
-            .map(|cell| cell.keys.iter().filter_map(|key| journal.get(key).cloned()).collect())
-            .collect();
-        Self { manifest, rows }
+    pub(crate) fn assemble(experiment: &Experiment, journal: &BTreeMap<String, Made>) -> Self {
+        Self::pick(Manifest::of(experiment), journal)
+    }
+
+    /// The rows that belong to the experiment.
+    fn pick(manifest: Manifest, journal: &BTreeMap<String, Made>) -> Self {
+        let mut outdated = 0;
+        let mut row = |key: &String| {
+            let made = journal.get(key)?;
+            outdated += usize::from(!made.is_current());
+            Some(made.row.clone())
+        };
+        let rows =
+            manifest.cells.iter().map(|cell| cell.keys.iter().filter_map(&mut row).collect()).collect();
+        Self { manifest, rows, outdated }
     }
 }

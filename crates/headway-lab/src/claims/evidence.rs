@@ -1,0 +1,214 @@
+//! A claim judged under every reading of its source.
+//!
+//! Papers leave things open: whether a burst is counted in packets or in time, what a delay is the delay
+//! of. A *sweep of readings* is an experiment some of whose axes ([`Manifest::readings`]) are such
+//! readings. A claim that names the sweep is judged again in each combination of them, all else alike;
+//! where it holds in none, no faithful reading saves it.
+
+use indexmap::IndexMap;
+
+use super::number::Claimed;
+use super::order::axis_of;
+use super::value::{Place, texts};
+use super::{Outcome, Question, Verdict};
+use crate::experiment::{Claim, EvidenceSource, Figure, Given, Scalar};
+use crate::results::{Manifest, Results};
+
+/// How a claim fares under the readings of its source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// The name of the sweep.
+    pub sweep: String,
+    /// Readings under which it was judged.
+    pub judged: usize,
+    /// Readings that do not count, since what is given does not hold under them.
+    pub excluded: usize,
+    /// Readings under which it is reproduced.
+    pub holding: usize,
+    /// The reading that comes nearest to the source; none if there were no runs to judge by.
+    pub best: Option<Reading>,
+}
+
+/// What came out under one reading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The reading: a value for each axis of readings.
+    pub values: IndexMap<String, String>,
+    /// Ours, in the unit of the claim: a value, a ratio, or the share of places in which the order holds.
+    pub ours: f64,
+    /// How the claim came out under it.
+    pub verdict: Verdict,
+}
+
+impl Evidence {
+    /// Whether the claim is reproduced under no reading at all.
+    pub fn is_contradiction(&self) -> bool {
+        self.judged > 0 && self.holding == 0
+    }
+}
+
+/// Why a claim cannot be judged by a sweep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvidenceError {
+    /// The claim names a value that the sweep does not have.
+    #[error("{sweep}: {axis} = {value:?}: expected {expected}")]
+    NoSuchCells {
+        /// The sweep.
+        sweep: String,
+        /// The axis.
+        axis: String,
+        /// Its value.
+        value: String,
+        /// What there is.
+        expected: String,
+    },
+    /// No axis of it is a reading.
+    #[error("{sweep}: no axis of it is a reading: expected `readings`, a list of axes")]
+    NoReadings {
+        /// The sweep.
+        sweep: String,
+    },
+}
+
+/// Judges `claim`, of an experiment with this `figure`, under every reading of a sweep. `None` if it
+/// names no sweep.
+///
+/// # Errors
+///
+/// The sweep has no cells of the kind that the claim speaks of.
+pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<Evidence>, EvidenceError> {
+    let Some(source) = &claim.evidence else { return Ok(None) };
+    let manifest = &sweep.manifest;
+    let question = Question {
+        claim,
+        figure,
+        of: own_or(source.of.as_ref(), &claim.of, manifest),
+        over: source.over.as_ref().or(claim.over.as_ref()).map(|over| own_or(None, over, manifest)),
+    };
+    check(&question, source, manifest)?;
+    let mut evidence =
+        Evidence { sweep: manifest.name.clone(), judged: 0, excluded: 0, holding: 0, best: None };
+    let mut nearest = f64::INFINITY;
+    for reading in readings(manifest) {
+        let Outcome { ours, verdict, .. } = question.under(&reading).ask(sweep);
+        let Some(ours) = ours else { continue };
+        if let Some(given) = &source.given {
+            match holds(given, &question, &reading, sweep) {
+                None => continue,
+                Some(false) => {
+                    evidence.excluded += 1;
+                    continue;
+                }
+                Some(true) => {}
+            }
+        }
+        evidence.judged += 1;
+        evidence.holding += usize::from(verdict == Verdict::Reproduced);
+        let distance = distance(ours, claim);
+        if distance < nearest || evidence.best.is_none() {
+            nearest = distance;
+            evidence.best = Some(Reading { values: reading, ours, verdict });
+        }
+    }
+    Ok(Some(evidence))
+}
+
+/// How far from the source, as a factor; for an order, the share of places in which it fails.
+fn distance(ours: f64, claim: &Claim) -> f64 {
+    match (&claim.order, claim.paper) {
+        (None, Some(paper)) => {
+            let ratio = ours / paper;
+            ratio.max(1.0 / ratio)
+        }
+        _ => 1.0 - ours,
+    }
+}
+
+/// What the claim speaks of in the sweep: what the source says of it, else its own cells. The axes of
+/// readings are not the claim's to fix.
+fn own_or(
+    stated: Option<&IndexMap<String, Scalar>>,
+    own: &IndexMap<String, Scalar>,
+    manifest: &Manifest,
+) -> Place {
+    let mut place = texts(stated.unwrap_or(own));
+    place.retain(|axis, _| !manifest.readings.contains(axis));
+    place
+}
+
+/// Every combination of the axes of readings.
+fn readings(manifest: &Manifest) -> Vec<Place> {
+    let mut readings: Vec<Place> = Vec::new();
+    for cell in &manifest.cells {
+        let reading: Place = manifest
+            .readings
+            .iter()
+            .filter_map(|axis| Some((axis.clone(), cell.values.get(axis)?.clone())))
+            .collect();
+        if !readings.contains(&reading) {
+            readings.push(reading);
+        }
+    }
+    readings
+}
+
+/// Whether what is given holds under a reading; `None` without runs.
+fn holds(given: &Given, question: &Question<'_>, reading: &Place, sweep: &Results) -> Option<bool> {
+    let place = |of: &IndexMap<String, Scalar>| own_or(None, of, &sweep.manifest);
+    let mut claim = question.claim.clone();
+    (claim.order, claim.paper, claim.tolerance) = (None, Some(given.paper), given.tolerance);
+    let asked = Question {
+        claim: &claim,
+        figure: question.figure,
+        of: place(&given.of),
+        over: given.over.as_ref().map(place),
+    };
+    let ours = asked.under(reading).ask(sweep).ours?;
+    let claimed = Claimed { paper: given.paper, tolerance: given.tolerance, is_ratio: given.over.is_some() };
+    Some(claimed.judge(ours).0 == Verdict::Reproduced)
+}
+
+impl<'a> Question<'a> {
+    /// The same question of the cells of one reading.
+    fn under(&self, reading: &Place) -> Self {
+        let within = |place: &Place| {
+            let mut place = place.clone();
+            place.extend(reading.clone());
+            place
+        };
+        Self {
+            claim: self.claim,
+            figure: self.figure,
+            of: within(&self.of),
+            over: self.over.as_ref().map(within),
+        }
+    }
+}
+
+fn check(question: &Question<'_>, source: &EvidenceSource, manifest: &Manifest) -> Result<(), EvidenceError> {
+    let sweep = || manifest.name.clone();
+    if manifest.readings.is_empty() {
+        return Err(EvidenceError::NoReadings { sweep: sweep() });
+    }
+    let given = source.given.iter().flat_map(|given| [Some(&given.of), given.over.as_ref()]).flatten();
+    let given = given.map(|of| own_or(None, of, manifest));
+    let order = question.claim.order.iter().flatten();
+    let order = order.map(|value| Place::from([(axis_of(question).to_owned(), value.to_string())]));
+    let named = [question.of.clone()].into_iter().chain(question.over.clone()).chain(given).chain(order);
+    for (axis, value) in named.flatten() {
+        match manifest.axes.get(&axis) {
+            Some(values) if values.contains(&value) => {}
+            Some(values) => {
+                let expected = format!("one of {}", values.join(", "));
+                return Err(EvidenceError::NoSuchCells { sweep: sweep(), axis, value, expected });
+            }
+            None => {
+                let axes: Vec<&str> = manifest.axes.keys().map(String::as_str).collect();
+                let expected = format!("an axis: one of {}", axes.join(", "));
+                return Err(EvidenceError::NoSuchCells { sweep: sweep(), axis, value, expected });
+            }
+        }
+    }
+    Ok(())
+}

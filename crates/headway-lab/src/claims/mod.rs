@@ -1,0 +1,143 @@
+//! Holding the claims of a source against the results.
+
+mod evidence;
+mod number;
+mod order;
+mod value;
+
+use serde::Serialize;
+
+pub use evidence::{Evidence, EvidenceError, Reading, weigh};
+pub use value::in_unit;
+
+use crate::experiment::{Claim, Figure, Measure};
+use crate::results::Results;
+use value::Place;
+
+/// How a claim came out.
+///
+/// A number is held against the tolerance first. Beyond it, a ratio still shows the *direction* if it
+/// lies on the same side of 1 as the source's, and a value if it is within a factor of three. A ratio of
+/// 1 ("comparable") has no direction that could be right where the size is wrong: it is reproduced if
+/// neither of the two exceeds the other by more than the tolerance, whichever is ahead, and not
+/// reproduced otherwise. So which of the two stands above the line never matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Within the tolerance; or in that order everywhere.
+    Reproduced,
+    /// On the same side of 1, or within a factor of three; or in that order in most places.
+    DirectionOnly,
+    /// Neither.
+    NotReproduced,
+    /// Runs are missing.
+    NoResults,
+}
+
+impl Verdict {
+    /// As it is shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::DirectionOnly => "direction only",
+            Self::NotReproduced => "not reproduced",
+            Self::NoResults => "no results",
+        }
+    }
+}
+
+/// A claim with what came out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The sentence.
+    pub says: String,
+    /// The source's number.
+    pub paper: Option<f64>,
+    /// Ours: a value, a ratio, or the share of places in which the order holds.
+    pub ours: Option<f64>,
+    /// The unit of both: "×" where the claim is about a ratio.
+    pub unit: String,
+    /// Ours by the paper's.
+    pub ratio: Option<f64>,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// What the verdict rests on: the distance and the tolerance, or in how many places the order holds.
+    pub basis: String,
+    /// One line on why.
+    pub why: String,
+}
+
+/// Judges every claim of the results' experiment.
+pub fn judge(results: &Results) -> Vec<Judgement> {
+    let figure = &results.manifest.figure;
+    results.manifest.claims.iter().map(|claim| judge_one(results, figure, claim)).collect()
+}
+
+fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
+    let question = Question::own(claim, figure);
+    let Outcome { ours, ratio, verdict, basis } = question.ask(results);
+    Judgement {
+        says: claim.says.clone(),
+        paper: if claim.order.is_some() { None } else { claim.paper },
+        ours,
+        unit: question.unit().into(),
+        ratio,
+        verdict,
+        basis,
+        why: claim.why.clone(),
+    }
+}
+
+/// What a claim asks of results, be they its own experiment's or those of a sweep over readings.
+struct Question<'a> {
+    claim: &'a Claim,
+    /// The figure of the claim's own experiment: measure, unit and statistic are its.
+    figure: &'a Figure,
+    of: Place,
+    over: Option<Place>,
+}
+
+/// What came out.
+struct Outcome {
+    ours: Option<f64>,
+    ratio: Option<f64>,
+    verdict: Verdict,
+    basis: String,
+}
+
+const NO_RUNS: &str = "no runs to judge by";
+
+impl<'a> Question<'a> {
+    /// As the claim's own experiment asks it.
+    fn own(claim: &'a Claim, figure: &'a Figure) -> Self {
+        let over = claim.over.as_ref().map(value::texts);
+        Self { claim, figure, of: value::texts(&claim.of), over }
+    }
+
+    fn measure(&self) -> Measure {
+        self.claim.measure.unwrap_or(self.figure.measure)
+    }
+
+    /// The unit of the answer.
+    fn unit(&self) -> &str {
+        if self.claim.order.is_some() {
+            ""
+        } else if self.over.is_some() {
+            "\u{d7}"
+        } else if self.measure() == self.figure.measure {
+            self.figure.unit_name()
+        } else {
+            self.measure().units()[0]
+        }
+    }
+
+    fn ask(&self, results: &Results) -> Outcome {
+        match &self.claim.order {
+            Some(order) => {
+                let order: Vec<String> = order.iter().map(ToString::to_string).collect();
+                order::judge(results, self, &order)
+            }
+            None => number::judge(results, self),
+        }
+    }
+}

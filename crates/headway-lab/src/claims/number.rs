@@ -1,0 +1,124 @@
+//! Claims of a value or of a ratio.
+
+use super::value::{Place, in_unit, value_of};
+use super::{NO_RUNS, Outcome, Question, Verdict};
+use crate::results::Results;
+
+/// A value may be off by this factor and still show the direction.
+const SAME_DIRECTION: f64 = 3.0;
+
+pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
+    let Some((ours, paper)) = ours(results, question).zip(question.claim.paper) else {
+        return Outcome { ours: None, ratio: None, verdict: Verdict::NoResults, basis: NO_RUNS.into() };
+    };
+    let claimed = Claimed { paper, tolerance: question.claim.tolerance, is_ratio: question.over.is_some() };
+    let (verdict, basis) = claimed.judge(ours);
+    Outcome { ours: Some(ours), ratio: Some(ours / paper), verdict, basis }
+}
+
+/// The number in the unit of the claim.
+fn ours(results: &Results, question: &Question<'_>) -> Option<f64> {
+    let (figure, measure) = (question.figure, question.measure());
+    let value = |of: &Place| value_of(results, of, measure, figure.statistic);
+    let of = value(&question.of)?;
+    Some(match &question.over {
+        Some(over) => of / value(over)?,
+        None => in_unit(of, measure, figure.unit.as_deref().filter(|_| measure == figure.measure)),
+    })
+}
+
+/// A number that a source claims.
+#[derive(Clone, Copy)]
+pub(super) struct Claimed {
+    pub(super) paper: f64,
+    pub(super) tolerance: f64,
+    pub(super) is_ratio: bool,
+}
+
+impl Claimed {
+    /// The verdict, and what it rests on; the rule is that of [`Verdict`].
+    pub(super) fn judge(self, ours: f64) -> (Verdict, String) {
+        let Self { paper, tolerance, is_ratio } = self;
+        let ratio = ours / paper;
+        let distance = format!("{:+.0} %, \u{b1}{:.0} % allowed", 100.0 * (ratio - 1.0), 100.0 * tolerance);
+        if is_ratio && paper == 1.0 {
+            let ahead = ours.max(1.0 / ours);
+            let told = format!("one is {ahead:.2} times the other, {:.2} allowed", 1.0 + tolerance);
+            let verdict = if ahead <= 1.0 + tolerance { Verdict::Reproduced } else { Verdict::NotReproduced };
+            return (verdict, told);
+        }
+        if (ratio - 1.0).abs() <= tolerance {
+            return (Verdict::Reproduced, distance);
+        }
+        if is_ratio {
+            let same_side = (ours > 1.0 && paper > 1.0) || (ours < 1.0 && paper < 1.0);
+            return if same_side {
+                (Verdict::DirectionOnly, format!("{distance}; the same side of 1"))
+            } else {
+                (Verdict::NotReproduced, format!("{distance}; not on the same side of 1"))
+            };
+        }
+        if (1.0 / SAME_DIRECTION..=SAME_DIRECTION).contains(&ratio) {
+            (Verdict::DirectionOnly, format!("{distance}; within a factor of {SAME_DIRECTION}"))
+        } else {
+            (Verdict::NotReproduced, format!("{distance}; off by a factor above {SAME_DIRECTION}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(paper: f64, is_ratio: bool, ours: f64) -> Verdict {
+        Claimed { paper, tolerance: 0.25, is_ratio }.judge(ours).0
+    }
+
+    #[test]
+    fn a_claim_of_equality_has_no_direction() {
+        for ours in [1.0, 0.9, 1.1, 0.801, 1.25] {
+            assert_eq!(verdict(1.0, true, ours), Verdict::Reproduced, "{ours}");
+        }
+        for ours in [0.79, 1.26, 0.5, 2.0, 0.01, 100.0, 0.0, f64::INFINITY] {
+            assert_eq!(verdict(1.0, true, ours), Verdict::NotReproduced, "{ours}");
+        }
+        // Whichever of the two stands above the line.
+        for step in 1..1000 {
+            let ours = f64::from(step) / 300.0;
+            if (ours.max(1.0 / ours) - 1.25).abs() > 1e-9 {
+                assert_eq!(verdict(1.0, true, ours), verdict(1.0, true, 1.0 / ours), "{ours}");
+            }
+        }
+    }
+
+    #[test]
+    fn ratios_have_a_direction_and_1_has_none() {
+        let (reproduced, direction, not) =
+            (Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced);
+        let cases = [(6.0, reproduced), (4.6, reproduced), (1.03, direction), (60.0, direction), (0.9, not)];
+        for (ours, expected) in cases {
+            assert_eq!(verdict(6.0, true, ours), expected, "{ours}");
+        }
+        for paper in [2.0, 0.5] {
+            assert_eq!(verdict(paper, true, 1.0), not, "equal is neither side");
+        }
+        assert_eq!(verdict(0.5, true, 0.9), direction);
+        assert_eq!(verdict(0.5, true, 1.1), not);
+    }
+
+    #[test]
+    fn values_show_the_direction_within_a_factor_of_three() {
+        let (reproduced, direction, not) =
+            (Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced);
+        for (ours, expected) in
+            [(430.0, reproduced), (530.0, reproduced), (600.0, direction), (150.0, direction)]
+        {
+            assert_eq!(verdict(430.0, false, ours), expected, "{ours}");
+        }
+        for ours in [1300.0, 140.0] {
+            assert_eq!(verdict(430.0, false, ours), not, "{ours}");
+        }
+        // A value of 1 is a value like any other.
+        assert_eq!(verdict(1.0, false, 2.0), direction);
+    }
+}
