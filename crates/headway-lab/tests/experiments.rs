@@ -69,6 +69,23 @@ fn cells_are_the_product_of_the_axes() {
 }
 
 #[test]
+fn values_of_axes_may_name_other_axes() {
+    let text = SMALL
+        .replacen(
+            "length = [2, 4]",
+            "length = [2]\nburst = [\"burst:5%:{length}\", \"burst-hit:5%:{length}\"]",
+            1,
+        )
+        .replacen("\"burst:5%:{length}\"\n", "\"{burst}\"\n", 1);
+    let experiment = parse(&text).expect("an experiment");
+    let damage = |cell: usize| experiment.cells[cell].settings["damage"].as_str();
+    assert_eq!((damage(0), damage(1)), ("burst:5%:2", "burst-hit:5%:2"));
+    let complaint =
+        parse(&text.replacen("-hit:5%:{length}", "-hit:5%:{lenght}", 1)).expect_err("no such axis");
+    assert!(complaint.contains("{lenght} is no axis"), "{complaint}");
+}
+
+#[test]
 fn mistakes_name_file_line_and_what_is_allowed() {
     let cases = [
         ("runs = 3", "rums = 3", "small.toml:3: unknown field `rums`, expected one of"),

@@ -69,7 +69,10 @@ fn cell(
         if !is_key(key) {
             return Err(complaint(key, format!("unknown key: expected one of {}", KEYS.join(", "))));
         }
-        let value = fill(&value.to_string(), &values).map_err(|problem| complaint(key, problem))?;
+        // Twice: what an axis puts in may name other axes.
+        let value = fill(&value.to_string(), &values)
+            .and_then(|value| fill(&value, &values))
+            .map_err(|problem| complaint(key, problem))?;
         keys.insert(key, value);
     }
     for (axis, value) in &values {

@@ -54,7 +54,8 @@ pub(super) struct ExperimentFile {
     /// The axes: every combination of their values is a cell.
     #[serde(default)]
     pub(super) sweep: IndexMap<String, Vec<Scalar>>,
-    /// Keys and units of the options of `headway race`; `{axis}` stands for the axis' value.
+    /// Keys and units of the options of `headway race`; `{axis}` stands for the axis' value,
+    /// which may name other axes in the same way.
     pub(super) scenario: IndexMap<String, Scalar>,
     /// How it is drawn.
     pub(super) figure: Figure,

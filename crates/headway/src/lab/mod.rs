@@ -7,7 +7,7 @@ mod report;
 mod table;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use headway_lab::{Experiment, Overrides, Request, Results};
@@ -108,6 +108,9 @@ struct RunOptions {
     /// Change a key of `[scenario]` or the values of an axis
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Keep runs that other code made, such as an earlier version of this program
+    #[arg(long)]
+    reuse: bool,
     /// Folder for the results; each experiment gets a folder of its own in it
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
@@ -123,7 +126,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
     match &arguments.command {
         LabCommand::Run { file, options } => {
             let experiment = Experiment::load(file, &options.overrides())?;
-            run_all(&[experiment], &options.out)
+            run_all(&[experiment], options)
         }
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, report::Kind::Own)?),
@@ -137,20 +140,22 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
         PaperCommand::List => print(&papers::list()?),
         PaperCommand::Run { names, options } => {
             let experiments = papers::experiments(names, &options.overrides())?;
-            run_all(&experiments, &options.out)
+            run_all(&experiments, options)
         }
         PaperCommand::Report { options } => print(&report::write(options, report::Kind::Papers)?),
     }
 }
 
 /// Every experiment is read before the first is run.
-fn run_all(experiments: &[Experiment], out: &Path) -> Result<(), Failure> {
+fn run_all(experiments: &[Experiment], options: &RunOptions) -> Result<(), Failure> {
+    let RunOptions { out, reuse, .. } = options;
     let bar = Bar::over(experiments);
     let mut text = String::new();
     for experiment in experiments {
         let folder = out.join(&experiment.name);
         bar.name(&experiment.name);
-        let results: Results = headway_lab::run(&Request { experiment, folder: &folder, progress: &bar })?;
+        let results: Results =
+            headway_lab::run(&Request { experiment, folder: &folder, reuse: *reuse, progress: &bar })?;
         if experiments.len() == 1 {
             text.push_str(&table::results(&results));
         }

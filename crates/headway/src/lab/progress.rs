@@ -44,6 +44,16 @@ impl Progress for Bar {
         self.bar.inc(there);
     }
 
+    fn outdated(&self, runs: usize) {
+        let name = self.bar.message();
+        let were = if runs == 1 { "run was" } else { "runs were" };
+        self.bar.suspend(|| {
+            eprintln!(
+                "{name}: {runs} {were} made by other code and will be made again (--reuse keeps such runs)"
+            );
+        });
+    }
+
     fn advance(&self) {
         self.bar.inc(1);
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use headway_lab::{ManifestCell, replay};
+use headway_lab::{Manifest, ManifestCell, replay};
 use headway_sim::race::RunOutcome;
 use headway_trace::analysis::{Connection, Direction, Graphs};
 use headway_units::{Duration, Instant};
@@ -24,17 +24,17 @@ pub(super) struct Captured {
 }
 
 impl Captured {
-    /// Makes the run of `cell` with this seed again. The capture is a temporary file that holds the
+    /// Makes the run of `cell`, one of those of `manifest`, with this seed again. The capture is a temporary file that holds the
     /// headers; nothing in memory grows with the length of the run but the figure's points, up to
     /// their limit.
-    pub(super) fn record(cell: &ManifestCell, seed: u64) -> Result<Self, Failure> {
+    pub(super) fn record(manifest: &Manifest, cell: &ManifestCell, seed: u64) -> Result<Self, Failure> {
         let temporary = || std::env::temp_dir();
         let file = NamedTempFile::with_suffix(".pcapng")
             .map_err(|source| Failure::Output { path: temporary(), source })?;
         let path = file.path().to_owned();
         let unwritten = |source| Failure::Capture { path: path.clone(), source };
         let tap = PacketTap::at_sender(file.as_file()).map_err(unwritten)?;
-        let recording = replay(cell, seed, tap)?;
+        let recording = replay(manifest, cell, seed, tap)?;
         recording.tap.finish().map_err(unwritten)?;
         let graphs = Graphs { points: trace::POINTS, connections: CONNECTION };
         let traced = trace::analyse(&path, None, Some(graphs))?;

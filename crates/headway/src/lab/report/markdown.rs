@@ -1,9 +1,10 @@
 //! The table of claims, for documents.
 
-use headway_lab::{Judgement, Verdict};
+use headway_lab::{CODE, Judgement, Verdict};
 
+use super::readings::{Line, Standing, TABLES, lines};
 use super::tally::Tally;
-use super::words::{number, with_unit};
+use super::words::{number, share_of_places, with_unit};
 use super::{Entry, Kind};
 
 /// A row for each claim; experiments without one, and without results, have a row too.
@@ -13,7 +14,7 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         Kind::Own => ("Claims", "headway lab report results --markdown FILE"),
     };
     let mut text = format!(
-        "# {title}\n\nMade with headway {} by\n\n```\n{command}\n{report}\n```\n\n{}\n\n",
+        "# {title}\n\nMade with headway {} (code {CODE}) by\n\n```\n{command}\n{report}\n```\n\n{}\n\n",
         env!("CARGO_PKG_VERSION"),
         Tally::of(entries).sentence()
     );
@@ -24,16 +25,37 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         let source =
             if manifest.source.is_empty() { String::new() } else { format!(" ({})", manifest.source) };
         let name = format!("`{}`{source}", entry.name());
-        for judgement in &entry.judgements {
+        for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
+            let is_contradicted =
+                finding.as_ref().is_some_and(|finding| finding.standing() == Standing::Contradicted);
+            let mark = if is_contradicted { "; contradicted by every reading" } else { "" };
+            let verdict = format!("{}{mark}", verdict(entry, judgement));
             row(&mut text, &[&name, &judgement.says, &paper(judgement), &ours(judgement), &ratio(judgement)]);
-            finish(&mut text, verdict(entry, judgement), &why(entry, judgement));
+            finish(&mut text, &verdict, &why(entry, judgement));
         }
         if entry.judgements.is_empty() {
             row(&mut text, &[&name, &manifest.title, "", "", ""]);
             finish(&mut text, if entry.figure.is_some() { "no claim" } else { "not run" }, "");
         }
     }
+    for (heading, lead, standing) in TABLES {
+        let lines = lines(entries, standing);
+        if !lines.is_empty() {
+            text.push_str(&format!("\n## {heading}\n\n{lead}\n\n"));
+            readings(&mut text, &lines);
+        }
+    }
     text
+}
+
+fn readings(text: &mut String, lines: &[Line<'_>]) {
+    text.push_str("| experiment | claim | paper | ours | nearest of all readings | under | readings that give it | verdict |\n");
+    text.push_str("|---|---|--:|--:|--:|---|---|---|\n");
+    for line in lines {
+        let name = format!("`{}`", line.experiment);
+        row(text, &[&name, line.says, &line.paper, &line.ours, &line.nearest, &line.under, &line.of]);
+        text.push_str(&format!("| {} |\n", escaped(&line.verdict)));
+    }
 }
 
 fn row(text: &mut String, cells: &[&str]) {
@@ -60,7 +82,7 @@ pub(super) fn paper(judgement: &Judgement) -> String {
 pub(super) fn ours(judgement: &Judgement) -> String {
     match (judgement.ours, judgement.paper) {
         (Some(ours), Some(_)) => with_unit(&number(ours), &judgement.unit),
-        (Some(share), None) => format!("in {:.0}\u{a0}% of places", 100.0 * share),
+        (Some(share), None) => share_of_places(share),
         (None, _) => String::new(),
     }
 }

@@ -12,9 +12,11 @@ mod markdown;
 mod over_time;
 mod page;
 mod panels;
+mod readings;
 mod tally;
 mod words;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,7 @@ use rayon::prelude::*;
 use crate::failure::Failure;
 use crate::race::output;
 use figure::Figure;
+use readings::Finding;
 use tally::Tally;
 
 /// Where a report comes from and where it goes.
@@ -57,15 +60,31 @@ pub(super) enum Kind {
 struct Entry {
     results: Results,
     judgements: Vec<Judgement>,
+    /// For each judgement: what the sweep over the readings of its source says, where it names one and
+    /// the claim is not reproduced.
+    findings: Vec<Option<Finding>>,
     /// Nothing where nothing was run.
     figure: Option<Figure>,
 }
 
 impl Entry {
-    fn of(results: Results) -> Result<Self, Failure> {
-        let judgements = judge(&results);
-        let figure = if results.missing() == results.wanted() { None } else { Some(Figure::of(&results)?) };
-        Ok(Self { results, judgements, figure })
+    fn all(collected: Vec<Results>) -> Result<Vec<Self>, Failure> {
+        let by_name: BTreeMap<&str, &Results> =
+            collected.iter().map(|results| (results.manifest.name.as_str(), results)).collect();
+        let judged: Vec<_> = collected
+            .par_iter()
+            .map(|results| {
+                let judgements = judge(results);
+                let findings = readings::findings(results, &judgements, &by_name);
+                (judgements, findings)
+            })
+            .collect();
+        let entry = |(results, (judgements, findings)): (Results, _)| {
+            let is_run = results.missing() < results.wanted();
+            let figure = is_run.then(|| Figure::of(&results)).transpose()?;
+            Ok(Self { results, judgements, findings, figure })
+        };
+        collected.into_par_iter().zip(judged).map(entry).collect()
     }
 
     fn name(&self) -> &str {
@@ -77,7 +96,7 @@ impl Entry {
 pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, Failure> {
     let collected = collect::results(&options.folder, kind)?;
     let command = collect::command(&collected, kind);
-    let entries = collected.into_par_iter().map(Entry::of).collect::<Result<Vec<_>, _>>()?;
+    let entries = Entry::all(collected)?;
     let mut written: Vec<String> = Vec::new();
     let mut put = |path: &Path, bytes: &str| -> Result<(), Failure> {
         let mut file = output::begin(path)?;

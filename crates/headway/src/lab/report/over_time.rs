@@ -58,7 +58,7 @@ fn record(results: &Results, panel: &str, notes: &mut Vec<String>) -> Result<Vec
         let place_of = [(figure.panels.as_deref(), panel), (figure.series.as_deref(), name)];
         let first = cells_at(results, &place_of).find_map(|(cell, rows)| Some((cell, rows.first()?)));
         let Some((cell, row)) = first else { continue };
-        let captured = match Captured::record(cell, row.seed) {
+        let captured = match Captured::record(&results.manifest, cell, row.seed) {
             Ok(captured) => captured,
             Err(Failure::Lab(error @ LabError::NotReplayable { .. })) => {
                 notes.push(format!("Not drawn: {name} {panel}: {error}."));

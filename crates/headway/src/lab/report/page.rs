@@ -1,9 +1,10 @@
 //! The page: a table of everything on top, then each experiment.
 
-use headway_lab::{Results, Summary, Verdict, in_unit};
+use headway_lab::{CODE, Results, Summary, Verdict, in_unit};
 use maud::{Markup, PreEscaped, html};
 
 use super::figure::Figure;
+use super::readings::{Finding, Line, Standing, TABLES, lines};
 use super::tally::{Tally, verdicts};
 use super::words::{count, number};
 use super::{Entry, Kind, legend, markdown};
@@ -35,13 +36,19 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
                     b { "reproduced" } ": within the tolerance that the experiment states, or in the claimed order everywhere; "
                     b { "direction only" } ": on the same side of 1 for a ratio, within a factor of 3 for a value, in the claimed "
                     "order in more than half of the places; "
-                    b { "not reproduced" } ": neither."
+                    b { "not reproduced" } ": neither. A claim that two are equal has no direction: neither may exceed the "
+                    "other by more than the tolerance. "
+                    b { "contradicted by every reading" } ": judged again under every reading of the source, and reproduced under none."
                 }
+            }
+            @for (heading, lead, standing) in TABLES {
+                @let lines = lines(entries, standing);
+                @if !lines.is_empty() { (readings(heading, lead, &lines)) }
             }
             @for entry in entries { (experiment(entry, kind)) }
         }
         footer {
-            p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
+            p { "Made by headway " (env!("CARGO_PKG_VERSION")) " (code " (CODE) ") with" }
             pre tabindex="0" { code { (command) "\n" (report_command(kind)) } }
             p {
                 "Time is virtual and chance comes from the seed: the same experiments give the same results, and the "
@@ -74,6 +81,42 @@ fn summary(entries: &[Entry]) -> Markup {
                             }
                             td data-label="runs" { (runs(&entry.results)) }
                             td { (verdict_chips(entry)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Claims that were judged under every reading of their source.
+fn readings(heading: &str, lead: &str, lines: &[Line<'_>]) -> Markup {
+    html! {
+        section aria-label=(heading) {
+            h2 { (heading) }
+            p.note { (lead) }
+            div.scroll tabindex="0" role="region" aria-label=(heading) {
+                table.claims {
+                    thead {
+                        tr {
+                            th scope="col" { "experiment" } th scope="col" { "claim" } th scope="col" { "paper" }
+                            th scope="col" { "ours" } th scope="col" { "nearest" } th scope="col" { "under" }
+                            th scope="col" { "readings that give it" }
+                        }
+                    }
+                    tbody {
+                        @for line in lines {
+                            tr {
+                                th scope="row" { a href={ "#" (line.experiment) } { (line.experiment) } }
+                                td.says { (line.says) }
+                                td data-label="paper" { (line.paper) }
+                                td data-label="ours" { (line.ours) }
+                                td data-label="nearest" { (line.nearest) }
+                                td.says data-label="under" { (line.under) }
+                                td data-label="readings" {
+                                    @if line.of.is_empty() { (line.verdict) } @else { (line.of.replace('`', "")) }
+                                }
+                            }
                         }
                     }
                 }
@@ -182,19 +225,30 @@ fn claims(entry: &Entry) -> Markup {
                     }
                 }
                 tbody {
-                    @for judgement in &entry.judgements {
+                    @for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
                         tr {
                             td.says { (judgement.says) }
                             td data-label="paper" { (markdown::paper(judgement)) }
                             td data-label="ours" { (markdown::ours(judgement)) }
                             td data-label="ratio" { (markdown::ratio(judgement)) }
-                            td { (chip(judgement.verdict, markdown::verdict(entry, judgement))) }
+                            td {
+                                (chip(judgement.verdict, markdown::verdict(entry, judgement)))
+                                @if let Some(finding) = finding { (finding_note(finding)) }
+                            }
                             td.says { (markdown::why(entry, judgement)) }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// What the readings of the source make of a claim.
+fn finding_note(finding: &Finding) -> Markup {
+    html! {
+        @if finding.standing() == Standing::Contradicted { br; span.verdict.bad { (finding.verdict()) } }
+        @else { br; span.quiet.says { (finding.verdict()) } }
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a report amounts to.
 
-use headway_lab::Verdict;
+use headway_lab::{CODE, Verdict};
 
 use super::Entry;
+use super::readings::{Finding, Standing};
 use super::words::count;
 
 /// Counts over all experiments.
@@ -16,6 +17,8 @@ pub(super) struct Tally {
     missing: usize,
     unfinished: usize,
     damaged: usize,
+    contradicted: usize,
+    outdated: usize,
 }
 
 /// In the order in which they are told.
@@ -32,6 +35,9 @@ impl Tally {
                 let place = VERDICTS.iter().position(|other| *other == verdict);
                 tally.verdicts[place.unwrap_or(VERDICTS.len() - 1)] += number;
             }
+            let contradicted = |finding: &&Finding| finding.standing() == Standing::Contradicted;
+            tally.contradicted += entry.findings.iter().flatten().filter(contradicted).count();
+            tally.outdated += entry.results.outdated;
             let rows = entry.results.rows.iter().flatten();
             tally.runs += rows.clone().count();
             tally.damaged += rows.filter(|row| row.damaged_bytes_delivered > 0).count();
@@ -58,6 +64,10 @@ impl Tally {
             text.push_str(&format!(": {}", told.join(", ")));
         }
         text.push('.');
+        if self.contradicted > 0 {
+            let claims = count(self.contradicted, "claim is", "claims are");
+            text.push_str(&format!(" {claims} contradicted by every reading."));
+        }
         text.push_str(&format!(" {}", count(self.runs, "run", "runs")));
         if self.missing > 0 {
             text.push_str(&format!(", {} still missing", self.missing));
@@ -71,6 +81,10 @@ impl Tally {
             text.push_str(&format!("; {runs} delivered damaged octets that every check had passed"));
         }
         text.push('.');
+        if self.outdated > 0 {
+            let runs = count(self.outdated, "run was", "runs were");
+            text.push_str(&format!(" {runs} made by other code than this program's ({CODE})."));
+        }
         text
     }
 }

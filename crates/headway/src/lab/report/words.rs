@@ -12,6 +12,11 @@ pub(super) fn with_unit(number: &str, unit: &str) -> String {
     }
 }
 
+/// In how many places an order holds.
+pub(super) fn share_of_places(share: f64) -> String {
+    format!("in {:.0}\u{a0}% of places", 100.0 * share)
+}
+
 /// A number of things.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
