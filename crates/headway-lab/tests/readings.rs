@@ -128,6 +128,29 @@ fn readings_count_only_where_what_is_given_holds() {
     assert!(evidence.is_contradiction());
 }
 
+/// What the source states is not open: a reading at odds with it is told apart.
+#[test]
+fn readings_at_odds_with_the_source_do_not_save_a_claim() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sweep = sweep(folder.path());
+    let ratios = ratios(&sweep);
+    let (hit, burst, ratio) = ratios.iter().max_by(|a, b| a.2.total_cmp(&b.2)).expect("readings");
+    let claim = |stated: &str| {
+        let stated =
+            RATIO.replace("sweep = \"readings\"", &format!("sweep = \"readings\", stated = {stated}"));
+        let claim = format!("paper = {ratio}\ntolerance = 0.000001{stated}");
+        weighed(&claim, &sweep).expect("judged").expect("evidence")
+    };
+    let apart = claim(r#"{ header-hit = ["95%"] }"#);
+    assert_eq!((apart.judged, apart.holding), (2, 0));
+    assert!(apart.is_contradiction());
+    assert_eq!(apart.best.expect("a reading").values["header-hit"], "95%");
+    let at_odds = apart.at_odds.expect("another reading");
+    assert_eq!((at_odds.values["header-hit"].as_str(), at_odds.values["burst"].as_str()), (*hit, *burst));
+    let open = claim(r#"{ header-hit = ["95%", "0%"] }"#);
+    assert_eq!((open.judged, open.holding, open.at_odds), (4, 1, None));
+}
+
 /// An order is asked for in every place of each reading; the claim's own 95 % is the sweep's to vary.
 #[test]
 fn orders_are_judged_in_each_reading() {
@@ -162,6 +185,10 @@ fn what_the_sweep_does_not_have_is_named() {
         (
             "paper = 1\n[claim.evidence]\nsweep = \"readings\"\ngiven = { of = { length = 3 }, paper = 1 }",
             Some("readings: length = \"3\": expected one of 2, 4"),
+        ),
+        (
+            "paper = 1\n[claim.evidence]\nsweep = \"readings\"\nstated = { header-hit = [\"50%\"] }",
+            Some("readings: header-hit = \"50%\": expected one of 0%, 95%"),
         ),
     ] {
         let claim = if claim.contains("evidence") { claim.into() } else { format!("{claim}\n{evidence}") };

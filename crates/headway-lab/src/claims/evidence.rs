@@ -19,14 +19,18 @@ use crate::results::{Manifest, Results};
 pub struct Evidence {
     /// The name of the sweep.
     pub sweep: String,
-    /// Readings under which it was judged.
+    /// Whether the claim is an order.
+    pub is_order: bool,
+    /// Faithful readings under which it was judged: those that are not at odds with what the source states.
     pub judged: usize,
-    /// Readings that do not count, since what is given does not hold under them.
+    /// Faithful readings that do not count, since what is given does not hold under them.
     pub excluded: usize,
-    /// Readings under which it is reproduced.
+    /// Faithful readings under which it is reproduced.
     pub holding: usize,
-    /// The reading that comes nearest to the source; none if there were no runs to judge by.
+    /// The faithful reading that comes nearest to the source; none if there were no runs to judge by.
     pub best: Option<Reading>,
+    /// The nearest of the readings at odds with what the source states, if the claim is reproduced under it.
+    pub at_odds: Option<Reading>,
 }
 
 /// What came out under one reading.
@@ -41,9 +45,15 @@ pub struct Reading {
 }
 
 impl Evidence {
-    /// Whether the claim is reproduced under no reading at all.
+    /// Whether no faithful reading gives the claim: neither its number, nor its order in most places.
     pub fn is_contradiction(&self) -> bool {
-        self.judged > 0 && self.holding == 0
+        self.judged > 0 && self.holding == 0 && !self.holds_in_part()
+    }
+
+    /// Whether the claim is an order that holds in most places, but nowhere in all.
+    pub fn holds_in_part(&self) -> bool {
+        let in_part = |best: &Reading| best.verdict == Verdict::DirectionOnly;
+        self.is_order && self.best.as_ref().is_some_and(in_part)
     }
 }
 
@@ -87,31 +97,53 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
         over: source.over.as_ref().or(claim.over.as_ref()).map(|over| own_or(None, over, manifest)),
     };
     check(&question, source, manifest)?;
-    let mut evidence =
-        Evidence { sweep: manifest.name.clone(), judged: 0, excluded: 0, holding: 0, best: None };
-    let mut nearest = f64::INFINITY;
+    let mut evidence = Evidence {
+        sweep: manifest.name.clone(),
+        is_order: claim.order.is_some(),
+        judged: 0,
+        excluded: 0,
+        holding: 0,
+        best: None,
+        at_odds: None,
+    };
+    let (mut nearest, mut nearest_at_odds) = (f64::INFINITY, f64::INFINITY);
     for reading in readings(manifest) {
         let Outcome { ours, verdict, .. } = question.under(&reading).ask(sweep);
         let Some(ours) = ours else { continue };
+        let is_faithful = is_faithful(source, &reading);
         if let Some(given) = &source.given {
             match holds(given, &question, &reading, sweep) {
                 None => continue,
                 Some(false) => {
-                    evidence.excluded += 1;
+                    evidence.excluded += usize::from(is_faithful);
                     continue;
                 }
                 Some(true) => {}
             }
         }
+        let distance = distance(ours, claim);
+        if !is_faithful {
+            if verdict == Verdict::Reproduced && distance < nearest_at_odds {
+                nearest_at_odds = distance;
+                evidence.at_odds = Some(Reading { values: reading, ours, verdict });
+            }
+            continue;
+        }
         evidence.judged += 1;
         evidence.holding += usize::from(verdict == Verdict::Reproduced);
-        let distance = distance(ours, claim);
         if distance < nearest || evidence.best.is_none() {
             nearest = distance;
             evidence.best = Some(Reading { values: reading, ours, verdict });
         }
     }
     Ok(Some(evidence))
+}
+
+/// Whether a reading is what the source states, where it states anything.
+fn is_faithful(source: &EvidenceSource, reading: &Place) -> bool {
+    source.stated.iter().all(|(axis, values)| {
+        reading.get(axis).is_none_or(|own| values.iter().any(|value| value.to_string() == *own))
+    })
 }
 
 /// How far from the source, as a factor; for an order, the share of places in which it fails.
@@ -195,7 +227,11 @@ fn check(question: &Question<'_>, source: &EvidenceSource, manifest: &Manifest) 
     let given = given.map(|of| own_or(None, of, manifest));
     let order = question.claim.order.iter().flatten();
     let order = order.map(|value| Place::from([(axis_of(question).to_owned(), value.to_string())]));
-    let named = [question.of.clone()].into_iter().chain(question.over.clone()).chain(given).chain(order);
+    let stated = source.stated.iter().flat_map(|(axis, values)| {
+        values.iter().map(|value| Place::from([(axis.clone(), value.to_string())]))
+    });
+    let named = [question.of.clone()].into_iter().chain(question.over.clone());
+    let named = named.chain(given).chain(order).chain(stated);
     for (axis, value) in named.flatten() {
         match manifest.axes.get(&axis) {
             Some(values) if values.contains(&value) => {}

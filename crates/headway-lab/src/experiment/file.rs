@@ -243,6 +243,10 @@ pub struct EvidenceSource {
     pub of: Option<IndexMap<String, Scalar>>,
     /// The same for `over`.
     pub over: Option<IndexMap<String, Scalar>>,
+    /// What the source states of axes of readings: a reading with another value is at odds with it. What is
+    /// not stated is open.
+    #[serde(default)]
+    pub stated: IndexMap<String, Vec<Scalar>>,
     /// A reading counts only where this is so, too.
     pub given: Option<Given>,
 }

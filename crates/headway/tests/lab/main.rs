@@ -2,6 +2,8 @@
 
 mod documents;
 mod interruptions;
+mod papers;
 mod program;
+mod readings;
 mod refusals;
 mod report;

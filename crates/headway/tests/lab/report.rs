@@ -213,6 +213,24 @@ fn a_run_that_cannot_be_made_again_is_noted() {
     assert!(own.contains("Not drawn: sack ") && own.contains("delay: ") && own.contains("20 parsecs"));
 }
 
+/// Figures over time are made of one run again, over a recorded link whose file is gone.
+#[test]
+fn recorded_links_are_drawn_from_the_results_alone() {
+    let directory = tempdir().expect("a directory");
+    let file = directory.path().join("link.fates");
+    fs::write(&file, "ok 9\nhit payload 1\nlost\n").expect("written");
+    let figure = "kind = \"time-sequence\"\nseries = \"variant\"\nmeasure = \"time\"";
+    let text = drawn_as(figure).replace("damage = \"burst:5%:{length}\"", "damage = \"trace:link.fates\"");
+    assert!(text.contains("trace:"));
+    run_experiment(directory.path(), "my", &text);
+    fs::remove_file(file).expect("removed");
+    succeed_in(directory.path(), &["lab", "report", "results"]);
+    let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
+    let own = section(&page, "my");
+    assert_eq!(own.matches("class=\"plot sequence\"").count(), 2);
+    assert!(!own.contains("Not drawn"));
+}
+
 #[test]
 fn every_experiment_of_the_papers_has_a_row() {
     let directory = tempdir().expect("a directory");

@@ -2,7 +2,7 @@
 
 use headway_lab::{CODE, Judgement, Verdict};
 
-use super::readings::{Line, Standing, TABLES, lines};
+use super::readings::{CONTRADICTED, Line, Standing, TABLES, lines};
 use super::tally::Tally;
 use super::words::{number, share_of_places, with_unit};
 use super::{Entry, Kind};
@@ -28,7 +28,7 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
             let is_contradicted =
                 finding.as_ref().is_some_and(|finding| finding.standing() == Standing::Contradicted);
-            let mark = if is_contradicted { "; contradicted by every reading" } else { "" };
+            let mark = if is_contradicted { format!("; {CONTRADICTED}") } else { String::new() };
             let verdict = format!("{}{mark}", verdict(entry, judgement));
             row(&mut text, &[&name, &judgement.says, &paper(judgement), &ours(judgement), &ratio(judgement)]);
             finish(&mut text, &verdict, &why(entry, judgement));

@@ -114,7 +114,8 @@ fn readings(heading: &str, lead: &str, lines: &[Line<'_>]) -> Markup {
                                 td data-label="nearest" { (line.nearest) }
                                 td.says data-label="under" { (line.under) }
                                 td data-label="readings" {
-                                    @if line.of.is_empty() { (line.verdict) } @else { (line.of.replace('`', "")) }
+                                    @if !line.of.is_empty() { (line.of.replace('`', "")) br; }
+                                    span.quiet.says { (line.verdict) }
                                 }
                             }
                         }

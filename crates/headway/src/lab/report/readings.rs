@@ -20,19 +20,22 @@ pub(super) enum Finding {
 /// What became of a claim under all readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is reproduced under none.
+    /// No faithful reading gives it.
     Contradicted,
-    /// It is reproduced under some.
+    /// It is reproduced under some; or, an order, holds in most places under some.
     Holds,
     /// That cannot be said.
     Unknown,
 }
 
+/// How it is marked.
+pub(super) const CONTRADICTED: &str = "contradicted by every reading";
+
 impl Finding {
     pub(super) fn standing(&self) -> Standing {
         match self {
             Self::Weighed(evidence) if evidence.is_contradiction() => Standing::Contradicted,
-            Self::Weighed(evidence) if evidence.holding > 0 => Standing::Holds,
+            Self::Weighed(evidence) if evidence.holding > 0 || evidence.holds_in_part() => Standing::Holds,
             _ => Standing::Unknown,
         }
     }
@@ -43,7 +46,16 @@ impl Finding {
             Self::NotRun { sweep } => format!("{sweep} was not run"),
             Self::Unanswered(error) => error.to_string(),
             Self::Weighed(evidence) => match (self.standing(), &evidence.best) {
-                (Standing::Contradicted, _) => "contradicted by every reading".into(),
+                (Standing::Contradicted, _) => match &evidence.at_odds {
+                    None => CONTRADICTED.into(),
+                    Some(other) => format!(
+                        "{CONTRADICTED}; against what the source states it would hold under {}",
+                        name(other)
+                    ),
+                },
+                (Standing::Holds, Some(best)) if evidence.holding == 0 => {
+                    format!("holds in most places under reading {}", name(best))
+                }
                 (Standing::Holds, Some(best)) => format!("holds under reading {}", name(best)),
                 _ if evidence.excluded > 0 => "no reading gives what is given".into(),
                 _ => "no runs to judge by".into(),
@@ -139,7 +151,10 @@ fn line<'a>(entry: &'a Entry, judgement: &'a Judgement, finding: &Finding) -> Li
 
 /// A reading by its values.
 fn name(reading: &Reading) -> String {
-    let value = |(axis, value): (&String, &String)| format!("{} {value}", spoken(axis));
+    // A value such as burst:5%:5 says itself what it is.
+    let value = |(axis, value): (&String, &String)| {
+        if value.starts_with(axis) { value.clone() } else { format!("{} {value}", spoken(axis)) }
+    };
     reading.values.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
@@ -149,7 +164,8 @@ pub(super) const TABLES: [(&str, &str, Standing); 3] = [
         "Claims that every reading contradicts",
         "Each was judged again under every reading of its source: whether bursts are counted in packets or in \
          time, how much was sent, whether a delay is one way or of the round trip, how many headers are hit, \
-         all else alike. None gives what the source says; the one that comes nearest is named.",
+         all else alike; what the source states is not open. No such reading gives what the source says; the one \
+         that comes nearest is named.",
         Standing::Contradicted,
     ),
     (
