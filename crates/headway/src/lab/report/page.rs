@@ -96,7 +96,7 @@ fn readings(heading: &str, lead: &str, lines: &[Line<'_>]) -> Markup {
             h2 { (heading) }
             p.note { (lead) }
             div.scroll tabindex="0" role="region" aria-label=(heading) {
-                table.claims {
+                table.claims.readings {
                     thead {
                         tr {
                             th scope="col" { "experiment" } th scope="col" { "claim" } th scope="col" { "paper" }
@@ -113,7 +113,7 @@ fn readings(heading: &str, lead: &str, lines: &[Line<'_>]) -> Markup {
                                 td data-label="ours" { (line.ours) }
                                 td data-label="nearest" { (line.nearest) }
                                 td.says data-label="under" { (line.under) }
-                                td data-label="readings" {
+                                td.says data-label="readings" {
                                     @if !line.of.is_empty() { (line.of.replace('`', "")) br; }
                                     span.quiet.says { (line.verdict) }
                                 }
