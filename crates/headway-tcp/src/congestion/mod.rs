@@ -4,14 +4,23 @@
 //! and let damage pass. It knows windows and round trips; segments and their repair belong to
 //! the send side of a connection.
 
+mod careful_resume;
+mod cubic;
+mod hystart;
 mod linux22;
 mod reno;
+mod rounds;
+mod slow_start;
+#[cfg(test)]
+mod testing;
+mod usage;
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use headway_units::{Duration, Instant, Rate};
 
+pub use cubic::Cubic;
 pub use linux22::Linux22;
 pub use reno::Reno;
 
@@ -42,7 +51,10 @@ pub struct Ack {
 /// it (draft-ietf-ccwg-bbr, section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
-    /// Octets that arrived during the interval.
+    /// Octets that arrived during the interval. Those that arrived damaged, and were reported, count
+    /// here and in the other totals: they crossed the bottleneck like any other. If they did not, a
+    /// sender that follows the rate would slow down with every share of it that is damaged, and
+    /// again with that share of the slower rate.
     pub delivered: u64,
     /// The longer of the time in which they were sent and that in which they were acknowledged.
     pub interval: Duration,
@@ -162,6 +174,13 @@ pub struct Setup {
     pub initial_window: u32,
     /// Leave slow start when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// The connection spreads what the window allows over the round trip, so that an ACK may open it
+    /// by any amount without a burst.
+    pub pacing: bool,
+    /// Grow by every octet that crosses the network, also by those that are selectively acknowledged
+    /// or arrive damaged, and not by what `SND.UNA` moves. The recovery must report
+    /// [`Ack::delivered`] for every ACK.
+    pub deliveries: bool,
     /// For what is to differ between connections.
     pub seed: u64,
 }
@@ -174,7 +193,8 @@ impl Algorithm {
     /// A controller of this kind.
     pub fn build(self, setup: Setup) -> Box<dyn CongestionControl> {
         match self {
-            Self::Reno | Self::Cubic | Self::Bbr => Box::new(Reno::new(setup.initial_window)),
+            Self::Reno | Self::Bbr => Box::new(Reno::new(&setup)),
+            Self::Cubic => Box::new(Cubic::new(&setup)),
             Self::Linux22 => Box::new(Linux22::new(setup.initial_window)),
         }
     }

@@ -1,6 +1,12 @@
-//! Reno: RFC 5681, with appropriate byte counting (RFC 3465, L = 2).
+//! Reno: RFC 5681, with appropriate byte counting (RFC 3465) and, where asked for, HyStart++
+//! (RFC 9406).
 
-use super::{Ack, CongestionControl, Loss};
+use headway_units::Instant;
+
+use super::careful_resume::CarefulResume;
+use super::slow_start::SlowStart;
+use super::usage::Usage;
+use super::{Ack, CongestionControl, Loss, Setup};
 
 /// The standard's controller.
 #[derive(Debug)]
@@ -11,30 +17,81 @@ pub struct Reno {
     ssthresh: u32,
     /// Octets acknowledged since the window last grew in congestion avoidance.
     acked: u32,
+    slow_start: SlowStart,
     /// Window and threshold before the last reduction, for [`CongestionControl::on_spurious`].
     before: Option<(u32, u32)>,
+    resume: CarefulResume,
+    /// [`Setup::deliveries`]: what was in the network lately, and whether in recovery.
+    deliveries: Option<Deliveries>,
+}
+
+#[derive(Debug, Default)]
+struct Deliveries {
+    usage: Usage,
+    in_recovery: bool,
 }
 
 impl Reno {
-    /// A controller that starts with that many segments.
-    pub fn new(initial_window: u32) -> Self {
+    /// A controller at the start of a connection.
+    pub fn new(setup: &Setup) -> Self {
         let mss = 536;
-        let initial_segments = initial_window.max(1);
+        let initial_segments = setup.initial_window.max(1);
         Self {
             mss,
             initial_segments,
-            cwnd: mss * initial_segments,
+            cwnd: initial_segments.saturating_mul(mss),
             ssthresh: u32::MAX,
             acked: 0,
+            slow_start: SlowStart::new(setup),
             before: None,
+            resume: CarefulResume::default(),
+            deliveries: setup.deliveries.then(Deliveries::default),
+        }
+    }
+
+    /// Whether the window limits the sender (RFC 7661's reason: a window that is not used is not
+    /// probed).
+    fn is_limited(&self, prior_pipe: u32) -> bool {
+        match &self.deliveries {
+            Some(deliveries) => deliveries.usage.is_limited(self.cwnd, self.mss, self.cwnd < self.ssthresh),
+            None => prior_pipe.saturating_add(2 * self.mss) >= self.cwnd,
+        }
+    }
+
+    fn grow(&mut self, octets: u32) {
+        if self.resume.holds_window() {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.cwnd = self.cwnd.saturating_add(self.slow_start.growth(octets, self.mss));
+        } else {
+            // RFC 5681, 3.1: one segment for each window of data acknowledged.
+            self.acked = self.acked.saturating_add(octets);
+            if self.acked >= self.cwnd {
+                self.acked -= self.cwnd;
+                self.cwnd = self.cwnd.saturating_add(self.mss);
+            }
         }
     }
 
     /// RFC 5681, equation (4): "ssthresh = max (FlightSize / 2, 2*SMSS)".
     fn reduce(&mut self, loss: &Loss) {
         self.before = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (loss.flight / 2).max(2 * self.mss);
+        // FlightSize counts what is selectively acknowledged; while damage is repaired that may be
+        // much more than the window ever was.
+        let flight = if self.deliveries.is_some() { loss.flight.min(self.cwnd) } else { loss.flight };
+        self.ssthresh = (flight / 2).max(2 * self.mss);
         self.acked = 0;
+        self.slow_start.on_congestion();
+        if let Some(retreat) = self.resume.on_congestion() {
+            self.ssthresh = retreat.threshold.max(2 * self.mss);
+        }
+    }
+
+    fn note_recovery(&mut self, in_recovery: bool) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.in_recovery = in_recovery;
+        }
     }
 }
 
@@ -56,30 +113,28 @@ impl CongestionControl for Reno {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
+        self.note_recovery(ack.in_recovery);
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.usage.on_ack(ack);
+        }
+        let limited = self.is_limited(ack.prior_pipe);
+        if let Some(jump) = self.resume.on_ack(ack, self.cwnd, limited) {
+            self.cwnd = jump;
+        }
         // RFC 5681, 4.3 and RFC 6675, 5: the window stands still during fast recovery.
-        if ack.in_recovery {
+        if ack.in_recovery || !limited {
             return;
         }
-        // RFC 7661's reason, in its simplest form: a window that was not used is not probed.
-        if ack.prior_pipe.saturating_add(2 * self.mss) < self.cwnd {
-            return;
+        if self.cwnd < self.ssthresh && self.slow_start.on_ack(ack) {
+            self.ssthresh = self.cwnd;
         }
-        if self.cwnd < self.ssthresh {
-            // RFC 3465, 2.2: at most L = 2 segments for each ACK.
-            self.cwnd = self.cwnd.saturating_add(ack.acked.min(2 * self.mss));
-        } else {
-            // RFC 5681, 3.1: one segment for each window of data acknowledged.
-            self.acked = self.acked.saturating_add(ack.acked);
-            if self.acked >= self.cwnd {
-                self.acked -= self.cwnd;
-                self.cwnd = self.cwnd.saturating_add(self.mss);
-            }
-        }
+        self.grow(if self.deliveries.is_some() { ack.delivered } else { ack.acked });
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss);
         self.cwnd = self.ssthresh;
+        self.note_recovery(true);
     }
 
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
@@ -90,6 +145,21 @@ impl CongestionControl for Reno {
         // "cwnd MUST be set to no more than the loss window, LW, which equals 1 full-sized
         // segment".
         self.cwnd = self.mss;
+        self.note_recovery(false);
+    }
+
+    fn on_recovery_end(&mut self, _loss: &Loss) {
+        self.note_recovery(false);
+        if let Some(threshold) = self.resume.on_recovery_end() {
+            self.ssthresh = self.ssthresh.max(threshold);
+        }
+    }
+
+    fn on_damage(&mut self, _now: Instant, octets: u32) {
+        self.resume.on_delivered(octets);
+        if self.deliveries.as_ref().is_some_and(|deliveries| !deliveries.in_recovery) && self.is_limited(0) {
+            self.grow(octets);
+        }
     }
 
     fn on_spurious(&mut self) {
@@ -109,33 +179,21 @@ impl CongestionControl for Reno {
         // a correctly transmitted SYN MUST be one segment consisting of at most SMSS bytes".
         self.cwnd = self.mss;
     }
+
+    fn resume(&mut self, window: u32) {
+        self.resume = CarefulResume::new(window);
+        self.ssthresh = window.max(2 * self.mss);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{ack, loss, sample, setup};
     use super::*;
-    use headway_units::Instant;
-
-    fn ack(acked: u32, prior_pipe: u32) -> Ack {
-        Ack {
-            now: Instant::ZERO,
-            acked,
-            delivered: acked,
-            prior_pipe,
-            rtt: None,
-            in_recovery: false,
-            retransmitted: false,
-            rate: None,
-        }
-    }
-
-    fn loss(flight: u32) -> Loss {
-        Loss { now: Instant::ZERO, flight }
-    }
 
     #[test]
     fn slow_start_then_avoidance() {
-        let mut reno = Reno::new(2);
+        let mut reno = Reno::new(&setup(2));
         reno.set_mss(1000, true);
         assert_eq!(reno.window(), 2000);
         reno.on_ack(&ack(2000, 2000));
@@ -153,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_timeout_halves_once_and_can_be_undone() {
-        let mut reno = Reno::new(10);
+        let mut reno = Reno::new(&setup(10));
         reno.set_mss(1000, true);
         reno.on_timeout(&loss(10_000), true);
         reno.on_timeout(&loss(10_000), false);
@@ -164,9 +222,70 @@ mod tests {
 
     #[test]
     fn an_unused_window_does_not_grow() {
-        let mut reno = Reno::new(10);
+        let mut reno = Reno::new(&setup(10));
         reno.set_mss(1000, true);
         reno.on_ack(&ack(1000, 1000));
         assert_eq!(reno.window(), 10_000);
+    }
+
+    fn modern() -> Reno {
+        let mut reno = Reno::new(&Setup { hystart: true, pacing: true, deliveries: true, ..setup(10) });
+        reno.set_mss(1000, true);
+        reno
+    }
+
+    #[test]
+    fn what_crosses_the_network_opens_the_window() {
+        let mut reno = modern();
+        reno.on_ack(&Ack { acked: 0, delivered: 4000, ..ack(0, 10_000) });
+        assert_eq!(reno.window(), 14_000, "selectively acknowledged, and more than two segments");
+        reno.on_damage(Instant::ZERO, 1000);
+        assert_eq!(reno.window(), 15_000);
+        reno.on_loss(&loss(40_000));
+        assert_eq!(reno.window(), 7500, "half the window: the flight counts what has arrived");
+        reno.on_damage(Instant::ZERO, 5000);
+        assert_eq!(reno.window(), 7500, "not in recovery");
+    }
+
+    #[test]
+    fn damage_is_nothing_to_the_standard_profile() {
+        let mut reno = Reno::new(&setup(10));
+        reno.set_mss(1000, true);
+        reno.on_damage(Instant::ZERO, 1000);
+        assert_eq!(reno.window(), 10_000);
+    }
+
+    #[test]
+    fn a_growing_queue_ends_slow_start() {
+        let mut reno = modern();
+        let mut delivered = 0;
+        for round in 0..20 {
+            let prior = delivered;
+            for _ in 0..10 {
+                delivered += 1000;
+                let mut one = ack(1000, reno.window());
+                one.rate = Some(sample(prior, delivered));
+                one.rtt = Some(headway_units::Duration::from_millis(100 + 13 * round));
+                reno.on_ack(&one);
+            }
+        }
+        assert!(reno.ssthresh() < 100_000, "{}", reno.ssthresh());
+    }
+
+    #[test]
+    fn a_remembered_window_is_reached_by_a_jump() {
+        let mut reno = modern();
+        reno.resume(200_000);
+        assert_eq!((reno.window(), reno.ssthresh()), (10_000, 200_000));
+        let mut first = ack(1000, 10_000);
+        first.rtt = Some(headway_units::Duration::from_millis(600));
+        reno.on_ack(&first);
+        assert_eq!(reno.window(), 100_000);
+        reno.on_ack(&ack(9000, 100_000));
+        assert_eq!(reno.window(), 100_000, "what was sent before the jump proves nothing");
+        reno.on_ack(&ack(1000, 100_000));
+        assert_eq!(reno.window(), 101_000);
+        reno.on_loss(&loss(100_000));
+        assert_eq!(reno.window(), 5500, "half of the 11,000 octets that arrived");
     }
 }

@@ -14,7 +14,7 @@ use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::{Connection, Endpoints};
 use crate::event::Observer;
 use crate::path::Path;
-use crate::profile::Profile;
+use crate::profile::{LossRecovery, Profile};
 
 impl<O: Observer> Host<O> {
     /// OPEN, active (RFC 9293, 3.10.1). Port 0 of `local` asks for a free one (RFC 6056).
@@ -69,6 +69,8 @@ impl<O: Observer> Host<O> {
         let setup = Setup {
             initial_window: profile.initial_window,
             hystart: profile.modern.hystart,
+            pacing: profile.modern.pacing,
+            deliveries: profile.recovery == LossRecovery::Modern,
             seed: self.identity.seed(ends),
         };
         self.domains.insert(CongestionDomain::new(profile.congestion.build(setup)))

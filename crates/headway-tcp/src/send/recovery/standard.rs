@@ -263,7 +263,8 @@ mod tests {
     use super::*;
     use crate::congestion::{Algorithm, Setup};
 
-    const SETUP: Setup = Setup { initial_window: 10, hystart: false, seed: 0 };
+    const SETUP: Setup =
+        Setup { initial_window: 10, hystart: false, pacing: false, deliveries: false, seed: 0 };
 
     /// RFC 6675, 5: what was lost beyond the recovery point begins the next recovery at once; no new
     /// SACK block needs to tell of it again.

@@ -1,0 +1,40 @@
+//! Round trips, counted by what is delivered rather than by time.
+
+use super::RateSample;
+
+/// Tells where one round trip ends and the next begins.
+///
+/// draft-ietf-ccwg-bbr, section 5.5.1: a round "starts when an ACK arrives for a packet sent after
+/// the start of the previous round"; what was delivered when a segment left says when that was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    /// Octets delivered when the current round began.
+    end: u64,
+}
+
+impl Rounds {
+    /// Whether this sample begins a round.
+    pub(super) fn on_sample(&mut self, sample: &RateSample) -> bool {
+        let begins = sample.prior_delivered >= self.end;
+        if begins {
+            self.end = sample.total_delivered;
+        }
+        begins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::sample;
+    use super::*;
+
+    #[test]
+    fn a_round_ends_with_the_first_segment_sent_after_it_began() {
+        let mut rounds = Rounds::default();
+        assert!(rounds.on_sample(&sample(0, 1000)), "the first of all");
+        assert!(!rounds.on_sample(&sample(0, 2000)), "sent before anything was delivered");
+        assert!(rounds.on_sample(&sample(1000, 3000)), "sent once the first was delivered");
+        assert!(!rounds.on_sample(&sample(2000, 4000)));
+        assert!(rounds.on_sample(&sample(3000, 5000)));
+    }
+}

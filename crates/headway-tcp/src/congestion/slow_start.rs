@@ -1,0 +1,64 @@
+//! Slow start, as NewReno and CUBIC share it.
+
+use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, Pace};
+use super::{Ack, Setup};
+
+/// How far an ACK opens the window below the threshold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowStart {
+    hystart: Option<HyStart>,
+    /// Segments by which one ACK opens the window at most.
+    limit: Option<u32>,
+}
+
+impl SlowStart {
+    pub(super) fn new(setup: &Setup) -> Self {
+        // RFC 9406, 4.3: "L = infinity if paced, L = 8 if non-paced"; without HyStart++ RFC 3465's 2.
+        let limit = match (setup.pacing, setup.hystart) {
+            (true, _) => None,
+            (false, true) => Some(8),
+            (false, false) => Some(2),
+        };
+        Self { hystart: setup.hystart.then(HyStart::new), limit }
+    }
+
+    /// An ACK arrived in slow start. Says whether it ends here.
+    pub(super) fn on_ack(&mut self, ack: &Ack) -> bool {
+        let leave = self.hystart.as_mut().is_some_and(|hystart| hystart.on_ack(ack) == Pace::Leave);
+        if leave {
+            self.hystart = None;
+        }
+        leave
+    }
+
+    /// Octets by which the window opens when `octets` have crossed the network.
+    pub(super) fn growth(&self, octets: u32, mss: u32) -> u32 {
+        let octets = self.limit.map_or(octets, |segments| octets.min(segments.saturating_mul(mss)));
+        match self.hystart.as_ref().map(HyStart::pace) {
+            // RFC 9406, 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
+            Some(Pace::Conservative) => octets / CSS_GROWTH_DIVISOR,
+            _ => octets,
+        }
+    }
+
+    /// RFC 9406, 4.3: "An implementation SHOULD use HyStart++ only for the initial slow start [...]
+    /// and fall back to using standard slow start for the remainder of the connection lifetime."
+    pub(super) fn on_congestion(&mut self) {
+        self.hystart = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::setup;
+    use super::*;
+
+    #[test]
+    fn pacing_lifts_the_limit_of_an_ack() {
+        let growth =
+            |hystart, pacing| SlowStart::new(&Setup { hystart, pacing, ..setup(10) }).growth(20_000, 1000);
+        assert_eq!(growth(false, false), 2000);
+        assert_eq!(growth(true, false), 8000);
+        assert_eq!(growth(true, true), 20_000);
+    }
+}

@@ -1,0 +1,39 @@
+//! What the tests of several controllers need.
+
+use headway_units::{Duration, Instant};
+
+use super::{Ack, Loss, RateSample, Setup};
+
+pub(super) fn setup(initial_window: u32) -> Setup {
+    Setup { initial_window, hystart: false, pacing: false, deliveries: false, seed: 1 }
+}
+
+pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
+    Ack {
+        now: Instant::ZERO,
+        acked: delivered,
+        delivered,
+        prior_pipe,
+        rtt: None,
+        in_recovery: false,
+        retransmitted: false,
+        rate: None,
+    }
+}
+
+pub(super) fn loss(flight: u32) -> Loss {
+    Loss { now: Instant::ZERO, flight }
+}
+
+/// A sample of a segment that was sent and acknowledged with that much delivered.
+pub(super) fn sample(prior_delivered: u64, total_delivered: u64) -> RateSample {
+    RateSample {
+        delivered: total_delivered - prior_delivered,
+        interval: Duration::from_millis(100),
+        app_limited: false,
+        prior_delivered,
+        total_delivered,
+        in_flight: 0,
+        lost: 0,
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether the window is what limits the sender.
+
+use super::Ack;
+use super::rounds::Rounds;
+
+/// The most that was in the network during this round trip and the last.
+///
+/// RFC 9438, 5.8 and RFC 7661: a window that was not used says nothing about the path, so it must
+/// not grow. With pacing the network rarely holds the whole of the window at the moment of an ACK,
+/// so the peak of a round trip counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    rounds: Rounds,
+    last: u32,
+    current: u32,
+}
+
+impl Usage {
+    /// An ACK arrived.
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        match &ack.rate {
+            Some(rate) if self.rounds.on_sample(rate) => {
+                self.last = self.current;
+                self.current = 0;
+            }
+            Some(_) => {}
+            // Without rounds only this moment is known.
+            None => (self.last, self.current) = (0, 0),
+        }
+        self.current = self.current.max(ack.prior_pipe);
+    }
+
+    /// Whether the sender used a window of `cwnd` octets.
+    pub(super) fn is_limited(&self, cwnd: u32, mss: u32, slow_start: bool) -> bool {
+        let peak = self.last.max(self.current);
+        if slow_start {
+            // The window doubles in a round trip: what is in the network now was sent with half.
+            peak >= cwnd / 2
+        } else {
+            peak.saturating_add((2 * mss).max(cwnd / 8)) >= cwnd
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, sample};
+    use super::*;
+
+    #[test]
+    fn the_peak_of_two_rounds_counts() {
+        let mut usage = Usage::default();
+        let mut at = |prior, total, pipe| {
+            let mut one = ack(1000, pipe);
+            one.rate = Some(sample(prior, total));
+            usage.on_ack(&one);
+            usage
+        };
+        assert!(at(0, 1000, 90_000).is_limited(100_000, 1000, false), "an eighth may be missing");
+        assert!(at(1000, 2000, 1000).is_limited(100_000, 1000, false), "the round before counts");
+        let usage = at(2000, 3000, 60_000);
+        assert!(!usage.is_limited(100_000, 1000, false));
+        assert!(usage.is_limited(100_000, 1000, true), "half is enough in slow start");
+        assert!(!usage.is_limited(130_000, 1000, true));
+    }
+
+    #[test]
+    fn without_rounds_this_moment_counts() {
+        let mut usage = Usage::default();
+        usage.on_ack(&ack(1000, 90_000));
+        usage.on_ack(&ack(1000, 1000));
+        assert!(!usage.is_limited(100_000, 1000, false));
+    }
+}
