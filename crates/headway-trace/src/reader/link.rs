@@ -64,6 +64,15 @@ impl LinkType {
     }
 }
 
+impl LinkType {
+    /// The number of the interface that a packet passed, where the link's header has one. `LINUX_SLL2`:
+    /// protocol type and reserved field of 16 bits each, then the "interface index" of 32 bits.
+    pub(super) fn interface_index(self, bytes: &[u8]) -> Option<u32> {
+        let index = bytes.get(4..)?.first_chunk().copied().map(u32::from_be_bytes)?;
+        (self == Self::LINUX_SLL2).then_some(index)
+    }
+}
+
 impl fmt::Display for LinkType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match *self {

@@ -4,6 +4,7 @@ mod error;
 mod link;
 mod pcap;
 mod pcapng;
+mod places;
 mod source;
 
 use std::io::Read;
@@ -14,6 +15,7 @@ pub use error::ReadError;
 pub use link::{LinkType, Network};
 use pcap::Pcap;
 use pcapng::PcapNg;
+use places::Places;
 use source::{Filled, Source};
 
 use crate::Direction;
@@ -81,7 +83,9 @@ pub struct HalfWritten {
 pub struct Reader<R> {
     source: Source<R>,
     format: Format,
-    interfaces: Vec<Interface>,
+    /// As the capture names them.
+    declared: Vec<Interface>,
+    places: Places,
     half_written: Option<HalfWritten>,
 }
 
@@ -122,13 +126,15 @@ impl<R: Read> Reader<R> {
             return Err(ReadError::malformed(0, "a pcap or pcapng file", got));
         }
         let magic = source.record().first_chunk().copied().unwrap_or_default();
-        let mut interfaces = Vec::new();
+        let mut declared = Vec::new();
         let format = if magic == pcapng::SECTION_HEADER {
             Format::PcapNg(PcapNg::new())
         } else {
-            Format::Pcap(Pcap::begin(&mut source, magic, &mut interfaces)?)
+            Format::Pcap(Pcap::begin(&mut source, magic, &mut declared)?)
         };
-        Ok(Self { source, format, interfaces, half_written: None })
+        let mut places = Places::default();
+        places.declare(&declared);
+        Ok(Self { source, format, declared, places, half_written: None })
     }
 
     /// The next packet, or `None` at the end. A half-written packet at the end is not returned: see
@@ -142,23 +148,23 @@ impl<R: Read> Reader<R> {
         loop {
             let next = match &mut self.format {
                 Format::Pcap(pcap) => pcap.next(&mut self.source)?,
-                Format::PcapNg(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces)?,
+                Format::PcapNg(pcapng) => pcapng.next(&mut self.source, &mut self.declared)?,
             };
             match next {
                 Next::Packet(located) => {
-                    let link =
-                        self.interfaces.get(located.interface).map_or(LinkType::RAW, |known| known.link);
+                    let link = self.declared.get(located.interface).map_or(LinkType::RAW, |known| known.link);
+                    let bytes = self.source.record().get(located.bytes).unwrap_or_default();
                     return Ok(Some(Packet {
-                        interface: located.interface,
+                        interface: self.places.place(located.interface, link, bytes),
                         link,
                         at: located.at,
-                        bytes: self.source.record().get(located.bytes).unwrap_or_default(),
+                        bytes,
                         original_len: located.original_len,
                         direction: located.direction,
                         comment: located.comment.and_then(|place| self.source.record().get(place)),
                     }));
                 }
-                Next::Other => {}
+                Next::Other => self.places.declare(&self.declared),
                 Next::End => return Ok(None),
                 Next::Half(half) => {
                     self.half_written = Some(half);
@@ -168,9 +174,10 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The interfaces that the capture has named so far. A pcap file has one.
+    /// The interfaces that the capture has named so far. A pcap file has one; but where packets say which
+    /// interface they passed (`LINUX_SLL2`, as `tcpdump -i any` writes it), each is one of its own.
     pub fn interfaces(&self) -> &[Interface] {
-        &self.interfaces
+        self.places.known()
     }
 
     /// Whether the last packet was there in part only; known when the end has been reached.

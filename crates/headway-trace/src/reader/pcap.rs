@@ -11,12 +11,17 @@ use super::{HalfWritten, Interface, LinkType, Located, MAX_PACKET, Next, ReadErr
 const REST_OF_HEADER: u32 = 20;
 /// The length of the header of a packet.
 const RECORD_HEADER: u32 = 16;
+/// The same in the files of the libpcap that A. Kuznetzov modified for Linux (1999): index of the
+/// interface, protocol and type of the packet follow, and a byte to fill up.
+const MODIFIED_RECORD_HEADER: u32 = 24;
 
 /// A pcap file behind its header.
 pub(super) struct Pcap {
     order: Order,
     /// How long a unit of the second half of a time stamp is.
     nanos_per_unit: u64,
+    /// The length of the header of each packet.
+    record_header: u32,
 }
 
 impl Pcap {
@@ -28,11 +33,18 @@ impl Pcap {
     ) -> Result<Self, ReadError> {
         // Section 4: "0xA1B2C3D4 ... Seconds and Microseconds", "0xA1B23C4D ... Seconds and
         // Nanoseconds", in the order of the machine that wrote it.
-        let (order, nanos_per_unit) = match magic {
-            [0xa1, 0xb2, 0xc3, 0xd4] => (Order::Big, 1_000),
-            [0xd4, 0xc3, 0xb2, 0xa1] => (Order::Little, 1_000),
-            [0xa1, 0xb2, 0x3c, 0x4d] => (Order::Big, 1),
-            [0x4d, 0x3c, 0xb2, 0xa1] => (Order::Little, 1),
+        let (order, nanos_per_unit, record_header) = match magic {
+            [0xa1, 0xb2, 0xc3, 0xd4] => (Order::Big, 1_000, RECORD_HEADER),
+            [0xd4, 0xc3, 0xb2, 0xa1] => (Order::Little, 1_000, RECORD_HEADER),
+            [0xa1, 0xb2, 0x3c, 0x4d] => (Order::Big, 1, RECORD_HEADER),
+            [0x4d, 0x3c, 0xb2, 0xa1] => (Order::Little, 1, RECORD_HEADER),
+            [0xa1, 0xb2, 0xcd, 0x34] => (Order::Big, 1_000, MODIFIED_RECORD_HEADER),
+            [0x34, 0xcd, 0xb2, 0xa1] => (Order::Little, 1_000, MODIFIED_RECORD_HEADER),
+            // RFC 1952, 2.3.1.
+            [0x1f, 0x8b, ..] => {
+                let got = "a file that gzip compressed";
+                return Err(ReadError::malformed(0, "the magic number of a pcap or pcapng file", got));
+            }
             other => {
                 let got = format!("{other:02x?}");
                 return Err(ReadError::malformed(0, "the magic number of a pcap or pcapng file", got));
@@ -49,12 +61,12 @@ impl Pcap {
         // The upper half says how long the frame check sequence is.
         let link = LinkType(order.u32(source.record(), 20) as u16);
         interfaces.push(Interface { name: None, link });
-        Ok(Self { order, nanos_per_unit })
+        Ok(Self { order, nanos_per_unit, record_header })
     }
 
     /// Reads the next packet.
     pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>) -> Result<Next, ReadError> {
-        if let Filled::Short { missing } = source.fill(RECORD_HEADER)? {
+        if let Filled::Short { missing } = source.fill(self.record_header)? {
             return Ok(half(source, missing));
         }
         let field = |at| self.order.u32(source.record(), at);
@@ -71,7 +83,7 @@ impl Pcap {
         Ok(Next::Packet(Located {
             interface: 0,
             at: Instant::from_nanos(nanos),
-            bytes: RECORD_HEADER as usize..source.record().len(),
+            bytes: self.record_header as usize..source.record().len(),
             original_len: original_len.max(len),
             direction: None,
             comment: None,

@@ -61,6 +61,54 @@ fn the_frame_check_sequence_is_no_part_of_the_link_type() {
     assert_eq!(read(&file).expect("a capture").0[0].1, LinkType::ETHERNET.0);
 }
 
+/// What Linux's modified tcpdump wrote in the days of Linux 2.2.
+#[test]
+fn the_files_of_a_modified_tcpdump() {
+    for order in ORDERS {
+        let build = Build::new(order).pcap(0xa1b2_cd34, 1);
+        let first = build.u32(1).u32(2).u32(3).u32(60).raw(&[0, 0, 0, 2, 8, 0, 4, 0]).raw(&[7, 8, 9]);
+        let file = first.u32(2).u32(0).u32(0).u32(0).raw(&[0; 8]).bytes;
+        let (records, _, half) = read(&file).expect("a capture");
+        assert_eq!(records, [(0, 1, 1_000_002_000, vec![7, 8, 9], 60), (0, 1, 2_000_000_000, vec![], 0)]);
+        assert_eq!(half, None);
+    }
+}
+
+/// `tcpdump -i any` of a host that forwards has each packet once for each interface that it passed.
+#[test]
+fn packets_that_name_their_interface() {
+    let packet = |index: u8| [&[8, 0, 0, 0, 0, 0, 0, index][..], &[0; 12], &[0x45]].concat();
+    let places = |file: &[u8]| {
+        let (records, names, _) = read(file).expect("a capture");
+        (records.iter().map(|record| record.0).collect::<Vec<_>>(), names)
+    };
+    let name = |name: &str| Some(name.to_owned());
+    let mut file = Build::new(Order::Little).pcap(MICROSECONDS, 276);
+    for index in [3, 2, 3, 9] {
+        file = file.record(0, 0, &packet(index), 21);
+    }
+    // Too short to say.
+    file = file.record(0, 0, &[8, 0, 0], 21);
+    assert_eq!(
+        places(&file.bytes),
+        (vec![0, 1, 0, 2, 0], vec![name("index 3"), name("index 2"), name("index 9")])
+    );
+    let file = Build::new(Order::Big)
+        .section()
+        .interface(276, 0, &[(2, b"any")])
+        .packet(0, 0, &packet(1), 21)
+        .packet(0, 0, &packet(2), 21)
+        // Named only now: the places that are taken stay.
+        .interface(1, 0, &[(2, b"eth0")])
+        .packet(1, 0, &[0; 14], 14)
+        .packet(0, 0, &packet(2), 21)
+        .bytes;
+    assert_eq!(
+        places(&file),
+        (vec![0, 1, 2, 1], vec![name("any, index 1"), name("any, index 2"), name("eth0")])
+    );
+}
+
 #[test]
 fn several_sections_interfaces_and_kinds_of_packet() {
     for order in ORDERS {
