@@ -131,7 +131,11 @@ fn check_analysis(analysis: Analysis, packets: u64) {
             direction.packets + direction.all_damage().salvaged + direction.all_damage().unreadable
         })
         .sum();
-    assert_eq!(left_out + counted, packets);
+    // Damage is told apart by interface up to 64 of them.
+    let is_full = |direction: &Direction| direction.damage.len() == 64;
+    if !analysis.connections.iter().flat_map(|connection| &connection.directions).any(is_full) {
+        assert_eq!(left_out + counted, packets);
+    }
     for connection in &analysis.connections {
         check_connection(connection);
     }
