@@ -1,10 +1,11 @@
 //! The hot path of a simulator: sums, parsing, emitting and judging a full-sized segment of a
-//! connection with timestamps and Header Checksum.
+//! connection with timestamps and Header Checksum, and the same with version 2. With the feature
+//! `std` CRC-32C is computed by the machine's instruction.
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use headway_wire::{
-    Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, checksum, emit, judge,
-    judge_segment, layout,
+    Ecn, ExId, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+    blocks, checksum, crc, emit, judge, judge_segment, layout,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -122,4 +123,62 @@ fn parse_and_judge_1448(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
 fn layout_1448(bencher: Bencher<'_, '_>) {
     let packet = packet(V4, true);
     bencher.bench_local(|| layout(black_box(&packet)));
+}
+
+#[divan::bench(args = [20, 64, 536, 1448, 9000])]
+fn crc32c(bencher: Bencher<'_, '_>, len: usize) {
+    let bytes = payload(len);
+    bencher.counter(BytesCount::new(len)).bench_local(|| crc::crc32c(black_box(&bytes)));
+}
+
+#[divan::bench]
+fn block_sums_1448(bencher: Bencher<'_, '_>) {
+    let bytes = payload(1448);
+    bencher
+        .counter(BytesCount::new(bytes.len()))
+        .bench_local(|| blocks::block_sums((black_box(&bytes), &[])));
+}
+
+fn v2_packet(with_data: bool) -> (V2, Vec<u8>) {
+    let (ip, tcp, mut options) = headers(V4, false);
+    let v2 = match with_data {
+        true => V2::data(ExId::DEFAULT),
+        false => V2::ack(ExId::DEFAULT, 3, V2Request::default()),
+    };
+    options.v2 = Some(v2);
+    let data = if with_data { payload(1448) } else { vec![] };
+    let mut buf = vec![0; 2048];
+    let len = emit(&mut buf, &ip, &tcp, &options, (&data, &[])).unwrap();
+    buf.truncate(len);
+    (v2, buf)
+}
+
+#[divan::bench(args = [1448, 0])]
+fn emit_v2(bencher: Bencher<'_, '_>, len: usize) {
+    let (ip, tcp, mut options) = headers(V4, false);
+    options.v2 = Some(v2_packet(len > 0).0);
+    let payload = payload(len);
+    let mut buf = vec![0; 2048];
+    bencher.bench_local(|| {
+        emit(
+            black_box(&mut buf),
+            black_box(&ip),
+            black_box(&tcp),
+            black_box(&options),
+            (black_box(&payload), &[]),
+        )
+        .unwrap()
+    });
+}
+
+#[divan::bench(args = [1448, 0])]
+fn parse_v2(bencher: Bencher<'_, '_>, len: usize) {
+    let (_, packet) = v2_packet(len > 0);
+    bencher.bench_local(|| Segment::parse(black_box(&packet)).unwrap().tcp.seq);
+}
+
+#[divan::bench(args = [1448, 0])]
+fn judge_v2(bencher: Bencher<'_, '_>, len: usize) {
+    let (_, packet) = v2_packet(len > 0);
+    bencher.bench_local(|| judge(black_box(&packet)).unwrap());
 }

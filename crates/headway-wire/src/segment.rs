@@ -76,7 +76,9 @@ impl<'a> Segment<'a> {
             Some(options) => Ok(with(options)),
             None => {
                 let mut segment = with(TcpOptions::parse_any(exid, parts.options)?.0);
-                if segment.options.v2.is_some_and(|v2| !segment.is_due(&v2, parts.fixed)) {
+                if let Some(v2) = &segment.options.v2
+                    && !segment.is_due(v2, parts.fixed)
+                {
                     segment.options.v2 = None;
                 }
                 Ok(segment)
@@ -172,7 +174,36 @@ pub fn emit(
     options: &TcpOptions,
     payload: (&[u8], &[u8]),
 ) -> Result<usize, EmitError> {
-    let tcp_header_len = FIXED_LEN + options.checked_len()?;
+    // Told apart once, so that what has nothing to do with version 2 loses no time over it.
+    match &options.v2 {
+        None => emit_with(buf, ip, tcp, options, None, payload),
+        Some(v2) => emit_sealed(buf, ip, tcp, options, v2, payload),
+    }
+}
+
+#[inline(never)]
+fn emit_sealed(
+    buf: &mut [u8],
+    ip: &IpHeader,
+    tcp: &TcpHeader,
+    options: &TcpOptions,
+    v2: &V2,
+    payload: (&[u8], &[u8]),
+) -> Result<usize, EmitError> {
+    emit_with(buf, ip, tcp, options, Some(v2), payload)
+}
+
+/// [`emit`] with `v2` for the option of version 2.
+#[inline(always)]
+fn emit_with(
+    buf: &mut [u8],
+    ip: &IpHeader,
+    tcp: &TcpHeader,
+    options: &TcpOptions,
+    v2: Option<&V2>,
+    payload: (&[u8], &[u8]),
+) -> Result<usize, EmitError> {
+    let tcp_header_len = FIXED_LEN + options.checked_len(v2)?;
     let tcp_len = tcp_header_len.saturating_add(payload.0.len()).saturating_add(payload.1.len());
     let ip_header_len = ip.emit(buf, tcp::PROTOCOL, tcp_len)?;
     let len = ip_header_len + tcp_len;
@@ -190,8 +221,9 @@ pub fn emit(
     for word in tcp.words(tcp_header_len) {
         words.put(word);
     }
-    let is_summed = options.hack.is_some() && !is_syn && options.v2.is_none();
-    options.put(&mut words, if is_summed { Some(0) } else { options.hack }, false);
+    let is_summed = options.hack.is_some() && !is_syn && v2.is_none();
+    let hack = if is_summed { Some(0) } else { options.hack };
+    options.put(&mut words, hack, v2, false);
     let mut sum = words.sum();
     sum.add(ip.pseudo_header_sum(tcp::PROTOCOL, tcp_len));
 
@@ -208,7 +240,7 @@ pub fn emit(
         let is_odd = payload.0.len() % 2 == 1;
         sum.add_at(is_odd, checksum::copy_and_sum(second, payload.1));
     }
-    if let Some(v2) = &options.v2 {
+    if let Some(v2) = v2 {
         sum.add(seal(header, v2, options.v2_at(), ip, tcp_len, payload));
     }
     put_u16(header, tcp::CHECKSUM_AT, sum.complement());

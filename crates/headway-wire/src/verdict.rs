@@ -106,11 +106,9 @@ impl Judge {
         options: &[u8],
         payload: &[u8],
     ) -> Verdicts {
-        let is_syn = TcpFlags::from_bits(fixed[13]).contains(TcpFlags::SYN);
-        let seal = if is_syn { None } else { Seal::find(options, self.exid) };
-        match seal {
-            None => by_sums(pseudo, fixed, options, payload),
-            Some(seal) => by_crcs(&seal, &ip(), pseudo, fixed, options, payload),
+        match Seal::find(options, self.exid) {
+            Some(seal) if !is_syn(fixed) => by_crcs(&seal, &ip(), pseudo, fixed, options, payload),
+            _ => by_sums(pseudo, fixed, options, payload),
         }
     }
 }
@@ -131,7 +129,13 @@ pub fn judge_segment(segment: &Segment<'_>, bytes: &[u8]) -> Verdicts {
     Judge::default().segment(segment, bytes)
 }
 
+#[inline]
+fn is_syn(fixed: &[u8; FIXED_LEN]) -> bool {
+    TcpFlags::from_bits(fixed[13]).contains(TcpFlags::SYN)
+}
+
 /// The verdict of the CRC-32Cs of version 2.
+#[inline(never)]
 fn by_crcs(
     seal: &Seal,
     ip: &IpHeader,
@@ -173,7 +177,7 @@ fn by_sums(pseudo: Sum, fixed: &[u8; FIXED_LEN], options: &[u8], payload: &[u8])
 /// option. `sum` is that of pseudo-header and header as they are.
 fn is_header_sound(mut sum: Sum, fixed: &[u8; FIXED_LEN], options: &[u8]) -> bool {
     // The value on a SYN is no sum.
-    if TcpFlags::from_bits(fixed[13]).contains(TcpFlags::SYN) {
+    if is_syn(fixed) {
         return false;
     }
     let Some((value, value_at)) = find_hack(options) else { return false };

@@ -15,14 +15,20 @@ impl TcpOptions {
     /// How many bytes the options take, padding included: a multiple of four.
     #[inline]
     pub fn encoded_len(&self) -> usize {
-        let list = |len: usize, each: usize| if len == 0 { 0 } else { 4 + each * len };
-        let sack_len = list(self.sack.len(), 8);
-        match &self.v2 {
-            None => self.v2_at() + sack_len,
-            // What this form lacks to a whole word is what the SACK option has too much.
-            Some(v2) if v2.has_half_word() && sack_len > 0 => self.v2_at() + v2.len() - 2 + sack_len,
-            Some(v2) => self.v2_at() + v2.len().next_multiple_of(4) + sack_len,
-        }
+        self.len_with(self.v2.as_ref())
+    }
+
+    /// How many bytes the options take with `v2` for the option of version 2.
+    #[inline]
+    fn len_with(&self, v2: Option<&V2>) -> usize {
+        let sack_len = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };
+        self.v2_at()
+            + match v2 {
+                None => sack_len,
+                // What the option lacks to a whole word is what SACK has too much.
+                Some(v2) if v2.has_half_word() && sack_len > 0 => v2.len() - 2 + sack_len,
+                Some(v2) => v2.len().next_multiple_of(4) + sack_len,
+            }
     }
 
     /// Where the option of version 2 starts if there is one, in bytes from the start of the options.
@@ -53,24 +59,25 @@ impl TcpOptions {
     ///
     /// If they take more than 40 bytes or more than there is room for.
     pub fn emit(&self, buf: &mut [u8]) -> Result<usize, EmitError> {
-        let len = self.checked_len()?;
+        let v2 = self.v2.as_ref();
+        let len = self.checked_len(v2)?;
         let room = buf.len();
         let buf = buf.get_mut(..len).ok_or(EmitError::BufferTooSmall { needed: len, room })?;
-        self.put(&mut Words::new(buf), self.hack, true);
+        self.put(&mut Words::new(buf), self.hack, v2, true);
         Ok(len)
     }
 
-    /// [`encoded_len`](Self::encoded_len), if a header has room for that.
+    /// How many bytes the options take with `v2`, if a header has room for that.
     #[inline]
-    pub(crate) fn checked_len(&self) -> Result<usize, EmitError> {
-        let len = self.encoded_len();
+    pub(crate) fn checked_len(&self, v2: Option<&V2>) -> Result<usize, EmitError> {
+        let len = self.len_with(v2);
         if len > MAX_LEN { Err(EmitError::OptionsTooLong { len }) } else { Ok(len) }
     }
 
-    /// Writes the options, with `hack` as the value of the Header Checksum, and with the CRCs of
-    /// version 2 as given or as zero.
+    /// Writes the options, with `hack` as the value of the Header Checksum, and with `v2` for the
+    /// option of version 2, its CRCs as given or as zero.
     #[inline]
-    pub(crate) fn put(&self, words: &mut Words<'_>, hack: Option<u16>, crcs_as_given: bool) {
+    pub(crate) fn put(&self, words: &mut Words<'_>, hack: Option<u16>, v2: Option<&V2>, crcs_as_given: bool) {
         use kind::NOP;
         if let Some(mss) = self.mss {
             words.put(word([kind::MSS, 4, 0, 0]) | u32::from(mss));
@@ -102,21 +109,42 @@ impl TcpOptions {
                 words.put(seq.0);
             }
         }
-        let sack = [kind::SACK, 2 + 8 * self.sack.len() as u8];
-        let mut is_sack_begun = false;
-        if let Some(v2) = &self.v2 {
-            is_sack_begun = v2.has_half_word() && !self.sack.is_empty();
-            put_v2(v2, words, if is_sack_begun { sack } else { [NOP, NOP] }, crcs_as_given);
+        if let Some(v2) = v2 {
+            self.put_v2_and_sack(v2, words, crcs_as_given);
+        } else if !self.sack.is_empty() {
+            words.put(word([NOP, NOP, kind::SACK, self.sack_option_len()]));
+            self.put_sack_blocks(words);
         }
-        if !self.sack.is_empty() {
-            if !is_sack_begun {
-                let [kind, length] = sack;
-                words.put(word([NOP, NOP, kind, length]));
-            }
-            for (left, right) in &self.sack {
-                words.put(left.0);
-                words.put(right.0);
-            }
+    }
+
+    /// The last two options, of which the second may start where the first ends within a word.
+    #[inline(never)]
+    fn put_v2_and_sack(&self, v2: &V2, words: &mut Words<'_>, crcs_as_given: bool) {
+        const PADDING: [u8; 2] = [kind::NOP; 2];
+        let sack = [kind::SACK, self.sack_option_len()];
+        if self.sack.is_empty() {
+            put_v2(v2, words, PADDING, crcs_as_given);
+        } else if v2.has_half_word() {
+            put_v2(v2, words, sack, crcs_as_given);
+        } else {
+            put_v2(v2, words, PADDING, crcs_as_given);
+            let [n0, n1] = PADDING;
+            let [kind, length] = sack;
+            words.put(word([n0, n1, kind, length]));
+        }
+        self.put_sack_blocks(words);
+    }
+
+    #[inline]
+    fn sack_option_len(&self) -> u8 {
+        2 + 8 * self.sack.len() as u8
+    }
+
+    #[inline]
+    fn put_sack_blocks(&self, words: &mut Words<'_>) {
+        for (left, right) in &self.sack {
+            words.put(left.0);
+            words.put(right.0);
         }
     }
 }
