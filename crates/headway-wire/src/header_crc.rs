@@ -1,13 +1,9 @@
 //! The CRC-32C over a header, and where it stands (version 2 of TCP HACK).
 
 use crate::{
-    ExId, IpHeader,
+    ExId, IpHeader, V2, V2Ack, V2Data, V2Form,
     crc::{crc32c, crc32c_append},
-    options::{
-        kind,
-        v2::len,
-        walk::{RawOption, Walk},
-    },
+    options::{kind, walk::Walk},
     tcp::{CHECKSUM_AT, FIXED_LEN, PROTOCOL},
 };
 use core::net::IpAddr;
@@ -22,9 +18,9 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Finds the option, in a form with a CRC: the last one, as in
-    /// [`TcpOptions::parse`](crate::TcpOptions::parse). `None` if there is none or if the options
-    /// cannot be told apart.
+    /// Finds the option: the last one, as in [`TcpOptions::parse`](crate::TcpOptions::parse). `None`
+    /// if there is none, if it has the form for a SYN, which has no CRC, or if the options cannot be
+    /// told apart.
     #[inline]
     pub(crate) fn find(options: &[u8], exid: ExId) -> Option<Self> {
         // What nearly every segment without it carries: timestamps alone, or Header Checksum too.
@@ -44,30 +40,26 @@ impl Seal {
     fn find_any(options: &[u8], exid: ExId) -> Option<Self> {
         let mut found = None;
         for option in Walk::new(options) {
-            found = Self::read(&option.ok()?, exid).or(found);
+            let option = option.ok()?;
+            if let Some((id, value)) = option.value.split_first_chunk()
+                && option.kind == kind::EXPERIMENT
+                && u16::from_be_bytes(*id) == exid.0
+                && let Some(v2) = V2::parse(exid, value)
+            {
+                found = Self::of(&v2, option.value_at + 2);
+            }
         }
         found
     }
 
-    fn read(option: &RawOption<'_>, exid: ExId) -> Option<Self> {
-        if option.kind != kind::EXPERIMENT || !is_sealed(option.value.len() + 2) {
-            return None;
-        }
-        let (id, value) = option.value.split_first_chunk()?;
-        let (header_crc, value) = value.split_first_chunk()?;
-        (u16::from_be_bytes(*id) == exid.0).then_some(Self {
-            crc_at: option.value_at + 2,
-            header_crc: u32::from_be_bytes(*header_crc),
-            payload_crc: value.try_into().ok().map(u32::from_be_bytes),
-        })
+    fn of(v2: &V2, crc_at: usize) -> Option<Self> {
+        let (header_crc, payload_crc) = match v2.form {
+            V2Form::Syn(_) => return None,
+            V2Form::Data(V2Data { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
+            V2Form::Ack(V2Ack { header_crc, .. }) => (header_crc, None),
+        };
+        Some(Self { crc_at, header_crc, payload_crc })
     }
-}
-
-/// Whether an option of this length, kind and length included, has a form with a CRC.
-fn is_sealed(option_len: usize) -> bool {
-    option_len == len::DATA
-        || option_len == len::BLOCKS
-        || (option_len >= len::ACK && (option_len - len::ACK).is_multiple_of(4))
 }
 
 /// Pseudo-header and header, put together.

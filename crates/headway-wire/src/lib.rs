@@ -63,6 +63,7 @@ mod header_crc;
 pub mod ip;
 mod list;
 pub mod options;
+pub mod repair;
 pub mod segment;
 mod seq;
 mod tcp;

@@ -76,22 +76,23 @@ impl<'a> Segment<'a> {
             Some(options) => Ok(with(options)),
             None => {
                 let mut segment = with(TcpOptions::parse_any(exid, parts.options)?.0);
-                if let Some(v2) = &segment.options.v2
-                    && !segment.is_due(v2, parts.fixed)
-                {
-                    segment.options.v2 = None;
-                }
+                segment.drop_undue_v2(parts.fixed);
                 Ok(segment)
             }
         }
     }
 
-    /// Whether the option of version 2 has the form that it must have in this segment.
-    fn is_due(&self, v2: &V2, fixed: &[u8; FIXED_LEN]) -> bool {
+    /// Leaves out the option of version 2 if its form is not that of such a segment, or if the path
+    /// check of a SYN is wrong.
+    pub(crate) fn drop_undue_v2(&mut self, fixed: &[u8; FIXED_LEN]) {
         let is_syn = self.tcp.flags.contains(TcpFlags::SYN);
-        match v2.as_syn() {
-            Some(syn) => is_syn && syn.path_check == header_crc::path_check(&self.ip, fixed),
-            None => !is_syn,
+        let is_due = match self.options.v2.as_ref().map(V2::as_syn) {
+            None => return,
+            Some(Some(syn)) => is_syn && syn.path_check == header_crc::path_check(&self.ip, fixed),
+            Some(None) => !is_syn,
+        };
+        if !is_due {
+            self.options.v2 = None;
         }
     }
 

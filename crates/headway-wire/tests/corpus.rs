@@ -3,6 +3,7 @@
 mod checks;
 mod common;
 
+use headway_wire::{TcpFlags, TcpOptions};
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::TestRunner,
@@ -59,8 +60,17 @@ fn seeds_are_what_is_emitted_today() {
     for number in 0..12 {
         let mut input = common::data_with_hack().new_tree(&mut runner).unwrap().current();
         input.payload.truncate(16);
-        if number % 3 == 0 {
-            input.options.hack = None;
+        match number % 3 {
+            0 => input.options.hack = None,
+            1 => {
+                input.options = TcpOptions { timestamps: input.options.timestamps, ..TcpOptions::default() };
+                let v2 = common::any_v2().new_tree(&mut runner).unwrap().current();
+                if v2.as_syn().is_some() {
+                    input.tcp.flags.insert(TcpFlags::SYN);
+                }
+                input.options.v2 = Some(v2);
+            }
+            _ => {}
         }
         write("parse_segment", number, &input.packet());
     }

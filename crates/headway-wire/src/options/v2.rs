@@ -30,15 +30,15 @@ pub(super) const VERSION: u8 = 2;
 pub(super) const PARTIAL_RECOVERY: u8 = 1;
 
 /// The lengths of the option in its forms, kind and length included.
-pub(crate) mod len {
+mod len {
     /// On a segment with SYN.
-    pub(crate) const SYN: usize = 8;
+    pub(super) const SYN: usize = 8;
     /// On a segment with data.
-    pub(crate) const DATA: usize = 12;
+    pub(super) const DATA: usize = 12;
     /// On a segment without data that names nothing; each name takes four bytes more.
-    pub(crate) const ACK: usize = 10;
+    pub(super) const ACK: usize = 10;
     /// On a segment without data that carries block sums.
-    pub(crate) const BLOCKS: usize = 28;
+    pub(super) const BLOCKS: usize = 28;
 }
 
 /// The option of version 2 of TCP HACK.
@@ -165,9 +165,7 @@ impl V2 {
             V2Form::Ack(V2Ack { request: V2Request::Blocks { .. }, .. }) => len::BLOCKS,
         }
     }
-}
 
-impl V2 {
     /// Whether the option ends two bytes behind a word.
     #[inline]
     pub(crate) fn has_half_word(&self) -> bool {

@@ -2,8 +2,8 @@
 //! replays what the fuzzer found worth keeping.
 
 use headway_wire::{
-    EmitError, HeaderLayout, ParseError, Segment, TcpFlags, TcpOptions, V2, V2Form, Verdicts, emit,
-    ip::Datagram, judge, judge_segment, layout,
+    EmitError, ExId, HeaderLayout, HeaderVerdict, ParseError, Segment, TcpFlags, TcpOptions, V2, V2Form,
+    Verdicts, emit, ip::Datagram, judge, judge_segment, layout, repair::HeaderRepair,
 };
 
 /// Parses, judges and re-emits a packet.
@@ -28,7 +28,27 @@ pub(crate) fn check_segment(bytes: &[u8]) {
     let datagram = datagram.expect("a segment is in a datagram");
     assert_eq!((datagram.header, datagram.header_len), (segment.ip, ip_header_len));
     assert_eq!(datagram.body.len(), header_len - ip_header_len + segment.payload.len());
+    check_repair(&segment, bytes);
     re_emit(&segment);
+}
+
+/// The header's CRC holds for the repairer if it does for the judge, and one flip is undone.
+fn check_repair(segment: &Segment<'_>, bytes: &[u8]) {
+    let Some(mut repair) = HeaderRepair::new(ExId::DEFAULT, bytes) else { return };
+    if segment.tcp.flags.contains(TcpFlags::SYN) {
+        assert_eq!(repair.verdicts(ExId::DEFAULT), Verdicts::BAD);
+        return;
+    }
+    let verdicts = judge_segment(segment, bytes);
+    assert_eq!(repair.is_sound(), verdicts.header == HeaderVerdict::Good);
+    if repair.is_sound() {
+        assert_eq!(repair.segment(ExId::DEFAULT).as_ref(), Ok(segment));
+        let sound = repair.header().to_vec();
+        repair.flip((bytes.len() * 5 % (sound.len() * 8)) as u16);
+        assert!(repair.repair(&[], 1));
+        // The checksum field is not covered.
+        assert_eq!((&repair.header()[..16], &repair.header()[18..]), (&sound[..16], &sound[18..]));
+    }
 }
 
 /// What was read can be written, reads back as the same, and its damage is seen.
