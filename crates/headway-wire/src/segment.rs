@@ -84,6 +84,7 @@ impl<'a> Segment<'a> {
 
     /// Leaves out the option of version 2 if its form is not that of such a segment, or if the path
     /// check of a SYN is wrong.
+    #[inline(never)]
     pub(crate) fn drop_undue_v2(&mut self, fixed: &[u8; FIXED_LEN]) {
         let is_syn = self.tcp.flags.contains(TcpFlags::SYN);
         let is_due = match self.options.v2.as_ref().map(V2::as_syn) {
