@@ -70,6 +70,8 @@ pub(crate) struct TransmissionLog {
     app_limited_until: u64,
     /// Octets lost, not to damage.
     lost: u64,
+    /// Octets that arrived damaged.
+    crossed: u64,
     /// What the ACK that is being processed delivered.
     current: Delivery,
 }
@@ -138,8 +140,14 @@ impl TransmissionLog {
     /// the network's rate.
     pub(crate) fn crossed(&mut self, order: u64, now: Instant, octets: u32) {
         self.settle(order);
+        self.crossed += u64::from(octets);
         self.delivered += u64::from(octets);
         self.delivered_at = now;
+    }
+
+    /// Octets that arrived damaged, in all.
+    pub(crate) fn crossed_octets(&self) -> u64 {
+        self.crossed
     }
 
     /// The copy is lost, and not to damage.

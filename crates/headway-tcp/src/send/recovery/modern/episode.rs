@@ -9,9 +9,9 @@ const LIMIT: usize = 1024;
 
 /// What was sent again because of losses since the window was reduced.
 pub(super) struct Episode {
-    /// Timestamp of the first resend: an ACK of new data that echoes an older one was caused by an
+    /// The first resend and its timestamp: an ACK for it that echoes an older one was caused by an
     /// original (the Eifel detection algorithm, RFC 3522, section 3.2).
-    first_stamp: Option<u32>,
+    first: Option<(SeqNumber, u32)>,
     /// Resent, and not yet reported as duplicates (RFC 3708).
     unproven: Vec<SeqNumber>,
     proven: u32,
@@ -22,11 +22,11 @@ pub(super) struct Episode {
 
 impl Episode {
     pub(super) fn new() -> Self {
-        Self { first_stamp: None, unproven: Vec::new(), proven: 0, overflowed: false, asked: false }
+        Self { first: None, unproven: Vec::new(), proven: 0, overflowed: false, asked: false }
     }
 
     pub(super) fn on_resent(&mut self, seq: SeqNumber, stamp: u32) {
-        self.first_stamp.get_or_insert(stamp);
+        self.first.get_or_insert((seq, stamp));
         if self.unproven.len() < LIMIT {
             self.unproven.push(seq);
         } else {
@@ -36,11 +36,16 @@ impl Episode {
 
     /// RFC 3522, 3.2, steps 4 and 5: "If the value of the Timestamp Echo Reply field of the
     /// acceptable ACK's Timestamps option is smaller than the value of RetransmitTS, then [...]
-    /// the sender's last retransmit was spurious". Asked once, of the first ACK of new data.
-    pub(super) fn echo_disproves(&mut self, echo: Option<u32>) -> bool {
-        let (Some(first), Some(echo), false) = (self.first_stamp, echo, self.asked) else { return false };
+    /// the sender's last retransmit was spurious". Asked once, of the first ACK that covers the
+    /// segment. If `SND.UNA` did not stand there before, another segment filled the last hole, and the
+    /// echo is that one's.
+    pub(super) fn echo_disproves(&mut self, prior_una: SeqNumber, una: SeqNumber, echo: Option<u32>) -> bool {
+        let (Some((first, stamp)), Some(echo), false) = (self.first, echo, self.asked) else { return false };
+        if una.le(first) {
+            return false;
+        }
         self.asked = true;
-        (echo.wrapping_sub(first) as i32) < 0
+        prior_una == first && (echo.wrapping_sub(stamp) as i32) < 0
     }
 
     /// A D-SACK block tells that `[start, end)` arrived twice. Says whether every resend of the

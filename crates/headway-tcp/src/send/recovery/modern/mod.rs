@@ -18,7 +18,7 @@ use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::ledger::{Cause, CauseLedger, Delay};
 use crate::profile;
 use crate::send::sent_queue::{Marks, SentQueue};
-use crate::send::transmissions::{Copy, Delivery};
+use crate::send::transmissions::{Copy, Delivery, TransmissionLog};
 use episode::Episode;
 use prr::Prr;
 use rack::Rack;
@@ -94,6 +94,8 @@ pub(crate) struct Modern {
     prr: Option<Prr>,
     episode: Option<Episode>,
     probe: Option<Probe>,
+    /// Octets that had arrived damaged when proportional rate reduction last looked.
+    crossed: u64,
     /// The next resend goes out whatever the window says.
     forced: bool,
     timeouts: u32,
@@ -112,6 +114,7 @@ impl Modern {
             prr: None,
             episode: None,
             probe: None,
+            crossed: 0,
             forced: false,
             timeouts: 0,
             look_again: None,
@@ -157,7 +160,10 @@ impl Modern {
         }
         if advanced
             && self.switches.undo
-            && self.episode.as_mut().is_some_and(|episode| episode.echo_disproves(news.echo))
+            && self
+                .episode
+                .as_mut()
+                .is_some_and(|episode| episode.echo_disproves(news.prior_una, news.una, news.echo))
         {
             self.undo(&mut bench, &mut verdict);
         }
@@ -169,7 +175,11 @@ impl Modern {
         }
         if let Some(prr) = &mut self.prr {
             let (pipe, ssthresh) = (bench.queue.pipe(), bench.control.ssthresh());
-            prr.on_ack(news.delivery.octets, pipe, ssthresh, bench.mss, advanced && !lost);
+            // What arrived damaged has left the network too.
+            let crossed = bench.queue.log().map_or(0, TransmissionLog::crossed_octets);
+            let left = crossed.wrapping_sub(core::mem::replace(&mut self.crossed, crossed)) as u32;
+            let arrived = news.delivery.octets.saturating_add(left);
+            prr.on_ack(arrived, pipe, ssthresh, bench.mss, advanced && !lost);
         }
         self.leave_if_over(&mut bench, news.una, &mut verdict);
         verdict
@@ -254,6 +264,7 @@ impl Modern {
         bench.control.on_loss(&Loss { now: bench.now, flight });
         if self.switches.prr && !bench.control.recovers_by_itself() {
             self.prr = Some(Prr::new(flight));
+            self.crossed = bench.queue.log().map_or(0, TransmissionLog::crossed_octets);
         }
         self.forced = true;
         verdict.phase = Some(RecoveryPhase::Fast);
