@@ -4,6 +4,9 @@
 //! and let damage pass. It knows windows and round trips; segments and their repair belong to
 //! the send side of a connection.
 
+mod bbr;
+#[cfg(test)]
+mod bottleneck;
 mod careful_resume;
 mod cubic;
 mod hystart;
@@ -20,6 +23,7 @@ use core::fmt::Debug;
 
 use headway_units::{Duration, Instant, Rate};
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use linux22::Linux22;
 pub use reno::Reno;
@@ -37,6 +41,8 @@ pub struct Ack {
     pub delivered: u32,
     /// Octets in the network before it arrived.
     pub prior_pipe: u32,
+    /// Octets in the network after it, with what it made known to be lost taken out.
+    pub pipe: u32,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
     /// Whether loss recovery was under way when it arrived.
@@ -92,6 +98,8 @@ pub struct Loss {
 /// A segment that was lost, and not to damage.
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
+    /// Its number among all segments that were sent: neighbours that are lost are one hole.
+    pub order: u64,
     /// When that was found.
     pub now: Instant,
     /// Its octets.
@@ -193,8 +201,9 @@ impl Algorithm {
     /// A controller of this kind.
     pub fn build(self, setup: Setup) -> Box<dyn CongestionControl> {
         match self {
-            Self::Reno | Self::Bbr => Box::new(Reno::new(&setup)),
+            Self::Reno => Box::new(Reno::new(&setup)),
             Self::Cubic => Box::new(Cubic::new(&setup)),
+            Self::Bbr => Box::new(Bbr::new(&setup)),
             Self::Linux22 => Box::new(Linux22::new(setup.initial_window)),
         }
     }

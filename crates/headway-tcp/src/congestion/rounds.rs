@@ -21,6 +21,11 @@ impl Rounds {
         }
         begins
     }
+
+    /// A round begins now, with that much delivered so far.
+    pub(super) fn restart(&mut self, total_delivered: u64) {
+        self.end = total_delivered;
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         acked: delivered,
         delivered,
         prior_pipe,
+        pipe: prior_pipe.saturating_sub(delivered),
         rtt: None,
         in_recovery: false,
         retransmitted: false,

@@ -30,9 +30,14 @@ impl Usage {
         self.current = self.current.max(ack.prior_pipe);
     }
 
+    /// The most that was in the network during this round trip and the last, octets.
+    pub(super) fn peak(&self) -> u32 {
+        self.last.max(self.current)
+    }
+
     /// Whether the sender used a window of `cwnd` octets.
     pub(super) fn is_limited(&self, cwnd: u32, mss: u32, slow_start: bool) -> bool {
-        let peak = self.last.max(self.current);
+        let peak = self.peak();
         if slow_start {
             // The window doubles in a round trip: what is in the network now was sent with half.
             peak >= cwnd / 2

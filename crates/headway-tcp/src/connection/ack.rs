@@ -87,6 +87,7 @@ impl Connection {
                 acked: acknowledged.octets,
                 delivered: acknowledged.octets,
                 prior_pipe,
+                pipe: self.snd.queue.pipe(),
                 rtt,
                 in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks),
                 retransmitted: acknowledged.retransmitted,

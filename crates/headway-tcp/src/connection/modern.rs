@@ -92,6 +92,7 @@ impl Connection {
                 acked: heard.acknowledged.octets,
                 delivered: delivery.octets,
                 prior_pipe: heard.prior_pipe,
+                pipe: self.snd.queue.pipe(),
                 rtt,
                 in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks),
                 retransmitted: heard.acknowledged.retransmitted,
@@ -230,7 +231,7 @@ impl Connection {
         if let Some(modern) = self.snd.modern() {
             modern.on_sent(octets);
         }
-        cx.domain.control.on_sent(cx.now, self.snd.queue.pipe());
+        cx.domain.control.on_sent(cx.now, self.snd.queue.pipe().saturating_sub(octets));
         if !self.profile.modern.pacing {
             return;
         }
@@ -242,8 +243,8 @@ impl Connection {
             }
             (None, None) => return,
         };
-        let headers = u32::from(self.bare_headers());
-        self.snd.pacer.on_sent(cx.now, octets + headers, rate);
+        // Windows and delivery rates count payload, so this does too.
+        self.snd.pacer.on_sent(cx.now, octets, rate);
     }
 
     /// The segment for a tail loss probe: "(1) if a segment of new data is available, send it, (2) else

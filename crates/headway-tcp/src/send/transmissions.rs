@@ -155,6 +155,7 @@ impl TransmissionLog {
         self.settle(copy.order);
         self.lost += u64::from(copy.len);
         LostSegment {
+            order: copy.order,
             now,
             octets: copy.len,
             in_flight: copy.in_flight,

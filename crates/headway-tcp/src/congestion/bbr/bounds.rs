@@ -1,0 +1,204 @@
+//! What losses say: bounds on rate and volume, of the short term and the long
+//! (draft-ietf-ccwg-bbr, section 5.5.10).
+
+use super::super::{LostSegment, RateSample};
+use super::{BETA, HEADROOM, share};
+
+/// No bound on a rate.
+pub(super) const NO_RATE: u64 = u64::MAX;
+/// No bound on a volume.
+pub(super) const NO_VOLUME: u32 = u32::MAX;
+
+/// Bounds, and the delivery of the last round from which they follow. Rates in bits per second,
+/// volumes in octets.
+#[derive(Debug)]
+pub(super) struct Bounds {
+    pub(super) bw_shortterm: u64,
+    pub(super) inflight_shortterm: u32,
+    pub(super) inflight_longterm: u32,
+    bw_latest: u64,
+    pub(super) inflight_latest: u32,
+    loss_round_delivered: u64,
+    /// The ACK at hand is the first of a round in which losses are counted.
+    pub(super) loss_round_start: bool,
+    pub(super) loss_in_round: bool,
+    /// Holes that were found in this round, and the number of the last segment that made one.
+    holes: u32,
+    last_lost: Option<u64>,
+}
+
+impl Bounds {
+    pub(super) fn new() -> Self {
+        Self {
+            bw_shortterm: NO_RATE,
+            inflight_shortterm: NO_VOLUME,
+            inflight_longterm: NO_VOLUME,
+            bw_latest: 0,
+            inflight_latest: 0,
+            loss_round_delivered: 0,
+            loss_round_start: false,
+            loss_in_round: false,
+            holes: 0,
+            last_lost: None,
+        }
+    }
+
+    /// UpdateLatestDeliverySignals, near the start of an ACK.
+    pub(super) fn update_latest(&mut self, sample: &RateSample, rate: u64) {
+        self.bw_latest = self.bw_latest.max(rate);
+        self.inflight_latest = self.inflight_latest.max(octets(sample.delivered));
+        self.loss_round_start = sample.prior_delivered >= self.loss_round_delivered;
+        if self.loss_round_start {
+            self.loss_round_delivered = sample.total_delivered;
+        }
+    }
+
+    /// AdvanceLatestDeliverySignals, near its end.
+    pub(super) fn advance_latest(&mut self, sample: &RateSample, rate: u64) {
+        if self.loss_round_start {
+            self.bw_latest = rate;
+            self.inflight_latest = octets(sample.delivered);
+            self.holes = 0;
+        }
+    }
+
+    /// NoteLoss. `total_delivered` is of this moment.
+    pub(super) fn note_loss(&mut self, total_delivered: u64) {
+        if !self.loss_in_round {
+            self.loss_round_delivered = total_delivered;
+        }
+        self.loss_in_round = true;
+    }
+
+    /// A segment more is missing.
+    pub(super) fn count_hole(&mut self, lost: &LostSegment) {
+        if self.last_lost.is_none_or(|last| lost.order != last + 1) {
+            self.holes += 1;
+        }
+        self.last_lost = Some(lost.order);
+    }
+
+    /// "discontiguous sequence ranges lost in that round trip".
+    pub(super) fn holes(&self) -> u32 {
+        self.holes
+    }
+
+    /// InitLowerBounds and LossLowerBounds: "if congestion [...] reduce".
+    pub(super) fn lower(&mut self, max_bw: u64, cwnd: u32) {
+        let rate = if self.bw_shortterm == NO_RATE { max_bw } else { self.bw_shortterm };
+        let volume = if self.inflight_shortterm == NO_VOLUME { cwnd } else { self.inflight_shortterm };
+        self.bw_shortterm = self.bw_latest.max(rate / 100 * BETA + rate % 100 * BETA / 100);
+        self.inflight_shortterm = self.inflight_latest.max(share(volume, BETA));
+    }
+
+    /// ResetShortTermModel.
+    pub(super) fn forget_short_term(&mut self) {
+        self.bw_shortterm = NO_RATE;
+        self.inflight_shortterm = NO_VOLUME;
+    }
+
+    /// ResetCongestionSignals.
+    pub(super) fn reset_signals(&mut self) {
+        self.loss_in_round = false;
+        self.bw_latest = 0;
+        self.inflight_latest = 0;
+    }
+
+    /// InflightWithHeadroom: "headroom = max(1*C.SMSS, BBR.Headroom * BBR.inflight_longterm)".
+    pub(super) fn with_headroom(&self, mss: u32, least: u32) -> u32 {
+        if self.inflight_longterm == NO_VOLUME {
+            return NO_VOLUME;
+        }
+        let headroom = share(self.inflight_longterm, HEADROOM).max(mss);
+        self.inflight_longterm.saturating_sub(headroom).max(least)
+    }
+}
+
+/// IsInflightTooHigh: "RS.lost > RS.tx_in_flight * BBR.LossThresh", which is 2 %.
+pub(super) fn is_too_high(lost: u64, in_flight: u32) -> bool {
+    lost.saturating_mul(50) > u64::from(in_flight)
+}
+
+/// InflightAtLoss: at what volume in flight the losses crossed the threshold, within the segment.
+///
+/// "lost_prefix = (BBR.LossThresh * inflight_prev - lost_prev) / (1 - BBR.LossThresh)"
+pub(super) fn inflight_at_loss(lost: &LostSegment) -> u32 {
+    let inflight_prev = u64::from(lost.in_flight.saturating_sub(lost.octets));
+    let lost_prev = lost.lost.saturating_sub(u64::from(lost.octets));
+    let prefix = inflight_prev.saturating_sub(lost_prev.saturating_mul(50)) / 49;
+    octets(inflight_prev + prefix)
+}
+
+fn octets(volume: u64) -> u32 {
+    u32::try_from(volume).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::sample;
+    use super::*;
+    use headway_units::Instant;
+
+    fn lost(order: u64, in_flight: u32, lost: u64) -> LostSegment {
+        LostSegment {
+            order,
+            now: Instant::ZERO,
+            octets: 1000,
+            in_flight,
+            lost,
+            prior_delivered: 0,
+            app_limited: false,
+        }
+    }
+
+    #[test]
+    fn two_percent_are_tolerated() {
+        assert!(!is_too_high(2000, 100_000));
+        assert!(is_too_high(2001, 100_000));
+    }
+
+    /// 99 segments before, none lost: 0.02 * 99,000 / 0.98 = 2020 octets of the next may be lost.
+    #[test]
+    fn the_volume_at_which_losses_crossed_the_threshold() {
+        assert_eq!(inflight_at_loss(&lost(1, 100_000, 1000)), 99_000 + 2020);
+        // One lost before: (1980 - 1000) / 0.98 = 1000.
+        assert_eq!(inflight_at_loss(&lost(1, 100_000, 2000)), 99_000 + 1000);
+        // Five lost before: it had been crossed already.
+        assert_eq!(inflight_at_loss(&lost(1, 100_000, 6000)), 99_000);
+    }
+
+    #[test]
+    fn neighbours_are_one_hole() {
+        let mut bounds = Bounds::new();
+        for order in [3, 4, 5, 9, 11, 12] {
+            bounds.count_hole(&lost(order, 0, 0));
+        }
+        assert_eq!(bounds.holes(), 3);
+        bounds.update_latest(&sample(0, 1000), 0);
+        bounds.advance_latest(&sample(0, 1000), 0);
+        assert_eq!(bounds.holes(), 0, "another round");
+    }
+
+    #[test]
+    fn losses_lower_the_bounds_by_three_tenths_or_to_what_was_delivered() {
+        let mut bounds = Bounds::new();
+        bounds.update_latest(&sample(0, 50_000), 6_000_000);
+        bounds.lower(10_000_000, 100_000);
+        assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (7_000_000, 70_000));
+        bounds.lower(10_000_000, 100_000);
+        assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (6_000_000, 50_000));
+        bounds.forget_short_term();
+        assert_eq!(bounds.inflight_shortterm, NO_VOLUME);
+    }
+
+    #[test]
+    fn headroom_is_three_twentieths_and_at_least_a_segment() {
+        let mut bounds = Bounds::new();
+        assert_eq!(bounds.with_headroom(1000, 4000), NO_VOLUME);
+        bounds.inflight_longterm = 100_000;
+        assert_eq!(bounds.with_headroom(1000, 4000), 85_000);
+        bounds.inflight_longterm = 6000;
+        assert_eq!(bounds.with_headroom(1000, 4000), 5000);
+        assert_eq!(bounds.with_headroom(1000, 5500), 5500);
+    }
+}

@@ -1,0 +1,143 @@
+//! Window and pacing rate, as they follow from the model (draft-ietf-ccwg-bbr, section 5.6).
+
+use headway_units::Duration;
+
+use super::super::Ack;
+use super::bounds::NO_VOLUME;
+use super::model::volume;
+use super::{Bbr, State, rate_of};
+
+/// "PacingMarginPercent constant of 1".
+const PACING_MARGIN: u64 = 1;
+/// "StartupPacingGain (2.77)", in percent as all gains here.
+const STARTUP_PACING_GAIN: u64 = 277;
+/// "ProbeRTTCwndGain = 0.5".
+const PROBE_RTT_CWND_GAIN: u64 = 50;
+
+impl Bbr {
+    /// The table of 5.6.1.
+    pub(super) fn pacing_gain(&self) -> u64 {
+        match self.state {
+            State::Startup => STARTUP_PACING_GAIN,
+            State::Drain => 50,
+            State::Down => 90,
+            State::Cruise | State::Refill | State::ProbeRtt => 100,
+            State::Up => 125,
+        }
+    }
+
+    fn cwnd_gain(&self) -> u64 {
+        match self.state {
+            State::Startup | State::Drain | State::Down | State::Cruise | State::Refill => 200,
+            State::Up => 225,
+            State::ProbeRtt => PROBE_RTT_CWND_GAIN,
+        }
+    }
+
+    /// 5.6.2, InitPacingRate.
+    pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
+        self.pacing_rate =
+            self.pacing_rate.max(gained(rate_of(self.initial_window(), rtt), STARTUP_PACING_GAIN));
+    }
+
+    /// 5.6.2, SetPacingRateWithGain: "if (BBR.full_bw_reached || rate > C.pacing_rate)".
+    pub(super) fn set_pacing_rate(&mut self, gain: u64) {
+        let rate = gained(gained(self.bw, gain), 100 - PACING_MARGIN);
+        if rate > 0 && (self.full_pipe.reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// 5.6.4.6, SetCwnd.
+    pub(super) fn set_cwnd(&mut self, newly_acked: u32) {
+        let max_inflight = self.max_inflight();
+        let grown = self.cwnd.saturating_add(newly_acked);
+        if self.full_pipe.reached {
+            self.cwnd = grown.min(max_inflight);
+        } else if !self.resume.holds_window()
+            && (self.cwnd < max_inflight || self.total_delivered < u64::from(self.initial_window()))
+        {
+            self.cwnd = grown;
+        }
+        self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        }
+        self.bound_cwnd_for_model();
+    }
+
+    /// 5.6.4.7, BoundCwndForModel.
+    fn bound_cwnd_for_model(&mut self) {
+        let least = self.min_pipe_cwnd();
+        let cap = match self.state {
+            State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
+            State::ProbeRtt | State::Cruise => self.bounds.with_headroom(self.mss, least),
+            State::Startup | State::Drain => NO_VOLUME,
+        };
+        let cap = cap.min(self.bounds.inflight_shortterm).max(least);
+        self.cwnd = self.cwnd.min(cap);
+    }
+
+    /// 5.6.4.2, UpdateMaxInflight.
+    fn max_inflight(&self) -> u32 {
+        let multiple = self.bdp_multiple(self.bw, self.cwnd_gain());
+        let extra = self.model.aggregation.extra_acked(self.round_count, !self.full_pipe.reached);
+        self.with_quantization_budget(multiple.saturating_add(extra))
+    }
+
+    /// BDPMultiple: "no valid RTT samples yet" leaves the initial window.
+    pub(super) fn bdp_multiple(&self, bw: u64, gain: u64) -> u32 {
+        self.model.bdp(bw, gain).unwrap_or_else(|| self.initial_window())
+    }
+
+    /// Inflight(bw, gain).
+    pub(super) fn inflight_target(&self, bw: u64, gain: u64) -> u32 {
+        self.with_quantization_budget(self.bdp_multiple(bw, gain))
+    }
+
+    /// QuantizationBudget, with the offload budget of TCP: "3 * C.send_quantum".
+    fn with_quantization_budget(&self, inflight: u32) -> u32 {
+        let up = if self.state == State::Up { 2 * self.mss } else { 0 };
+        inflight.max(self.send_quantum().saturating_mul(3)).max(self.min_pipe_cwnd()).saturating_add(up)
+    }
+
+    /// 5.6.3, SetSendQuantum: what the pacing rate sends in a millisecond.
+    fn send_quantum(&self) -> u32 {
+        volume(self.pacing_rate, Duration::from_millis(1).as_nanos(), 100).min(65_536).max(2 * self.mss)
+    }
+
+    /// 5.6.4.5, ProbeRTTCwnd.
+    pub(super) fn probe_rtt_cwnd(&self) -> u32 {
+        self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN).max(self.min_pipe_cwnd())
+    }
+
+    /// 5.6.4.4, SaveCwnd: "the latest C.cwnd unmodulated by loss recovery or ProbeRTT".
+    pub(super) fn save_cwnd(&mut self) {
+        self.prior_cwnd = if self.in_loss_recovery() || self.state == State::ProbeRtt {
+            self.prior_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
+    }
+
+    pub(super) fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    /// A resumed connection leaps to a part of what was remembered, spread over a round trip.
+    pub(super) fn jump(&mut self, ack: &Ack) {
+        let limited = self.usage.is_limited(self.cwnd, self.mss, self.state == State::Startup);
+        let Some(window) = self.resume.on_ack(ack, self.cwnd, limited) else { return };
+        if self.state != State::Startup {
+            return;
+        }
+        self.cwnd = window;
+        if let Some(min_rtt) = self.model.delay.min_rtt {
+            self.pacing_rate = self.pacing_rate.max(rate_of(window, min_rtt));
+        }
+    }
+}
+
+fn gained(rate: u64, percent: u64) -> u64 {
+    u64::try_from(u128::from(rate) * u128::from(percent) / 100).unwrap_or(u64::MAX)
+}

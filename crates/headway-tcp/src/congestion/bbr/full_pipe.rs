@@ -1,0 +1,56 @@
+//! Whether faster sending still brings faster delivery (draft-ietf-ccwg-bbr, section 5.3.1.2).
+
+/// The full-pipe estimator. Rates in bits per second.
+#[derive(Debug, Default)]
+pub(super) struct FullPipe {
+    /// `BBR.full_bw`.
+    baseline: u64,
+    count: u32,
+    /// `BBR.full_bw_now`: the pipe is full, as far as the search that is under way shows.
+    pub(super) now: bool,
+    /// `BBR.full_bw_reached`: it has ever been.
+    pub(super) reached: bool,
+}
+
+impl FullPipe {
+    /// ResetFullBW: a search begins, from `baseline`.
+    pub(super) fn reset(&mut self, baseline: u64) {
+        self.baseline = baseline;
+        self.count = 0;
+        self.now = false;
+    }
+
+    /// CheckFullBWReached, on the first sample of a round that the application did not limit.
+    pub(super) fn on_round(&mut self, rate: u64) {
+        if self.now {
+            return;
+        }
+        // "if (RS.delivery_rate >= BBR.full_bw * 1.25)": "bw is still growing".
+        if u128::from(rate) * 4 >= u128::from(self.baseline) * 5 {
+            self.reset(rate);
+            return;
+        }
+        // "BBR waits three packet-timed round trips".
+        self.count += 1;
+        self.now = self.count >= 3;
+        self.reached |= self.now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_rounds_of_less_than_a_quarter_more_fill_the_pipe() {
+        let mut pipe = FullPipe::default();
+        for rate in [100, 125, 157, 170, 180] {
+            pipe.on_round(rate);
+        }
+        assert!(!pipe.now);
+        pipe.on_round(196);
+        assert!(pipe.now && pipe.reached, "196 is less than 1.25 * 157");
+        pipe.reset(196);
+        assert!(!pipe.now && pipe.reached);
+    }
+}

@@ -1,0 +1,433 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr): follows a model of the path, of its bandwidth and its delay,
+//! rather than losses.
+//!
+//! One file a subject: [`model`] measures, [`full_pipe`] says when more speed brings no more,
+//! [`bounds`] is what losses say, [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and
+//! [`control`] makes window and rate of it all. Names are the draft's.
+//!
+//! Damage is no loss. What arrives damaged crossed the bottleneck, so it counts as delivered in the
+//! samples ([`RateSample`]): a sender that saw only what arrived intact would measure 80 % of the
+//! link where a fifth is damaged, send at that rate, measure 64 % then, and so on.
+//!
+//! The draft leaves ECN open but for "MUST treat any CE marks as congestion": here a mark is a round
+//! trip whose losses exceeded the threshold.
+
+mod bounds;
+mod control;
+mod full_pipe;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+
+use headway_units::{Duration, Instant, Rate};
+
+use super::careful_resume::CarefulResume;
+use super::rounds::Rounds;
+use super::usage::Usage;
+use super::{Ack, CongestionControl, Loss, LostSegment, RateSample, Setup};
+use bounds::{Bounds, inflight_at_loss, is_too_high};
+use full_pipe::FullPipe;
+use model::Model;
+use probe_bw::Cycle;
+use probe_rtt::ProbeRtt;
+
+/// "Beta: A constant specifying the default multiplicative decrease [...] (the value is 0.7)", in
+/// percent as all shares here.
+const BETA: u64 = 70;
+/// "Headroom: [...] (the value is 0.15)".
+const HEADROOM: u64 = 15;
+/// "MinPipeCwnd: [...] 4 * C.SMSS".
+const MIN_PIPE_SEGMENTS: u32 = 4;
+
+/// The states of the algorithm (section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    /// ProbeBW: send less, so that the queue drains and others find room.
+    Down,
+    /// ProbeBW: send as much as is delivered.
+    Cruise,
+    /// ProbeBW: fill the pipe before going up.
+    Refill,
+    /// ProbeBW: send more, to see whether more is delivered.
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    /// IsInAProbeBWState.
+    fn probes_bandwidth(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+
+    /// IsProbingBW: an accelerating state.
+    fn accelerates(self) -> bool {
+        matches!(self, Self::Startup | Self::Refill | Self::Up)
+    }
+}
+
+/// The draft's controller.
+#[derive(Debug)]
+pub struct Bbr {
+    mss: u32,
+    initial_segments: u32,
+    cwnd: u32,
+    /// Bits per second; zero before anything is known.
+    pacing_rate: u64,
+    /// `BBR.bw`: bits per second.
+    bw: u64,
+    state: State,
+    rounds: Rounds,
+    round_start: bool,
+    round_count: u64,
+    drain_start_round: u64,
+    total_delivered: u64,
+    /// Octets in the network.
+    inflight: u32,
+    /// Octets that arrived damaged since the last ACK.
+    damaged: u32,
+    model: Model,
+    full_pipe: FullPipe,
+    bounds: Bounds,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    usage: Usage,
+    idle_restart: bool,
+    in_fast_recovery: bool,
+    /// After a timeout: until so much is delivered.
+    timeout_recovery: Option<u64>,
+    prior_cwnd: u32,
+    /// What the recovery that is under way, or about to begin, would restore.
+    undo: Undo,
+    undo_saved: bool,
+    resume: CarefulResume,
+    /// The state of a generator of pseudo-random numbers.
+    random: u64,
+}
+
+/// 5.5.11: what a loss that turns out to be none changed.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    /// The accelerating state that it ended.
+    state: Option<State>,
+    bw_shortterm: u64,
+    inflight_shortterm: u32,
+    inflight_longterm: u32,
+}
+
+/// The draft's per-ACK state (RS), as far as it is not in the sample.
+struct Signal<'a> {
+    now: Instant,
+    rtt: Option<Duration>,
+    in_fast_recovery: bool,
+    newly_acked: u32,
+    /// Bits per second; zero if the sample is not to be trusted.
+    rate: u64,
+    app_limited: bool,
+    sample: &'a RateSample,
+}
+
+impl Bbr {
+    /// A controller at the start of a connection.
+    pub fn new(setup: &Setup) -> Self {
+        let mss = 536;
+        let initial_segments = setup.initial_window.max(1);
+        Self {
+            mss,
+            initial_segments,
+            cwnd: initial_segments.saturating_mul(mss),
+            pacing_rate: 0,
+            bw: 0,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            round_start: false,
+            round_count: 0,
+            drain_start_round: 0,
+            total_delivered: 0,
+            inflight: 0,
+            damaged: 0,
+            model: Model::new(),
+            full_pipe: FullPipe::default(),
+            bounds: Bounds::new(),
+            cycle: Cycle::default(),
+            probe_rtt: ProbeRtt::default(),
+            usage: Usage::default(),
+            idle_restart: false,
+            in_fast_recovery: false,
+            timeout_recovery: None,
+            prior_cwnd: 0,
+            undo: Undo { state: None, bw_shortterm: 0, inflight_shortterm: 0, inflight_longterm: 0 },
+            undo_saved: false,
+            resume: CarefulResume::default(),
+            random: setup.seed,
+        }
+    }
+
+    fn initial_window(&self) -> u32 {
+        self.initial_segments.saturating_mul(self.mss)
+    }
+
+    fn min_pipe_cwnd(&self) -> u32 {
+        MIN_PIPE_SEGMENTS.saturating_mul(self.mss)
+    }
+
+    /// 5.2.3, UpdateModelAndState.
+    fn update_model_and_state(&mut self, signal: &Signal<'_>) {
+        self.total_delivered = signal.sample.total_delivered;
+        self.bounds.update_latest(signal.sample, signal.rate);
+        self.update_congestion_signals(signal);
+        self.model.aggregation.on_ack(signal.now, signal.newly_acked, self.bw, self.cwnd, self.round_count);
+        if self.round_start && !signal.app_limited {
+            self.full_pipe.on_round(signal.rate);
+        }
+        self.check_startup_done(signal);
+        self.check_drain_done(signal.now);
+        self.update_cycle_phase(signal);
+        self.model.delay.on_ack(signal.now, signal.rtt);
+        self.check_probe_rtt(signal);
+        self.bounds.advance_latest(signal.sample, signal.rate);
+        // BoundBWForModel.
+        self.bw = self.model.max_bw().min(self.bounds.bw_shortterm);
+    }
+
+    /// 5.5.10.3, UpdateCongestionSignals.
+    fn update_congestion_signals(&mut self, signal: &Signal<'_>) {
+        // UpdateRound.
+        self.round_start = self.rounds.on_sample(signal.sample);
+        if self.round_start {
+            self.round_count += 1;
+            self.cycle.rounds_since_probe_up += 1;
+        }
+        if signal.rate > 0 {
+            self.model.on_rate(signal.rate, signal.app_limited);
+        }
+        if !self.bounds.loss_round_start {
+            return;
+        }
+        // AdaptLowerBoundsFromCongestion: "Once per round trip respond to congestion".
+        if self.bounds.loss_in_round && !self.state.accelerates() {
+            self.bounds.lower(self.model.max_bw(), self.cwnd);
+        }
+        self.bounds.loss_in_round = false;
+    }
+
+    fn start_round(&mut self) {
+        self.rounds.restart(self.total_delivered);
+    }
+
+    fn in_loss_recovery(&self) -> bool {
+        self.in_fast_recovery || self.timeout_recovery.is_some()
+    }
+
+    /// NoteLoss and SaveStateUponLoss.
+    fn note_loss(&mut self) {
+        self.bounds.note_loss(self.total_delivered);
+        // Once for each recovery: what it has changed itself is a part of what undoing it restores.
+        if !self.undo_saved {
+            self.undo_saved = true;
+            self.save_cwnd();
+            self.undo = Undo {
+                state: None,
+                bw_shortterm: self.bounds.bw_shortterm,
+                inflight_shortterm: self.bounds.inflight_shortterm,
+                inflight_longterm: self.bounds.inflight_longterm,
+            };
+        }
+    }
+
+    /// A resumed connection jumped too far: what it has sent beyond that was never the path's.
+    fn retreat(&mut self) {
+        let Some(retreat) = self.resume.on_congestion() else { return };
+        self.cwnd = retreat.window.max(self.min_pipe_cwnd());
+        self.prior_cwnd = self.cwnd;
+        if let Some(min_rtt) = self.model.delay.min_rtt {
+            self.pacing_rate = rate_of(self.cwnd, min_rtt);
+        }
+    }
+
+    /// A number below `bound` (SplitMix64).
+    fn random_below(&mut self, bound: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn window(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// There is none.
+    fn ssthresh(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        (self.pacing_rate > 0).then(|| Rate::from_bits_per_second(self.pacing_rate))
+    }
+
+    fn set_mss(&mut self, mss: u32, initial: bool) {
+        self.mss = mss;
+        if initial {
+            self.cwnd = self.initial_window();
+        }
+        self.cwnd = self.cwnd.max(mss);
+    }
+
+    fn on_sent(&mut self, now: Instant, pipe: u32) {
+        // 5.4.1, HandleRestartFromIdle.
+        if pipe > 0 || self.total_delivered == 0 {
+            return;
+        }
+        self.inflight = 0;
+        self.idle_restart = true;
+        self.model.aggregation.restart(now);
+        if self.state.probes_bandwidth() {
+            self.set_pacing_rate(100);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let newly_acked = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
+        self.inflight = ack.pipe;
+        self.in_fast_recovery = ack.in_recovery;
+        self.usage.on_ack(ack);
+        if self.model.delay.min_rtt.is_none()
+            && let Some(rtt) = ack.rtt
+        {
+            self.init_pacing_rate(rtt);
+        }
+        if let Some(sample) = &ack.rate {
+            // 4.1.2.3: a rate is no sample "if (RS.interval < C.min_rtt)".
+            let trusted = self.model.delay.min_rtt.is_none_or(|least| sample.interval >= least);
+            let signal = Signal {
+                now: ack.now,
+                rtt: ack.rtt,
+                in_fast_recovery: ack.in_recovery,
+                newly_acked,
+                rate: if trusted { sample.rate().bits_per_second() } else { 0 },
+                app_limited: sample.app_limited || self.probe_rtt.limited(sample.prior_delivered),
+                sample,
+            };
+            self.update_model_and_state(&signal);
+        }
+        if self.timeout_recovery.is_some_and(|end| self.total_delivered >= end) {
+            self.timeout_recovery = None;
+            self.restore_cwnd();
+        }
+        self.undo_saved &= self.in_loss_recovery();
+        self.set_pacing_rate(self.pacing_gain());
+        self.set_cwnd(newly_acked);
+        self.jump(ack);
+    }
+
+    fn recovers_by_itself(&self) -> bool {
+        true
+    }
+
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        // 5.5.10.2, HandleLostPacket.
+        self.note_loss();
+        self.bounds.count_hole(lost);
+        if self.cycle.is_probe_sample && is_too_high(lost.lost, lost.in_flight) {
+            self.handle_inflight_too_high(lost.now, inflight_at_loss(lost), lost.app_limited);
+        }
+    }
+
+    fn on_loss(&mut self, _loss: &Loss) {
+        // 5.6.4.4, OnEnterFastRecovery.
+        self.note_loss();
+        self.in_fast_recovery = true;
+        self.retreat();
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, first: bool) {
+        // 5.6.4.4, OnEnterRTO: "BBR conservatively reduces C.cwnd to a value that will allow 1 C.SMSS
+        // to be transmitted". What was in the network is thought to be lost.
+        if first {
+            self.note_loss();
+            self.timeout_recovery = Some(self.total_delivered + u64::from(loss.flight));
+            self.retreat();
+        }
+        self.in_fast_recovery = false;
+        self.cwnd = self.mss;
+    }
+
+    fn on_recovery_end(&mut self, _loss: &Loss) {
+        self.in_fast_recovery = false;
+        self.resume.on_recovery_end();
+        self.restore_cwnd();
+    }
+
+    fn on_damage(&mut self, _now: Instant, octets: u32) {
+        self.resume.on_delivered(octets);
+        self.damaged = self.damaged.saturating_add(octets);
+    }
+
+    fn on_ecn(&mut self, loss: &Loss) {
+        self.note_loss();
+        self.retreat();
+        if self.state == State::Startup {
+            self.leave_startup_for_congestion();
+        } else if self.cycle.is_probe_sample {
+            self.handle_inflight_too_high(loss.now, self.inflight, false);
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        // 5.5.11.2, HandleSpuriousLossDetection.
+        self.in_fast_recovery = false;
+        self.timeout_recovery = None;
+        self.restore_cwnd();
+        self.bounds.loss_in_round = false;
+        self.full_pipe.reset(0);
+        let undo = self.undo;
+        self.bounds.bw_shortterm = self.bounds.bw_shortterm.max(undo.bw_shortterm);
+        self.bounds.inflight_shortterm = self.bounds.inflight_shortterm.max(undo.inflight_shortterm);
+        self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(undo.inflight_longterm);
+        match undo.state {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_pipe.reached = false;
+                if self.state != State::ProbeRtt {
+                    self.state = State::Startup;
+                }
+            }
+            Some(State::Up) if !matches!(self.state, State::Up | State::ProbeRtt) => {
+                self.start_refill();
+            }
+            _ => {}
+        }
+        self.undo.state = None;
+    }
+
+    fn on_syn_loss(&mut self) {
+        // RFC 5681, 3.1: "the initial window used by a sender after a correctly transmitted SYN MUST
+        // be one segment consisting of at most SMSS bytes".
+        self.cwnd = self.mss;
+    }
+
+    fn resume(&mut self, window: u32) {
+        self.resume = CarefulResume::new(window);
+    }
+}
+
+/// `percent` of a volume.
+fn share(octets: u32, percent: u64) -> u32 {
+    u32::try_from(u64::from(octets) * percent / 100).unwrap_or(u32::MAX)
+}
+
+/// A window each round trip, in bits per second.
+fn rate_of(window: u32, round_trip: Duration) -> u64 {
+    let bits = u128::from(window) * 8 * 1_000_000_000 / u128::from(round_trip.as_nanos().max(1));
+    u64::try_from(bits).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

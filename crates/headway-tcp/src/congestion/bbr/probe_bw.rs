@@ -1,0 +1,239 @@
+//! ProbeBW: the cycle of sending less, as much, and more than is delivered (draft-ietf-ccwg-bbr,
+//! section 5.3.3).
+
+use headway_units::{Duration, Instant};
+
+use super::bounds::{NO_VOLUME, is_too_high};
+use super::{BETA, Bbr, Signal, State, share};
+
+/// What the ACKs at hand tell of a bandwidth probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AckPhase {
+    /// Nothing: "not probing bandwidth; not getting probe feedback".
+    #[default]
+    Init,
+    /// "sending at estimated bandwidth to fill pipe".
+    Refilling,
+    /// "inflight rising to probe bandwidth".
+    ProbeStarting,
+    /// "getting feedback from bandwidth probing".
+    ProbeFeedback,
+    /// "stopped bandwidth probing; still getting feedback".
+    ProbeStopping,
+}
+
+/// The state of the cycle.
+#[derive(Debug, Default)]
+pub(super) struct Cycle {
+    pub(super) ack_phase: AckPhase,
+    /// `BBR.is_bw_probe_sample`.
+    pub(super) is_probe_sample: bool,
+    /// ProbeRTT put an end to ProbeBW_UP.
+    pub(super) cut_short: bool,
+    pub(super) rounds_since_probe_up: u64,
+    stamp: Instant,
+    /// `BBR.bw_probe_wait`.
+    wait: Duration,
+    /// `BBR.bw_probe_up_rounds`.
+    up_rounds: u32,
+    /// `BBR.bw_probe_up_acked`: octets.
+    up_acked: u32,
+    /// `BBR.probe_up_acked_per_inc`: octets; `None` while the bound does not grow.
+    up_acked_per_increment: Option<u32>,
+    prev_probe_too_high: bool,
+    prev_probe_precautionary: bool,
+}
+
+impl Bbr {
+    /// UpdateProbeBWCyclePhase.
+    pub(super) fn update_cycle_phase(&mut self, signal: &Signal<'_>) {
+        if !self.full_pipe.reached || self.adapt_long_term_model(signal) {
+            return;
+        }
+        match self.state {
+            State::Down => {
+                if !self.probe_if_it_is_time(signal.now) && self.is_time_to_cruise() {
+                    self.start_cruise();
+                }
+            }
+            State::Cruise => {
+                self.probe_if_it_is_time(signal.now);
+            }
+            // "After one round of REFILL, start UP".
+            State::Refill if self.round_start => {
+                self.cycle.is_probe_sample = true;
+                self.start_up(signal.rate);
+            }
+            State::Up => {
+                if self.is_time_to_go_down(signal.rate) {
+                    self.cycle.prev_probe_too_high = false;
+                    self.start_down(signal.now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    // --- states -------------------------------------------------------------------------------------
+
+    /// StartProbeBW_DOWN.
+    pub(super) fn start_down(&mut self, now: Instant) {
+        self.bounds.reset_signals();
+        self.cycle.up_acked_per_increment = None;
+        // PickProbeWait: "Decide random round-trip bound for wait", "wall clock bound": 2 to 3 s.
+        self.cycle.rounds_since_probe_up = self.random_below(2);
+        self.cycle.wait = Duration::from_secs(2) + Duration::from_micros(self.random_below(1_000_001));
+        self.cycle.stamp = now;
+        self.cycle.ack_phase = AckPhase::ProbeStopping;
+        self.start_round();
+        self.state = State::Down;
+    }
+
+    /// StartProbeBW_CRUISE.
+    pub(super) fn start_cruise(&mut self) {
+        self.state = State::Cruise;
+    }
+
+    /// StartProbeBW_REFILL.
+    pub(super) fn start_refill(&mut self) {
+        self.bounds.forget_short_term();
+        self.cycle.up_rounds = 0;
+        self.cycle.up_acked = 0;
+        self.cycle.prev_probe_precautionary = false;
+        self.cycle.ack_phase = AckPhase::Refilling;
+        self.start_round();
+        self.state = State::Refill;
+    }
+
+    /// StartProbeBW_UP.
+    fn start_up(&mut self, rate: u64) {
+        self.cycle.ack_phase = AckPhase::ProbeStarting;
+        self.start_round();
+        self.full_pipe.reset(rate);
+        self.state = State::Up;
+        self.raise_longterm_slope();
+    }
+
+    // --- when to change -----------------------------------------------------------------------------
+
+    /// IsTimeToProbeBW.
+    fn probe_if_it_is_time(&mut self, now: Instant) -> bool {
+        let elapsed = now > self.cycle.stamp + self.cycle.wait;
+        // IsRenoCoexistenceProbeTime: "reno_rounds = TargetInflight()" in segments, at most 63.
+        let reno_rounds = u64::from(self.target_inflight() / self.mss.max(1)).min(63);
+        if elapsed || self.cycle.rounds_since_probe_up >= reno_rounds {
+            self.start_refill();
+            return true;
+        }
+        false
+    }
+
+    /// TargetInflight: "Our estimated BDP, unless congestion cut C.cwnd".
+    fn target_inflight(&self) -> u32 {
+        self.bdp_multiple(self.bw, 100).min(self.cwnd)
+    }
+
+    /// IsTimeToCruise.
+    fn is_time_to_cruise(&self) -> bool {
+        self.inflight <= self.bounds.with_headroom(self.mss, self.min_pipe_cwnd())
+            && self.inflight <= self.inflight_target(self.model.max_bw(), 100)
+    }
+
+    /// IsTimeToGoDown.
+    fn is_time_to_go_down(&mut self, rate: u64) -> bool {
+        let longterm = self.bounds.inflight_longterm;
+        // "Precautionary Bandwidth Probing: Deceleration".
+        if self.cycle.prev_probe_too_high && self.inflight >= longterm {
+            self.cycle.prev_probe_precautionary = true;
+            return true;
+        }
+        if self.is_cwnd_limited() && self.cwnd >= longterm {
+            // "bw is limited by BBR.inflight_longterm".
+            self.full_pipe.reset(rate);
+            return false;
+        }
+        self.full_pipe.now
+    }
+
+    fn is_cwnd_limited(&self) -> bool {
+        self.usage.peak().saturating_add(2 * self.mss) >= self.cwnd
+    }
+
+    // --- the long-term bound ------------------------------------------------------------------------
+
+    /// AdaptLongTermModel; says whether it decided on another state.
+    fn adapt_long_term_model(&mut self, signal: &Signal<'_>) -> bool {
+        let cycle = &mut self.cycle;
+        if cycle.ack_phase == AckPhase::ProbeStarting && self.round_start {
+            cycle.ack_phase = AckPhase::ProbeFeedback;
+        }
+        if cycle.ack_phase == AckPhase::ProbeStopping && self.round_start {
+            // "end of samples from bw probing phase".
+            cycle.is_probe_sample = false;
+            cycle.ack_phase = AckPhase::Init;
+            let probes = self.state.probes_bandwidth();
+            // "one round trip after exiting ProbeBW_UP [...] BBR increments BBR.cycle_count". The draft's
+            // code leaves that out where ProbeRTT ended ProbeBW_UP. With round trips of half a second
+            // and more it always does, and a bandwidth that is gone would never be forgotten.
+            let cut_short = core::mem::take(&mut cycle.cut_short);
+            if (probes && !signal.app_limited) || (cut_short && !signal.sample.app_limited) {
+                self.model.advance_cycle();
+            }
+            // "Precautionary Bandwidth Probing: Acceleration".
+            if probes && cycle.prev_probe_precautionary && !cycle.prev_probe_too_high {
+                self.start_refill();
+                return true;
+            }
+        }
+        if is_too_high(signal.sample.lost, signal.sample.in_flight)
+            || self.bounds.inflight_longterm == NO_VOLUME
+        {
+            return false;
+        }
+        // "Loss rate is safe. Adjust upper bounds upward."
+        self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(signal.sample.in_flight);
+        if self.state == State::Up {
+            self.probe_longterm_upward(signal.newly_acked);
+        }
+        false
+    }
+
+    /// ProbeInflightLongtermUpward.
+    fn probe_longterm_upward(&mut self, newly_acked: u32) {
+        if !self.is_cwnd_limited() || self.cwnd < self.bounds.inflight_longterm {
+            return;
+        }
+        self.cycle.up_acked = self.cycle.up_acked.saturating_add(newly_acked);
+        if let Some(per_increment) = self.cycle.up_acked_per_increment
+            && self.cycle.up_acked >= per_increment
+        {
+            let steps = self.cycle.up_acked / per_increment;
+            self.cycle.up_acked %= per_increment;
+            self.bounds.inflight_longterm =
+                self.bounds.inflight_longterm.saturating_add(steps.saturating_mul(self.mss));
+        }
+        if self.round_start {
+            self.raise_longterm_slope();
+        }
+    }
+
+    /// RaiseInflightLongtermSlope.
+    fn raise_longterm_slope(&mut self) {
+        let growth_this_round = 1 << self.cycle.up_rounds;
+        self.cycle.up_rounds = (self.cycle.up_rounds + 1).min(30);
+        self.cycle.up_acked_per_increment = Some((self.cwnd / growth_this_round).max(self.mss).max(1));
+    }
+
+    /// HandleInflightTooHigh: more was in flight than the path bears.
+    pub(super) fn handle_inflight_too_high(&mut self, now: Instant, in_flight: u32, app_limited: bool) {
+        self.cycle.prev_probe_too_high = true;
+        self.cycle.is_probe_sample = false;
+        if !app_limited {
+            self.bounds.inflight_longterm = in_flight.max(share(self.target_inflight(), BETA));
+        }
+        if self.state == State::Up {
+            self.undo.state = Some(State::Up);
+            self.start_down(now);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! ProbeRTT: now and then leave the queue empty, to see how long the path is (draft-ietf-ccwg-bbr,
+//! section 5.3.4).
+
+use headway_units::{Duration, Instant};
+
+use super::probe_bw::AckPhase;
+use super::{Bbr, Signal, State};
+
+/// "ProbeRTTDuration (200 ms)".
+const DURATION: Duration = Duration::from_millis(200);
+
+/// The state of a probe.
+#[derive(Debug, Default)]
+pub(super) struct ProbeRtt {
+    /// When it may end, once the window has been small for a moment.
+    done: Option<Instant>,
+    round_done: bool,
+    /// MarkConnectionAppLimited: segments sent with so much delivered measure the probe, not the path.
+    limited: (u64, u64),
+}
+
+impl ProbeRtt {
+    /// Whether a segment that was sent with so much delivered was sent during a probe.
+    pub(super) fn limited(&self, prior_delivered: u64) -> bool {
+        (self.limited.0..self.limited.1).contains(&prior_delivered)
+    }
+}
+
+impl Bbr {
+    /// CheckProbeRTT.
+    pub(super) fn check_probe_rtt(&mut self, signal: &Signal<'_>) {
+        if self.state != State::ProbeRtt && self.model.delay.expired && !self.idle_restart {
+            self.cycle.cut_short = self.state == State::Up;
+            self.save_cwnd();
+            self.state = State::ProbeRtt;
+            self.probe_rtt.done = None;
+            self.probe_rtt.limited = (self.total_delivered, self.total_delivered);
+            self.cycle.ack_phase = AckPhase::ProbeStopping;
+            self.start_round();
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(signal.now);
+        }
+        if signal.sample.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// HandleProbeRTT.
+    fn handle_probe_rtt(&mut self, now: Instant) {
+        // "Ignore low rate samples during ProbeRTT".
+        self.probe_rtt.limited.1 = self.total_delivered + u64::from(self.inflight) + 1;
+        if self.probe_rtt.done.is_some() {
+            if self.round_start {
+                self.probe_rtt.round_done = true;
+            }
+            if self.probe_rtt.round_done {
+                self.check_probe_rtt_done(now);
+            }
+        } else if self.inflight <= self.probe_rtt_cwnd() {
+            // "Wait for at least BBR.ProbeRTTDuration to elapse", "at least one round".
+            self.probe_rtt.done = Some(now + DURATION);
+            self.probe_rtt.round_done = false;
+            self.start_round();
+        }
+    }
+
+    /// CheckProbeRTTDone.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.probe_rtt.done.is_some_and(|done| now > done) {
+            // "schedule next ProbeRTT".
+            self.model.delay.probe_stamp = now;
+            self.restore_cwnd();
+            self.exit_probe_rtt(now);
+        }
+    }
+
+    /// ExitProbeRTT: what is in flight is below the estimate, so it goes on with cruising.
+    fn exit_probe_rtt(&mut self, now: Instant) {
+        self.bounds.forget_short_term();
+        if self.full_pipe.reached {
+            self.start_down(now);
+            self.start_cruise();
+        } else {
+            self.state = State::Startup;
+        }
+    }
+}

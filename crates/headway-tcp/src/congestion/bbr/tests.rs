@@ -1,0 +1,290 @@
+use super::super::bottleneck::{Bottleneck, Fate, MSS};
+use super::super::testing::setup;
+use super::*;
+
+/// 10 Mbit/s and 100 ms: 125 packets of 1000 octets fill the path.
+fn path(limit: usize) -> Bottleneck<Bbr> {
+    Bottleneck::new(Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) }), "10mbit", 100, limit)
+}
+
+fn mbit(rate: u64) -> u64 {
+    rate / 1_000_000
+}
+
+#[test]
+fn it_finds_bandwidth_and_delay_and_keeps_the_queue_short() {
+    let mut path = path(1000);
+    path.run(3000);
+    let bbr = &path.control;
+    assert!(bbr.full_pipe.reached && bbr.state != State::Startup, "{:?}", bbr.state);
+    assert!((9_900_000..=10_100_000).contains(&bbr.model.max_bw()), "{}", bbr.model.max_bw());
+    // One packet takes 0.8 ms beside the 100 ms.
+    assert_eq!(bbr.model.delay.min_rtt.map(Duration::as_millis), Some(100));
+    path.longest = 0;
+    let used = path.run(20_000);
+    assert!(used >= 96, "{used} %");
+    // 1.25 times as fast for three rounds, and a window of twice the path's volume.
+    assert!(path.longest <= 125, "{} packets", path.longest);
+    assert_eq!(path.lost, 0);
+}
+
+#[test]
+fn startup_leaves_no_queue_behind() {
+    let mut path = path(1000);
+    path.run(2500);
+    let states = &path.control.state;
+    assert!(states.probes_bandwidth(), "{states:?}");
+    assert!(path.pipe() <= 140 * MSS, "{}", path.pipe());
+}
+
+#[test]
+fn a_cycle_goes_through_its_states_in_order() {
+    let mut path = path(1000);
+    path.run(1000);
+    let mut seen = alloc::vec![path.control.state];
+    for _ in 0..12_000 {
+        path.run(1);
+        if seen.last() != Some(&path.control.state) {
+            seen.push(path.control.state);
+        }
+    }
+    // Drain leaves so little in flight that Down ends with the ACK that began it.
+    let expected = [State::Drain, State::Cruise, State::Refill, State::Up, State::Down];
+    let from = seen.iter().position(|&state| state == State::Drain).expect("Drain");
+    assert_eq!(seen[from..from + expected.len()], expected, "{seen:?}");
+    assert!(!seen.contains(&State::ProbeRtt), "the queue was empty now and then: {seen:?}");
+}
+
+/// Section 5.3.4: half of the path's volume for 200 ms and a round trip, when no sample was as low as
+/// the least for five seconds.
+#[test]
+fn probe_rtt_looks_for_the_length_of_the_path() {
+    let mut path = path(1000);
+    path.run(3000);
+    path.delay = Duration::from_millis(110);
+    let (mut smallest, mut probing, mut before) = (u32::MAX, 0, 0);
+    for milli in 0..9000 {
+        path.run(1);
+        if path.control.state == State::ProbeRtt {
+            probing += 1;
+            smallest = smallest.min(path.pipe());
+        } else if probing == 0 {
+            before = milli;
+        } else {
+            assert_eq!(path.control.state, State::Cruise);
+            break;
+        }
+    }
+    assert!((4500..5500).contains(&before), "{before} ms");
+    assert!((61 * MSS..=63 * MSS).contains(&smallest), "{smallest}");
+    assert!((200..600).contains(&probing), "{probing} ms");
+    assert_eq!(path.control.model.delay.min_rtt.map(Duration::as_millis), Some(100), "for ten seconds");
+    let window = path.control.window();
+    assert!(window >= 240 * MSS, "{window}: as before");
+}
+
+#[test]
+fn a_path_that_grows_longer_is_noticed() {
+    let mut path = path(1000);
+    path.run(3000);
+    path.delay = Duration::from_millis(200);
+    path.run(25_000);
+    assert_eq!(path.control.model.delay.min_rtt.map(Duration::as_millis), Some(200));
+    let used = path.run(10_000);
+    assert!(used >= 94, "{used} %");
+}
+
+/// "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached".
+#[test]
+fn more_bandwidth_is_found() {
+    let mut path = path(2000);
+    path.run(5000);
+    path.rate = Rate::from_bits_per_second(100_000_000);
+    // A probe every two to three seconds raises it by a quarter at least.
+    path.run(30_000);
+    assert!(mbit(path.control.model.max_bw()) >= 95, "{}", path.control.model.max_bw());
+}
+
+/// "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down".
+#[test]
+fn less_bandwidth_is_accepted() {
+    let mut path = path(250);
+    path.run(5000);
+    path.rate = Rate::from_bits_per_second(1_000_000);
+    path.run(30_000);
+    assert!(path.control.model.max_bw() <= 1_100_000, "{}", path.control.model.max_bw());
+    path.longest = 0;
+    let used = path.run(10_000);
+    assert!(used >= 90, "{used} %");
+}
+
+#[test]
+fn a_fifth_damaged_costs_a_fifth_and_no_more() {
+    let mut path = path(1000);
+    path.fate = |number| if number % 5 == 2 { Fate::Damaged } else { Fate::Arrives };
+    path.run(3000);
+    let used = path.run(30_000);
+    // 80 % of the packets that cross the link are intact.
+    assert!((77..=80).contains(&used), "{used} %");
+    assert!(mbit(path.control.model.max_bw()) >= 9, "{}", path.control.model.max_bw());
+}
+
+/// "IsInflightTooHigh": 2 % of losses in a round that probes.
+#[test]
+fn losses_below_the_threshold_are_borne() {
+    let mut path = path(1000);
+    path.fate = |number| if number % 100 == 50 { Fate::Lost } else { Fate::Arrives };
+    path.run(3000);
+    let used = path.run(30_000);
+    // While it cruises it gives way by the share that is lost each round, until it probes again.
+    assert!((85..95).contains(&used), "{used} %");
+}
+
+#[test]
+fn losses_above_the_threshold_slow_it_down() {
+    let mut path = path(1000);
+    path.run(3000);
+    path.fate = |number| if number % 10 == 5 { Fate::Lost } else { Fate::Arrives };
+    path.run(10_000);
+    let bbr = &path.control;
+    assert!(bbr.bounds.inflight_longterm < bounds::NO_VOLUME);
+    let used = path.run(20_000);
+    assert!(used < 50, "{used} %");
+    // And when they end, it comes back.
+    path.fate = |_| Fate::Arrives;
+    path.run(10_000);
+    let used = path.run(20_000);
+    assert!(used >= 93, "{used} %");
+}
+
+/// Section 5.3.1.3: more than 2 % and six holes within a round end Startup.
+#[test]
+fn a_shallow_queue_ends_startup_by_its_losses() {
+    let mut path = path(20);
+    path.run(1200);
+    let bbr = &path.control;
+    assert!(bbr.full_pipe.reached);
+    assert!(bbr.bounds.inflight_longterm < 400 * MSS, "{}", bbr.bounds.inflight_longterm);
+    path.run(5000);
+    let (used, lost) = (path.run(20_000), path.lost);
+    assert!(used >= 85, "{used} %");
+    path.run(20_000);
+    // Probing overflows the queue of 20 packets now and then.
+    let share = (path.lost - lost) * 1000 / (20_000 * 1250);
+    assert!(share <= 20, "{share} per mille");
+}
+
+#[test]
+fn a_spurious_loss_that_ended_a_probe_is_taken_back() {
+    let mut path = path(1000);
+    path.run(3000);
+    while path.control.state != State::Up || path.control.cycle.ack_phase != probe_bw::AckPhase::ProbeFeedback
+    {
+        path.run(1);
+    }
+    let window = path.control.cwnd;
+    let now = path.now;
+    let total = path.delivered;
+    for order in 0..10 {
+        path.control.on_segment_lost(&LostSegment {
+            order,
+            now,
+            octets: MSS,
+            in_flight: 150 * MSS,
+            lost: u64::from(MSS) * (order + 1),
+            prior_delivered: total,
+            app_limited: false,
+        });
+    }
+    path.control.on_loss(&Loss { now, flight: 150 * MSS });
+    assert_eq!(path.control.state, State::Down);
+    assert!(path.control.bounds.inflight_longterm < bounds::NO_VOLUME);
+    path.control.on_spurious();
+    assert_eq!(path.control.state, State::Refill);
+    assert_eq!(path.control.bounds.inflight_longterm, bounds::NO_VOLUME);
+    assert!(path.control.cwnd >= window);
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_the_window_returns() {
+    let mut path = path(1000);
+    path.run(3000);
+    let window = path.control.cwnd;
+    let loss = Loss { now: path.now, flight: path.pipe() };
+    path.control.on_timeout(&loss, true);
+    assert_eq!(path.control.window(), MSS);
+    path.run(1000);
+    assert!(path.control.window() >= window / 10 * 9, "{}", path.control.window());
+}
+
+#[test]
+fn ecn_marks_slow_it_down() {
+    let mut path = path(1000);
+    path.run(3000);
+    while path.control.state != State::Cruise {
+        path.run(1);
+    }
+    let before = path.control.window();
+    for _ in 0..5 {
+        path.control.on_ecn(&Loss { now: path.now, flight: path.pipe() });
+        path.run(110);
+    }
+    assert!(path.control.window() < before, "{} of {before}", path.control.window());
+    // In Startup the first mark is the end of it.
+    let mut bbr = Bbr::new(&setup(10));
+    bbr.on_ecn(&Loss { now: Instant::ZERO, flight: MSS });
+    assert_eq!(bbr.state, State::Drain);
+}
+
+#[test]
+fn seeds_set_the_times_of_probing_apart() {
+    let waits = |seed| {
+        let mut bbr = Bbr::new(&Setup { seed, ..setup(10) });
+        [0; 4].map(|_| bbr.random_below(1_000_001))
+    };
+    assert_eq!(waits(1), waits(1));
+    assert_ne!(waits(1), waits(2));
+}
+
+#[test]
+fn before_anything_is_known_the_initial_window_sets_the_rate() {
+    let mut bbr = Bbr::new(&setup(10));
+    bbr.set_mss(MSS, true);
+    assert_eq!((bbr.window(), bbr.pacing_rate()), (10 * MSS, None));
+    bbr.init_pacing_rate(Duration::from_millis(100));
+    // 2.77 * 10,000 octets / 100 ms.
+    assert_eq!(bbr.pacing_rate(), Some(Rate::from_bits_per_second(2_216_000)));
+}
+
+#[test]
+fn a_remembered_path_is_filled_sooner() {
+    let full = |window: u32| {
+        let mut path = path(1000);
+        if window > 0 {
+            path.control.resume(window);
+        }
+        let mut millis = 0;
+        while path.intact < 500_000 {
+            path.run(10);
+            millis += 10;
+        }
+        (millis, path.lost)
+    };
+    let (cold, _) = full(0);
+    let (warm, lost) = full(125 * MSS);
+    assert!(warm + 90 <= cold, "{warm} and {cold} ms");
+    assert_eq!(lost, 0);
+}
+
+#[test]
+fn a_jump_that_is_too_far_retreats() {
+    let mut path = path(20);
+    path.control.resume(2000 * MSS);
+    path.run(150);
+    assert_eq!(path.control.window(), 1000 * MSS);
+    path.run(150);
+    assert!(path.control.window() <= 300 * MSS, "{}", path.control.window());
+    path.run(5000);
+    let used = path.run(10_000);
+    assert!(used >= 85, "{used} %");
+}
