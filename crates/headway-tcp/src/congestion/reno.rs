@@ -1,6 +1,8 @@
 //! Reno: RFC 5681, with appropriate byte counting (RFC 3465) and, where asked for, HyStart++
 //! (RFC 9406).
 
+use alloc::boxed::Box;
+
 use headway_units::Instant;
 
 use super::careful_resume::CarefulResume;
@@ -17,17 +19,17 @@ pub struct Reno {
     ssthresh: u32,
     /// Octets acknowledged since the window last grew in congestion avoidance.
     acked: u32,
-    slow_start: SlowStart,
     /// Window and threshold before the last reduction, for [`CongestionControl::on_spurious`].
     before: Option<(u32, u32)>,
-    resume: CarefulResume,
-    /// [`Setup::deliveries`]: what was in the network lately, and whether in recovery.
-    deliveries: Option<Deliveries>,
+    /// [`Setup::deliveries`]: what only the modern sender has.
+    deliveries: Option<Box<Deliveries>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Deliveries {
+    slow_start: SlowStart,
     usage: Usage,
+    resume: CarefulResume,
     in_recovery: bool,
 }
 
@@ -42,10 +44,15 @@ impl Reno {
             cwnd: initial_segments.saturating_mul(mss),
             ssthresh: u32::MAX,
             acked: 0,
-            slow_start: SlowStart::new(setup),
             before: None,
-            resume: CarefulResume::default(),
-            deliveries: setup.deliveries.then(Deliveries::default),
+            deliveries: setup.deliveries.then(|| {
+                Box::new(Deliveries {
+                    slow_start: SlowStart::new(setup),
+                    usage: Usage::default(),
+                    resume: CarefulResume::default(),
+                    in_recovery: false,
+                })
+            }),
         }
     }
 
@@ -59,11 +66,14 @@ impl Reno {
     }
 
     fn grow(&mut self, octets: u32) {
-        if self.resume.holds_window() {
-            return;
-        }
         if self.cwnd < self.ssthresh {
-            self.cwnd = self.cwnd.saturating_add(self.slow_start.growth(octets, self.mss));
+            let growth = match &self.deliveries {
+                Some(deliveries) if deliveries.resume.holds_window() => 0,
+                Some(deliveries) => deliveries.slow_start.growth(octets, self.mss),
+                // RFC 3465, 2.2: at most L = 2 segments for each ACK.
+                None => octets.min(2 * self.mss),
+            };
+            self.cwnd = self.cwnd.saturating_add(growth);
         } else {
             // RFC 5681, 3.1: one segment for each window of data acknowledged.
             self.acked = self.acked.saturating_add(octets);
@@ -77,15 +87,19 @@ impl Reno {
     /// RFC 5681, equation (4): "ssthresh = max (FlightSize / 2, 2*SMSS)".
     fn reduce(&mut self, loss: &Loss) {
         self.before = Some((self.cwnd, self.ssthresh));
+        self.acked = 0;
+        let Some(deliveries) = &mut self.deliveries else {
+            self.ssthresh = (loss.flight / 2).max(2 * self.mss);
+            return;
+        };
         // FlightSize counts what is selectively acknowledged; while damage is repaired that may be
         // much more than the window ever was.
-        let flight = if self.deliveries.is_some() { loss.flight.min(self.cwnd) } else { loss.flight };
-        self.ssthresh = (flight / 2).max(2 * self.mss);
-        self.acked = 0;
-        self.slow_start.on_congestion();
-        if let Some(retreat) = self.resume.on_congestion() {
-            self.ssthresh = retreat.threshold.max(2 * self.mss);
+        let mut ssthresh = loss.flight.min(self.cwnd) / 2;
+        deliveries.slow_start.on_congestion();
+        if let Some(retreat) = deliveries.resume.on_congestion() {
+            ssthresh = retreat.threshold;
         }
+        self.ssthresh = ssthresh.max(2 * self.mss);
     }
 
     fn note_recovery(&mut self, in_recovery: bool) {
@@ -118,17 +132,26 @@ impl CongestionControl for Reno {
             deliveries.usage.on_ack(ack);
         }
         let limited = self.is_limited(ack.prior_pipe);
-        if let Some(jump) = self.resume.on_ack(ack, self.cwnd, limited) {
-            self.cwnd = jump;
-        }
+        let octets = match &mut self.deliveries {
+            Some(deliveries) => {
+                if let Some(jump) = deliveries.resume.on_ack(ack, self.cwnd, limited) {
+                    self.cwnd = jump;
+                }
+                ack.delivered
+            }
+            None => ack.acked,
+        };
         // RFC 5681, 4.3 and RFC 6675, 5: the window stands still during fast recovery.
         if ack.in_recovery || !limited {
             return;
         }
-        if self.cwnd < self.ssthresh && self.slow_start.on_ack(ack) {
+        if let Some(deliveries) = &mut self.deliveries
+            && self.cwnd < self.ssthresh
+            && deliveries.slow_start.on_ack(ack)
+        {
             self.ssthresh = self.cwnd;
         }
-        self.grow(if self.deliveries.is_some() { ack.delivered } else { ack.acked });
+        self.grow(octets);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -150,14 +173,17 @@ impl CongestionControl for Reno {
 
     fn on_recovery_end(&mut self, _loss: &Loss) {
         self.note_recovery(false);
-        if let Some(threshold) = self.resume.on_recovery_end() {
+        if let Some(deliveries) = &mut self.deliveries
+            && let Some(threshold) = deliveries.resume.on_recovery_end()
+        {
             self.ssthresh = self.ssthresh.max(threshold);
         }
     }
 
     fn on_damage(&mut self, _now: Instant, octets: u32) {
-        self.resume.on_delivered(octets);
-        if self.deliveries.as_ref().is_some_and(|deliveries| !deliveries.in_recovery) && self.is_limited(0) {
+        let Some(deliveries) = &mut self.deliveries else { return };
+        deliveries.resume.on_delivered(octets);
+        if !deliveries.in_recovery && self.is_limited(0) {
             self.grow(octets);
         }
     }
@@ -181,8 +207,10 @@ impl CongestionControl for Reno {
     }
 
     fn resume(&mut self, window: u32) {
-        self.resume = CarefulResume::new(window);
-        self.ssthresh = window.max(2 * self.mss);
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.resume = CarefulResume::new(window);
+            self.ssthresh = window.max(2 * self.mss);
+        }
     }
 }
 

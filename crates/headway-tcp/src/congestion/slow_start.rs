@@ -1,12 +1,15 @@
 //! Slow start, as NewReno and CUBIC share it.
 
+use alloc::boxed::Box;
+
 use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, Pace};
 use super::{Ack, Setup};
 
 /// How far an ACK opens the window below the threshold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SlowStart {
-    hystart: Option<HyStart>,
+    /// Gone after the initial slow start, so it lives apart.
+    hystart: Option<Box<HyStart>>,
     /// Segments by which one ACK opens the window at most.
     limit: Option<u32>,
 }
@@ -19,7 +22,7 @@ impl SlowStart {
             (false, true) => Some(8),
             (false, false) => Some(2),
         };
-        Self { hystart: setup.hystart.then(HyStart::new), limit }
+        Self { hystart: setup.hystart.then(|| Box::new(HyStart::new())), limit }
     }
 
     /// An ACK arrived in slow start. Says whether it ends here.
@@ -34,7 +37,7 @@ impl SlowStart {
     /// Octets by which the window opens when `octets` have crossed the network.
     pub(super) fn growth(&self, octets: u32, mss: u32) -> u32 {
         let octets = self.limit.map_or(octets, |segments| octets.min(segments.saturating_mul(mss)));
-        match self.hystart.as_ref().map(HyStart::pace) {
+        match self.hystart.as_ref().map(|hystart| hystart.pace()) {
             // RFC 9406, 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
             Some(Pace::Conservative) => octets / CSS_GROWTH_DIVISOR,
             _ => octets,

@@ -51,25 +51,14 @@ impl Bbr {
             return;
         }
         match self.state {
-            State::Down => {
-                if !self.probe_if_it_is_time(signal.now) && self.is_time_to_cruise() {
-                    self.start_cruise();
-                }
-            }
-            State::Cruise => {
-                self.probe_if_it_is_time(signal.now);
-            }
+            State::Down | State::Cruise if self.is_time_to_probe(signal.now) => self.start_refill(),
+            State::Down if self.is_time_to_cruise() => self.start_cruise(),
             // "After one round of REFILL, start UP".
             State::Refill if self.round_start => {
                 self.cycle.is_probe_sample = true;
                 self.start_up(signal.rate);
             }
-            State::Up => {
-                if self.is_time_to_go_down(signal.rate) {
-                    self.cycle.prev_probe_too_high = false;
-                    self.start_down(signal.now);
-                }
-            }
+            State::Up => self.go_down_if_it_is_time(signal),
             _ => {}
         }
     }
@@ -117,15 +106,10 @@ impl Bbr {
     // --- when to change -----------------------------------------------------------------------------
 
     /// IsTimeToProbeBW.
-    fn probe_if_it_is_time(&mut self, now: Instant) -> bool {
-        let elapsed = now > self.cycle.stamp + self.cycle.wait;
+    fn is_time_to_probe(&self, now: Instant) -> bool {
         // IsRenoCoexistenceProbeTime: "reno_rounds = TargetInflight()" in segments, at most 63.
         let reno_rounds = u64::from(self.target_inflight() / self.mss.max(1)).min(63);
-        if elapsed || self.cycle.rounds_since_probe_up >= reno_rounds {
-            self.start_refill();
-            return true;
-        }
-        false
+        now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe_up >= reno_rounds
     }
 
     /// TargetInflight: "Our estimated BDP, unless congestion cut C.cwnd".
@@ -140,19 +124,22 @@ impl Bbr {
     }
 
     /// IsTimeToGoDown.
-    fn is_time_to_go_down(&mut self, rate: u64) -> bool {
+    fn go_down_if_it_is_time(&mut self, signal: &Signal<'_>) {
         let longterm = self.bounds.inflight_longterm;
         // "Precautionary Bandwidth Probing: Deceleration".
-        if self.cycle.prev_probe_too_high && self.inflight >= longterm {
+        let precaution = self.cycle.prev_probe_too_high && self.inflight >= longterm;
+        if precaution {
             self.cycle.prev_probe_precautionary = true;
-            return true;
-        }
-        if self.is_cwnd_limited() && self.cwnd >= longterm {
+        } else if self.is_cwnd_limited() && self.cwnd >= longterm {
             // "bw is limited by BBR.inflight_longterm".
-            self.full_pipe.reset(rate);
-            return false;
+            self.full_pipe.reset(signal.rate);
+            return;
         }
-        self.full_pipe.now
+        if precaution || self.full_pipe.now {
+            // "no high loss (yet)".
+            self.cycle.prev_probe_too_high = false;
+            self.start_down(signal.now);
+        }
     }
 
     fn is_cwnd_limited(&self) -> bool {

@@ -37,7 +37,7 @@ pub struct Cubic {
 }
 
 /// What a reduction changes and an undo restores (RFC 9438, 4.9.2). Windows in octets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct State {
     cwnd: u32,
     ssthresh: u32,
@@ -168,7 +168,7 @@ impl Cubic {
 
     /// RFC 9438, 4.6 and 4.7, up to the setting of the window.
     fn reduce(&mut self, loss: &Loss) {
-        self.before = Some(self.state);
+        self.before = Some(self.state.clone());
         let State { cwnd, w_max, .. } = self.state;
         // 4.7: "if cwnd < W_max and fast convergence enabled, further reduce W_max".
         self.state.w_max = Some(match w_max {
