@@ -23,6 +23,13 @@ enum Source {
     Memory(Arc<[u8]>),
     /// The first `len` octets of a file that is larger than what is kept in memory.
     File(PathBuf),
+    /// Made as it is read.
+    Generated,
+}
+
+/// Octets without a pattern that a checksum would miss.
+fn generated(position: u64) -> u8 {
+    (position.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }
 
 /// A file that cannot be sent.
@@ -56,6 +63,15 @@ impl Content {
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         Self { len: bytes.len() as u64, source: Source::Memory(bytes) }
+    }
+
+    /// `len` octets without a pattern that a checksum would miss, the same every time. Few are kept in
+    /// memory, many are made as they are read: there can be more than any memory holds.
+    pub fn generated(len: u64) -> Self {
+        if len <= IN_MEMORY {
+            return Self::from_bytes((0..len).map(generated).collect::<Vec<u8>>());
+        }
+        Self { len, source: Source::Generated }
     }
 
     /// A file, or its first `limit` octets.
@@ -105,6 +121,7 @@ impl Content {
                     .map_err(|source| ContentError::Unreadable { path: path.clone(), source })?;
                 Input::File(BufReader::with_capacity(CHUNK, file))
             }
+            Source::Generated => Input::Generated { start: 0, chunk: Vec::new() },
         };
         Ok(ContentReader { input, position: 0, len: self.len })
     }
@@ -113,6 +130,11 @@ impl Content {
 enum Input {
     Memory(Arc<[u8]>),
     File(BufReader<File>),
+    /// What lies from `start` on.
+    Generated {
+        start: u64,
+        chunk: Vec<u8>,
+    },
 }
 
 /// Goes through a [`Content`] once, without copying it.
@@ -138,6 +160,14 @@ impl ContentReader {
                 Ok(bytes) => &bytes[..bytes.len().min(left as usize)],
                 Err(error) => panic!("the file became unreadable while it was being sent: {error}"),
             },
+            Input::Generated { start, chunk } => {
+                if self.position == *start + chunk.len() as u64 {
+                    *start = self.position;
+                    chunk.clear();
+                    chunk.extend((*start..*start + left.min(CHUNK as u64)).map(generated));
+                }
+                &chunk[(self.position - *start) as usize..]
+            }
         }
     }
 

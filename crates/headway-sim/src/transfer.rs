@@ -77,8 +77,9 @@ impl Sender {
                 Err(error) => panic!("a fresh host refuses to connect: {error}"),
             },
         };
-        while let Some((_, notification)) = host.poll_notification() {
+        while let Some((connection, notification)) = host.poll_notification() {
             match notification {
+                _ if connection != id => {}
                 Notification::Connected | Notification::Writable => self.writable = true,
                 Notification::Closed => self.failure = host.error(id),
                 _ => {}

@@ -200,7 +200,7 @@ fn several_flows(table: &mut String) {
 fn companions(table: &mut String) {
     let content = content(1 << 20);
     let (_, clean) = cells().swap_remove(0);
-    let beside = |variant, damaged| Companion { variant, damaged };
+    let beside = |variant: Variant, damaged| Companion { sender: variant.into(), damaged, rival: false };
     let cross = |rate: &str| Some(CrossTraffic { rate: rate.parse().expect("a rate"), packet: 1500 });
     let cells = [
         ("beside sack, clean", "none", vec![beside(Variant::Sack, false)], None),
@@ -222,7 +222,7 @@ fn companions(table: &mut String) {
             let others: Vec<String> = outcome
                 .companions
                 .iter()
-                .map(|other| format!("{} {}", other.variant, other.delivered))
+                .map(|other| format!("{} {}", other.sender, other.delivered))
                 .collect();
             writeln!(
                 table,

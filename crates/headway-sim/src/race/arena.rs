@@ -3,12 +3,14 @@
 
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use headway_link::{LinkConfig, QueueLimit};
-use headway_tcp::{Host, HostConfig, Observer, Variant};
+use headway_tcp::{Host, HostConfig, Observer, Profile};
 use headway_units::Instant;
 
-use super::Scenario;
+use super::sender::TcpSender;
+use super::{Companion, Scenario};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
 use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId};
@@ -18,6 +20,8 @@ use crate::transfer::{Receiver, Sender};
 
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
+/// What the seed of the way of the data is derived for.
+pub(super) const FORWARD_LINK: &str = "forward link";
 
 /// The program of either side.
 pub enum Racer<O> {
@@ -41,7 +45,8 @@ impl<O: Observer> Application for Racer<O> {
 /// The hosts of one flow.
 #[derive(Clone, Copy)]
 pub(super) struct Flow {
-    pub(super) variant: Variant,
+    pub(super) name: TcpSender,
+    pub(super) rival: bool,
     pub(super) sender: NodeId,
     pub(super) receiver: NodeId,
 }
@@ -56,7 +61,7 @@ pub(super) struct Arena<O: Observer, T: Tap> {
 impl<O: Observer, T: Tap> Arena<O, T> {
     pub(super) fn new(
         scenario: &Scenario,
-        variant: Variant,
+        sender: TcpSender,
         content: &Content,
         seed: u64,
         hash: bool,
@@ -64,21 +69,25 @@ impl<O: Observer, T: Tap> Arena<O, T> {
         tap: T,
     ) -> Result<Self, ContentError> {
         let mut network = Network::with_tap(scenario.mtu, tap);
-        let variants = std::iter::once(variant).chain(scenario.companions.iter().map(|other| other.variant));
-        let flows = variants
+        let beside = |other: &Companion| (other.sender, other.rival, scenario.profile_beside(other));
+        let runners = std::iter::once((sender, false, scenario.profile_of(sender)))
+            .chain(scenario.companions.iter().map(beside));
+        let flows = runners
             .enumerate()
-            .map(|(place, variant)| {
-                add_flow(&mut network, scenario, variant, content, seed, hash, place as u8, observer)
+            .map(|(place, (name, rival, profile))| {
+                let place = place as u8;
+                let (sender, receiver) =
+                    add_flow(&mut network, profile, content, seed, hash, place, observer)?;
+                Ok(Flow { name, rival, sender, receiver })
             })
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect::<Result<Vec<_>, ContentError>>()?;
         let (left, right) = if flows.len() == 1 && scenario.cross.is_none() {
             (flows[0].sender, flows[0].receiver)
         } else {
             (network.add_router(), network.add_router())
         };
         let forward = LinkPorts { from: left, to: right };
-        let forward =
-            network.add_link(forward, scenario.forward.clone(), derive_seed(seed, "forward link", 0));
+        let forward = network.add_link(forward, scenario.forward.clone(), derive_seed(seed, FORWARD_LINK, 0));
         let reverse = LinkPorts { from: right, to: left };
         let reverse =
             network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, "reverse link", 0));
@@ -129,6 +138,22 @@ impl<O: Observer, T: Tap> Arena<O, T> {
         }
     }
 
+    /// Begins a second transfer between the hosts of the first flow.
+    pub(super) fn transfer_again(
+        &mut self,
+        scenario: &Scenario,
+        content: &Content,
+        hash: bool,
+    ) -> Result<(), ContentError> {
+        let Flow { name, sender, receiver, .. } = self.flows[0];
+        let (sending, receiving) = programs(scenario.profile_of(name), content, hash, 0, 1)?;
+        *self.network.host_mut(receiver).1 = receiving;
+        self.network.wake(receiver);
+        *self.network.host_mut(sender).1 = sending;
+        self.network.wake(sender);
+        Ok(())
+    }
+
     pub(super) fn receiver(&self, flow: usize) -> &Receiver {
         match self.network.host(self.flows[flow].receiver).1 {
             Racer::Receiver(receiver) => receiver,
@@ -144,34 +169,43 @@ impl<O: Observer, T: Tap> Arena<O, T> {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
 fn add_flow<O: Observer, T: Tap>(
     network: &mut Network<Racer<O>, T>,
-    scenario: &Scenario,
-    variant: Variant,
+    profile: Arc<Profile>,
     content: &Content,
     seed: u64,
     hash: bool,
     place: u8,
     observer: &mut dyn FnMut() -> O,
-) -> Result<Flow, ContentError> {
-    let profile = scenario.profile_of(variant);
-    let source = SocketAddr::new(source_address(place), SENDER_PORT);
-    let sink = SocketAddr::new(sink_address(place), RECEIVER_PORT);
-    let mut host = |address: SocketAddr, purpose| {
+) -> Result<(NodeId, NodeId), ContentError> {
+    let mut host = |address: IpAddr, purpose| {
         let mut secret = [0; 16];
         for (half, bytes) in secret.chunks_exact_mut(8).enumerate() {
             let number = derive_seed(seed, purpose, 2 * u64::from(place) + half as u64);
             bytes.copy_from_slice(&number.to_le_bytes());
         }
-        Host::with_observer(HostConfig::new(address.ip(), secret), observer())
+        Host::with_observer(HostConfig::new(address, secret), observer())
     };
+    let (sender, receiver) = programs(profile, content, hash, place, 0)?;
     // The receiver comes first, so that it listens when the SYN arrives.
-    let program = Racer::Receiver(Box::new(Receiver::new(sink, profile.clone(), content, hash)?));
-    let receiver = network.add_host(host(sink, "receiver"), program);
-    let program = Racer::Sender(Box::new(Sender::new(source, sink, profile, content)?), PhantomData);
-    let sender = network.add_host(host(source, "sender"), program);
-    Ok(Flow { variant, sender, receiver })
+    let receiver = network.add_host(host(sink_address(place), "receiver"), receiver);
+    let sender = network.add_host(host(source_address(place), "sender"), sender);
+    Ok((sender, receiver))
+}
+
+/// The two ends of a flow's transfer, each transfer on ports of its own.
+fn programs<O>(
+    profile: Arc<Profile>,
+    content: &Content,
+    hash: bool,
+    place: u8,
+    transfer: u16,
+) -> Result<(Racer<O>, Racer<O>), ContentError> {
+    let source = SocketAddr::new(source_address(place), SENDER_PORT + transfer);
+    let sink = SocketAddr::new(sink_address(place), RECEIVER_PORT + transfer);
+    let receiver = Receiver::new(sink, profile.clone(), content, hash)?;
+    let sender = Sender::new(source, sink, profile, content)?;
+    Ok((Racer::Sender(Box::new(sender), PhantomData), Racer::Receiver(Box::new(receiver))))
 }
 
 fn source_address(place: u8) -> IpAddr {

@@ -5,8 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use headway_link::{LinkConfig, bound, share_hit};
-use headway_tcp::{HackRules, Profile, Variant};
+use headway_tcp::{HackRules, Profile};
 use headway_units::{Duration, Rate, Share, Size};
+
+use super::sender::TcpSender;
+use super::switches::Switches;
 
 /// A sender profile by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +18,8 @@ pub enum ProfileName {
     Linux22,
     /// [`Profile::standard`].
     Standard,
+    /// [`Profile::modern`].
+    Modern,
 }
 
 /// A name that is not known.
@@ -33,6 +38,7 @@ impl ProfileName {
         match self {
             Self::Linux22 => "linux22",
             Self::Standard => "standard",
+            Self::Modern => "modern",
         }
     }
 
@@ -41,6 +47,7 @@ impl ProfileName {
         match self {
             Self::Linux22 => Profile::linux22(),
             Self::Standard => Profile::standard(),
+            Self::Modern => Profile::modern(),
         }
     }
 }
@@ -55,20 +62,26 @@ impl FromStr for ProfileName {
     type Err = UnknownName;
 
     fn from_str(input: &str) -> Result<Self, Self::Err> {
-        [Self::Linux22, Self::Standard]
+        [Self::Linux22, Self::Standard, Self::Modern]
             .into_iter()
             .find(|name| name.name() == input)
-            .ok_or_else(|| UnknownName { input: input.into(), expected: "a profile: linux22 or standard" })
+            .ok_or_else(|| UnknownName {
+                input: input.into(),
+                expected: "a profile: linux22, standard or modern",
+            })
     }
 }
 
 /// Everything that determines a race but the content, the senders and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// The sender profile.
+    /// The profile of the papers' senders; ours bring their own ([`Variant::is_modern`](headway_tcp::Variant::is_modern)).
     pub profile: ProfileName,
     /// How special ACKs are answered.
     pub rules: HackRules,
+    /// Parts of the modern sender that are switched on or off, in the flow that is raced and in its
+    /// companions that are no rivals.
+    pub switches: Switches,
     /// The way of the data.
     pub forward: LinkConfig,
     /// The way of the ACKs.
@@ -81,6 +94,13 @@ pub struct Scenario {
     pub retries: Option<u32>,
     /// Virtual time after which a run is called unfinished.
     pub time_limit: Duration,
+    /// A run of fixed duration: there is always more to send, and what counts is how much has arrived
+    /// when this much virtual time has passed since the first SYN. `None`: the content is sent, and
+    /// what counts is how long it takes.
+    pub duration: Option<Duration>,
+    /// The hosts make one transfer of the same content before, whose time is not counted: what they
+    /// learnt of the path remains.
+    pub warm: bool,
     /// Other senders of the same content that share the link.
     pub companions: Vec<Companion>,
     /// Traffic that does not answer to congestion, through the same queue.
@@ -91,9 +111,12 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Companion {
     /// Its sender.
-    pub variant: Variant,
+    pub sender: TcpSender,
     /// Whether the damage of the link hits its packets too.
     pub damaged: bool,
+    /// Whether it stands for the others, whose share is measured, rather than for more flows like
+    /// the one that is raced.
+    pub rival: bool,
 }
 
 /// UDP datagrams at a constant rate. They are never damaged (paper 004, Fig. 7: "only TCP data was
@@ -107,9 +130,9 @@ pub struct CrossTraffic {
 }
 
 /// The size of the IP header, which damage spares unless it is asked for.
-const IP_HEADER: usize = 20;
+pub(super) const IP_HEADER: usize = 20;
 /// TCP header with timestamps.
-const TCP_HEADER: u32 = 32;
+pub(super) const TCP_HEADER: u32 = 32;
 
 impl Default for Scenario {
     /// The papers' headline cell: 10 Mbit/s, 300 ms one way, bursts of 5 packets that start with
@@ -124,6 +147,7 @@ impl Default for Scenario {
         Self {
             profile: ProfileName::Linux22,
             rules: HackRules::Default,
+            switches: Switches::default(),
             forward: LinkConfig {
                 damage: headway_link::Damage::Burst {
                     p: Share::new(0.05).unwrap_or(Share::ZERO),
@@ -138,6 +162,8 @@ impl Default for Scenario {
             mtu: 1500,
             retries: None,
             time_limit: Duration::from_secs(24 * 3600),
+            duration: None,
+            warm: false,
             companions: Vec::new(),
             cross: None,
         }
@@ -145,15 +171,36 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// The profile of `variant` in this scenario.
-    pub fn profile_of(&self, variant: Variant) -> Arc<Profile> {
+    /// The profile of `sender` in this scenario, as the flow that is raced.
+    pub fn profile_of(&self, sender: impl Into<TcpSender>) -> Arc<Profile> {
+        let mut profile = self.bare_profile(sender.into());
+        self.switches.apply(&mut profile.modern);
+        Arc::new(profile)
+    }
+
+    /// The profile of a companion.
+    pub(super) fn profile_beside(&self, companion: &Companion) -> Arc<Profile> {
+        if companion.rival {
+            Arc::new(self.bare_profile(companion.sender))
+        } else {
+            self.profile_of(companion.sender)
+        }
+    }
+
+    fn bare_profile(&self, sender: TcpSender) -> Profile {
         let window = usize::try_from(self.window.bytes()).unwrap_or(usize::MAX);
-        let profile = if variant.is_modern() { Profile::modern() } else { self.profile.profile() };
-        let mut profile = variant.apply(profile.with_window(window));
+        let profile = self.profile_name(sender).profile();
+        let mut profile = sender.variant.apply(profile.with_window(window));
+        profile.congestion = sender.congestion.unwrap_or(profile.congestion);
         profile.hack_rules = self.rules;
         profile.mtu = self.mtu;
         profile.rto.retries = self.retries;
-        Arc::new(profile)
+        profile
+    }
+
+    /// Which profile `sender` has here.
+    pub fn profile_name(&self, sender: impl Into<TcpSender>) -> ProfileName {
+        if sender.into().variant.is_modern() { ProfileName::Modern } else { self.profile }
     }
 
     /// Share of the packets of the way of the data that are expected to be hit.

@@ -1,8 +1,6 @@
 //! Several runs of one sender in a few numbers.
 
-use headway_tcp::Variant;
-
-use super::RunOutcome;
+use super::{Entrant, RunOutcome};
 use crate::statistics::{mean, quantile};
 
 /// Where the values of several runs lie.
@@ -36,7 +34,7 @@ impl Spread {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The sender.
-    pub variant: Variant,
+    pub sender: Entrant,
     /// Runs in all.
     pub runs: usize,
     /// Of those, runs that finished within the time limit.
@@ -48,6 +46,8 @@ pub struct Summary {
     pub goodput: Option<Spread>,
     /// Goodput as a share of the bound.
     pub share_of_bound: Option<Spread>,
+    /// Goodput as a share of the oracle's in the same run.
+    pub share_of_oracle: Option<Spread>,
     /// Octets that were delivered although damaged, in all runs.
     pub damaged_bytes_delivered: u64,
     /// Means over the runs.
@@ -60,29 +60,30 @@ pub struct Summary {
     pub special_acks: f64,
 }
 
-/// One summary for each variant, in the order in which they come first in `runs`.
+/// One summary for each sender, in the order in which they come first in `runs`.
 pub fn summarize(runs: &[RunOutcome]) -> Vec<Summary> {
-    let mut variants: Vec<Variant> = Vec::new();
+    let mut senders: Vec<Entrant> = Vec::new();
     for run in runs {
-        if !variants.contains(&run.variant) {
-            variants.push(run.variant);
+        if !senders.contains(&run.sender) {
+            senders.push(run.sender);
         }
     }
-    variants.into_iter().map(|variant| of_variant(variant, runs)).collect()
+    senders.into_iter().map(|sender| of_sender(sender, runs)).collect()
 }
 
-fn of_variant(variant: Variant, runs: &[RunOutcome]) -> Summary {
-    let own: Vec<&RunOutcome> = runs.iter().filter(|run| run.variant == variant).collect();
+fn of_sender(sender: Entrant, runs: &[RunOutcome]) -> Summary {
+    let own: Vec<&RunOutcome> = runs.iter().filter(|run| run.sender == sender).collect();
     let mean = |value: fn(&RunOutcome) -> u64| {
         own.iter().map(|run| value(run) as f64).sum::<f64>() / own.len() as f64
     };
     Summary {
-        variant,
+        sender,
         runs: own.len(),
         finished: own.iter().filter(|run| run.finished).count(),
         seconds: Spread::of(own.iter().map(|run| run.time.as_secs_f64())),
         goodput: Spread::of(own.iter().map(|run| run.goodput)),
         share_of_bound: Spread::of(own.iter().filter_map(|run| run.share_of_bound)),
+        share_of_oracle: Spread::of(own.iter().filter_map(|run| run.share_of_oracle)),
         damaged_bytes_delivered: own.iter().map(|run| run.damaged_bytes_delivered).sum(),
         retransmissions: mean(|run| run.retransmissions),
         timeouts: mean(|run| run.timeouts),

@@ -230,6 +230,7 @@ impl Arguments {
             mtu: self.mtu,
             retries: self.retries,
             time_limit: self.time_limit,
+            duration: None,
             companions: Vec::new(),
             cross: None,
         })

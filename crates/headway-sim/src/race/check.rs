@@ -1,0 +1,85 @@
+//! What cannot be raced.
+
+use headway_tcp::HackMode;
+
+use super::oracle::no_oracle;
+use super::sender::{Entrant, TcpSender, congestion_name};
+use super::{ProfileName, Scenario};
+
+/// A scenario, or a sender in it, that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{subject}: {problem}")]
+pub struct Unraceable {
+    /// What cannot be.
+    pub subject: String,
+    /// Why, and what was expected.
+    pub problem: String,
+}
+
+impl Scenario {
+    /// Whether `entrant` can be raced here.
+    ///
+    /// # Errors
+    ///
+    /// It says what does not fit together.
+    pub fn check(&self, entrant: impl Into<Entrant>) -> Result<(), Unraceable> {
+        let fail = |subject: &str, problem: &str| {
+            Err(Unraceable { subject: subject.into(), problem: problem.into() })
+        };
+        if self.warm && self.duration.is_some() {
+            return fail("warm", "a run of fixed duration has no end to warm up to; expected a size");
+        }
+        if self.warm && (!self.companions.is_empty() || self.cross.is_some()) {
+            return fail("warm", "expected no other flows beside the one that is measured");
+        }
+        for companion in &self.companions {
+            self.check_congestion(companion.sender)?;
+        }
+        match entrant.into() {
+            Entrant::Oracle => match no_oracle(self) {
+                Some(why) => fail("oracle", why),
+                None => Ok(()),
+            },
+            Entrant::Tcp(sender) => {
+                self.check_congestion(sender)?;
+                self.check_switches(sender)
+            }
+        }
+    }
+
+    fn check_congestion(&self, sender: TcpSender) -> Result<(), Unraceable> {
+        let Some(congestion) = sender.congestion.filter(|_| self.is_linux22(sender)) else { return Ok(()) };
+        Err(Unraceable {
+            subject: format!("congestion controller {}", congestion_name(congestion)),
+            problem: format!(
+                "{} of profile linux22 has the window of Linux 2.2, which is part of what the papers measured; \
+                 expected modern, modern+hack or headway, or profile standard or modern",
+                sender.variant
+            ),
+        })
+    }
+
+    fn check_switches(&self, sender: TcpSender) -> Result<(), Unraceable> {
+        let complaint = |problem: String| Unraceable { subject: self.switches.to_string(), problem };
+        if !self.switches.is_empty() && self.profile_name(sender) != ProfileName::Modern {
+            let profile = self.profile_name(sender);
+            return Err(complaint(format!(
+                "{} of profile {profile} has no such parts; expected modern, modern+hack or headway, or \
+                 profile modern",
+                sender.variant
+            )));
+        }
+        let profile = self.profile_of(sender);
+        if profile.modern.partial && profile.hack != HackMode::V2 {
+            let why = "partial recovery needs HACK v2, which";
+            return Err(complaint(format!("{why} {} does not have; expected headway", sender.variant)));
+        }
+        profile
+            .check()
+            .map_err(|error| Unraceable { subject: sender.to_string(), problem: error.to_string() })
+    }
+
+    fn is_linux22(&self, sender: TcpSender) -> bool {
+        self.profile_name(sender) == ProfileName::Linux22
+    }
+}

@@ -1,0 +1,321 @@
+//! The oracle: the measure for senders that know nothing at the start.
+//!
+//! It is no TCP. It faces the same link with packets of the same lengths, so the same damage model
+//! hits the same places in their order, and it is told of everything that a special ACK could tell,
+//! by one that never fails: one round trip for the handshake, then a window of 10 segments that
+//! grows by one for each packet it hears of, which doubles it each round trip, up to one
+//! bandwidth-delay product, and never falls. What was hit is sent again first.
+
+use std::collections::VecDeque;
+
+use headway_link::{FrameCheck, Headers, Link, LinkConfig, Offer, QueueLimit};
+use headway_units::{Duration, Instant, Rate};
+
+use super::Scenario;
+use super::arena::FORWARD_LINK;
+use super::scenario::{IP_HEADER, TCP_HEADER};
+use crate::seed::derive_seed;
+
+/// RFC 6928: "an initial window of 10".
+const INITIAL_WINDOW: u64 = 10;
+/// A SYN with its options: MSS, SACK permitted, timestamps, window scale.
+const SYN: usize = IP_HEADER + 40;
+
+/// What came of an oracle's run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OracleOutcome {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Whether all had arrived within the time limit; in a run of fixed duration, always.
+    pub finished: bool,
+    /// From the SYN to the arrival of the last octet, or until the run was ended.
+    pub time: Duration,
+    /// Octets that had arrived in order.
+    pub delivered: u64,
+    /// Payload bits delivered per second.
+    pub goodput: f64,
+    /// Packets sent again.
+    pub resent: u64,
+    /// Payload octets sent, repeats included.
+    pub octets_sent: u64,
+    /// Packets sent, those of the handshake too.
+    pub packets: u64,
+}
+
+/// Runs the oracle over `scenario` with `size` octets, or for the scenario's fixed duration.
+///
+/// `None` where there is no such thing: the link has no rate and so no bandwidth-delay product,
+/// it repairs damage itself, or others share it.
+///
+/// The way back is clean and takes its delay alone. The queue has no limit, which a window of one
+/// bandwidth-delay product does not need.
+pub fn oracle(scenario: &Scenario, size: u64, seed: u64) -> Option<OracleOutcome> {
+    if no_oracle(scenario).is_some() {
+        return None;
+    }
+    let rate = scenario.forward.rate?;
+    let mut oracle = Oracle::new(scenario, rate, size, seed);
+    oracle.run(Instant::ZERO + scenario.duration.unwrap_or(scenario.time_limit));
+    Some(oracle.judge(seed, scenario.duration))
+}
+
+/// Why there is no oracle for `scenario`, if so.
+pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
+    if scenario.forward.rate.is_none() {
+        return Some("expected a link with a rate: without one there is no bandwidth-delay product");
+    }
+    if !scenario.companions.is_empty() || scenario.cross.is_some() {
+        return Some("expected a link that nobody shares: it answers to no congestion");
+    }
+    matches!(scenario.forward.frame_check, FrameCheck::Arq(_))
+        .then_some("expected frame check keep or drop: with arq the link repairs damage itself")
+}
+
+/// A packet on the link.
+#[derive(Clone)]
+struct Parcel {
+    /// How many were sent before it.
+    transmission: u64,
+    /// Damage flips bits in it; nothing reads them.
+    bytes: Vec<u8>,
+}
+
+impl AsMut<[u8]> for Parcel {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// What a packet is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Load {
+    Syn,
+    Ack,
+    Segment(u64),
+}
+
+/// A packet of which nothing has been heard yet.
+struct Outstanding {
+    load: Load,
+    /// When it arrives at the latest; what has not arrived by then vanished.
+    due: Instant,
+    settled: bool,
+}
+
+struct Oracle {
+    link: Link<Parcel>,
+    rate: Rate,
+    mtu: usize,
+    /// Octets in a full segment.
+    mss: u64,
+    size: u64,
+    segments: u64,
+    way_back: Duration,
+    /// Beyond the end of its transmission and the delay, a packet takes at most this long.
+    slack: Duration,
+    free_at: Instant,
+    now: Instant,
+    window: u64,
+    product: u64,
+    in_flight: u64,
+    next: u64,
+    again: VecDeque<u64>,
+    /// In the order of sending; the first is transmission `settled`.
+    outstanding: VecDeque<Outstanding>,
+    settled: u64,
+    /// What the sender is going to be told: when, of what, and whether it arrived.
+    reports: VecDeque<(Instant, Load, bool)>,
+    /// Segments from `in_order` on, by whether they have arrived.
+    arrived: VecDeque<bool>,
+    in_order: u64,
+    completed: Option<Instant>,
+    spare: Vec<Vec<u8>>,
+    resent: u64,
+    octets_sent: u64,
+    packets: u64,
+}
+
+impl Oracle {
+    fn new(scenario: &Scenario, rate: Rate, size: u64, seed: u64) -> Self {
+        let mtu = usize::from(scenario.mtu);
+        let mss = (mtu - IP_HEADER) as u64 - u64::from(TCP_HEADER);
+        let config = LinkConfig {
+            queue: QueueLimit::Unlimited,
+            // A damaged frame is told of where it would have arrived, whoever would have dropped it.
+            frame_check: FrameCheck::Keep,
+            ..scenario.forward.clone()
+        };
+        let one = rate.transmit_time(mtu as u64 + u64::from(config.overhead));
+        let round_trip = config.delay + scenario.reverse.delay + one;
+        let held_back = if config.reorder.is_zero() { Duration::ZERO } else { config.reorder_delay };
+        Self {
+            rate,
+            mtu,
+            mss,
+            size,
+            segments: size.div_ceil(mss),
+            way_back: scenario.reverse.delay,
+            slack: config.jitter + held_back,
+            link: Link::new(config, derive_seed(seed, FORWARD_LINK, 0)),
+            free_at: Instant::ZERO,
+            now: Instant::ZERO,
+            window: INITIAL_WINDOW,
+            product: round_trip.as_nanos().div_ceil(one.as_nanos().max(1)),
+            in_flight: 0,
+            next: 0,
+            again: VecDeque::new(),
+            outstanding: VecDeque::new(),
+            settled: 0,
+            reports: VecDeque::new(),
+            arrived: VecDeque::new(),
+            in_order: 0,
+            completed: None,
+            spare: Vec::new(),
+            resent: 0,
+            octets_sent: 0,
+            packets: 0,
+        }
+    }
+
+    fn run(&mut self, end: Instant) {
+        self.send(Load::Syn);
+        while self.completed.is_none() {
+            let arrival = self.link.next_event();
+            let report = self.reports.front().map(|(at, ..)| *at);
+            let due = self.outstanding.front().map(|packet| packet.due);
+            let Some(at) = [arrival, report, due].into_iter().flatten().min().filter(|at| *at <= end) else {
+                break;
+            };
+            self.now = at;
+            self.take_arrivals();
+            self.take_reports();
+        }
+        if self.completed.is_none() {
+            self.now = end;
+        }
+    }
+
+    fn take_arrivals(&mut self) {
+        while let Some(delivery) = self.link.poll(self.now) {
+            let Parcel { transmission, bytes } = delivery.packet;
+            self.spare.push(bytes);
+            // A duplicate arrives behind the packet itself, which may have been forgotten by then.
+            let Some(place) = transmission.checked_sub(self.settled) else { continue };
+            if !std::mem::replace(&mut self.outstanding[place as usize].settled, true) {
+                self.settle(self.outstanding[place as usize].load, delivery.damage.is_none());
+            }
+        }
+        while let Some(first) = self.outstanding.front() {
+            if !first.settled {
+                if first.due > self.now {
+                    break;
+                }
+                self.settle(first.load, false);
+            }
+            self.outstanding.pop_front();
+            self.settled += 1;
+        }
+    }
+
+    /// The fate of a packet is known where it was to arrive.
+    fn settle(&mut self, load: Load, whole: bool) {
+        self.reports.push_back((self.now + self.way_back, load, whole));
+        let Load::Segment(number) = load else { return };
+        if !whole {
+            return;
+        }
+        self.arrived[(number - self.in_order) as usize] = true;
+        while self.arrived.front() == Some(&true) {
+            self.arrived.pop_front();
+            self.in_order += 1;
+        }
+        if self.in_order == self.segments {
+            self.completed = Some(self.now);
+        }
+    }
+
+    fn take_reports(&mut self) {
+        while let Some(&(at, load, whole)) = self.reports.front() {
+            if at > self.now {
+                return;
+            }
+            self.reports.pop_front();
+            match (load, whole) {
+                (Load::Syn, true) => self.send(Load::Ack),
+                (Load::Syn, false) => self.send(Load::Syn),
+                (Load::Ack, _) => continue,
+                (Load::Segment(number), whole) => {
+                    self.in_flight -= 1;
+                    self.window = self.window.max((self.window + 1).min(self.product));
+                    if !whole {
+                        self.again.push_back(number);
+                    }
+                }
+            }
+            if load == Load::Syn && !whole {
+                continue;
+            }
+            self.fill_window();
+        }
+    }
+
+    fn fill_window(&mut self) {
+        while self.in_flight < self.window {
+            let number = match self.again.pop_front() {
+                Some(number) => {
+                    self.resent += 1;
+                    number
+                }
+                None if self.next < self.segments => {
+                    self.arrived.push_back(false);
+                    self.next += 1;
+                    self.next - 1
+                }
+                None => return,
+            };
+            self.in_flight += 1;
+            self.send(Load::Segment(number));
+        }
+    }
+
+    fn send(&mut self, load: Load) {
+        let headers = IP_HEADER + TCP_HEADER as usize;
+        let (len, header_len) = match load {
+            Load::Syn => (SYN, SYN),
+            Load::Ack => (headers, headers),
+            Load::Segment(number) => {
+                let payload = self.mss.min(self.size - number * self.mss);
+                self.octets_sent += payload;
+                (headers + payload as usize, headers)
+            }
+        };
+        let bytes = self.spare.pop().unwrap_or_else(|| vec![0; self.mtu]);
+        let parcel = Parcel { transmission: self.packets, bytes };
+        let places = Headers { ip_header_len: IP_HEADER, header_len };
+        match self.link.offer(self.now, parcel, len, places, true) {
+            Offer::Queued => {}
+            Offer::QueueFull(_) => unreachable!("the oracle's queue has no limit"),
+        }
+        let takes = self.rate.transmit_time(len as u64 + u64::from(self.link.config().overhead));
+        self.free_at = self.free_at.max(self.now) + takes;
+        let due = self.free_at + self.link.config().delay + self.slack;
+        self.outstanding.push_back(Outstanding { load, due, settled: false });
+        self.packets += 1;
+    }
+
+    fn judge(&self, seed: u64, duration: Option<Duration>) -> OracleOutcome {
+        let time = self.now.saturating_since(Instant::ZERO);
+        let delivered = (self.in_order * self.mss).min(self.size);
+        OracleOutcome {
+            seed,
+            finished: self.completed.is_some() || duration.is_some(),
+            time,
+            delivered,
+            goodput: if time.is_zero() { 0.0 } else { delivered as f64 * 8.0 / time.as_secs_f64() },
+            resent: self.resent,
+            octets_sent: self.octets_sent,
+            packets: self.packets,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Who takes part in a race.
+
+use std::fmt;
+use std::str::FromStr;
+
+use headway_tcp::Variant;
+use headway_tcp::congestion::Algorithm;
+
+use super::scenario::UnknownName;
+
+/// A TCP sender: a variant, and the congestion controller where it is not the profile's own.
+///
+/// Written `headway` or `headway:bbr`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TcpSender {
+    /// The variant.
+    pub variant: Variant,
+    /// The controller; `None` is the profile's own.
+    pub congestion: Option<Algorithm>,
+}
+
+/// What can be raced: written as a [`TcpSender`] or `oracle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Entrant {
+    /// A TCP.
+    Tcp(TcpSender),
+    /// The measure for all of them; see [`oracle`](super::oracle).
+    Oracle,
+}
+
+impl Entrant {
+    /// The TCP; `None` for the oracle.
+    pub fn tcp(self) -> Option<TcpSender> {
+        match self {
+            Self::Tcp(sender) => Some(sender),
+            Self::Oracle => None,
+        }
+    }
+
+    /// With `congestion` as the controller where it has none of its own.
+    #[must_use]
+    pub fn with_congestion(self, congestion: Option<Algorithm>) -> Self {
+        match self {
+            Self::Tcp(sender) => {
+                Self::Tcp(TcpSender { congestion: sender.congestion.or(congestion), ..sender })
+            }
+            Self::Oracle => self,
+        }
+    }
+}
+
+impl From<Variant> for TcpSender {
+    fn from(variant: Variant) -> Self {
+        Self { variant, congestion: None }
+    }
+}
+
+impl From<Variant> for Entrant {
+    fn from(variant: Variant) -> Self {
+        Self::Tcp(variant.into())
+    }
+}
+
+impl From<TcpSender> for Entrant {
+    fn from(sender: TcpSender) -> Self {
+        Self::Tcp(sender)
+    }
+}
+
+impl fmt::Display for TcpSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.congestion {
+            Some(congestion) => f.pad(&format!("{}:{}", self.variant, congestion_name(congestion))),
+            None => self.variant.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Entrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(sender) => sender.fmt(f),
+            Self::Oracle => f.pad(ORACLE),
+        }
+    }
+}
+
+const ORACLE: &str = "oracle";
+
+impl FromStr for TcpSender {
+    type Err = UnknownName;
+
+    fn from_str(input: &str) -> Result<Self, UnknownName> {
+        let (name, congestion) = match input.split_once(':') {
+            Some((name, congestion)) => (name, Some(parse_congestion(congestion)?)),
+            None => (input, None),
+        };
+        let variant = Variant::ALL.into_iter().find(|variant| variant.name() == name);
+        let variant = variant.ok_or_else(|| UnknownName { input: input.into(), expected: SENDERS })?;
+        Ok(Self { variant, congestion })
+    }
+}
+
+const SENDERS: &str = "one of newreno, sack, hack, hack+sack, xhack, xhack+sack, modern, modern+hack, \
+                       headway, perhaps with a congestion controller: modern:bbr";
+
+impl FromStr for Entrant {
+    type Err = UnknownName;
+
+    fn from_str(input: &str) -> Result<Self, UnknownName> {
+        if input == ORACLE { Ok(Self::Oracle) } else { input.parse().map(Self::Tcp) }
+    }
+}
+
+/// A congestion controller by its name.
+///
+/// # Errors
+///
+/// There is none of this name.
+pub fn parse_congestion(input: &str) -> Result<Algorithm, UnknownName> {
+    Algorithm::NAMES.into_iter().find(|(name, _)| *name == input).map(|(_, algorithm)| algorithm).ok_or_else(
+        || UnknownName { input: input.into(), expected: "a congestion controller: newreno, cubic or bbr" },
+    )
+}
+
+/// The name of a congestion controller.
+pub fn congestion_name(algorithm: Algorithm) -> &'static str {
+    Algorithm::NAMES.into_iter().find(|(_, known)| *known == algorithm).map_or("linux22", |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for variant in Variant::ALL {
+            let entrant = Entrant::from(variant);
+            assert_eq!(entrant.to_string().parse(), Ok(entrant));
+            for (_, algorithm) in Algorithm::NAMES {
+                let entrant = entrant.with_congestion(Some(algorithm));
+                assert_eq!(entrant.to_string().parse(), Ok(entrant));
+                assert_eq!(entrant.with_congestion(Some(Algorithm::Reno)), entrant, "its own stays");
+            }
+        }
+        assert_eq!("oracle".parse(), Ok(Entrant::Oracle));
+        assert_eq!(Entrant::Oracle.to_string(), "oracle");
+        for (input, expected) in [
+            ("tahoe", "\"tahoe\": expected one of newreno,"),
+            ("modern:vegas", "\"vegas\": expected a congestion controller: newreno, cubic or bbr"),
+            ("oracle:bbr", "\"oracle:bbr\": expected one of"),
+            ("modern:", "\"\": expected a congestion controller"),
+        ] {
+            let error = input.parse::<Entrant>().expect_err(input).to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}
