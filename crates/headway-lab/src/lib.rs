@@ -19,7 +19,7 @@ pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, 
 pub use damage::{DamageError, Traces};
 pub use error::LabError;
 pub use experiment::{
-    Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides, Scalar,
+    Aim, Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides, Scalar,
     Statistic, schema,
 };
 pub use replay::replay;

@@ -7,7 +7,7 @@ use headway_sim::race::{self, Recording};
 
 use crate::damage::Traces;
 use crate::error::LabError;
-use crate::experiment::Settings;
+use crate::experiment::{Complaint, Settings};
 use crate::results::{Manifest, ManifestCell};
 use crate::runner::content;
 
@@ -34,10 +34,9 @@ pub fn replay<T: Tap>(
             .set(key, value, &traces)
             .map_err(|problem| LabError::NotReplayable { key: key.clone(), problem })?;
     }
-    let Some(variant) = settings.variant else {
-        let problem = "expected a sender".into();
-        return Err(LabError::NotReplayable { key: "variant".into(), problem });
-    };
-    let content = content(settings.size.bytes());
-    Ok(race::run_recorded(&settings.scenario, variant, &content, seed, false, || (), tap)?)
+    let sender = settings
+        .sender()
+        .map_err(|Complaint { key, problem }| LabError::NotReplayable { key: key.into(), problem })?;
+    let content = content(settings.size());
+    Ok(race::run_recorded(&settings.scenario, sender, &content, seed, false, || (), tap)?)
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use headway_sim::race::{self, RunOutcome};
+use headway_sim::race::{self, OracleOutcome, RunOutcome};
 use headway_sim::{Content, derive_seed};
+use headway_units::Size;
 use rayon::prelude::*;
 
 use crate::error::LabError;
@@ -68,11 +69,12 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
         .collect();
     progress.begin(missing.len());
     let contents = contents(experiment);
+    let oracles = Oracles::default();
     let journal = Mutex::new(Journal::open(folder)?);
     let made: Vec<(String, Row)> = missing
         .par_iter()
         .map(|&(cell, run, key)| {
-            let row = make(experiment, cell, run, &contents[&cell.size.bytes()])?;
+            let row = make(experiment, cell, run, &contents[&cell.size.map(Size::bytes)], &oracles)?;
             let mut journal = journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             journal.append(key, &row)?;
             drop(journal);
@@ -86,14 +88,30 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     Ok(results)
 }
 
-/// Bytes without a pattern that a checksum would miss, one content for each size.
-fn contents(experiment: &Experiment) -> BTreeMap<u64, Content> {
-    experiment.cells.iter().map(|cell| cell.size.bytes()).map(|size| (size, content(size))).collect()
+/// One content for each size.
+fn contents(experiment: &Experiment) -> BTreeMap<Option<u64>, Content> {
+    experiment.cells.iter().map(|cell| (cell.size.map(Size::bytes), content(cell.size))).collect()
 }
 
-pub(crate) fn content(size: u64) -> Content {
-    let bytes: Vec<u8> = (0..size).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
-    Content::from_bytes(bytes)
+/// So much, or more than any run of fixed duration can send.
+pub(crate) fn content(size: Option<Size>) -> Content {
+    Content::generated(size.map_or(u64::MAX, Size::bytes))
+}
+
+/// The oracle's runs, one for all senders that face the same fates.
+#[derive(Default)]
+struct Oracles(Mutex<BTreeMap<u64, Option<OracleOutcome>>>);
+
+impl Oracles {
+    fn of(&self, cell: &Cell, seed: u64) -> Option<OracleOutcome> {
+        let known = || self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(outcome) = known().get(&seed) {
+            return *outcome;
+        }
+        let outcome = race::oracle(&cell.scenario, cell.size.map_or(u64::MAX, Size::bytes), seed);
+        known().insert(seed, outcome);
+        outcome
+    }
 }
 
 /// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
@@ -102,9 +120,17 @@ pub(crate) fn run_seed(experiment: &Experiment, cell: &Cell, run: u32) -> u64 {
     derive_seed(experiment.seed, &format!("{}\n{}", experiment.name, cell.fate), run.into())
 }
 
-fn make(experiment: &Experiment, cell: &Cell, run: u32, content: &Content) -> Result<Row, LabError> {
+fn make(
+    experiment: &Experiment,
+    cell: &Cell,
+    run: u32,
+    content: &Content,
+    oracles: &Oracles,
+) -> Result<Row, LabError> {
     let seed = run_seed(experiment, cell, run);
-    let outcome: RunOutcome = race::run(&cell.scenario, cell.variant, content, seed, true)?;
+    let outcome: RunOutcome = race::run(&cell.scenario, cell.sender, content, seed, cell.size.is_some())?;
+    let oracle = oracles.of(cell, seed);
+    let outcome = outcome.beside(oracle.as_ref());
     Ok(Row {
         run,
         seed,
@@ -112,6 +138,8 @@ fn make(experiment: &Experiment, cell: &Cell, run: u32, content: &Content) -> Re
         seconds: outcome.time.as_secs_f64(),
         goodput_bps: outcome.goodput,
         share_of_bound: outcome.share_of_bound,
+        oracle_bps: oracle.map(|oracle| oracle.goodput),
+        share_of_oracle: outcome.share_of_oracle,
         sha256_ok: outcome.sha256_ok,
         damaged_bytes_delivered: outcome.damaged_bytes_delivered,
         undetected_packets: outcome.undetected_packets,
@@ -123,7 +151,11 @@ fn make(experiment: &Experiment, cell: &Cell, run: u32, content: &Content) -> Re
         fast_recoveries: outcome.fast_recoveries,
         special_acks: outcome.special_acks,
         queue_drops: outcome.queue_drops,
+        drops_per_megabyte: outcome.drops_per_megabyte,
         jain: outcome.jain,
+        jain_alike: outcome.jain_alike,
+        rival_goodput_bps: outcome.rival_goodput(),
+        companions_bps: outcome.companions.iter().map(|other| other.goodput).collect(),
         failure: outcome.failure.map(|failure| failure.to_string()),
     })
 }

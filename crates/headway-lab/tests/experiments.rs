@@ -63,7 +63,7 @@ fn cells_are_the_product_of_the_axes() {
     let cells: Vec<String> = experiment
         .cells
         .iter()
-        .map(|cell| format!("{} {}", cell.variant, cell.scenario.forward.damage))
+        .map(|cell| format!("{} {}", cell.sender, cell.scenario.forward.damage))
         .collect();
     assert_eq!(cells, ["sack burst:5%:2", "sack burst:5%:4", "hack+sack burst:5%:2", "hack+sack burst:5%:4"]);
 }

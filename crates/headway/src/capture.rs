@@ -128,7 +128,8 @@ mod tests {
     fn headers_say_what_whole_packets_do() {
         let mut scenario = scenario();
         // Others at the same link are not to be taken for the one that is captured.
-        scenario.companions = vec![Companion { variant: Variant::NewReno, damaged: false }];
+        scenario.companions =
+            vec![Companion { sender: Variant::NewReno.into(), damaged: false, rival: false }];
         scenario.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(1_000_000), packet: 500 });
         for seed in SEEDS {
             for variant in Variant::ALL {

@@ -44,6 +44,8 @@ pub(crate) enum Failure {
     Drawing(String),
     #[error(transparent)]
     Lab(#[from] LabError),
+    #[error("{}: expected another name: results go to a folder of this name, {name}, and another file has it", file.display())]
+    SameName { file: PathBuf, name: String },
     #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
     UnknownPaper { name: String },
     #[error(

@@ -1,5 +1,6 @@
 //! Holding the claims of a source against the results.
 
+mod aim;
 mod evidence;
 mod number;
 mod order;
@@ -10,7 +11,7 @@ use serde::Serialize;
 pub use evidence::{Evidence, EvidenceError, Reading, weigh};
 pub use value::in_unit;
 
-use crate::experiment::{Claim, Figure, Measure};
+use crate::experiment::{Aim, Claim, Figure, Measure, Statistic};
 use crate::results::Results;
 use value::Place;
 
@@ -30,6 +31,10 @@ pub enum Verdict {
     DirectionOnly,
     /// Neither.
     NotReproduced,
+    /// An aim that every cell meets.
+    Met,
+    /// An aim that some cell misses.
+    Missed,
     /// Runs are missing.
     NoResults,
 }
@@ -41,6 +46,8 @@ impl Verdict {
             Self::Reproduced => "reproduced",
             Self::DirectionOnly => "direction only",
             Self::NotReproduced => "not reproduced",
+            Self::Met => "met",
+            Self::Missed => "missed",
             Self::NoResults => "no results",
         }
     }
@@ -53,15 +60,19 @@ pub struct Judgement {
     pub says: String,
     /// The source's number.
     pub paper: Option<f64>,
-    /// Ours: a value, a ratio, or the share of places in which the order holds.
+    /// What every cell should meet.
+    pub aim: Option<Aim>,
+    /// Ours: a value, a ratio, or the share of places in which the order holds; beside an aim, of the
+    /// cell that is worst.
     pub ours: Option<f64>,
     /// The unit of both: "×" where the claim is about a ratio.
     pub unit: String,
-    /// Ours by the paper's.
+    /// Ours by the paper's, or by the aim.
     pub ratio: Option<f64>,
     /// How it came out.
     pub verdict: Verdict,
-    /// What the verdict rests on: the distance and the tolerance, or in how many places the order holds.
+    /// What the verdict rests on: the distance and the tolerance, in how many places the order holds, or
+    /// which cell is the worst.
     pub basis: String,
     /// One line on why.
     pub why: String,
@@ -79,6 +90,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
     Judgement {
         says: claim.says.clone(),
         paper: if claim.order.is_some() { None } else { claim.paper },
+        aim: claim.aim(),
         ours,
         unit: question.unit().into(),
         ratio,
@@ -118,6 +130,10 @@ impl<'a> Question<'a> {
         self.claim.measure.unwrap_or(self.figure.measure)
     }
 
+    fn statistic(&self) -> Statistic {
+        self.claim.statistic.unwrap_or(self.figure.statistic)
+    }
+
     /// The unit of the answer.
     fn unit(&self) -> &str {
         if self.claim.order.is_some() {
@@ -132,12 +148,13 @@ impl<'a> Question<'a> {
     }
 
     fn ask(&self, results: &Results) -> Outcome {
-        match &self.claim.order {
-            Some(order) => {
+        match (&self.claim.order, self.claim.aim()) {
+            (Some(order), _) => {
                 let order: Vec<String> = order.iter().map(ToString::to_string).collect();
                 order::judge(results, self, &order)
             }
-            None => number::judge(results, self),
+            (None, Some(aim)) => aim::judge(results, self, aim),
+            (None, None) => number::judge(results, self),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
 /// The number in the unit of the claim.
 fn ours(results: &Results, question: &Question<'_>) -> Option<f64> {
     let (figure, measure) = (question.figure, question.measure());
-    let value = |of: &Place| value_of(results, of, measure, figure.statistic);
+    let value = |of: &Place| value_of(results, of, measure, question.statistic());
     let of = value(&question.of)?;
     Some(match &question.over {
         Some(over) => of / value(over)?,

@@ -13,7 +13,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]
             .map(|value| {
                 let mut of = place.clone();
                 of.insert(axis.into(), value.clone());
-                value_of(results, &of, question.measure(), question.figure.statistic)
+                value_of(results, &of, question.measure(), question.statistic())
             })
             .collect();
         values.map(|values| values.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + claim.slack)))

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::Cell;
 use super::file::ExperimentFile;
-use super::scenario::{KEYS, Settings, is_key, way};
+use super::scenario::{Complaint, KEYS, Settings, is_key, is_of_sender, way};
 use crate::damage::{DamageError, Traces};
 use crate::error::LabError;
 
@@ -85,10 +85,7 @@ fn cell(
     for (key, value) in &given {
         settings.set(key, value, traces).map_err(|problem| complaint(key, problem))?;
     }
-    let Some(variant) = settings.variant else {
-        let problem = "expected a sender, as an axis or in [scenario], such as variant = \"sack\"";
-        return Err(complaint("variant", problem.into()));
-    };
+    let sender = settings.sender().map_err(|Complaint { key, problem }| complaint(key, problem))?;
     // A trace is what its file says, not what the file is called.
     let mut recorded = Vec::new();
     for (key, value) in &given {
@@ -104,10 +101,10 @@ fn cell(
     };
     Ok(Cell {
         identity: write(&|_| true),
-        fate: write(&|key| !matches!(key, "variant" | "rules" | "profile")),
+        fate: write(&|key| !is_of_sender(key)),
         values,
-        variant,
-        size: settings.size,
+        sender,
+        size: settings.size(),
         scenario: settings.scenario,
         settings: given,
     })

@@ -127,6 +127,10 @@ pub enum Measure {
     Goodput,
     /// Goodput as a share of the bound.
     ShareOfBound,
+    /// Goodput as a share of the oracle's in the same run.
+    ShareOfOracle,
+    /// 1 for a run that finished, 0 for one that did not.
+    Finished,
     /// Segments sent again.
     Retransmissions,
     /// Expiries of the retransmission timer.
@@ -145,6 +149,12 @@ pub enum Measure {
     OctetsSent,
     /// Jain's fairness index.
     Jain,
+    /// The same of the flows alone that have the sender that is measured.
+    JainAlike,
+    /// Mean goodput of the rivals.
+    RivalGoodput,
+    /// Packets that the queue dropped for each 10^6 octets delivered to anybody.
+    DropsPerMegabyte,
 }
 
 impl Measure {
@@ -154,6 +164,8 @@ impl Measure {
             Self::Time => "time",
             Self::Goodput => "goodput",
             Self::ShareOfBound => "share of the bound",
+            Self::ShareOfOracle => "share of the oracle",
+            Self::Finished => "share of runs finished",
             Self::Retransmissions => "segments sent again",
             Self::Timeouts => "timeouts",
             Self::SlowStarts => "slow starts",
@@ -163,6 +175,9 @@ impl Measure {
             Self::DamagedBytes => "damaged octets delivered",
             Self::OctetsSent => "octets sent",
             Self::Jain => "Jain's fairness index",
+            Self::JainAlike => "Jain's fairness index of like flows",
+            Self::RivalGoodput => "goodput of the rivals",
+            Self::DropsPerMegabyte => "queue drops a megabyte",
         }
     }
 
@@ -170,8 +185,8 @@ impl Measure {
     pub const fn units(self) -> &'static [&'static str] {
         match self {
             Self::Time => &["s"],
-            Self::Goodput => &["bit/s", "kbit/s", "Mbit/s", "B/s", "KB/s"],
-            Self::ShareOfBound => &["", "%"],
+            Self::Goodput | Self::RivalGoodput => &["bit/s", "kbit/s", "Mbit/s", "B/s", "KB/s"],
+            Self::ShareOfBound | Self::ShareOfOracle | Self::Finished => &["", "%"],
             Self::DamagedBytes | Self::OctetsSent => &["B"],
             _ => &[""],
         }
@@ -219,6 +234,13 @@ pub struct Claim {
     pub tolerance: f64,
     /// Values of `axis`, ascending in the measure.
     pub order: Option<Vec<Scalar>>,
+    /// Not less than this in any of the cells: in the figure's unit, or the ratio of each cell to that
+    /// which differs in what `over` says.
+    pub at_least: Option<f64>,
+    /// Not more than this in any of the cells.
+    pub at_most: Option<f64>,
+    /// Over the runs of a cell; the figure's if not given.
+    pub statistic: Option<Statistic>,
     /// The axis of `order`; `variant` if not given.
     pub axis: Option<String>,
     /// How far, as a share, a pair may be the wrong way round and still count as equal.
@@ -268,6 +290,40 @@ pub struct Given {
 
 fn quarter() -> f64 {
     0.25
+}
+
+/// What a claim wants of every cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aim {
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+impl Aim {
+    /// Whether a value meets it.
+    pub fn is_met(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => value >= least,
+            Self::AtMost(most) => value <= most,
+        }
+    }
+
+    /// Its number.
+    pub fn number(self) -> f64 {
+        match self {
+            Self::AtLeast(number) | Self::AtMost(number) => number,
+        }
+    }
+}
+
+impl Claim {
+    /// What it wants of every cell, if it is of this kind.
+    pub fn aim(&self) -> Option<Aim> {
+        self.at_least.map(Aim::AtLeast).or(self.at_most.map(Aim::AtMost))
+    }
 }
 
 /// The JSON schema of experiment files, for editors.

@@ -6,14 +6,13 @@ mod scenario;
 
 use std::path::Path;
 
-use headway_sim::race::Scenario;
-use headway_tcp::Variant;
+use headway_sim::race::{Entrant, Scenario};
 use headway_units::Size;
 use indexmap::IndexMap;
 
 use file::ExperimentFile;
-pub use file::{Claim, EvidenceSource, Figure, FigureKind, Given, Measure, Scalar, Statistic, schema};
-pub(crate) use scenario::Settings;
+pub use file::{Aim, Claim, EvidenceSource, Figure, FigureKind, Given, Measure, Scalar, Statistic, schema};
+pub(crate) use scenario::{Complaint, Settings};
 
 use crate::damage::Traces;
 use crate::error::LabError;
@@ -54,9 +53,9 @@ pub struct Cell {
     /// The value of each axis.
     pub values: IndexMap<String, String>,
     /// The sender.
-    pub variant: Variant,
-    /// How much is sent.
-    pub size: Size,
+    pub sender: Entrant,
+    /// How much is sent; `None` in runs of fixed duration.
+    pub size: Option<Size>,
     /// Everything else.
     pub scenario: Scenario,
     /// The keys that were given, with the values of the axes filled in.
@@ -220,11 +219,16 @@ fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabEr
                 }
             }
         }
-        if claim.paper.is_none() && claim.order.is_none() {
-            return Err(complaint(
-                "claim",
-                "expected `paper` (a number) or `order` (values of an axis)".into(),
-            ));
+        let given =
+            [claim.paper.is_some(), claim.order.is_some(), claim.at_least.is_some(), claim.at_most.is_some()];
+        if given.iter().filter(|given| **given).count() != 1 {
+            let expected = "expected one of `paper` (a number), `order` (values of an axis), `at-least` and \
+                            `at-most` (numbers)";
+            return Err(complaint("claim", expected.into()));
+        }
+        if claim.aim().is_some() && claim.evidence.is_some() {
+            let expected = "an aim is no reading of a source: expected no `evidence` beside it";
+            return Err(complaint("evidence", expected.into()));
         }
     }
     Ok(())

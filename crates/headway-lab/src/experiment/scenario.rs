@@ -3,19 +3,37 @@
 use std::str::FromStr;
 
 use headway_link::Damage;
-use headway_sim::race::{Companion, CrossTraffic, Scenario};
-use headway_tcp::{HackRules, Variant};
+use headway_sim::race::{
+    Companion, CrossTraffic, Entrant, Part, QueueSize, Scenario, TcpSender, parse_congestion,
+};
+use headway_tcp::HackRules;
+use headway_tcp::congestion::Algorithm;
 use headway_trace::Way;
-use headway_units::Size;
+use headway_units::{Duration, Size};
 
 use crate::damage::Traces;
 
 /// Every key.
-pub(super) const KEYS: [&str; 27] = [
+pub(super) const KEYS: [&str; 43] = [
     "profile",
     "rules",
     "variant",
+    "cc",
+    "tlp",
+    "prr",
+    "frto",
+    "undo",
+    "hystart",
+    "pacing",
+    "ecn",
+    "autotune",
+    "sharing",
+    "ledger",
+    "repair",
+    "partial",
+    "warm",
     "size",
+    "duration",
     "window",
     "mtu",
     "retries",
@@ -37,6 +55,7 @@ pub(super) const KEYS: [&str; 27] = [
     "flips",
     "frame-check",
     "companions",
+    "rivals",
     "cross",
     "cross-packet",
 ];
@@ -45,14 +64,26 @@ pub(super) fn is_key(key: &str) -> bool {
     KEYS.contains(&key)
 }
 
+/// Whether a key is about the sender alone: senders that differ in nothing else face the same fates.
+pub(super) fn is_of_sender(key: &str) -> bool {
+    matches!(key, "variant" | "rules" | "profile" | "cc" | "warm") || key.parse::<Part>().is_ok()
+}
+
 /// What the keys describe.
 pub(crate) struct Settings {
     pub(crate) scenario: Scenario,
-    pub(crate) variant: Option<Variant>,
-    pub(crate) size: Size,
+    variant: Option<Entrant>,
+    congestion: Option<Algorithm>,
+    size: Option<Size>,
 }
 
-const DEFAULT_SIZE: u64 = 2 << 20;
+/// What makes no sense, and which key is to blame.
+pub(crate) struct Complaint {
+    pub(crate) key: &'static str,
+    pub(crate) problem: String,
+}
+
+const DEFAULT_SIZE: Size = Size::from_bytes(2 << 20);
 /// The smallest MTU that leaves room for data beside every option.
 const LEAST_MTU: u16 = 128;
 
@@ -61,7 +92,28 @@ impl Settings {
         let mut scenario = Scenario::default();
         scenario.forward.damage = Damage::None;
         scenario.forward.header_hit = None;
-        Self { scenario, variant: None, size: Size::from_bytes(DEFAULT_SIZE) }
+        Self { scenario, variant: None, congestion: None, size: None }
+    }
+
+    /// The sender, once all keys are set; the error says what does not fit together.
+    pub(crate) fn sender(&self) -> Result<Entrant, Complaint> {
+        let Some(variant) = self.variant else {
+            let problem = "expected a sender, as an axis or in [scenario], such as variant = \"sack\"";
+            return Err(Complaint { key: "variant", problem: problem.into() });
+        };
+        if self.scenario.duration.is_some() && self.size.is_some() {
+            let problem = "a run of fixed duration sends all the time: expected either a duration or a size";
+            return Err(Complaint { key: "duration", problem: problem.into() });
+        }
+        let sender = variant.with_congestion(self.congestion);
+        let blame = if self.scenario.warm { "warm" } else { "variant" };
+        self.scenario.check(sender).map_err(|error| Complaint { key: blame, problem: error.to_string() })?;
+        Ok(sender)
+    }
+
+    /// How much is sent; `None` in a run of fixed duration.
+    pub(crate) fn size(&self) -> Option<Size> {
+        if self.scenario.duration.is_some() { None } else { Some(self.size.unwrap_or(DEFAULT_SIZE)) }
     }
 
     /// Sets one key; the error says what was expected.
@@ -78,11 +130,26 @@ impl Settings {
                 };
             }
             "variant" => self.variant = Some(parse(value)?),
+            "cc" => {
+                self.congestion = match value {
+                    "default" => None,
+                    _ => Some(parse_congestion(value).map_err(|error| error.to_string())?),
+                };
+            }
+            "warm" => scenario.warm = flag(value)?,
             "size" => {
-                self.size = parse(value)?;
-                if self.size.bytes() == 0 {
+                let size: Size = parse(value)?;
+                if size.bytes() == 0 {
                     return Err("expected at least one byte to send".into());
                 }
+                self.size = Some(size);
+            }
+            "duration" => {
+                let duration: Duration = parse(value)?;
+                if duration.is_zero() {
+                    return Err("expected some virtual time, such as 60s".into());
+                }
+                scenario.duration = Some(duration);
             }
             "window" => {
                 scenario.window = parse(value)?;
@@ -110,7 +177,8 @@ impl Settings {
                 reverse.delay = forward.delay;
             }
             "queue" => {
-                forward.queue = parse(value)?;
+                let size: QueueSize = parse(value)?;
+                forward.queue = size.limit(forward.rate, forward.delay + reverse.delay, scenario.mtu);
                 reverse.queue = forward.queue;
             }
             "overhead" => {
@@ -143,7 +211,8 @@ impl Settings {
                 forward.frame_check = parse(value)?;
                 reverse.frame_check = forward.frame_check;
             }
-            "companions" => scenario.companions = companions(value)?,
+            "companions" => flows(&mut scenario.companions, value, false)?,
+            "rivals" => flows(&mut scenario.companions, value, true)?,
             "cross" => {
                 let packet = scenario.cross.map_or(scenario.mtu, |cross| cross.packet);
                 scenario.cross = match value {
@@ -157,7 +226,14 @@ impl Settings {
                     cross.packet = packet;
                 }
             }
-            _ => return Err(format!("unknown key: expected one of {}", KEYS.join(", "))),
+            _ => {
+                let Ok(part) = key.parse::<Part>() else {
+                    return Err(format!("unknown key: expected one of {}", KEYS.join(", ")));
+                };
+                if value != "default" {
+                    scenario.switches.set(part, flag(value)?);
+                }
+            }
         }
         Ok(())
     }
@@ -192,22 +268,33 @@ fn rate(value: &str) -> Result<headway_units::Rate, String> {
     Ok(rate)
 }
 
-/// `sack, hack+sack undamaged`: names, each with whether damage spares it.
-fn companions(value: &str) -> Result<Vec<Companion>, String> {
+fn flag(value: &str) -> Result<bool, String> {
+    match value {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err(format!("{value:?}: expected on or off")),
+    }
+}
+
+/// `sack, 3 modern:bbr undamaged`: senders, each with how many there are and whether damage spares them.
+fn flows(flows: &mut Vec<Companion>, value: &str, rival: bool) -> Result<(), String> {
     /// Addresses are given by one octet.
     const MOST: usize = 200;
-    let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != "none");
-    let companions = parts
-        .map(|part| {
-            let (name, damaged) = match part.strip_suffix(" undamaged") {
-                Some(name) => (name.trim(), false),
-                None => (part, true),
-            };
-            Ok(Companion { variant: parse(name)?, damaged })
-        })
-        .collect::<Result<Vec<_>, String>>()?;
-    if companions.len() > MOST {
-        return Err(format!("{} companions: expected at most {MOST}", companions.len()));
+    flows.retain(|other| other.rival != rival);
+    for part in value.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != "none") {
+        let (name, damaged) = match part.strip_suffix(" undamaged") {
+            Some(name) => (name.trim(), false),
+            None => (part, true),
+        };
+        let (count, name) = match name.split_once(' ') {
+            Some((count, name)) => (parse::<usize>(count)?, name.trim()),
+            None => (1, name),
+        };
+        let sender: TcpSender = parse(name)?;
+        if count > MOST - flows.len().min(MOST) {
+            return Err(format!("{value:?}: expected at most {MOST} flows beside the one that is measured"));
+        }
+        flows.extend(std::iter::repeat_n(Companion { sender, damaged, rival }, count));
     }
-    Ok(companions)
+    Ok(())
 }

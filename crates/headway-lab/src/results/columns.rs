@@ -1,6 +1,6 @@
 //! The columns of a table of results: every parameter and every measure.
 
-use headway_sim::race::Scenario;
+use headway_sim::race::{Companion, Scenario, congestion_name};
 use headway_tcp::HackRules;
 use headway_units::{Rate, Share};
 use serde::{Deserialize, Serialize};
@@ -53,11 +53,15 @@ const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column
 }
 
 /// Parameters, then measures.
-pub const COLUMNS: [Column; 47] = [
+pub const COLUMNS: [Column; 58] = [
     column("profile", Kind::Text, "sender profile"),
     column("rules", Kind::Text, "how special ACKs are answered"),
     column("variant", Kind::Text, "the sender"),
-    column("size_bytes", Kind::Integer, "octets to send"),
+    column("cc", Kind::Text, "its congestion controller"),
+    column("switches", Kind::Text, "parts of the modern sender that were switched on (+) or off (-)"),
+    column("warm", Kind::Flag, "the hosts made one transfer before the one that is measured"),
+    column("size_bytes", Kind::Integer, "octets to send; empty: a run of fixed duration"),
+    column("duration_s", Kind::Number, "fixed duration of a run; empty: until all has arrived"),
     column("window_bytes", Kind::Integer, "largest window that the receiver offers"),
     column("mtu_bytes", Kind::Integer, "largest IP packet"),
     column("retries", Kind::Integer, "timeouts in a row before the sender gives up; empty: never"),
@@ -80,6 +84,7 @@ pub const COLUMNS: [Column; 47] = [
     column("flips", Kind::Integer, "bits flipped in a damaged packet; empty: the model decides"),
     column("frame_check", Kind::Text, "what the link does with a damaged frame"),
     column("companions", Kind::Text, "other flows on the link"),
+    column("rivals", Kind::Text, "those of them whose share is measured"),
     column("cross_bps", Kind::Integer, "cross traffic"),
     column("bound_bps", Kind::Number, "what no sender of whole packets exceeds"),
     column("run", Kind::Integer, "the run within its cell"),
@@ -88,6 +93,8 @@ pub const COLUMNS: [Column; 47] = [
     column("seconds", Kind::Number, "until the last octet arrived, or the run was ended"),
     column("goodput_bps", Kind::Number, "payload bits delivered per second"),
     column("share_of_bound", Kind::Number, "goodput as a share of the bound"),
+    column("oracle_bps", Kind::Number, "goodput of the oracle in the same run; empty: there is none here"),
+    column("share_of_oracle", Kind::Number, "goodput as a share of the oracle's"),
     column("sha256_ok", Kind::Flag, "the SHA-256 of what arrived is right"),
     column("damaged_bytes_delivered", Kind::Integer, "octets delivered although damaged"),
     column("undetected_packets", Kind::Integer, "damaged packets that passed every check"),
@@ -99,7 +106,15 @@ pub const COLUMNS: [Column; 47] = [
     column("fast_recoveries", Kind::Integer, "times that fast recovery began"),
     column("special_acks", Kind::Integer, "special ACKs sent"),
     column("queue_drops", Kind::Integer, "packets that the queue dropped"),
-    column("jain", Kind::Number, "Jain's fairness index when the first flow was done"),
+    column("drops_per_megabyte", Kind::Number, "of those, for each 10^6 octets delivered to anybody"),
+    column("jain", Kind::Number, "Jain's fairness index when the first flow was done, or time was up"),
+    column(
+        "jain_alike",
+        Kind::Number,
+        "the same of the flows that have the measured sender and are no rivals",
+    ),
+    column("rival_goodput_bps", Kind::Number, "mean goodput of the rivals until then"),
+    column("companions_bps", Kind::Text, "goodput of each companion and rival until then"),
     column("failure", Kind::Text, "why the connection failed"),
 ];
 
@@ -111,19 +126,27 @@ pub(super) fn parameters(cell: &Cell) -> Vec<Value> {
     let integer = Value::Integer;
     let rate = |rate: Option<Rate>| rate.map_or(Value::Nothing, |rate| integer(rate.bits_per_second()));
     let share = |share: Share| Value::Number(share.value());
-    let companions: Vec<String> = scenario
-        .companions
-        .iter()
-        .map(|other| format!("{}{}", other.variant, if other.damaged { "" } else { " undamaged" }))
-        .collect();
+    let flows = |rival: bool| {
+        let name =
+            |other: &Companion| format!("{}{}", other.sender, if other.damaged { "" } else { " undamaged" });
+        let flows: Vec<String> =
+            scenario.companions.iter().filter(|other| other.rival == rival).map(name).collect();
+        flows.join(", ")
+    };
+    let tcp = cell.sender.tcp();
+    let of_tcp = |value: Option<String>| value.map_or(Value::Nothing, Value::Text);
     vec![
-        text(&scenario.profile),
+        of_tcp(tcp.map(|tcp| scenario.profile_name(tcp).to_string())),
         text(&match scenario.rules {
             HackRules::Literal => "literal",
             HackRules::Default => "default",
         }),
-        text(&cell.variant),
-        integer(cell.size.bytes()),
+        tcp.map_or_else(|| text(&cell.sender), |tcp| text(&tcp.variant)),
+        of_tcp(tcp.map(|tcp| congestion_name(scenario.profile_of(tcp).congestion).into())),
+        text(&scenario.switches),
+        Value::Flag(scenario.warm),
+        cell.size.map_or(Value::Nothing, |size| integer(size.bytes())),
+        scenario.duration.map_or(Value::Nothing, |duration| Value::Number(duration.as_secs_f64())),
         integer(scenario.window.bytes()),
         integer(scenario.mtu.into()),
         scenario.retries.map_or(Value::Nothing, |retries| integer(retries.into())),
@@ -145,7 +168,8 @@ pub(super) fn parameters(cell: &Cell) -> Vec<Value> {
         text(&forward.hit_zone),
         forward.flips.map_or(Value::Nothing, |flips| integer(flips.into())),
         text(&forward.frame_check),
-        text(&companions.join(", ")),
+        Value::Text(flows(false)),
+        Value::Text(flows(true)),
         scenario.cross.map_or(Value::Nothing, |cross| integer(cross.rate.bits_per_second())),
         scenario.bound().map_or(Value::Nothing, Value::Number),
     ]
@@ -161,6 +185,8 @@ pub(super) fn measures(row: &Row) -> Vec<Value> {
         Value::Number(row.seconds),
         Value::Number(row.goodput_bps),
         row.share_of_bound.map_or(Value::Nothing, Value::Number),
+        row.oracle_bps.map_or(Value::Nothing, Value::Number),
+        row.share_of_oracle.map_or(Value::Nothing, Value::Number),
         row.sha256_ok.map_or(Value::Nothing, Value::Flag),
         integer(row.damaged_bytes_delivered),
         integer(row.undetected_packets),
@@ -172,7 +198,11 @@ pub(super) fn measures(row: &Row) -> Vec<Value> {
         integer(row.fast_recoveries),
         integer(row.special_acks),
         integer(row.queue_drops),
+        Value::Number(row.drops_per_megabyte),
         Value::Number(row.jain),
+        Value::Number(row.jain_alike),
+        row.rival_goodput_bps.map_or(Value::Nothing, Value::Number),
+        Value::Text(row.companions_bps.iter().map(|rate| format!("{rate:.0}")).collect::<Vec<_>>().join(" ")),
         row.failure.clone().map_or(Value::Nothing, Value::Text),
     ]
 }

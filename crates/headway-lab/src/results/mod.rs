@@ -37,6 +37,12 @@ pub struct Row {
     pub goodput_bps: f64,
     /// As a share of the bound.
     pub share_of_bound: Option<f64>,
+    /// Payload bits per second of the oracle in the same run.
+    #[serde(default)]
+    pub oracle_bps: Option<f64>,
+    /// Goodput as a share of that.
+    #[serde(default)]
+    pub share_of_oracle: Option<f64>,
     /// Whether the SHA-256 of what arrived is right.
     pub sha256_ok: Option<bool>,
     /// Octets delivered although damaged.
@@ -59,8 +65,20 @@ pub struct Row {
     pub special_acks: u64,
     /// Packets that the queue dropped.
     pub queue_drops: u64,
+    /// Of those, for each 10^6 octets delivered to anybody.
+    #[serde(default)]
+    pub drops_per_megabyte: f64,
     /// Jain's fairness index.
     pub jain: f64,
+    /// The same of the flows alone that have the sender that is measured.
+    #[serde(default)]
+    pub jain_alike: f64,
+    /// Mean goodput of the rivals, bits per second.
+    #[serde(default)]
+    pub rival_goodput_bps: Option<f64>,
+    /// Goodput of each other flow, bits per second: companions and rivals in the file's order.
+    #[serde(default)]
+    pub companions_bps: Vec<f64>,
     /// Why the connection failed, if it did.
     pub failure: Option<String>,
 }
@@ -72,6 +90,8 @@ impl Row {
             Measure::Time => self.seconds,
             Measure::Goodput => self.goodput_bps,
             Measure::ShareOfBound => self.share_of_bound?,
+            Measure::ShareOfOracle => self.share_of_oracle?,
+            Measure::Finished => f64::from(u8::from(self.finished)),
             Measure::Retransmissions => self.retransmissions as f64,
             Measure::Timeouts => self.timeouts as f64,
             Measure::SlowStarts => self.slow_starts as f64,
@@ -81,6 +101,9 @@ impl Row {
             Measure::DamagedBytes => self.damaged_bytes_delivered as f64,
             Measure::OctetsSent => self.octets_sent as f64,
             Measure::Jain => self.jain,
+            Measure::JainAlike => self.jain_alike,
+            Measure::RivalGoodput => self.rival_goodput_bps?,
+            Measure::DropsPerMegabyte => self.drops_per_megabyte,
         })
     }
 }

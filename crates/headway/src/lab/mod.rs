@@ -20,6 +20,7 @@ const LAB_EXAMPLES: &str = "\
 Examples:
   headway lab check my.toml
   headway lab run my.toml
+  headway lab run beyond/*.toml
   headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
   headway lab report results
   headway lab schema > experiment.schema.json
@@ -46,10 +47,11 @@ pub(crate) struct LabArguments {
 
 #[derive(Subcommand)]
 enum LabCommand {
-    /// Run an experiment file, or go on where it was interrupted
+    /// Run experiment files, or go on where they were interrupted
     Run {
-        /// The experiment (TOML)
-        file: PathBuf,
+        /// The experiments (TOML)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
         #[command(flatten)]
         options: RunOptions,
     },
@@ -124,10 +126,7 @@ impl RunOptions {
 
 pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
     match &arguments.command {
-        LabCommand::Run { file, options } => {
-            let experiment = Experiment::load(file, &options.overrides())?;
-            run_all(&[experiment], options)
-        }
+        LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options),
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, report::Kind::Own)?),
         LabCommand::Columns => print(&columns::markdown()),
@@ -144,6 +143,18 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
         }
         PaperCommand::Report { options } => print(&report::write(options, report::Kind::Papers)?),
     }
+}
+
+fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, Failure> {
+    let mut experiments: Vec<Experiment> = Vec::with_capacity(files.len());
+    for file in files {
+        let experiment = Experiment::load(file, overrides)?;
+        if experiments.iter().any(|other| other.name == experiment.name) {
+            return Err(Failure::SameName { file: file.clone(), name: experiment.name });
+        }
+        experiments.push(experiment);
+    }
+    Ok(experiments)
 }
 
 /// Every experiment is read before the first is run.

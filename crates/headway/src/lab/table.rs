@@ -1,7 +1,7 @@
 //! Results and claims for people at a terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use headway_lab::{FigureKind, Results, Summary, Verdict, in_unit, judge};
+use headway_lab::{Aim, FigureKind, Results, Summary, Verdict, in_unit, judge};
 
 /// A row for each cell: axes, the figure's measure, runs that did not finish.
 pub(super) fn results(results: &Results) -> String {
@@ -52,6 +52,12 @@ pub(super) fn claims(results: &Results) -> String {
     for judgement in judge(results) {
         let numbers = match (judgement.verdict, judgement.paper, judgement.ours) {
             (Verdict::NoResults, ..) => String::new(),
+            (_, None, Some(ours)) if judgement.aim.is_some() => {
+                let aim = judgement.aim.map_or(String::new(), aim_text);
+                let place =
+                    if judgement.basis.is_empty() { String::new() } else { format!("; {}", judgement.basis) };
+                format!(" (aim {aim}, ours {}{place})", number(ours))
+            }
             (_, Some(paper), Some(ours)) => format!(" (paper {}, ours {})", number(paper), number(ours)),
             (_, None, Some(share)) => format!(" (in {:.0} % of the places)", 100.0 * share),
             _ => String::new(),
@@ -59,6 +65,14 @@ pub(super) fn claims(results: &Results) -> String {
         text.push_str(&format!("{name:<14} {:<15} {}{numbers}\n", judgement.verdict.name(), judgement.says));
     }
     text
+}
+
+/// What an aim wants.
+pub(super) fn aim_text(aim: Aim) -> String {
+    match aim {
+        Aim::AtLeast(least) => format!("\u{2265} {least}"),
+        Aim::AtMost(most) => format!("\u{2264} {most}"),
+    }
 }
 
 /// Three digits that matter.

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use headway_lab::{DamageError, Traces};
-use headway_link::{Damage, FrameCheck, HitZone, LinkConfig, QueueLimit};
+use headway_link::{Damage, FrameCheck, HitZone, LinkConfig};
 use headway_sim::Content;
-use headway_sim::race::{ProfileName, Scenario};
-use headway_tcp::{HackRules, Variant};
+use headway_sim::race::{
+    Entrant, Part, ProfileName, QueueSize, Scenario, Switches, congestion_name, parse_congestion,
+};
+use headway_tcp::HackRules;
+use headway_tcp::congestion::Algorithm;
 use headway_trace::Way;
 use headway_units::{Duration, Rate, Share, Size};
 
@@ -25,6 +28,8 @@ Examples:
       Damage in both directions, the case for Extended HACK.
   headway race --runs 1 --variant sack --pcap out && headway race --damage trace:out/sack-1.pcapng
       What one sender met, for all of them.
+  headway race --variant oracle,headway,modern:bbr,modern:cubic --duration 60s --window 16MiB --queue 1bdp
+      How near today's senders come to one that knows every hit at once, in a minute.
   headway race --json --runs 3 | jq '.summary[] | {variant, seconds}'
 
 Units: rates 10mbit, 500kbit; times 300ms, 2s, 24h; sizes 64KiB, 2MiB, 10MB; shares 5%, 0.05.
@@ -44,24 +49,40 @@ pub(crate) struct Arguments {
     /// What to send [default: this program itself, cut to --size]
     file: Option<PathBuf>,
 
-    /// The senders, in the order of the table
+    /// The senders, in the order of the table: the papers' newreno, sack, hack, hack+sack, xhack,
+    /// xhack+sack; ours: modern, modern+hack, headway; each perhaps with a congestion controller, as in
+    /// modern:bbr; and oracle, which knows every hit at once
     #[arg(
         long,
         value_delimiter = ',',
         value_name = "NAME,...",
-        default_value = "newreno,sack,hack,hack+sack,xhack,xhack+sack"
+        default_value = "newreno,sack,hack,hack+sack,xhack,xhack+sack,modern,modern+hack,headway"
     )]
-    variant: Vec<Variant>,
+    variant: Vec<Entrant>,
     /// How special ACKs are answered: as the paper's section 3.3 says and no more, or by the rules
     /// that make HACK work
     #[arg(long, value_name = "literal|default", default_value = "default", value_parser = parse_rules)]
     rules: HackRules,
-    /// The TCP underneath: Linux 2.2 as in the papers, or the standard of today's RFCs
-    #[arg(long, value_name = "linux22|standard", default_value = "linux22")]
+    /// The TCP underneath the papers' senders: Linux 2.2 as in the papers, the standard of the RFCs, or
+    /// today's, which ours have always
+    #[arg(long, value_name = "linux22|standard|modern", default_value = "linux22")]
     profile: ProfileName,
+    /// The congestion controller of every sender that names none itself [default: the profile's]
+    #[arg(long, value_name = "newreno|cubic|bbr", value_parser = parse_congestion)]
+    cc: Option<Algorithm>,
+    /// Parts of the modern sender to switch on: tlp, prr, frto, undo, hystart, pacing, ecn, autotune,
+    /// sharing, ledger, repair, partial
+    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
+    with: Vec<Part>,
+    /// Parts of the modern sender to switch off
+    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
+    without: Vec<Part>,
     /// How much to send; less than the whole FILE if that is larger [default: 2MiB, or all of FILE]
     #[arg(long)]
     size: Option<Size>,
+    /// Send all the time, and count what has arrived after this virtual time, from the first SYN
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["size", "file"])]
+    duration: Option<Duration>,
     /// The largest window that the receiver offers
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     window: Size,
@@ -81,9 +102,9 @@ pub(crate) struct Arguments {
     /// Propagation delay, one way
     #[arg(long, default_value = "300ms", help_heading = "Link")]
     delay: Duration,
-    /// Drop-tail queue in front of the link: 100p, 64KiB or unlimited
+    /// Drop-tail queue in front of the link: 100p, 64KiB, 1bdp (bandwidth-delay products) or unlimited
     #[arg(long, value_name = "LIMIT", default_value = "100p", help_heading = "Link")]
-    queue: QueueLimit,
+    queue: QueueSize,
     /// Layer-2 bytes that each packet costs beside its own
     #[arg(long, value_name = "BYTES", default_value_t = 0, help_heading = "Link")]
     overhead: u32,
@@ -187,14 +208,14 @@ const DEFAULT_SIZE: u64 = 2 << 20;
 
 impl Arguments {
     /// The senders, each once.
-    pub(super) fn variants(&self) -> Vec<Variant> {
-        let mut variants = Vec::new();
-        for &variant in &self.variant {
-            if !variants.contains(&variant) {
-                variants.push(variant);
+    pub(super) fn senders(&self) -> Vec<Entrant> {
+        let mut senders = Vec::new();
+        for sender in self.variant.iter().map(|sender| sender.with_congestion(self.cc)) {
+            if !senders.contains(&sender) {
+                senders.push(sender);
             }
         }
-        variants
+        senders
     }
 
     /// The scenario that the options describe.
@@ -203,7 +224,7 @@ impl Arguments {
         let forward = LinkConfig {
             rate: Some(self.rate),
             delay: self.delay,
-            queue: self.queue,
+            queue: self.queue.limit(Some(self.rate), self.delay + self.delay, self.mtu),
             overhead: self.overhead,
             jitter: self.jitter,
             duplicate: self.duplicate,
@@ -221,19 +242,48 @@ impl Arguments {
             damage: self.reverse_damage.clone(),
             ..forward
         };
-        Ok(Scenario {
+        let scenario = Scenario {
             profile: self.profile,
             rules: self.rules,
+            switches: self.switches()?,
             forward,
             reverse,
             window: self.window,
             mtu: self.mtu,
             retries: self.retries,
             time_limit: self.time_limit,
-            duration: None,
+            duration: self.duration,
+            warm: false,
             companions: Vec::new(),
             cross: None,
-        })
+        };
+        for sender in self.senders() {
+            self.check_sender(&scenario, sender)?;
+        }
+        Ok(scenario)
+    }
+
+    fn switches(&self) -> Result<Switches, Failure> {
+        let mut switches = Switches::default();
+        self.with.iter().for_each(|part| switches.set(*part, true));
+        self.without.iter().for_each(|part| switches.set(*part, false));
+        match self.with.iter().find(|part| self.without.contains(part)) {
+            Some(part) => Err(Failure::BadOption {
+                option: "--without",
+                value: part.to_string(),
+                expected: "expected another part than --with names".into(),
+            }),
+            None => Ok(switches),
+        }
+    }
+
+    fn check_sender(&self, scenario: &Scenario, sender: Entrant) -> Result<(), Failure> {
+        let Err(error) = scenario.check(sender) else { return Ok(()) };
+        let (option, value) = match self.cc {
+            Some(cc) if !self.variant.contains(&sender) => ("--cc", congestion_name(cc).to_owned()),
+            _ => ("--variant", sender.to_string()),
+        };
+        Err(Failure::BadOption { option, value, expected: error.to_string() })
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -264,6 +314,9 @@ impl Arguments {
         if self.flips == Some(0) {
             return bad("--flips", "0".into(), "expected at least one bit; `--damage none` damages nothing");
         }
+        if self.duration.is_some_and(Duration::is_zero) {
+            return bad("--duration", "0".into(), "expected some virtual time, such as 60s");
+        }
         if self.time_limit.is_zero() {
             return bad("--time-limit", "0".into(), "expected some virtual time, such as 24h");
         }
@@ -272,6 +325,9 @@ impl Arguments {
 
     /// What is sent.
     pub(super) fn content(&self) -> Result<Content, Failure> {
+        if self.duration.is_some() {
+            return Ok(Content::generated(u64::MAX));
+        }
         if let Some(file) = &self.file {
             return Ok(Content::from_file(file, self.size.map(Size::bytes))?);
         }

@@ -3,8 +3,8 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use headway_sim::race::TcpSender;
 use headway_sim::{Passing, Tap};
-use headway_tcp::Variant;
 use tempfile::NamedTempFile;
 
 use super::output;
@@ -12,8 +12,10 @@ use crate::capture::PacketTap;
 use crate::failure::Failure;
 
 /// Where the capture of a run goes.
-pub(super) fn path(directory: &Path, variant: Variant, seed: u64) -> PathBuf {
-    directory.join(format!("{variant}-{seed}.pcapng"))
+pub(super) fn path(directory: &Path, sender: TcpSender, seed: u64) -> PathBuf {
+    // Not every file system takes a colon.
+    let name = sender.to_string().replace(':', "-");
+    directory.join(format!("{name}-{seed}.pcapng"))
 }
 
 /// The capture of one run, in the making.
@@ -23,8 +25,8 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
-    pub(super) fn create(directory: &Path, variant: Variant, seed: u64) -> Result<Self, Failure> {
-        let path = path(directory, variant, seed);
+    pub(super) fn create(directory: &Path, sender: TcpSender, seed: u64) -> Result<Self, Failure> {
+        let path = path(directory, sender, seed);
         let file = BufWriter::new(output::begin(&path)?);
         match PacketTap::at_both_ends(file) {
             Ok(packets) => Ok(Self { path, packets }),

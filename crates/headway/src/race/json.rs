@@ -1,7 +1,7 @@
 //! The results for machines: one object, SI units.
 
 use headway_link::LinkConfig;
-use headway_sim::race::{RunOutcome, Scenario, Spread, Summary};
+use headway_sim::race::{RunOutcome, Scenario, Spread, Summary, congestion_name};
 use headway_tcp::HackRules;
 use serde::Serialize;
 
@@ -19,7 +19,9 @@ struct Document {
 struct ScenarioRow {
     profile: &'static str,
     rules: &'static str,
-    size_bytes: u64,
+    switches: String,
+    size_bytes: Option<u64>,
+    duration_seconds: Option<f64>,
     window_bytes: u64,
     mtu_bytes: u16,
     retries: Option<u32>,
@@ -50,14 +52,16 @@ struct LinkRow {
 
 #[derive(Serialize)]
 struct RunRow {
-    variant: &'static str,
+    variant: String,
     rules: &'static str,
-    profile: &'static str,
+    profile: Option<&'static str>,
+    cc: Option<&'static str>,
     seed: u64,
     finished: bool,
     seconds: f64,
     goodput_bps: f64,
     share_of_bound: Option<f64>,
+    share_of_oracle: Option<f64>,
     sha256_ok: Option<bool>,
     damaged_bytes_delivered: u64,
     delivered_bytes: u64,
@@ -73,11 +77,13 @@ struct RunRow {
 
 #[derive(Serialize)]
 struct SummaryRow {
-    variant: &'static str,
+    variant: String,
     runs: usize,
     finished: usize,
     seconds: Option<SpreadRow>,
     goodput_bps: Option<SpreadRow>,
+    share_of_bound: Option<SpreadRow>,
+    share_of_oracle: Option<SpreadRow>,
 }
 
 #[derive(Serialize)]
@@ -101,11 +107,13 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
     text
 }
 
-fn scenario_row(scenario: &Scenario, size: u64) -> ScenarioRow {
+fn scenario_row(scenario: &Scenario, size: Option<u64>) -> ScenarioRow {
     ScenarioRow {
         profile: scenario.profile.name(),
         rules: rules_name(scenario.rules),
+        switches: scenario.switches.to_string(),
         size_bytes: size,
+        duration_seconds: scenario.duration.map(headway_units::Duration::as_secs_f64),
         window_bytes: scenario.window.bytes(),
         mtu_bytes: scenario.mtu,
         retries: scenario.retries,
@@ -137,15 +145,18 @@ fn link_row(link: &LinkConfig) -> LinkRow {
 }
 
 fn run_row(scenario: &Scenario, run: &RunOutcome) -> RunRow {
+    let tcp = run.sender.tcp();
     RunRow {
-        variant: run.variant.name(),
+        variant: run.sender.to_string(),
         rules: rules_name(scenario.rules),
-        profile: scenario.profile.name(),
+        profile: tcp.map(|tcp| scenario.profile_name(tcp).name()),
+        cc: tcp.map(|tcp| congestion_name(scenario.profile_of(tcp).congestion)),
         seed: run.seed,
         finished: run.finished,
         seconds: run.time.as_secs_f64(),
         goodput_bps: run.goodput,
         share_of_bound: run.share_of_bound,
+        share_of_oracle: run.share_of_oracle,
         sha256_ok: run.sha256_ok,
         damaged_bytes_delivered: run.damaged_bytes_delivered,
         delivered_bytes: run.delivered,
@@ -162,11 +173,13 @@ fn run_row(scenario: &Scenario, run: &RunOutcome) -> RunRow {
 
 fn summary_row(summary: &Summary) -> SummaryRow {
     SummaryRow {
-        variant: summary.variant.name(),
+        variant: summary.sender.to_string(),
         runs: summary.runs,
         finished: summary.finished,
         seconds: summary.seconds.map(spread_row),
         goodput_bps: summary.goodput.map(spread_row),
+        share_of_bound: summary.share_of_bound.map(spread_row),
+        share_of_oracle: summary.share_of_oracle.map(spread_row),
     }
 }
 

@@ -11,8 +11,7 @@ pub(crate) use table::seconds_text;
 use std::io::{self, IsTerminal, Write};
 
 use headway_sim::Content;
-use headway_sim::race::{self, RunOutcome, Scenario, summarize};
-use headway_tcp::Variant;
+use headway_sim::race::{self, Entrant, OracleOutcome, RunOutcome, Scenario, summarize};
 use headway_trace::TimeSequence;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -23,7 +22,7 @@ use capture::CaptureFile;
 
 /// What the first run of a sender left to look at.
 pub(crate) struct FirstRun {
-    variant: Variant,
+    sender: Entrant,
     outcome: RunOutcome,
     sequence: Option<TimeSequence>,
 }
@@ -31,7 +30,8 @@ pub(crate) struct FirstRun {
 /// Everything that a race gave.
 pub(crate) struct Results {
     scenario: Scenario,
-    content_len: u64,
+    /// `None` in runs of fixed duration.
+    content_len: Option<u64>,
     runs: Vec<RunOutcome>,
     first_runs: Vec<FirstRun>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Results {
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure> {
     let scenario = arguments.scenario()?;
     let content = arguments.content()?;
-    let variants = arguments.variants();
+    let senders = arguments.senders();
     // Where the page is to go is tried before the race, not after it.
     let page = match &arguments.report {
         Some(path) => Some((path, output::begin(path)?)),
@@ -49,14 +49,14 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
     if let Some(directory) = &arguments.pcap {
         output::create_directory(directory)?;
     }
-    let results = race_all(arguments, &scenario, &content, &variants)?;
+    let results = race_all(arguments, &scenario, &content, &senders)?;
     let summaries = summarize(&results.runs);
     if let Some((path, mut file)) = page {
         let page = report::page(&results, &summaries, words)?;
         file.write_all(page.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
         output::finish(file, path)?;
     }
-    announce(arguments, &variants);
+    announce(arguments, &senders);
     let text =
         if arguments.json { json::render(&results, &summaries) } else { table::render(&results, &summaries) };
     let mut out = io::stdout().lock();
@@ -64,10 +64,11 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
 }
 
 /// Names the files that were written, beside the results and not among them.
-fn announce(arguments: &Arguments, variants: &[Variant]) {
+fn announce(arguments: &Arguments, senders: &[Entrant]) {
     let mut files = Vec::new();
     if let Some(directory) = &arguments.pcap {
-        let paths = variants.iter().map(|&variant| capture::path(directory, variant, arguments.seed));
+        let tcps = senders.iter().filter_map(|sender| sender.tcp());
+        let paths = tcps.map(|sender| capture::path(directory, sender, arguments.seed));
         files.extend(paths.map(|path| path.display().to_string()));
     }
     files.extend(arguments.report.iter().map(|path| path.display().to_string()));
@@ -81,52 +82,64 @@ fn race_all(
     arguments: &Arguments,
     scenario: &Scenario,
     content: &Content,
-    variants: &[Variant],
+    senders: &[Entrant],
 ) -> Result<Results, Failure> {
-    let jobs: Vec<(Variant, u64)> = variants
-        .iter()
-        .flat_map(|&variant| (0..u64::from(arguments.runs)).map(move |run| (variant, arguments.seed + run)))
-        .collect();
+    let seeds = || (0..u64::from(arguments.runs)).map(|run| arguments.seed + run);
+    let jobs: Vec<(Entrant, u64)> =
+        senders.iter().flat_map(|&sender| seeds().map(move |seed| (sender, seed))).collect();
     let progress = progress_bar(jobs.len() as u64);
-    let finished: Vec<FirstRun> = jobs
+    let mut finished: Vec<FirstRun> = jobs
         .par_iter()
-        .map(|&(variant, seed)| {
+        .map(|&(sender, seed)| {
             let recorded = seed == arguments.seed;
-            let run = one_run(arguments, scenario, content, variant, seed, recorded);
+            let run = one_run(arguments, scenario, content, sender, seed, recorded);
             progress.inc(1);
             run
         })
         .collect::<Result<_, _>>()?;
+    let oracles: Vec<Option<OracleOutcome>> = seeds()
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|seed| race::oracle(scenario, content.len(), seed))
+        .collect();
+    for run in &mut finished {
+        let place = (run.outcome.seed - arguments.seed) as usize;
+        run.outcome = run.outcome.clone().beside(oracles[place].as_ref());
+    }
     progress.finish_and_clear();
     let runs = finished.iter().map(|run| run.outcome.clone()).collect();
     let first_runs = finished.into_iter().filter(|run| run.outcome.seed == arguments.seed).collect();
-    Ok(Results { scenario: scenario.clone(), content_len: content.len(), runs, first_runs })
+    let content_len = scenario.duration.is_none().then(|| content.len());
+    Ok(Results { scenario: scenario.clone(), content_len, runs, first_runs })
 }
 
 fn one_run(
     arguments: &Arguments,
     scenario: &Scenario,
     content: &Content,
-    variant: Variant,
+    sender: Entrant,
     seed: u64,
     recorded: bool,
 ) -> Result<FirstRun, Failure> {
-    let wants_sequence = recorded && arguments.report.is_some();
-    let capture = match &arguments.pcap {
-        Some(directory) if recorded => Some(CaptureFile::create(directory, variant, seed)?),
+    let hash = scenario.duration.is_none();
+    // The oracle is no TCP: there is nothing to record.
+    let tcp = sender.tcp().filter(|_| recorded);
+    let wants_sequence = tcp.is_some() && arguments.report.is_some();
+    let capture = match (&arguments.pcap, tcp) {
+        (Some(directory), Some(tcp)) => Some(CaptureFile::create(directory, tcp, seed)?),
         _ => None,
     };
     if !wants_sequence && capture.is_none() {
         // Without anybody watching, events and packets are not even put into words.
-        let outcome = race::run(scenario, variant, content, seed, true)?;
-        return Ok(FirstRun { variant, outcome, sequence: None });
+        let outcome = race::run(scenario, sender, content, seed, hash)?;
+        return Ok(FirstRun { sender, outcome, sequence: None });
     }
     let observer = || wants_sequence.then(TimeSequence::new);
-    let recording = race::run_recorded(scenario, variant, content, seed, true, observer, capture)?;
+    let recording = race::run_recorded(scenario, sender, content, seed, hash, observer, capture)?;
     if let Some(capture) = recording.tap {
         capture.finish()?;
     }
-    Ok(FirstRun { variant, outcome: recording.outcome, sequence: recording.sender })
+    Ok(FirstRun { sender, outcome: recording.outcome, sequence: recording.sender })
 }
 
 fn progress_bar(jobs: u64) -> ProgressBar {

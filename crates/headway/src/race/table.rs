@@ -10,13 +10,14 @@ use super::Results;
 use super::json::rules_name;
 
 /// The columns of a sender's results; a name may have two lines.
-pub(super) const COLUMNS: [&str; 11] = [
+pub(super) const COLUMNS: [&str; 12] = [
     "sender",
     "mean\ntime",
     "median\ntime",
     "p10..p90,\nseconds",
     "goodput",
     "of\nbound",
+    "of\noracle",
     "resent",
     "time-\nouts",
     "slow\nstarts",
@@ -38,10 +39,13 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if place + 1 < COLUMNS.len() { 2 } else { 0 }));
+        column.set_padding((0, u16::from(place + 1 < COLUMNS.len())));
     }
-    for summary in summaries {
-        table.add_row(row(results, summary));
+    for (place, group) in groups(summaries).enumerate() {
+        if place > 0 {
+            table.add_row([""]);
+        }
+        table.add_rows(group.iter().map(|summary| row(results, summary)));
     }
     let mut text = format!("{}\n\n", describe(&results.scenario, results.content_len));
     for line in table.to_string().lines() {
@@ -55,21 +59,40 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
     text
 }
 
+/// The papers' senders and ours, each for itself, in the order in which they were asked for.
+pub(super) fn groups(summaries: &[Summary]) -> impl Iterator<Item = &[Summary]> {
+    let of_papers =
+        |summary: &Summary| summary.sender.tcp().is_some_and(|sender| !sender.variant.is_modern());
+    summaries.chunk_by(move |one, other| of_papers(one) == of_papers(other))
+}
+
+/// What is sent.
+pub(super) fn sent(scenario: &Scenario, size: Option<u64>) -> String {
+    match (size, scenario.duration) {
+        (Some(size), _) => Size::from_bytes(size).to_string(),
+        (None, Some(duration)) => format!("{duration} of sending"),
+        (None, None) => "content".into(),
+    }
+}
+
 /// The scenario in two lines.
-pub(super) fn describe(scenario: &Scenario, size: u64) -> String {
+pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     let link = &scenario.forward;
     let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
     let mut text = format!(
-        "{} over {rate}, {} one way, queue {}, window {}; profile {}, {} rules\n",
-        Size::from_bytes(size),
+        "{} over {rate}, {} one way, queue {}, window {}; profile {}, {} rules",
+        sent(scenario, size),
         link.delay,
         link.queue,
         scenario.window,
         scenario.profile,
         rules_name(scenario.rules),
     );
+    if !scenario.switches.is_empty() {
+        text.push_str(&format!(", {}", scenario.switches));
+    }
     text.push_str(&format!(
-        "damage {}: {:.1} % of the packets hit",
+        "\ndamage {}: {:.1} % of the packets hit",
         link.damage,
         100.0 * scenario.share_hit()
     ));
@@ -94,12 +117,13 @@ pub(super) fn row(results: &Results, summary: &Summary) -> Vec<String> {
         format!("> {}", seconds(|spread| spread.mean))
     };
     vec![
-        summary.variant.to_string(),
+        summary.sender.to_string(),
         time,
         seconds(|spread| spread.median),
         summary.seconds.map_or("-".into(), span_text),
         summary.goodput.map_or("-".into(), |spread| rate_text(spread.median)),
-        summary.share_of_bound.map_or("-".into(), |spread| format!("{:.1} %", 100.0 * spread.median)),
+        share_text(summary.share_of_bound),
+        share_text(summary.share_of_oracle),
         format!("{:.0}", summary.retransmissions),
         format!("{:.1}", summary.timeouts),
         format!("{:.1}", summary.slow_starts),
@@ -108,8 +132,17 @@ pub(super) fn row(results: &Results, summary: &Summary) -> Vec<String> {
     ]
 }
 
+fn share_text(share: Option<Spread>) -> String {
+    share.map_or("-".into(), |spread| format!("{:.1} %", 100.0 * spread.median))
+}
+
 fn hash_text(results: &Results, summary: &Summary) -> String {
-    let own = || results.runs.iter().filter(|run| run.variant == summary.variant);
+    let own = || results.runs.iter().filter(|run| run.sender == summary.sender);
+    if own().all(|run| run.sha256_ok.is_none() && run.finished) {
+        // An oracle, or time was up before all had arrived: every octet that did was compared.
+        let damaged = summary.damaged_bytes_delivered;
+        return if damaged > 0 { format!("{damaged} B damaged") } else { "-".into() };
+    }
     let right = own().filter(|run| run.sha256_ok == Some(true)).count();
     let mut text = if right == summary.runs { "ok".into() } else { format!("{right}/{} ok", summary.runs) };
     let unfinished = summary.runs - summary.finished;
@@ -124,14 +157,14 @@ fn hash_text(results: &Results, summary: &Summary) -> String {
 
 /// The names of the senders.
 pub(super) fn names(summaries: &[Summary]) -> String {
-    let names: Vec<&str> = summaries.iter().map(|summary| summary.variant.name()).collect();
+    let names: Vec<String> = summaries.iter().map(|summary| summary.sender.to_string()).collect();
     names.join(", ")
 }
 
 /// What the numbers do not say by themselves.
 pub(super) fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
     let mut notes = vec![format!(
-        "time: of {} run{} in virtual time; goodput and share of the bound: medians; counts: means",
+        "time: of {} run{} in virtual time; goodput and shares: medians; counts: means",
         summaries.first().map_or(0, |summary| summary.runs),
         if summaries.first().is_some_and(|summary| summary.runs == 1) { "" } else { "s" },
     )];
@@ -140,6 +173,9 @@ pub(super) fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
             "unfinished: runs that had not delivered all within {} or gave up; they count with the time they were given",
             results.scenario.time_limit,
         ));
+    }
+    if let Some(note) = oracle_note(results) {
+        notes.push(note);
     }
     let undetected: u64 = results.runs.iter().map(|run| run.undetected_packets).sum();
     let damaged: u64 = results.runs.iter().map(|run| run.damaged_bytes_delivered).sum();
@@ -156,9 +192,17 @@ pub(super) fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
     notes
 }
 
+fn oracle_note(results: &Results) -> Option<String> {
+    results.runs.iter().any(|run| run.share_of_oracle.is_some()).then(|| {
+        "of oracle: beside a sender that is told of every hit at once, starts with 10 segments and holds \
+         one bandwidth-delay product"
+            .into()
+    })
+}
+
 fn failure_note(run: &RunOutcome) -> String {
     let why = run.failure.map_or(String::new(), |failure| failure.to_string());
-    format!("unfinished: {} with seed {} gave up: {why}", run.variant, run.seed)
+    format!("unfinished: {} with seed {} gave up: {why}", run.sender, run.seed)
 }
 
 pub(crate) fn seconds_text(seconds: f64) -> String {

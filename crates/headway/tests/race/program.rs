@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// The names of all senders.
-pub(crate) const VARIANTS: [&str; 6] = ["newreno", "sack", "hack", "hack+sack", "xhack", "xhack+sack"];
+pub(crate) const VARIANTS: [&str; 9] =
+    ["newreno", "sack", "hack", "hack+sack", "xhack", "xhack+sack", "modern", "modern+hack", "headway"];
 
 /// `headway` in `directory` with these words.
 pub(crate) fn headway_in(directory: &Path, words: &[&str]) -> Output {

@@ -143,6 +143,28 @@ fn unknown_names() {
     refused(root, &["rice"], &["rice", "race"]);
 }
 
+#[test]
+fn senders_that_do_not_fit_the_scenario() {
+    let directory = tempdir().expect("a directory");
+    let root = directory.path();
+    refused(root, &["race", "--cc", "bbr"], &["--cc bbr", "newreno of profile linux22", "Linux 2.2"]);
+    refused(root, &["race", "--cc", "vegas"], &["--cc", "vegas", "newreno, cubic or bbr"]);
+    refused(root, &["race", "--variant", "sack:cubic"], &["--variant sack:cubic", "profile standard"]);
+    refused(root, &["race", "--variant", "modern:tahoe"], &["tahoe", "expected a congestion controller"]);
+    let without = ["race", "--variant", "modern,sack", "--without", "tlp"];
+    refused(root, &without, &["--variant sack", "-tlp", "has no such parts"]);
+    refused(root, &["race", "--without", "brakes"], &["brakes", "expected a part of the modern sender: tlp"]);
+    let both = ["race", "--variant", "modern", "--with", "tlp", "--without", "prr,tlp"];
+    refused(root, &both, &["--without tlp", "another part"]);
+    let partial = ["race", "--variant", "modern", "--with", "partial"];
+    refused(root, &partial, &["--variant modern", "partial recovery needs HACK v2"]);
+    let arq = ["race", "--variant", "oracle", "--frame-check", "arq:3"];
+    refused(root, &arq, &["--variant oracle", "keep or drop"]);
+    refused(root, &["race", "--duration", "60s", "--size", "2MB"], &["--duration", "--size"]);
+    refused(root, &["race", "--duration", "0s"], &["--duration", "expected some virtual time"]);
+    refused(root, &["race", "--queue", "0bdp"], &["--queue", "0bdp", "1bdp"]);
+}
+
 /// The mistake is not in the words, but it is known before the race.
 #[test]
 fn files_that_cannot_be_written() {

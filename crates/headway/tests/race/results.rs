@@ -71,6 +71,54 @@ fn the_object_has_every_key() {
 }
 
 #[test]
+fn every_run_is_held_against_the_oracle() {
+    let document = json(&["race", "--size", "100KB", "--runs", "2", "--variant", "sack,oracle,modern:bbr"]);
+    let runs = list(&document, "runs");
+    let value = |run: &Value, key: &str| run[key].as_f64().unwrap_or_else(|| panic!("{key}: {run}"));
+    for run in runs {
+        let best = runs.iter().find(|other| other["variant"] == "oracle" && other["seed"] == run["seed"]);
+        let share = value(best.expect("an oracle"), "seconds") / value(run, "seconds");
+        assert!((value(run, "share_of_oracle") - share).abs() < 1e-9, "{run}");
+    }
+    let told = |variant: &str, key: &str| {
+        let run = runs.iter().find(|run| run["variant"] == variant).expect("a run");
+        run[key].as_str().map(str::to_owned)
+    };
+    assert_eq!((told("oracle", "profile"), told("oracle", "cc")), (None, None));
+    assert_eq!(told("sack", "cc").as_deref(), Some("linux22"));
+    assert_eq!(told("modern:bbr", "cc").as_deref(), Some("bbr"));
+    assert_eq!(told("modern:bbr", "profile").as_deref(), Some("modern"));
+}
+
+#[test]
+fn a_race_of_fixed_duration() {
+    let words = ["race", "--duration", "5s", "--delay", "20ms", "--runs", "1", "--variant", "sack,oracle"];
+    let document = json(&words);
+    assert_eq!(document["scenario"]["duration_seconds"], 5.0);
+    assert!(document["scenario"]["size_bytes"].is_null());
+    for run in list(&document, "runs") {
+        assert_eq!((&run["finished"], &run["seconds"]), (&true.into(), &5.0.into()), "{run}");
+        let delivered = run["delivered_bytes"].as_f64().expect("octets");
+        assert_eq!(run["goodput_bps"].as_f64(), Some(delivered * 8.0 / 5.0));
+    }
+    let directory = tempdir().expect("a directory");
+    let text = succeed_in(directory.path(), &words);
+    assert!(text.starts_with("5s of sending over 10mbit"), "{text}");
+}
+
+/// The papers' senders and ours, with an empty line between them.
+#[test]
+fn the_table_has_two_groups() {
+    let directory = tempdir().expect("a directory");
+    let text = succeed_in(directory.path(), &SHORT);
+    let rows: Vec<&str> = text.lines().map(|line| line.split("  ").next().unwrap_or_default()).collect();
+    let first = rows.iter().position(|row| *row == "newreno").expect("a row");
+    let mut expected = VARIANTS.to_vec();
+    expected.insert(6, "");
+    assert_eq!(rows[first..first + expected.len()], expected, "{text}");
+}
+
+#[test]
 fn what_arrives_is_what_was_sent_or_the_damage_is_reported() {
     // Two flipped bits are the damage that a 16-bit sum misses most often.
     let document = json(&[
@@ -102,16 +150,16 @@ fn what_arrives_is_what_was_sent_or_the_damage_is_reported() {
 #[test]
 fn unfinished_runs_are_shown_as_such() {
     let directory = tempdir().expect("a directory");
-    let words = ["race", "--runs", "2", "--time-limit", "10s"];
+    let words = ["race", "--runs", "2", "--time-limit", "3s"];
     let document = json(&words);
     for run in list(&document, "runs") {
-        assert_eq!((&run["finished"], run["seconds"].as_f64()), (&false.into(), Some(10.0)), "{run}");
+        assert_eq!((&run["finished"], run["seconds"].as_f64()), (&false.into(), Some(3.0)), "{run}");
         assert_eq!(run["sha256_ok"], Value::Null, "{run}");
     }
     assert!(list(&document, "summary").iter().all(|row| row["finished"] == 0 && row["runs"] == 2));
     let table = succeed_in(directory.path(), &words);
     assert_eq!(table.matches("2 unfinished").count(), VARIANTS.len(), "{table}");
-    assert_eq!(table.matches("> 10.0 s").count(), VARIANTS.len(), "{table}");
+    assert_eq!(table.matches("> 3.00 s").count(), VARIANTS.len(), "{table}");
     assert!(fits(&table), "{table}");
 }
 

@@ -1,10 +1,10 @@
 //! The table of claims, for documents.
 
-use headway_lab::{CODE, Judgement, Verdict};
+use headway_lab::{Aim, CODE, Judgement, Verdict};
 
 use super::readings::{CONTRADICTED, Line, Standing, TABLES, lines};
 use super::tally::Tally;
-use super::words::{number, share_of_places, with_unit};
+use super::words::{aim_text, number, share_of_places, with_unit};
 use super::{Entry, Kind};
 
 /// A row for each claim; experiments without one, and without results, have a row too.
@@ -18,7 +18,11 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         env!("CARGO_PKG_VERSION"),
         Tally::of(entries).sentence()
     );
-    text.push_str("| experiment | claim | paper | ours | ratio | verdict | why |\n");
+    let expected = match kind {
+        Kind::Papers => "paper",
+        Kind::Own => "paper or aim",
+    };
+    text.push_str(&format!("| experiment | claim | {expected} | ours | ratio | verdict | why |\n"));
     text.push_str("|---|---|--:|--:|--:|---|---|\n");
     for entry in entries {
         let manifest = &entry.results.manifest;
@@ -73,14 +77,18 @@ fn escaped(cell: &str) -> String {
     cell.replace('|', "\\|").replace('\n', " ")
 }
 
-/// The paper's number, as the paper has it.
+/// The paper's number, as the paper has it; or an aim.
 pub(super) fn paper(judgement: &Judgement) -> String {
+    if let Some(aim) = judgement.aim {
+        return with_unit(&aim_text(aim), &judgement.unit);
+    }
     judgement.paper.map_or(String::new(), |paper| with_unit(&paper.to_string(), &judgement.unit))
 }
 
 /// Our number; the share of places where the claim is an order.
 pub(super) fn ours(judgement: &Judgement) -> String {
-    match (judgement.ours, judgement.paper) {
+    let number_of_its_own = judgement.paper.or(judgement.aim.map(Aim::number));
+    match (judgement.ours, number_of_its_own) {
         (Some(ours), Some(_)) => with_unit(&number(ours), &judgement.unit),
         (Some(share), None) => share_of_places(share),
         (None, _) => String::new(),

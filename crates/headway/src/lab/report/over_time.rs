@@ -77,8 +77,8 @@ fn sequence(figure: &mut Figure, title: &str, run: &Recorded) -> Result<(), Fail
     let layers = Layers::captured(captured.data(), captured.answers(), captured.start());
     let graph = Graph::new(&layers, outcome.size, seconds);
     let svg = graph.draw_sequence()?;
-    let name = if run.name.is_empty() { outcome.variant.name() } else { &run.name };
-    let title = if title.is_empty() { name.to_owned() } else { format!("{name}, {title}") };
+    let name = if run.name.is_empty() { outcome.sender.to_string() } else { run.name.clone() };
+    let title = if title.is_empty() { name } else { format!("{name}, {title}") };
     let ended = if outcome.finished { "" } else { ", unfinished" };
     let label = format!("{title}: {}{ended}", seconds_text(seconds));
     let markup: Markup = html! {

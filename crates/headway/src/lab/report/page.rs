@@ -39,6 +39,10 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
                     b { "not reproduced" } ": neither. A claim that two are equal has no direction: neither may exceed the "
                     "other by more than the tolerance. "
                     b { "contradicted by every reading" } ": judged again under every reading of the source, and reproduced under none."
+                    @if has_aims(entries) {
+                        " " b { "met" } ": an aim that the median, or what else the experiment states, of every cell meets; "
+                        b { "missed" } ": some cell does not."
+                    }
                 }
             }
             @for (heading, lead, standing) in TABLES {
@@ -57,6 +61,10 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
         }
     };
     crate::page::page_with_style(title, STYLE, &body)
+}
+
+fn has_aims(entries: &[Entry]) -> bool {
+    entries.iter().flat_map(|entry| &entry.judgements).any(|judgement| judgement.aim.is_some())
 }
 
 fn report_command(kind: Kind) -> &'static str {
@@ -153,9 +161,9 @@ fn verdict_chips(entry: &Entry) -> Markup {
 
 fn chip(verdict: Verdict, text: &str) -> Markup {
     let class = match verdict {
-        Verdict::Reproduced => "verdict good",
+        Verdict::Reproduced | Verdict::Met => "verdict good",
         Verdict::DirectionOnly => "verdict half",
-        Verdict::NotReproduced => "verdict bad",
+        Verdict::NotReproduced | Verdict::Missed => "verdict bad",
         Verdict::NoResults => "verdict none",
     };
     html! { span class=(class) { (text) } }

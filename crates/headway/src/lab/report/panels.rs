@@ -1,6 +1,7 @@
 //! From results to what a figure shows: panels, their lines, the points of each.
 
 use headway_lab::{Manifest, ManifestCell, Results, Row, Summary, in_unit};
+use headway_sim::race::Entrant;
 use headway_tcp::Variant;
 
 /// One panel of a figure.
@@ -75,7 +76,10 @@ pub(super) fn values<'a>(manifest: &'a Manifest, axis: Option<&str>) -> Vec<&'a 
 
 /// A sender looks the same in every figure.
 pub(super) fn look(name: &str, place: usize) -> usize {
-    Variant::ALL.iter().position(|variant| variant.name() == name).unwrap_or(place)
+    let known = Variant::ALL.iter().position(|variant| variant.name() == name);
+    // A sender with a controller of its own looks like no other.
+    let other = if name.parse::<Entrant>().is_ok() { Variant::ALL.len() + place } else { place };
+    known.unwrap_or(other)
 }
 
 /// The cells at a place, with their runs.

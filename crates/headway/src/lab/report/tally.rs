@@ -12,7 +12,7 @@ pub(super) struct Tally {
     experiments: usize,
     not_run: usize,
     claims: usize,
-    verdicts: [usize; 4],
+    verdicts: [usize; VERDICTS.len()],
     runs: usize,
     missing: usize,
     unfinished: usize,
@@ -22,8 +22,14 @@ pub(super) struct Tally {
 }
 
 /// In the order in which they are told.
-const VERDICTS: [Verdict; 4] =
-    [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced, Verdict::NoResults];
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Reproduced,
+    Verdict::DirectionOnly,
+    Verdict::NotReproduced,
+    Verdict::Met,
+    Verdict::Missed,
+    Verdict::NoResults,
+];
 
 impl Tally {
     pub(super) fn of(entries: &[Entry]) -> Self {

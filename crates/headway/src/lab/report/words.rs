@@ -1,7 +1,6 @@
 //! Numbers and names in words.
 
-/// Three digits that matter.
-pub(super) use crate::lab::table::number;
+pub(super) use crate::lab::table::{aim_text, number};
 
 /// A number with its unit.
 pub(super) fn with_unit(number: &str, unit: &str) -> String {

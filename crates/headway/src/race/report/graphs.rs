@@ -1,5 +1,6 @@
 //! The graphs of each sender's first run, with what one needs to read them.
 
+use headway_sim::race::Entrant;
 use headway_tcp::Variant;
 use maud::{Markup, html};
 
@@ -13,17 +14,13 @@ use crate::race::{FirstRun, Results};
 
 /// One figure for each sender.
 pub(super) fn figures(results: &Results) -> Result<Markup, Failure> {
-    let figures = results
-        .first_runs
-        .iter()
-        .map(|first| figure(first, results.content_len))
-        .collect::<Result<Vec<_>, _>>()?;
+    let figures = results.first_runs.iter().map(figure).collect::<Result<Vec<_>, _>>()?;
     Ok(html! { @for figure in figures { (figure) } })
 }
 
-fn figure(first: &FirstRun, size: u64) -> Result<Markup, Failure> {
+fn figure(first: &FirstRun) -> Result<Markup, Failure> {
     let outcome = &first.outcome;
-    let name = first.variant.name();
+    let name = first.sender.to_string();
     let words = format!(
         "seed {}, {}, {}, {}",
         outcome.seed,
@@ -34,7 +31,7 @@ fn figure(first: &FirstRun, size: u64) -> Result<Markup, Failure> {
     let drawn = match &first.sequence {
         Some(sequence) => {
             let layers = Layers::observed(sequence);
-            graphs(name, &Graph::new(&layers, size, outcome.time.as_secs_f64()))?
+            graphs(&name, &Graph::new(&layers, outcome.size, outcome.time.as_secs_f64()))?
         }
         None => html! { p { "Nothing was recorded of this run." } },
     };
@@ -42,22 +39,25 @@ fn figure(first: &FirstRun, size: u64) -> Result<Markup, Failure> {
         figure.run id={ "run-" (name) } {
             figcaption {
                 h3 { (name) }
-                p { (meaning(first.variant)) ". First run: " (words) "." }
+                p { (meaning(first.sender)) ". First run: " (words) "." }
             }
             (drawn)
         }
     })
 }
 
-fn meaning(variant: Variant) -> &'static str {
-    match variant {
+fn meaning(sender: Entrant) -> &'static str {
+    let Entrant::Tcp(sender) = sender else {
+        return "No TCP: told of every hit at once, never reducing, up to one bandwidth-delay product";
+    };
+    match sender.variant {
         Variant::NewReno => "Cumulative ACKs only (NewReno, RFC 6582)",
         Variant::Sack => "Selective acknowledgements (RFC 2018)",
         Variant::Hack => "HACK on NewReno: special ACKs name the segment that arrived damaged",
         Variant::HackSack => "HACK together with selective acknowledgements",
         Variant::Xhack => "Extended HACK on NewReno: special ACKs list several damaged segments",
         Variant::XhackSack => "Extended HACK together with selective acknowledgements",
-        Variant::Modern => "Today's TCP: RACK-TLP, PRR, CUBIC, pacing",
+        Variant::Modern => "Today's TCP: RACK-TLP, PRR, pacing",
         Variant::ModernHack => "Today's TCP with Extended HACK as published",
         Variant::Headway => "Today's TCP with HACK v2, the cause ledger and header repair",
     }

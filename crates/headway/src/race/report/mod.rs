@@ -89,9 +89,9 @@ fn headline(summaries: &[Summary]) -> Option<String> {
     (least > 0.0 && most > 1.1 * least).then(|| {
         format!(
             "Fastest: {}, {} on average. Slowest: {}, {}, {:.1} times as long.",
-            fastest.variant,
+            fastest.sender,
             seconds_text(least),
-            slowest.variant,
+            slowest.sender,
             seconds_text(most),
             most / least,
         )
@@ -103,17 +103,21 @@ fn result_table(results: &Results, summaries: &[Summary]) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Results" {
             table.numbers {
                 thead { tr { @for name in table::COLUMNS { th scope="col" { (name.replace("-\n", "").replace('\n', " ")) } } } }
-                tbody {
-                    @for summary in summaries {
-                        tr.unfinished[summary.finished < summary.runs] {
-                            @for (place, cell) in table::row(results, summary).iter().enumerate() {
-                                @if place == 0 { th scope="row" { (cell) } }
-                                @else {
-                                    td { @for (line, text) in cell.lines().enumerate() { @if line > 0 { br; } (text) } }
-                                }
-                            }
-                        }
-                    }
+                @for group in table::groups(summaries) {
+                    tbody { @for summary in group { (result_row(results, summary)) } }
+                }
+            }
+        }
+    }
+}
+
+fn result_row(results: &Results, summary: &Summary) -> Markup {
+    html! {
+        tr.unfinished[summary.finished < summary.runs] {
+            @for (place, cell) in table::row(results, summary).iter().enumerate() {
+                @if place == 0 { th scope="row" { (cell) } }
+                @else {
+                    td { @for (line, text) in cell.lines().enumerate() { @if line > 0 { br; } (text) } }
                 }
             }
         }
@@ -167,7 +171,7 @@ fn bars_of(
         let incomplete = summary.finished < summary.runs;
         let prefix = if incomplete { prefix_of_incomplete } else { "" };
         Some(Bar {
-            name: summary.variant.name().into(),
+            name: summary.sender.to_string(),
             spread,
             label: format!("{prefix}{}", text(spread.median)),
             incomplete,

@@ -6,13 +6,14 @@ use maud::{Markup, html};
 use crate::race::Results;
 use crate::race::table::{rate_text, seconds_text};
 
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "sender",
     "seed",
     "end",
     "time",
     "goodput",
     "of bound",
+    "of oracle",
     "resent",
     "timeouts",
     "slow starts",
@@ -44,15 +45,16 @@ pub(super) fn table(results: &Results) -> Markup {
 
 fn row(run: &RunOutcome) -> Markup {
     let time = seconds_text(run.time.as_secs_f64());
-    let of_bound = run.share_of_bound.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share));
+    let text = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share));
     html! {
         tr.unfinished[!run.finished] {
-            th scope="row" { (run.variant) }
+            th scope="row" { (run.sender) }
             td { (run.seed) }
             td { (end(run)) }
             td { @if !run.finished { "> " } (time) }
             td { (rate_text(run.goodput)) }
-            td { (of_bound) }
+            td { (text(run.share_of_bound)) }
+            td { (text(run.share_of_oracle)) }
             td { (run.retransmissions) }
             td { (run.timeouts) }
             td { (run.slow_starts) }

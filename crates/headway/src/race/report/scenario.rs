@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::short_rate;
 use crate::race::Results;
 use crate::race::json::rules_name;
-use crate::race::table::rate_text;
+use crate::race::table::{rate_text, sent};
 
 /// The scenario as a sentence.
 pub(super) fn sentence(results: &Results, runs: usize) -> String {
@@ -17,7 +17,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
     let senders = results.first_runs.len();
     let mut text = format!(
         "{} sent over a link{} with {} one way, by {senders} sender{} in {runs} run{} each. ",
-        spaced(&Size::from_bytes(results.content_len).to_string()),
+        spaced(&sent(scenario, results.content_len)),
         link.rate.map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
         spaced(&link.delay.to_string()),
         if senders == 1 { "" } else { "s" },
@@ -107,10 +107,16 @@ fn link_rows() -> [LinkRow; 13] {
     ]
 }
 
-fn end_rows(scenario: &Scenario, size: u64) -> [(&'static str, String); 8] {
+fn end_rows(scenario: &Scenario, size: Option<u64>) -> [(&'static str, String); 9] {
+    let content = match size {
+        Some(size) => format!("{} ({size} B)", Size::from_bytes(size)),
+        None => sent(scenario, size),
+    };
+    let switches = if scenario.switches.is_empty() { "none".into() } else { scenario.switches.to_string() };
     [
-        ("content", format!("{} ({size} B)", Size::from_bytes(size))),
-        ("profile", scenario.profile.to_string()),
+        ("content", content),
+        ("profile of the papers' senders", scenario.profile.to_string()),
+        ("parts switched", switches),
         ("rules for special ACKs", rules_name(scenario.rules).into()),
         ("receiver's window", scenario.window.to_string()),
         ("largest packet", format!("{} B", scenario.mtu)),
