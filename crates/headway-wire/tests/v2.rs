@@ -88,13 +88,12 @@ const ACK: SeqNumber = SeqNumber(4_000_000_009);
 
 /// Each form as it stands on the wire, from the first byte of the TCP header. The CRCs and sums were
 /// computed by another program.
-#[test]
-fn vectors() {
+fn examples() -> [(Input, &'static [u8]); 5] {
     let mut sack = segment_with(V2::ack(EXID, 0x1234, V2Request::default()), &[]);
     sack.options.sack.push((ACK + 1448, ACK + 2 * 1448));
     sack.options.sack.push((ACK + 3 * 1448, ACK + 4 * 1448));
     let sums = [0x1111, 0x2222, 0x3333, 0x4444, 0x5555, 0x6666, 0x7777];
-    let cases: [(Input, &[u8]); 5] = [
+    [
         (
             segment_with(V2::syn(EXID, true), &[]),
             &[
@@ -147,8 +146,12 @@ fn vectors() {
                 0x22, 0x33, 0x33, 0x44, 0x44, 0x55, 0x55, 0x66, 0x66, 0x77, 0x77, 0xff, 0xff,
             ],
         ),
-    ];
-    for (input, bytes) in cases {
+    ]
+}
+
+#[test]
+fn vectors() {
+    for (input, bytes) in examples() {
         let packet = input.packet();
         assert_eq!(&packet[20..], bytes, "{:?}", input.options);
         assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
@@ -159,6 +162,21 @@ fn vectors() {
             assert!([&[][..], &[ACK + 1448, ACK], &[ACK + 1448]].contains(&&named[..]));
         }
     }
+}
+
+/// The appendix of the protocol's description shows the same packets.
+#[test]
+fn documented_examples() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, appendix) = text.split_once("## Appendix").unwrap();
+    let shown: Vec<Vec<u8>> = appendix
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .map(|block| block.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect())
+        .collect();
+    assert_eq!(shown, examples().map(|(input, _)| input.packet()));
 }
 
 /// Two blocks of SACK, or seven sums, or four names and no SACK: what fits beside timestamps.
