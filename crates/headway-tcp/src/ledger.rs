@@ -1,8 +1,8 @@
 //! The cause ledger: which losses were damage and which congestion (design 2.4).
 //!
 //! It belongs to a path (a pair of addresses) and serves every connection on it. Evidence goes in:
-//! special ACKs, the receiver's running count of damaged packets whose header could not be read
-//! (HACK v2), ECN marks, round-trip times. For each segment that loss detection finds missing, and
+//! special ACKs, the receiver's running count of damaged packets, readable or not (HACK v2), ECN
+//! marks, round-trip times. For each segment that loss detection finds missing, and
 //! that no special ACK named, it says what took it. `docs/ledger.md` derives the rules.
 
 use headway_units::{Duration, Instant};
@@ -29,7 +29,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(20);
 struct Interval {
     /// Segments that special ACKs named.
     named: u32,
-    /// Damaged packets that the receiver counted and could not read.
+    /// Damaged packets that the receiver counted.
     counted: u32,
     /// Silent losses attributed to damage while the queue was short.
     silent_idle: u32,
@@ -49,7 +49,7 @@ struct Interval {
 pub struct Attributed {
     /// Segments that special ACKs named as damaged.
     pub named: u64,
-    /// Damaged packets that the peer counted and could not read.
+    /// Damaged packets that the peer counted, named ones among them.
     pub counted: u64,
     /// Losses without a name that were taken for damage.
     pub damage: u64,
@@ -130,9 +130,11 @@ impl CauseLedger {
         &mut self.intervals[self.current]
     }
 
-    /// A special ACK named a segment.
+    /// A special ACK named a segment. With HACK v2 it has been counted too; where the special ACK is
+    /// lost, the count remains.
     pub(crate) fn on_named(&mut self, delay: Option<Delay>) {
         self.total.named += 1;
+        self.credits = self.credits.saturating_sub(1);
         let interval = self.interval();
         interval.named += 1;
         match delay {
@@ -141,7 +143,7 @@ impl CauseLedger {
         }
     }
 
-    /// The receiver's running count of unreadable packets, modulo 2^16. The difference counts once
+    /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
     /// for the path, whichever connection it came by.
     /// `sent` is what the connection has sent: the first count of a path that is new to both ends is
     /// no more, and begins at zero.

@@ -10,8 +10,8 @@ pub struct Path {
     pub mtu: Option<u16>,
     /// Damaged packets whose header could not be read: there is no connection to blame.
     pub unreadable: u64,
-    /// Of those, packets longer than any without data could be: what HACK v2 reports to the peer.
-    pub unreadable_data: u64,
+    /// Damaged packets that carried data, readable or not: what HACK v2 reports to the peer.
+    pub damaged_data: u64,
     /// Damaged packets whose header could be read.
     pub salvaged: u64,
     /// Intact packets.

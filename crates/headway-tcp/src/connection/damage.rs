@@ -32,6 +32,7 @@ impl Connection {
             return;
         }
         self.statistics.damaged_received += 1;
+        cx.path.damaged_data += 1;
         self.statistics.congestion_marks += u64::from(segment.ip.ecn == Ecn::Ce);
         let outcome = self.judge_damage(cx, segment, len);
         if outcome == DamageOutcome::Implausible {

@@ -406,7 +406,7 @@ impl Connection {
             let room = OPTION_SPACE - options.encoded_len() - reserved;
             let named = self.requests.list(request.seq, (room / 4).max(1));
             let request = V2Request::segments(self.rcv.nxt(), named.as_slice().iter().copied());
-            options.v2 = Some(V2::ack(self.profile.exid, cx.path.unreadable_data as u16, request));
+            options.v2 = Some(V2::ack(self.profile.exid, cx.path.damaged_data as u16, request));
             named.len()
         } else if self.negotiated.xhack {
             let rcv = &self.rcv;
@@ -441,7 +441,7 @@ impl Connection {
         let v2 = if data {
             V2::data(exid)
         } else {
-            V2::ack(exid, cx.path.unreadable_data as u16, V2Request::default())
+            V2::ack(exid, cx.path.damaged_data as u16, V2Request::default())
         };
         TcpOptions {
             timestamps: self

@@ -74,7 +74,7 @@ impl<O: Observer> Host<O> {
         if body <= LONGEST_HEADER {
             return;
         }
-        entry.path.unreadable_data += 1;
+        entry.path.damaged_data += 1;
         if let Some(id) = entry.receiving {
             self.with_connection(id, at, |connection, _| connection.report_unreadable());
         }
