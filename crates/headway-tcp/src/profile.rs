@@ -68,6 +68,9 @@ pub struct Modern {
     pub ecn: bool,
     /// Buffers grow with the path, from a small start up to the profile's sizes.
     pub autotune: bool,
+    /// Answer SYNs without keeping state (SYN cookies, RFC 4987, section 3.6) while the backlog is full
+    /// of connections that are opening.
+    pub cookies: bool,
     /// New connections start from what earlier ones learnt of the path (RFC 9040).
     pub sharing: bool,
     /// Tell damage from congestion and answer only the latter.
@@ -89,6 +92,7 @@ impl Modern {
         pacing: false,
         ecn: false,
         autotune: false,
+        cookies: false,
         sharing: false,
         ledger: false,
         repair: false,
@@ -105,6 +109,7 @@ impl Modern {
         pacing: true,
         ecn: true,
         autotune: true,
+        cookies: true,
         sharing: true,
         ..Self::OFF
     };
@@ -193,6 +198,9 @@ pub struct Profile {
     pub rto: RtoConfig,
     /// Unanswered SYNs (or SYN-ACKs) before the attempt fails.
     pub syn_retries: u32,
+    /// Retransmissions of a SYN that follow one another at the initial timeout, before it begins to
+    /// double. RFC 6298 doubles from the first on; Linux repeats four times.
+    pub syn_linear: u32,
     /// Resolution of the clock behind timers and timestamps.
     pub clock: Duration,
     /// When the receiver acknowledges.
@@ -238,6 +246,7 @@ impl Profile {
                 linux22_margin: false,
             },
             syn_retries: 6,
+            syn_linear: 0,
             clock: Duration::from_millis(1),
             delayed_ack: DelayedAck { timeout: Duration::from_millis(40), adaptive: false },
             nagle: true,
@@ -278,6 +287,7 @@ impl Profile {
             recovery: LossRecovery::Modern,
             modern: Modern::TCP,
             congestion: Algorithm::Cubic,
+            syn_linear: 4,
             send_buffer: 16 << 20,
             receive_buffer: 16 << 20,
             ..Self::standard()
@@ -402,7 +412,11 @@ impl Variant {
         };
         let ours = self == Self::Headway;
         let modern = Modern { ledger: ours, repair: ours, ..profile.modern };
-        Profile { sack, hack, modern, ..profile }
+        // Where every other packet is hit, seven SYNs may be.
+        let (linear, retries) = if ours { (8, 12) } else { (0, 0) };
+        let syn_linear = profile.syn_linear.max(linear);
+        let syn_retries = profile.syn_retries.max(retries);
+        Profile { sack, hack, modern, syn_linear, syn_retries, ..profile }
     }
 }
 

@@ -60,6 +60,7 @@ impl Connection {
             let una = self.snd.una;
             cx.emit(|| Event::Acknowledged { una });
         }
+        self.hear_echo(cx, tcp.flags, prior_flight);
         self.snd.probes = 0;
         if self.snd.queue.is_empty() && acknowledged.octets == 0 {
             return special && self.special_ack(cx, segment);
@@ -89,7 +90,8 @@ impl Connection {
                 prior_pipe,
                 pipe: self.snd.queue.pipe(),
                 rtt,
-                in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks),
+                in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks)
+                    || self.holds_window(tcp.flags),
                 retransmitted: acknowledged.retransmitted,
                 rate: None,
             });
@@ -252,6 +254,7 @@ impl Connection {
     pub(super) fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {
         if phase == RecoveryPhase::Fast {
             self.statistics.fast_recoveries += 1;
+            self.ecn_reduced();
         }
         cx.emit(|| Event::Recovery(phase));
     }

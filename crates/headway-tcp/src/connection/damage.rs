@@ -65,6 +65,8 @@ impl Connection {
             seq: if self.literal() { seq } else { missing },
             stamp: segment.options.timestamps.map(|stamps| stamps.value),
         };
+        // Or damage would hide congestion.
+        self.note_mark(segment.ip.ecn);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt.timeout();
         self.requests.push(request, cx.now, life);

@@ -105,6 +105,7 @@ impl Connection {
         if flags.contains(TcpFlags::URG) && segment.tcp.urgent > 0 && self.state.may_receive() {
             self.notify(Notification::Urgent);
         }
+        self.take_mark(segment);
         // Seventh and eighth: the segment text and FIN.
         self.take_text(cx, segment);
         Reply::Nothing

@@ -7,6 +7,7 @@
 
 mod ack;
 mod damage;
+mod ecn;
 mod input;
 mod modern;
 mod open;
@@ -31,7 +32,9 @@ use crate::receive::ReceiveSide;
 use crate::send::SendSide;
 use crate::{ConnectionError, ConnectionId};
 
+use ecn::EcnState;
 pub(crate) use open::Reply;
+use statistics::Counters;
 pub use statistics::Statistics;
 use timers::Timers;
 
@@ -141,6 +144,8 @@ pub struct Negotiated {
     pub v2: bool,
     /// Block sums may be sent to the peer.
     pub partial: bool,
+    /// RFC 3168.
+    pub ecn: bool,
 }
 
 /// Notifications not yet told, as bits.
@@ -159,6 +164,7 @@ pub(crate) struct Connection {
     requests: Requests,
     resends: Resends,
     timers: Timers,
+    ecn: EcnState,
     /// Added to the clock for our timestamps (RFC 7323, 5.4).
     stamp_offset: u32,
     error: Option<ConnectionError>,
@@ -185,7 +191,7 @@ pub(crate) struct Connection {
     pending: Pending,
     /// Octets that this connection has reported to its congestion domain.
     reported_pipe: u32,
-    statistics: Statistics,
+    statistics: Counters,
 }
 
 /// RFC 5961, section 7: at most so many challenge ACKs in such a time.
@@ -217,6 +223,7 @@ impl Connection {
             requests: Requests::new(profile.s_buffer),
             resends: Resends::default(),
             timers: Timers::new(profile.clock),
+            ecn: EcnState::default(),
             stamp_offset,
             error: None,
             peer_mss: 0,
@@ -233,7 +240,7 @@ impl Connection {
             write_blocked: false,
             pending: Pending::default(),
             reported_pipe: 0,
-            statistics: Statistics::default(),
+            statistics: Counters::default(),
             profile,
         }
     }
@@ -411,23 +418,40 @@ impl Connection {
     }
 
     pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
-        let mut statistics = self.statistics;
-        statistics.state = self.state;
-        statistics.smoothed_rtt = self.snd.rtt.estimate();
-        statistics.rtt_variation = self.snd.rtt.variation();
-        statistics.least_rtt = self.snd.rtt.least();
-        statistics.rto = self.snd.rtt.timeout();
-        statistics.cwnd = domain.control.window();
-        statistics.ssthresh = domain.control.ssthresh();
-        statistics.pipe = self.snd.queue.pipe();
-        statistics.mss = self.snd.mss;
-        statistics.send_window = self.snd.wnd;
-        statistics.receive_window = self.rcv.wnd();
-        statistics.unacknowledged = self.snd.queue.outstanding();
-        statistics.unsent = self.snd.unsent();
-        statistics.duplicate_reports = self.snd.sacks.duplicates;
-        statistics.memory = self.allocated();
-        statistics
+        let counted = self.statistics;
+        Statistics {
+            state: self.state,
+            segments_sent: counted.segments_sent,
+            octets_sent: counted.octets_sent,
+            segments_received: counted.segments_received,
+            octets_received: counted.octets_received,
+            retransmissions: counted.retransmissions,
+            octets_retransmitted: counted.octets_retransmitted,
+            damage_resends: counted.damage_resends,
+            timeouts: counted.timeouts,
+            slow_starts: counted.slow_starts,
+            fast_recoveries: counted.fast_recoveries,
+            special_acks_sent: counted.special_acks_sent,
+            special_acks_received: counted.special_acks_received,
+            damaged_received: counted.damaged_received,
+            damaged_implausible: counted.damaged_implausible,
+            congestion_marks: counted.congestion_marks,
+            congestion_echoes: counted.congestion_echoes,
+            duplicate_reports: self.snd.sacks.duplicates,
+            smoothed_rtt: self.snd.rtt.estimate(),
+            rtt_variation: self.snd.rtt.variation(),
+            least_rtt: self.snd.rtt.least(),
+            rto: self.snd.rtt.timeout(),
+            cwnd: domain.control.window(),
+            ssthresh: domain.control.ssthresh(),
+            pipe: self.snd.queue.pipe(),
+            mss: self.snd.mss,
+            send_window: self.snd.wnd,
+            receive_window: self.rcv.wnd(),
+            unacknowledged: self.snd.queue.outstanding(),
+            unsent: self.snd.unsent(),
+            memory: self.allocated(),
+        }
     }
 
     /// Octets of heap in the send and the receive buffer.

@@ -30,6 +30,7 @@ impl Connection {
         work: impl FnOnce(&mut crate::send::recovery::modern::Modern, Bench<'_>) -> Verdict,
     ) -> Verdict {
         let (times, delay) = (self.snd.times(), self.snd.delay());
+        let answered = self.has_answered_mark();
         let Recovery::Modern(modern) = &mut self.snd.recovery else { return Verdict::default() };
         let ledger = if self.profile.modern.ledger {
             if let Some(delay) = delay {
@@ -48,6 +49,7 @@ impl Connection {
             mss: self.snd.mss,
             times,
             delay,
+            answered,
         };
         work(modern, bench)
     }
@@ -94,7 +96,8 @@ impl Connection {
                 prior_pipe: heard.prior_pipe,
                 pipe: self.snd.queue.pipe(),
                 rtt,
-                in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks),
+                in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks)
+                    || self.holds_window(segment.tcp.flags),
                 retransmitted: heard.acknowledged.retransmitted,
                 rate,
             });
@@ -164,7 +167,7 @@ impl Connection {
     }
 
     pub(super) fn reorder_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        let verdict = self.recover(cx, |modern, bench| modern.on_reorder_timer(bench));
+        let verdict = self.recover(cx, crate::send::recovery::modern::Modern::on_reorder_timer);
         if let Some(phase) = verdict.phase {
             self.note_phase(cx, phase);
         }

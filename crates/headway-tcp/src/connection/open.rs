@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2};
 
-use super::{Connection, Context, Endpoints, Negotiated, Notification, State};
+use super::{Connection, Context, Endpoints, Negotiated, Notification, State, ecn};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 use crate::hack::XHACK_PERMITTED;
@@ -76,6 +76,7 @@ impl Connection {
                 xhack: false,
                 v2: self.profile.hack == HackMode::V2 && self.profile.sack,
                 partial: self.profile.modern.partial,
+                ecn: self.profile.modern.ecn,
             }
         } else {
             self.negotiated
@@ -113,6 +114,7 @@ impl Connection {
             xhack: self.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
             v2: v2.is_some(),
             partial: self.profile.modern.partial && v2.is_some_and(|v2| v2.partial_recovery),
+            ecn: ecn::agreed(&self.profile, syn.tcp.flags),
         };
         let mut offer = PeerOffer { mss: options.mss, scale: 0 };
         if self.negotiated.window_scaling {
@@ -215,9 +217,8 @@ impl Connection {
         if let Some(sample) = sample {
             self.snd.rtt.sample(sample, segments);
         }
-        let timed_out = self.snd.rtt.is_backed_off();
         self.snd.rtt.clear_backoff();
-        if timed_out {
+        if self.syn_retries > 0 {
             self.snd.rtt.on_syn_loss();
             cx.domain.control.on_syn_loss();
         }

@@ -4,7 +4,7 @@
 //! special ACKs named, what loss recovery wants); new data; and last an ACK that nothing carried.
 
 use headway_wire::{
-    Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
+    EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
 };
 
 use super::{Connection, Context, State};
@@ -25,11 +25,21 @@ struct Outgoing {
     offset: usize,
     len: usize,
     options: TcpOptions,
+    /// It carries data that was never sent before, within the peer's window.
+    fresh: bool,
+}
+
+/// What a segment with data bears.
+#[derive(Clone, Copy)]
+struct Shape {
+    fin: bool,
+    push: bool,
+    fresh: bool,
 }
 
 impl Outgoing {
     fn control(seq: SeqNumber, flags: TcpFlags, options: TcpOptions) -> Self {
-        Self { seq, flags, offset: 0, len: 0, options }
+        Self { seq, flags, offset: 0, len: 0, options, fresh: false }
     }
 }
 
@@ -88,6 +98,7 @@ impl Connection {
         if self.state == State::SynReceived {
             flags.insert(TcpFlags::ACK);
         }
+        flags |= self.ecn_syn_flags();
         let options = self.syn_options(cx.now);
         if self.snd.nxt == self.snd.iss {
             self.snd.nxt = self.snd.iss + 1;
@@ -217,6 +228,7 @@ impl Connection {
         self.snd.queue.resend(index, cx.now, stamp);
         self.resends.sent(&self.snd.queue, index);
         let first = self.snd.queue.get(index).seq;
+        self.ecn.on_resent(first, self.snd.nxt);
         if let Some(modern) = self.snd.modern() {
             modern.on_resent(first, stamp, reason);
         }
@@ -234,7 +246,7 @@ impl Connection {
         }
         self.account_sent(cx, len);
         let offset = (seq - self.snd.buffer_start()) as usize;
-        self.build_data(cx, buffer, seq, offset, len as usize, fin, push)
+        self.build_data(cx, buffer, seq, offset, len as usize, Shape { fin, push, fresh: false })
     }
 
     /// The next segment of new data, if the windows, Nagle's algorithm and silly-window avoidance
@@ -280,7 +292,9 @@ impl Connection {
         if push {
             self.snd.queue.push_last();
         }
-        self.build_data(cx, buffer, seq, offset, len as usize, fin, push)
+        // A probe beyond the window is none (RFC 3168, 6.1.6).
+        let fresh = len > 0 && usable > 0;
+        self.build_data(cx, buffer, seq, offset, len as usize, Shape { fin, push, fresh })
     }
 
     /// RFC 9293, 3.8.6.1: "the transmitting TCP peer regularly transmits at least one octet of new
@@ -345,7 +359,6 @@ impl Connection {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn build_data<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
@@ -353,9 +366,9 @@ impl Connection {
         seq: SeqNumber,
         offset: usize,
         len: usize,
-        fin: bool,
-        push: bool,
+        shape: Shape,
     ) -> Option<usize> {
+        let Shape { fin, push, fresh } = shape;
         let mut flags = TcpFlags::ACK;
         if fin {
             flags.insert(TcpFlags::FIN);
@@ -369,7 +382,7 @@ impl Connection {
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
         let options = self.with_sack_blocks(fixed, spare);
         self.snd.last_sent = Some(cx.now);
-        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options })
+        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options, fresh })
     }
 
     // --- acknowledgements -----------------------------------------------------------------------
@@ -489,7 +502,8 @@ impl Connection {
         outgoing: &Outgoing,
         carries_ack: bool,
     ) -> Option<usize> {
-        let flags = outgoing.flags;
+        let (marks, ecn) = self.ecn_marks(outgoing.seq, outgoing.flags, outgoing.fresh);
+        let flags = outgoing.flags | marks;
         let window = self.rcv.advertise(flags.contains(TcpFlags::SYN));
         let has_ack = flags.contains(TcpFlags::ACK);
         let header = TcpHeader {
@@ -504,7 +518,7 @@ impl Connection {
         let ip = IpHeader {
             src: self.ends.local.ip(),
             dst: self.ends.remote.ip(),
-            ecn: Ecn::NotEct,
+            ecn,
             hop_limit: HOP_LIMIT,
             identification: self.statistics.segments_sent as u16,
         };

@@ -41,6 +41,8 @@ pub struct Statistics {
     /// Packets that arrived marked "congestion experienced" (RFC 3168), damaged ones included:
     /// damage must not hide congestion.
     pub congestion_marks: u64,
+    /// Times that the window was reduced because the peer echoed a mark (RFC 3168).
+    pub congestion_echoes: u64,
     /// Duplicate segments that the peer reported (RFC 2883).
     pub duplicate_reports: u64,
     /// Smoothed round-trip time.
@@ -71,6 +73,27 @@ pub struct Statistics {
     pub memory: usize,
 }
 
+/// What is counted; the rest of [`Statistics`] is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    pub(super) segments_sent: u64,
+    pub(super) octets_sent: u64,
+    pub(super) segments_received: u64,
+    pub(super) octets_received: u64,
+    pub(super) retransmissions: u64,
+    pub(super) octets_retransmitted: u64,
+    pub(super) damage_resends: u64,
+    pub(super) timeouts: u64,
+    pub(super) slow_starts: u64,
+    pub(super) fast_recoveries: u64,
+    pub(super) special_acks_sent: u64,
+    pub(super) special_acks_received: u64,
+    pub(super) damaged_received: u64,
+    pub(super) damaged_implausible: u64,
+    pub(super) congestion_marks: u64,
+    pub(super) congestion_echoes: u64,
+}
+
 impl Default for Statistics {
     fn default() -> Self {
         Self {
@@ -90,6 +113,7 @@ impl Default for Statistics {
             damaged_received: 0,
             damaged_implausible: 0,
             congestion_marks: 0,
+            congestion_echoes: 0,
             duplicate_reports: 0,
             smoothed_rtt: None,
             rtt_variation: Duration::ZERO,

@@ -7,39 +7,42 @@ use crate::ConnectionError;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
 use crate::send::recovery::{Board, Recovery};
 
+/// Stands for a timer that is not set.
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
 /// One deadline for each kind of timer, on the ticks of the profile's clock.
 pub(super) struct Timers {
-    deadlines: [Option<Instant>; Timer::COUNT],
+    deadlines: [Instant; Timer::COUNT],
     clock: Duration,
 }
 
 impl Timers {
     pub(super) fn new(clock: Duration) -> Self {
-        Self { deadlines: [None; Timer::COUNT], clock }
+        Self { deadlines: [NEVER; Timer::COUNT], clock }
     }
 
     pub(super) fn set(&mut self, timer: Timer, at: Instant) {
         // A clock of coarse ticks notices a deadline at the tick after it.
         let tick = self.clock.as_nanos().max(1);
         let at = at.as_nanos().div_ceil(tick).saturating_mul(tick);
-        self.deadlines[timer as usize] = Some(Instant::from_nanos(at));
+        self.deadlines[timer as usize] = Instant::from_nanos(at);
     }
 
     /// As [`Timers::set`], between the ticks.
     pub(super) fn set_exactly(&mut self, timer: Timer, at: Instant) {
-        self.deadlines[timer as usize] = Some(at);
+        self.deadlines[timer as usize] = at;
     }
 
     pub(super) fn stop(&mut self, timer: Timer) {
-        self.deadlines[timer as usize] = None;
+        self.deadlines[timer as usize] = NEVER;
     }
 
     pub(super) fn stop_all(&mut self) {
-        self.deadlines = [None; Timer::COUNT];
+        self.deadlines = [NEVER; Timer::COUNT];
     }
 
     pub(super) fn get(&self, timer: Timer) -> Option<Instant> {
-        self.deadlines[timer as usize]
+        Some(self.deadlines[timer as usize]).filter(|&at| at != NEVER)
     }
 
     pub(super) fn is_set(&self, timer: Timer) -> bool {
@@ -52,7 +55,7 @@ impl Timers {
 
     /// The earliest deadline, also considering `other`.
     pub(super) fn next(&self, other: Option<Instant>) -> Option<Instant> {
-        self.deadlines.iter().flatten().copied().chain(other).min()
+        self.deadlines.iter().copied().filter(|&at| at != NEVER).chain(other).min()
     }
 }
 
@@ -127,6 +130,7 @@ impl Connection {
                 self.statistics.slow_starts += 1;
             }
             self.snd.rtt.back_off();
+            self.ecn_reduced();
             cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
         }
         self.tell_window(cx);
@@ -148,7 +152,9 @@ impl Connection {
         self.syn_retries += 1;
         self.statistics.timeouts += 1;
         self.statistics.retransmissions += 1;
-        self.snd.rtt.back_off();
+        if self.state == State::SynReceived || self.syn_retries > self.profile.syn_linear {
+            self.snd.rtt.back_off();
+        }
         self.owes_syn = true;
     }
 

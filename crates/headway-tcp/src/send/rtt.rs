@@ -116,11 +116,6 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
-    /// Whether the timer expired since the backoff was cleared.
-    pub(crate) fn is_backed_off(&self) -> bool {
-        self.backoff > 0
-    }
-
     pub(crate) fn clear_backoff(&mut self) {
         self.backoff = 0;
     }

@@ -148,6 +148,8 @@ fn number_of(name: &str, statistics: &Statistics) -> Option<u64> {
         "special-acks-received" => statistics.special_acks_received,
         "damaged-received" => statistics.damaged_received,
         "damaged-implausible" => statistics.damaged_implausible,
+        "marks-received" => statistics.congestion_marks,
+        "marks-answered" => statistics.congestion_echoes,
         "duplicate-reports" => statistics.duplicate_reports,
         "octets-received" => statistics.octets_received,
         _ => return None,

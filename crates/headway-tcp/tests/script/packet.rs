@@ -3,13 +3,15 @@
 
 use std::fmt::Write;
 
-use headway_wire::{SeqNumber, TcpFlags, TcpOptions, Timestamps};
+use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpOptions, Timestamps};
 
 use super::words::Words;
 
 /// A segment with relative numbers, and what is to become of its bits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
+    /// The ECN field of the IP header.
+    pub(crate) ecn: Ecn,
     pub(crate) flags: TcpFlags,
     pub(crate) seq: u32,
     pub(crate) len: u32,
@@ -42,11 +44,15 @@ const FLAGS: [(char, TcpFlags); 8] = [
     ('W', TcpFlags::CWR),
 ];
 
+/// Codepoints of the ECN field as they are written; not ECN-capable is written as nothing.
+const ECN: [(&str, Ecn); 3] = [("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1), ("ce", Ecn::Ce)];
+
 impl Packet {
-    /// Reads `FLAGS SEQ:END(LEN) [ack N] [win N] [urg N] [<OPTIONS>] [flip payload|header N...]`.
+    /// Reads `[ECN] FLAGS SEQ:END(LEN) [ack N] [win N] [urg N] [<OPTIONS>] [flip payload|header N...]`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut words = Words::new(text);
-        let mut packet = Self { flags: parse_flags(words.word("flags")?)?, ..Self::default() };
+        let ecn = words.bracketed('[', ']')?.map(parse_ecn).transpose()?.unwrap_or_default();
+        let mut packet = Self { ecn, flags: parse_flags(words.word("flags")?)?, ..Self::default() };
         packet.parse_range(words.word("SEQ:END(LEN)")?)?;
         if words.take("ack") {
             packet.ack = number(words.word("an ACK number")?)?;
@@ -161,6 +167,7 @@ impl Packet {
         };
         let may_miss = |missing: bool| self.open && missing;
         let checks = [
+            (self.ecn == actual.ecn, "the ECN field differs"),
             (self.flags == actual.flags, "the flags differ"),
             (self.seq == actual.seq, "the sequence number differs"),
             (self.len == actual.len, "the length differs"),
@@ -196,9 +203,12 @@ impl Packet {
 
     /// The packet as a script would write it.
     pub(crate) fn show(&self) -> String {
-        let mut text: String =
-            FLAGS.iter().filter(|(_, flag)| self.flags.contains(*flag)).map(|(name, _)| *name).collect();
-        if text.is_empty() {
+        let mut text = match ECN.iter().find(|(_, ecn)| *ecn == self.ecn) {
+            Some((name, _)) => format!("[{name}] "),
+            None => String::new(),
+        };
+        text.extend(FLAGS.iter().filter(|(_, flag)| self.flags.contains(*flag)).map(|(name, _)| *name));
+        if self.flags == TcpFlags::NONE {
             text.push('-');
         }
         let seq = self.seq as i32;
@@ -269,6 +279,11 @@ fn parse_flags(text: &str) -> Result<TcpFlags, String> {
         flags.insert(*flag);
     }
     Ok(flags)
+}
+
+fn parse_ecn(text: &str) -> Result<Ecn, String> {
+    let found = ECN.iter().find(|(name, _)| *name == text).map(|(_, ecn)| *ecn);
+    found.ok_or_else(|| format!("expected [ect0], [ect1] or [ce], found {text:?}"))
 }
 
 /// A relative sequence number; negative ones lie below the initial one.

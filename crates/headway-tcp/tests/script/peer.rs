@@ -101,7 +101,7 @@ impl Peer {
         // The first octet of the stream is number 1.
         let payload = pattern::octets(Writer::Peer, packet.seq.wrapping_sub(1), packet.len);
         let mut bytes = vec![0; 120 + payload.len()];
-        let len = emit(&mut bytes, &self.ip(), &tcp, &options, (&payload, &[]))
+        let len = emit(&mut bytes, &self.ip(packet.ecn), &tcp, &options, (&payload, &[]))
             .map_err(|error| format!("the packet cannot be built: {error}"))?;
         bytes.truncate(len);
         self.flip(&mut bytes, &packet.flips)?;
@@ -121,14 +121,8 @@ impl Peer {
         Ok(())
     }
 
-    fn ip(&self) -> IpHeader {
-        IpHeader {
-            src: self.local.ip(),
-            dst: self.host.ip(),
-            ecn: Ecn::NotEct,
-            hop_limit: HOP_LIMIT,
-            identification: 0,
-        }
+    fn ip(&self, ecn: Ecn) -> IpHeader {
+        IpHeader { src: self.local.ip(), dst: self.host.ip(), ecn, hop_limit: HOP_LIMIT, identification: 0 }
     }
 
     /// What the host sent, as a script would write it. `ticks` is the host's clock since the
@@ -147,6 +141,7 @@ impl Peer {
             self.heard_stamp = stamps.value;
         }
         Packet {
+            ecn: segment.ip.ecn,
             flags: tcp.flags,
             seq: tcp.seq.0.wrapping_sub(iss.0),
             len: segment.payload.len() as u32,

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use headway_tcp::congestion::Algorithm;
-use headway_tcp::{DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Profile, Variant};
+use headway_tcp::{DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Modern, Profile, Variant};
 use headway_units::Duration;
 
 use super::words::Words;
@@ -14,7 +14,8 @@ pub(crate) fn profile(name: &str) -> Result<Profile, String> {
         "standard" => Ok(Profile::standard()),
         "linux22" => Ok(Profile::linux22()),
         "linux" => Ok(Profile::linux()),
-        _ => Err(format!("unknown profile {name:?}: standard, linux22 or linux")),
+        "modern" => Ok(Profile::modern()),
+        _ => Err(format!("unknown profile {name:?}: standard, linux22, linux or modern")),
     }
 }
 
@@ -47,19 +48,21 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         }
         "s-buffer" => profile.s_buffer = words.value("a count")?,
         "recovery" => {
-            profile.recovery = match words.word("reno, standard or linux22")? {
+            profile.recovery = match words.word("reno, standard, linux22 or modern")? {
                 "reno" => LossRecovery::Reno,
                 "standard" => LossRecovery::Standard,
                 "linux22" => LossRecovery::Linux22,
-                other => return Err(format!("recovery reno, standard or linux22, not {other:?}")),
+                "modern" => LossRecovery::Modern,
+                other => return Err(format!("recovery reno, standard, linux22 or modern, not {other:?}")),
             }
         }
         "limited-transmit" => profile.limited_transmit = switch(words)?,
         "congestion" => {
-            profile.congestion = match words.word("reno or linux22")? {
+            profile.congestion = match words.word("reno, linux22 or cubic")? {
                 "reno" => Algorithm::Reno,
                 "linux22" => Algorithm::Linux22,
-                other => return Err(format!("congestion reno or linux22, not {other:?}")),
+                "cubic" => Algorithm::Cubic,
+                other => return Err(format!("congestion reno, linux22 or cubic, not {other:?}")),
             }
         }
         "initial-window" => profile.initial_window = words.value("segments")?,
@@ -70,6 +73,7 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         "retries" => {
             profile.rto.retries = if words.take("none") { None } else { Some(words.value("a count")?) };
         }
+        "syn-linear" => profile.syn_linear = words.value("a count")?,
         "syn-retries" => profile.syn_retries = words.value("a count")?,
         "clock" => profile.clock = duration(words)?,
         "delayed-ack" => {
@@ -87,9 +91,32 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         "time-wait" => profile.time_wait = duration(words)?,
         "send-buffer" => profile.send_buffer = words.value("octets")?,
         "receive-buffer" => profile.receive_buffer = words.value("octets")?,
-        other => return Err(format!("unknown setting {other:?}")),
+        other => match modern(&mut profile.modern, other) {
+            Some(chosen) => *chosen = switch(words)?,
+            None => return Err(format!("unknown setting {other:?}")),
+        },
     }
     words.end()
+}
+
+/// The switches of [`Modern`], under their names.
+fn modern<'a>(modern: &'a mut Modern, name: &str) -> Option<&'a mut bool> {
+    Some(match name {
+        "tlp" => &mut modern.tlp,
+        "prr" => &mut modern.prr,
+        "frto" => &mut modern.frto,
+        "undo" => &mut modern.undo,
+        "hystart" => &mut modern.hystart,
+        "pacing" => &mut modern.pacing,
+        "ecn" => &mut modern.ecn,
+        "autotune" => &mut modern.autotune,
+        "cookies" => &mut modern.cookies,
+        "sharing" => &mut modern.sharing,
+        "ledger" => &mut modern.ledger,
+        "repair" => &mut modern.repair,
+        "partial" => &mut modern.partial,
+        _ => return None,
+    })
 }
 
 fn switch(words: &mut Words<'_>) -> Result<bool, String> {

@@ -37,6 +37,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) times: Times,
     /// What the last round-trip sample says.
     pub(crate) delay: Option<Delay>,
+    /// The window has been reduced for this window of data, in answer to a mark (RFC 3168).
+    pub(crate) answered: bool,
 }
 
 /// What an acceptable ACK brought.
@@ -261,7 +263,9 @@ impl Modern {
         self.phase = Phase::Fast { point: bench.nxt, order };
         self.episode = self.switches.undo.then(Episode::new);
         self.undone = false;
-        bench.control.on_loss(&Loss { now: bench.now, flight });
+        if !bench.answered {
+            bench.control.on_loss(&Loss { now: bench.now, flight });
+        }
         if self.switches.prr && !bench.control.recovers_by_itself() {
             self.prr = Some(Prr::new(flight));
             self.crossed = bench.queue.log().map_or(0, TransmissionLog::crossed_octets);
