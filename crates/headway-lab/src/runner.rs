@@ -90,7 +90,11 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
 
 /// One content for each size.
 fn contents(experiment: &Experiment) -> BTreeMap<Option<u64>, Content> {
-    experiment.cells.iter().map(|cell| (cell.size.map(Size::bytes), content(cell.size))).collect()
+    let mut contents = BTreeMap::new();
+    for cell in &experiment.cells {
+        contents.entry(cell.size.map(Size::bytes)).or_insert_with(|| content(cell.size));
+    }
+    contents
 }
 
 /// So much, or more than any run of fixed duration can send.

@@ -73,6 +73,7 @@ impl Failure {
             }
             Self::Trace { .. } | Self::NotAFile { .. } => ExitCode::from(Self::USAGE),
             Self::UnknownPaper { .. }
+            | Self::SameName { .. }
             | Self::NoResults { .. }
             | Self::Lab(
                 LabError::Unreadable { .. }

@@ -55,7 +55,10 @@ pub(super) struct ExperimentFile {
     #[serde(default)]
     pub(super) sweep: IndexMap<String, Vec<Scalar>>,
     /// Keys and units of the options of `headway race`; `{axis}` stands for the axis' value,
-    /// which may name other axes in the same way.
+    /// which may name other axes in the same way. Beside those options: the parts of the modern sender,
+    /// such as `tlp`, each `on` or `off`; `companions` and `rivals` on the link, such as
+    /// `3 modern:cubic undamaged, sack`; `cross` traffic with its `cross-packet`; and `warm`, `on` where
+    /// the hosts make one transfer before.
     pub(super) scenario: IndexMap<String, Scalar>,
     /// How it is drawn.
     pub(super) figure: Figure,

@@ -90,7 +90,8 @@ pub struct Scenario {
     pub window: Size,
     /// Largest IP packet.
     pub mtu: u16,
-    /// Timeouts in a row before a sender gives up; `None`: never.
+    /// Timeouts in a row before a sender gives up; `None`: never. The profiles linux22 and standard
+    /// have a limit of their own for SYNs.
     pub retries: Option<u32>,
     /// Virtual time after which a run is called unfinished.
     pub time_limit: Duration,
@@ -195,6 +196,9 @@ impl Scenario {
         profile.hack_rules = self.rules;
         profile.mtu = self.mtu;
         profile.rto.retries = self.retries;
+        if self.profile_name(sender) == ProfileName::Modern {
+            profile.syn_retries = self.retries.unwrap_or(u32::MAX);
+        }
         profile
     }
 

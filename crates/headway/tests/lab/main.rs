@@ -1,5 +1,6 @@
 //! `headway lab` and `headway paper` as their users meet them.
 
+mod aims;
 mod documents;
 mod interruptions;
 mod papers;

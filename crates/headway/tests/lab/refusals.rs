@@ -96,6 +96,16 @@ fn overrides_of_unknown_keys() {
 }
 
 #[test]
+fn files_whose_results_would_share_a_folder() {
+    let directory = tempdir().expect("a directory");
+    fs::create_dir(directory.path().join("other")).expect("made");
+    fs::write(directory.path().join("my.toml"), SMALL).expect("written");
+    fs::write(directory.path().join("other/my.toml"), SMALL).expect("written");
+    let words = ["lab", "run", "my.toml", "other/my.toml"];
+    refused_words(directory.path(), &words, &["other/my.toml", "expected another name", "my"]);
+}
+
+#[test]
 fn folders_without_results() {
     let directory = tempdir().expect("a directory");
     fs::create_dir(directory.path().join("empty")).expect("made");

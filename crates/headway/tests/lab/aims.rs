@@ -1,0 +1,48 @@
+//! Aims, from several files to the report of all.
+
+use std::fs;
+
+use crate::program::{SMALL, succeed_in};
+use tempfile::tempdir;
+
+/// The small experiment with an aim that is met and one that is missed.
+fn aims() -> String {
+    let claims = SMALL.find("[[claim]]").expect("a claim");
+    format!(
+        "{}[[claim]]\nsays = \"Some of it arrives\"\nat-least = 0.001\n\n\
+         [[claim]]\nsays = \"HACK is no faster\"\nof = {{ variant = \"hack+sack\" }}\n\
+         over = {{ variant = \"sack\" }}\nat-most = 0.5\n",
+        &SMALL[..claims]
+    )
+}
+
+#[test]
+fn several_files_are_run_and_their_aims_reported() {
+    let directory = tempdir().expect("a directory");
+    let root = directory.path();
+    fs::write(root.join("one.toml"), aims()).expect("written");
+    fs::write(root.join("two.toml"), SMALL).expect("written");
+    let told = succeed_in(root, &["lab", "run", "one.toml", "two.toml"]);
+    let line =
+        |start: &str| told.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{told}"));
+    let met = line("one            met ");
+    assert!(
+        met.contains("Some of it arrives (aim \u{2265} 0.001, ours ") && met.contains("met in 4 of 4 cells")
+    );
+    let missed = line("one            missed ");
+    assert!(missed.contains("HACK is no faster (aim \u{2264} 0.5, ours "), "{missed}");
+    assert!(missed.contains("met in 0 of 2 cells; worst: length "), "{missed}");
+    assert!(told.contains("two            reproduced "), "{told}");
+
+    let words = ["lab", "report", "results", "--html", "page.html", "--markdown", "claims.md"];
+    let said = succeed_in(root, &words);
+    assert!(said.contains("1 reproduced") && said.contains("1 met, 1 missed"), "{said}");
+    let table = fs::read_to_string(root.join("claims.md")).expect("a table");
+    assert!(table.contains("| experiment | claim | paper or aim | ours |"), "{table}");
+    assert!(table.contains("| HACK is no faster | \u{2264} 0.5\u{d7} | "), "{table}");
+    let page = fs::read_to_string(root.join("page.html")).expect("a page");
+    assert!(
+        page.contains("<b>met</b>") && page.contains(">1 missed<"),
+        "what it means, and that there is one"
+    );
+}
