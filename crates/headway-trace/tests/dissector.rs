@@ -2,11 +2,17 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use headway_trace::analysis::{Analyser, Options};
 use headway_trace::reader::Reader;
+use headway_trace::{Capture, Direction};
+use headway_units::Instant;
+use headway_wire::{
+    Ecn, ExId, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
+};
 
 fn data(capture: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(capture)
@@ -23,11 +29,16 @@ fn can_run() -> bool {
     knows_lua
 }
 
-/// The fields of the packets that match `filter`, a line each.
+/// The fields of the packets of a capture of ours that match `filter`, a line each.
 fn fields(capture: &str, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+    fields_of(&data(capture), &[], filter, fields)
+}
+
+/// The fields of the packets that match `filter`, a line each; `more` are further arguments.
+fn fields_of(capture: &Path, more: &[&str], filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("wireshark/headway.lua");
     let mut command = Command::new("tshark");
-    command.arg("-X").arg(format!("lua_script:{}", script.display())).arg("-r").arg(data(capture));
+    command.arg("-X").arg(format!("lua_script:{}", script.display())).arg("-r").arg(capture).args(more);
     command.args(["-o", "tcp.check_checksum:TRUE", "-Y", filter, "-T", "fields"]);
     for field in fields {
         command.args(["-e", field]);
@@ -139,4 +150,163 @@ fn syns_permit() {
         assert_eq!(found, vec![vec!["1".to_owned(), xhack.into(), String::new()]; 2]);
     }
     assert!(fields("sim-sack.pcapng", "headway", &["frame.number"]).is_empty());
+}
+
+/// Version 2 as the simulator speaks it: what is verified, what is damaged, what special ACKs name.
+#[test]
+fn version_2() {
+    if !can_run() {
+        return;
+    }
+    let capture = "sim-headway.pcapng";
+    let wanted = ["headway.v2.partial", "headway.v2.path_verified", "tcp.checksum.status"];
+    let syns = fields(capture, "tcp.flags.syn == 1 && frame.interface_id == 0", &wanted);
+    assert_eq!(syns.len(), 2);
+    assert!(syns.iter().all(|words| words[1..] == ["1", "1"]), "{syns:?}");
+
+    let wanted = ["headway.v2.header_verified", "headway.v2.payload_verified", "frame.comment", "tcp.len"];
+    let mut seen = [0; 3];
+    for words in fields(capture, "headway.v2.header_crc", &wanted) {
+        let [header, payload] = [0, 1].map(|place| words[place] == "1");
+        let has_data = words[3] != "0";
+        match words[2].as_str() {
+            "" => {
+                assert!(header && payload == has_data, "{words:?}");
+                seen[0] += 1;
+            }
+            comment if comment.contains("header hit") => {
+                assert!(!header, "{words:?}");
+                seen[1] += 1;
+            }
+            _ => {
+                assert!(header && !payload, "{words:?}");
+                seen[2] += 1;
+            }
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+
+    // Special ACKs as our analysis counts them at the sender.
+    let filter = "headway.v2.seq && frame.interface_id == 0 && headway.v2.header_verified == 1";
+    let wanted = [
+        "headway.v2.count",
+        "headway.v2.seq",
+        "headway.v2.offset",
+        "tcp.ack",
+        "_ws.col.Info",
+        "headway.v2.unreadable",
+    ];
+    let found = fields(capture, filter, &wanted);
+    let mut analyser = Analyser::new(Options { interface: Some(0), ..Options::default() });
+    let mut reader = Reader::new(File::open(data(capture)).expect("a capture")).expect("a capture");
+    while let Some(packet) = reader.next_packet().expect("a sound capture") {
+        analyser.packet(&packet);
+    }
+    let analysis = analyser.finish();
+    let [sender, receiver] = &analysis.connections[0].directions;
+    assert!(sender.offers.v2 && receiver.offers.v2);
+    assert_eq!(found.len() as u64, receiver.special.version_2);
+    let numbers =
+        |words: &str| -> Vec<u64> { words.split(',').map(|word| word.parse().expect("a number")).collect() };
+    let mut named = 0;
+    for words in &found {
+        let (seqs, offsets, ack) = (numbers(&words[1]), numbers(&words[2]), numbers(&words[3])[0]);
+        assert_eq!(seqs.len().to_string(), words[0]);
+        assert!(seqs.iter().zip(&offsets).all(|(seq, offset)| *seq == ack + offset), "{words:?}");
+        assert!(words[4].contains(&format!("[HACK {}]", words[1].replace(',', ", "))), "{}", words[4]);
+        named += seqs.len() as u64;
+    }
+    assert_eq!(named, receiver.special.version_2_numbers);
+    let sound = "frame.interface_id == 0 && headway.v2.header_verified == 1 && ip.src == 10.0.2.1";
+    let counts = fields(capture, sound, &["headway.v2.unreadable"]);
+    let last = counts.iter().rfind(|words| !words[0].is_empty()).expect("a count");
+    assert_eq!(last[0].parse().ok(), receiver.special.unreadable);
+}
+
+/// Forms and headers that no simulation of ours has: block sums, IPv6, another identifier, lengths
+/// that no form has, SYNs that were rewritten.
+#[test]
+fn version_2_made_by_hand() {
+    if !can_run() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("made.pcapng");
+    let exid = ExId(0xf00d);
+    let blocks = V2Request::Blocks { offset: 1448, sums: [1, 2, 3, 4, 5, 6, 7] };
+    let mut rewritten = packet(true, TcpFlags::SYN, V2::syn(exid, true), &[]);
+    // The source port, and nothing put right.
+    rewritten[41] ^= 1;
+    let mut short = packet(false, TcpFlags::ACK, V2::ack(exid, 9, V2Request::default()), &[]);
+    // A length of 11, which eats the first NOP of the padding.
+    short[20 + 20 + 12 + 1] = 11;
+    let packets = [
+        packet(true, TcpFlags::SYN, V2::syn(exid, true), &[]),
+        rewritten,
+        packet(true, TcpFlags::ACK, V2::data(exid), b"data"),
+        packet(true, TcpFlags::ACK, V2::ack(exid, 9, blocks), &[]),
+        short,
+        packet(false, TcpFlags::ACK, V2::data(ExId::DEFAULT), b"data"),
+    ];
+    let file = File::create(&path).expect("a file");
+    let mut capture = Capture::new(file, &["made"]).expect("a capture");
+    for bytes in &packets {
+        capture.packet(0, Instant::ZERO, bytes, Direction::Inbound, None).expect("a packet");
+    }
+    capture.finish().expect("a capture");
+
+    let wanted = [
+        "frame.number",
+        "headway.v2.partial",
+        "headway.v2.path_verified",
+        "headway.v2.header_verified",
+        "headway.v2.payload_verified",
+        "headway.v2.unreadable",
+        "headway.v2.offset",
+        "headway.v2.block",
+    ];
+    let found: Vec<String> = fields_of(&path, &["-o", "headway.exid:0xf00d"], "headway", &wanted)
+        .iter()
+        .map(|words| words.join("|"))
+        .collect();
+    let expected = [
+        "1|1|1|||||",
+        "2|1|0|||||",
+        "3|||1|1|||",
+        "4|||1||9|1448|0x0001,0x0002,0x0003,0x0004,0x0005,0x0006,0x0007",
+        "5|||||||",
+    ];
+    assert_eq!(found, expected);
+    let complaints = fields_of(
+        &path,
+        &["-o", "headway.exid:0xf00d"],
+        "headway.bad_crc || headway.bad_length",
+        &wanted[..1],
+    );
+    assert_eq!(complaints, [["2"], ["5"]]);
+    let default = fields_of(&path, &[], "headway", &["frame.number", "headway.v2.payload_verified"]);
+    assert_eq!(default, [["6", "1"]]);
+}
+
+fn packet(v6: bool, flags: TcpFlags, v2: V2, payload: &[u8]) -> Vec<u8> {
+    let [src, dst]: [IpAddr; 2] = match v6 {
+        true => ["2001:db8::1", "2001:db8::2"].map(|addr| addr.parse().expect("an address")),
+        false => ["192.0.2.1", "192.0.2.2"].map(|addr| addr.parse().expect("an address")),
+    };
+    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let tcp = TcpHeader {
+        src_port: 40_000,
+        dst_port: 5001,
+        seq: SeqNumber(1_000),
+        ack: SeqNumber(2_000),
+        flags,
+        window: 100,
+        urgent: 0,
+    };
+    let timestamps = (!flags.contains(TcpFlags::SYN)).then_some(Timestamps { value: 1, echo: 2 });
+    let options = TcpOptions { timestamps, v2: Some(v2), ..TcpOptions::default() };
+    let mut bytes = vec![0; 200];
+    let len = emit(&mut bytes, &ip, &tcp, &options, (payload, &[])).expect("a packet");
+    bytes.truncate(len);
+    bytes
 }

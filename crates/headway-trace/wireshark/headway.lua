@@ -1,5 +1,5 @@
 -- TCP HACK in Wireshark: the TCP options of kind 14 (Header Checksum), 15 (Header Checksum ACK) and
--- 16 (Extended Header Checksum ACK).
+-- 16 (Extended Header Checksum ACK), and version 2 (kind 253 with an identifier; docs/protocol.md).
 --
 --   wireshark -X lua_script:headway.lua run.pcapng
 --   tshark -X lua_script:headway.lua -r run.pcapng -Y headway.hackack.seq -T fields -e headway.hackack.seq
@@ -14,10 +14,20 @@
 --   headway.hackack.seq         octet that a special ACK names, relative where Wireshark numbers are
 --   headway.hackack.seq_raw     the same as it stands there
 --   headway.xhackack.seq, headway.xhackack.seq_raw, headway.xhackack.count   of a list
+--   headway.v2.partial, headway.v2.path_check    SYN: partial recovery understood; path check
+--   headway.v2.path_verified    SYN: whether addresses, ports and numbers are those that were sent
+--   headway.v2.header_crc, headway.v2.header_verified     CRC-32C of the header, and whether it holds
+--   headway.v2.payload_crc, headway.v2.payload_verified   the same of the data
+--   headway.v2.unreadable       count of damaged packets that could not be read
+--   headway.v2.seq, headway.v2.offset, headway.v2.count   what a special ACK names
+--   headway.v2.block            CRC-16 of a block, for partial recovery
+--
+-- Version 2's identifier is a preference: -o headway.exid:0x4857
 
 local headway = Proto("headway", "TCP HACK")
 
-local KIND_SUM, KIND_ACK, KIND_LIST = 14, 15, 16
+local KIND_SUM, KIND_ACK, KIND_LIST, KIND_EXPERIMENT = 14, 15, 16, 253
+local VERSION = 2
 -- A SYN's value by which the sender says that it understands kind 16.
 local XHACK_PERMITTED = 0x5848
 
@@ -31,8 +41,21 @@ local fields = {
     list_seq = ProtoField.uint32("headway.xhackack.seq", "Damaged segment"),
     list_seq_raw = ProtoField.uint32("headway.xhackack.seq_raw", "Damaged segment (raw)"),
     list_count = ProtoField.uint8("headway.xhackack.count", "Damaged segments listed"),
+    v2_partial = ProtoField.bool("headway.v2.partial", "Partial recovery understood"),
+    v2_path = ProtoField.uint16("headway.v2.path_check", "Path check", base.HEX),
+    v2_path_ok = ProtoField.bool("headway.v2.path_verified", "Path check verified"),
+    v2_header = ProtoField.uint32("headway.v2.header_crc", "Header CRC", base.HEX),
+    v2_header_ok = ProtoField.bool("headway.v2.header_verified", "Header CRC verified"),
+    v2_payload = ProtoField.uint32("headway.v2.payload_crc", "Payload CRC", base.HEX),
+    v2_payload_ok = ProtoField.bool("headway.v2.payload_verified", "Payload CRC verified"),
+    v2_unreadable = ProtoField.uint16("headway.v2.unreadable", "Unreadable packets"),
+    v2_count = ProtoField.uint8("headway.v2.count", "Damaged segments named"),
+    v2_offset = ProtoField.uint32("headway.v2.offset", "Offset of a damaged segment"),
+    v2_seq = ProtoField.uint32("headway.v2.seq", "Damaged segment"),
+    v2_block = ProtoField.uint16("headway.v2.block", "Block sum", base.HEX),
 }
 headway.fields = fields
+headway.prefs.exid = Pref.string("Identifier of version 2", "0x4857", "The 16-bit ExID that version 2 goes by (RFC 6994)")
 
 local bad_length = ProtoExpert.new(
     "headway.bad_length", "TCP HACK option of a length that it cannot have",
@@ -42,7 +65,11 @@ local bad_sum = ProtoExpert.new(
     "headway.bad_sum", "Header Checksum is not that of the header",
     expert.group.CHECKSUM, expert.severity.WARN
 )
-headway.experts = { bad_length, bad_sum }
+local bad_crc = ProtoExpert.new(
+    "headway.bad_crc", "CRC of version 2 is not that of what was captured",
+    expert.group.CHECKSUM, expert.severity.WARN
+)
+headway.experts = { bad_length, bad_sum, bad_crc }
 
 local tcp_port = Field.new("tcp.srcport")
 local tcp_header_len = Field.new("tcp.hdr_len")
@@ -160,6 +187,148 @@ local function add_list(tree, option, len, info)
     info:append(" [HACK " .. table.concat(listed, ", ") .. "]")
 end
 
+-- CRC-32C, least significant bit first.
+local crc_table = {}
+for byte = 0, 255 do
+    local register = byte
+    for _ = 1, 8 do
+        local half = bit.rshift(register, 1)
+        register = bit.band(register, 1) == 1 and bit.bxor(half, 0x82f63b78) or half
+    end
+    crc_table[byte] = register
+end
+
+-- The register after `bytes`, of which those at the places in `without` count as zero.
+local function crc_add(register, bytes, without)
+    for at = 0, bytes:len() - 1 do
+        local byte = without and without[at] and 0 or bytes:get_index(at)
+        register = bit.bxor(bit.rshift(register, 8), crc_table[bit.band(bit.bxor(register, byte), 0xff)])
+    end
+    return register
+end
+
+-- A register to the CRC: complemented, and not negative.
+local function crc_of(register)
+    return bit.bxor(register, 0xffffffff) % 0x100000000
+end
+
+-- Of a field or a range the bytes alone: `bytes` returns more than that.
+local function bytes_of(range)
+    return (range:bytes())
+end
+
+local function big_endian(number, len)
+    local bytes = ByteArray.new()
+    bytes:set_size(len)
+    for at = len - 1, 0, -1 do
+        bytes:set_index(at, number % 256)
+        number = math.floor(number / 256)
+    end
+    return bytes
+end
+
+-- Shows whether `value` is what was `expected`.
+local function add_verdict(tree, field, range, value, expected, format)
+    local is_right = value == expected
+    local item = tree:add(field, range, is_right):set_generated()
+    if not is_right then
+        item:append_text(string.format(format, expected))
+        item:add_proto_expert_info(bad_crc)
+    end
+end
+
+local function add_syn_v2(tree, header, option, source, destination)
+    tree:add(fields.v2_partial, option(5, 1), option(5, 1):uint() % 2 == 1)
+    local check = option(6, 2)
+    tree:add(fields.v2_path, check)
+    if source and destination then
+        local register = crc_add(0xffffffff, bytes_of(source.range))
+        register = crc_add(register, bytes_of(destination.range))
+        register = crc_add(register, bytes_of(header(0, 12)))
+        add_verdict(tree, fields.v2_path_ok, check, check:uint(), crc_of(register) % 0x10000, ", expected 0x%04x")
+    end
+end
+
+local function add_header_crc(tree, header, option, at, source, destination, data_len)
+    local crc = option(4, 4)
+    tree:add(fields.v2_header, crc)
+    if not (source and destination) then
+        return
+    end
+    local body_len = header:len() + data_len
+    local register = crc_add(0xffffffff, bytes_of(source.range))
+    register = crc_add(register, bytes_of(destination.range))
+    if source.len == 4 then
+        register = crc_add(register, big_endian(6, 2))
+        register = crc_add(register, big_endian(body_len, 2))
+    else
+        register = crc_add(register, big_endian(body_len, 4))
+        register = crc_add(register, big_endian(6, 4))
+    end
+    local without = { [16] = true, [17] = true }
+    for place = at + 4, at + 7 do
+        without[place] = true
+    end
+    register = crc_add(register, bytes_of(header), without)
+    add_verdict(tree, fields.v2_header_ok, crc, crc:uint(), crc_of(register), ", expected 0x%08x")
+end
+
+-- What stands on a segment without data, behind the header's CRC.
+local function add_ack_v2(tree, option, len, info)
+    local has_blocks = len == 28
+    local names = has_blocks and 1 or (len - 10) / 4
+    tree:add(fields.v2_unreadable, option(len - 2, 2))
+    tree:add(fields.v2_count, option(1, 1), names)
+    local ack = last(tcp_ack())
+    local listed = {}
+    for at = 8, 4 + 4 * names, 4 do
+        local offset = option(at, 4)
+        tree:add(fields.v2_offset, offset)
+        if ack then
+            local seq = (ack.value + offset:uint()) % 0x100000000
+            tree:add(fields.v2_seq, offset, seq)
+            listed[#listed + 1] = string.format("%u", seq)
+        end
+    end
+    if has_blocks then
+        for at = 12, 24, 2 do
+            tree:add(fields.v2_block, option(at, 2))
+        end
+    end
+    if names > 0 then
+        info:append(" [HACK " .. table.concat(listed, ", ") .. (has_blocks and " in blocks]" or "]"))
+    end
+end
+
+local function is_form(option, len)
+    return (len == 8 and option(4, 1):uint() == VERSION) or len == 12 or len == 28 or (len >= 10 and len % 4 == 2)
+end
+
+local function add_v2(tree, header, option, at, len, data, info)
+    local source = last(ip6_src()) or last(ip_src())
+    local destination = last(ip6_dst()) or last(ip_dst())
+    if not is_form(option, len) then
+        tree:add_proto_expert_info(bad_length)
+    elseif len == 8 then
+        add_syn_v2(tree, header, option, source, destination)
+    else
+        local data_len = last(tcp_len())
+        data_len = data_len and data_len.value or 0
+        add_header_crc(tree, header, option, at, source, destination, data_len)
+        if len ~= 12 then
+            add_ack_v2(tree, option, len, info)
+        else
+            local crc = option(8, 4)
+            tree:add(fields.v2_payload, crc)
+            -- Only where all of it was captured.
+            if data and data:len() == data_len or data_len == 0 then
+                local register = data_len == 0 and 0xffffffff or crc_add(0xffffffff, bytes_of(data))
+                add_verdict(tree, fields.v2_payload_ok, crc, crc:uint(), crc_of(register), ", expected 0x%08x")
+            end
+        end
+    end
+end
+
 function headway.dissector(buffer, pinfo, root)
     local port, header_len = last(tcp_port()), last(tcp_header_len())
     if not (port and header_len) or header_len.value < 20 then
@@ -177,6 +346,13 @@ function headway.dissector(buffer, pinfo, root)
         tree = tree or root:add(headway, header)
         return tree
     end
+    local data_len = last(tcp_len())
+    local data_at = start + header_len.value
+    local data
+    if data_len and data_len.value > 0 and data_at + data_len.value <= buffer:len() then
+        data = buffer(data_at, data_len.value)
+    end
+    local exid = tonumber(headway.prefs.exid)
     local info = { append = function(_, text) pinfo.cols.info:append(text) end }
     local at = 20
     while at < header:len() do
@@ -200,6 +376,8 @@ function headway.dissector(buffer, pinfo, root)
                 add_named(branch(), option, len, info)
             elseif kind == KIND_LIST then
                 add_list(branch(), option, len, info)
+            elseif kind == KIND_EXPERIMENT and len >= 4 and option(2, 2):uint() == exid then
+                add_v2(branch(), header, option, at, len, data, info)
             end
         end
         at = at + len

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, TcpFlags};
+use headway_wire::{Segment, TcpFlags, V2};
 
 use super::packet::TcpPacket;
 use super::{BlockPoint, Direction, EdgePoint, OctetPoint};
@@ -216,8 +216,10 @@ fn draw(
     for &(left, right) in segment.options.sack.as_slice() {
         graph.sacks.push(BlockPoint { at, left: offset(left), right: offset(right) });
     }
-    let named = segment.options.hack_ack.iter().chain(segment.options.xhack_ack.as_slice());
-    for &seq in named {
+    let options = &segment.options;
+    let version_2 = options.v2.as_ref().and_then(V2::as_ack);
+    let named = options.hack_ack.iter().chain(options.xhack_ack.as_slice()).copied();
+    for seq in named.chain(version_2.into_iter().flat_map(|v2| v2.named(segment.tcp.ack))) {
         graph.special.push(OctetPoint { at, seq: offset(seq) });
     }
 }

@@ -111,6 +111,8 @@ pub struct Offers {
     pub hack: bool,
     /// Extended HACK: the SYN's Header Checksum option says so.
     pub xhack: bool,
+    /// Version 2 of TCP HACK, with a path check that holds.
+    pub v2: bool,
 }
 
 /// Segments with data.
@@ -263,6 +265,7 @@ impl Direction {
                 timestamps: options.timestamps.is_some(),
                 hack: options.hack.is_some(),
                 xhack: options.hack == Some(headway_tcp::hack::XHACK_PERMITTED),
+                v2: options.v2.is_some(),
             };
         } else if self.sequence.is_none() {
             self.sequence = Some(Sequence::new(seq));

@@ -1,6 +1,6 @@
 //! TCP HACK as the capture shows it.
 
-use headway_wire::{Segment, TcpFlags};
+use headway_wire::{Segment, TcpFlags, V2Request};
 
 /// The options of TCP HACK that one side sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,16 @@ pub struct Special {
     pub listing: u64,
     /// All numbers in those lists.
     pub listed: u64,
+    /// Segments with the CRCs of version 2 (kind 253).
+    pub header_crcs: u64,
+    /// Special ACKs of version 2.
+    pub version_2: u64,
+    /// All numbers in those.
+    pub version_2_numbers: u64,
+    /// Of those ACKs, the ones with block sums for partial recovery.
+    pub with_blocks: u64,
+    /// The last count of unreadable packets that this side reported, modulo 2^16 (version 2).
+    pub unreadable: Option<u16>,
     /// Special ACKs that a plain TCP would take for duplicate ACKs.
     pub duplicates: u64,
 }
@@ -27,11 +37,25 @@ impl Special {
         self.naming_one += u64::from(options.hack_ack.is_some());
         self.listing += u64::from(listed > 0);
         self.listed += listed;
-        self.duplicates += u64::from(is_duplicate && (listed > 0 || options.hack_ack.is_some()));
+        let is_version_2 = self.add_version_2(segment);
+        let is_special = listed > 0 || options.hack_ack.is_some() || is_version_2;
+        self.duplicates += u64::from(is_duplicate && is_special);
     }
 
-    /// Special ACKs of both kinds.
+    /// Counts what is of version 2, and says whether it makes the segment a special ACK.
+    fn add_version_2(&mut self, segment: &Segment<'_>) -> bool {
+        let Some(v2) = &segment.options.v2 else { return false };
+        self.header_crcs += u64::from(v2.as_syn().is_none());
+        let Some(ack) = v2.as_ack() else { return false };
+        self.unreadable = Some(ack.unreadable);
+        self.version_2 += u64::from(ack.is_special());
+        self.version_2_numbers += ack.offsets().len() as u64;
+        self.with_blocks += u64::from(matches!(ack.request, V2Request::Blocks { .. }));
+        ack.is_special()
+    }
+
+    /// Special ACKs of all kinds.
     pub fn acks(&self) -> u64 {
-        self.naming_one + self.listing
+        self.naming_one + self.listing + self.version_2
     }
 }

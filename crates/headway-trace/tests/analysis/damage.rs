@@ -1,7 +1,7 @@
 //! Damaged packets, and packets that only look damaged.
 
 use headway_trace::analysis::Damage;
-use headway_wire::TcpOptions;
+use headway_wire::{ExId, TcpOptions, V2};
 
 use crate::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
 
@@ -28,6 +28,25 @@ fn damaged_packets_count_as_damaged_and_as_nothing_else() {
     assert_eq!(client.all_damage(), Damage { salvaged: 1, unreadable: 1 });
     assert_eq!((client.data.packets, client.data.unique_bytes, client.packets), (4, 400, 6));
     assert_eq!(client.graph.as_ref().expect("points").salvaged.points()[0].seq, 100);
+}
+
+/// The CRCs of version 2 decide, whatever the checksum says.
+#[test]
+fn damage_that_only_version_2_sees() {
+    let options = TcpOptions { v2: Some(V2::data(ExId::DEFAULT)), ..TcpOptions::default() };
+    let data: Vec<_> = (0..4).map(|n| client(ACK, 101 + 100 * n, 501, 100).options(options)).collect();
+    let mut packets: Vec<Captured> =
+        after_handshake(&data).iter().map(|segment| (0, segment.bytes())).collect();
+    // One up and one down, in the data and in sequence and acknowledgement number: the sum stays.
+    let last = packets[4].1.len() - 1;
+    packets[4].1[last] += 1;
+    packets[4].1[last - 2] -= 1;
+    packets[5].1[20 + 7] += 1;
+    packets[5].1[20 + 11] -= 1;
+    let analysis = analyse_packets(&packets, None);
+    let client = &analysis.connections[0].directions[0];
+    assert_eq!(client.all_damage(), Damage { salvaged: 1, unreadable: 1 });
+    assert_eq!((client.data.packets, client.data.unique_bytes), (2, 200));
 }
 
 #[test]

@@ -167,6 +167,11 @@ pub(super) const GROUPS: &[(&str, &[Metric])] = &[
         if_any("special_acks_one", "special ACKs of one (kind 15)", |_, d| Count(d.special.naming_one)),
         if_any("special_acks_list", "special ACKs of several (kind 16)", |_, d| Count(d.special.listing)),
         if_any("special_ack_numbers", "numbers listed", |_, d| Count(d.special.listed)),
+        if_any("header_crcs", "header CRCs (version 2)", |_, d| Count(d.special.header_crcs)),
+        if_any("special_acks_v2", "special ACKs of version 2", |_, d| Count(d.special.version_2)),
+        if_any("special_ack_numbers_v2", "numbers in those", |_, d| Count(d.special.version_2_numbers)),
+        if_any("special_acks_blocks", "of those with block sums", |_, d| Count(d.special.with_blocks)),
+        if_any("reported_unreadable", "unreadable, as reported", |_, d| d.special.unreadable.map_or(Value::Unknown, |count| Count(count.into()))),
         if_any("special_duplicate_acks", "that look like duplicate ACKs", |_, d| Count(d.special.duplicates)),
         if_any("damaged_salvaged", "damaged, header sound", |_, d| Count(d.all_damage().salvaged)),
         if_any("damaged_unreadable", "damaged, header too", |_, d| Count(d.all_damage().unreadable)),
@@ -184,6 +189,7 @@ pub(super) const GROUPS: &[(&str, &[Metric])] = &[
         if_any("offers_timestamps", "timestamps", |_, d| Flag(d.offers.timestamps)),
         if_any("offers_hack", "TCP HACK", |_, d| Flag(d.offers.hack)),
         if_any("offers_xhack", "Extended HACK", |_, d| Flag(d.offers.xhack)),
+        if_any("offers_hack_v2", "TCP HACK, version 2", |_, d| Flag(d.offers.v2)),
     ]),
 ];
 
