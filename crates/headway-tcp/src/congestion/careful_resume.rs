@@ -32,17 +32,8 @@ enum Phase {
     Unvalidated(u32),
     /// The segments of the jump are arriving; that many octets are still to come.
     Validating(u32),
-    /// The jump was too far; what is sent before its end is still being repaired.
-    Retreat,
-}
-
-/// What a loss says of a resumed connection: both in octets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Retreat {
-    /// The window that is surely safe.
-    pub(super) window: u32,
-    /// The slow-start threshold.
-    pub(super) threshold: u32,
+    /// The jump was too far; that many octets of it have not been heard of.
+    Retreat(u32),
 }
 
 impl CarefulResume {
@@ -76,7 +67,9 @@ impl CarefulResume {
 
     /// Octets crossed the network.
     pub(super) fn on_delivered(&mut self, octets: u32) {
-        self.pipe_size = self.pipe_size.saturating_add(octets);
+        // Once the jump has failed, what else is sent says nothing of it.
+        let counted = if let Phase::Retreat(left) = self.phase { octets.min(left) } else { octets };
+        self.pipe_size = self.pipe_size.saturating_add(counted);
         self.phase = match self.phase {
             Phase::Unvalidated(left) if octets > left => {
                 let jumped = self.saved / 2;
@@ -84,6 +77,7 @@ impl CarefulResume {
             }
             Phase::Unvalidated(left) => Phase::Unvalidated(left - octets),
             Phase::Validating(left) => Self::validating(left.saturating_sub(octets)),
+            Phase::Retreat(left) => Phase::Retreat(left - counted),
             other => other,
         };
     }
@@ -97,30 +91,36 @@ impl CarefulResume {
         matches!(self.phase, Phase::Unvalidated(_))
     }
 
-    /// A loss or an ECN mark. Says what to retreat to if it fell into the jump.
-    pub(super) fn on_congestion(&mut self) -> Option<Retreat> {
-        match self.phase {
-            Phase::Unvalidated(_) | Phase::Validating(_) => {
-                self.phase = Phase::Retreat;
-                // Safe retreat: no more than half of what is known to have arrived.
-                Some(Retreat { window: self.pipe_size / 2, threshold: self.pipe_size / 2 })
-            }
+    /// A loss or an ECN mark. Says to which window to retreat, in octets, if it fell into the jump.
+    pub(super) fn on_congestion(&mut self) -> Option<u32> {
+        let left = match self.phase {
+            Phase::Unvalidated(left) => left.saturating_add(self.saved / 2),
+            Phase::Validating(left) => left,
             Phase::Reconnaissance => {
                 self.phase = Phase::Normal;
-                None
+                return None;
             }
-            Phase::Normal | Phase::Retreat => None,
-        }
+            Phase::Normal | Phase::Retreat(_) => return None,
+        };
+        self.phase = Phase::Retreat(left);
+        // Safe retreat: no more than half of what is known to have arrived.
+        Some(self.pipe_size / 2)
     }
 
     /// The recovery is over. Says what threshold the whole of the jump that arrived suggests.
     pub(super) fn on_recovery_end(&mut self) -> Option<u32> {
-        if self.phase != Phase::Retreat {
-            return None;
-        }
+        let Phase::Retreat(_) = self.phase else { return None };
         self.phase = Phase::Normal;
         // What has arrived by now is what the path carried in a round trip.
         Some(self.pipe_size)
+    }
+}
+
+impl CarefulResume {
+    /// What was remembered is of no use any more: the timer expired, the loss was none, or the path
+    /// has not been used for long.
+    pub(super) fn forget(&mut self) {
+        self.phase = Phase::Normal;
     }
 }
 
@@ -166,10 +166,11 @@ mod tests {
         resume.on_ack(&timed(2000, 10_000), 10_000, true);
         resume.on_delivered(8_000);
         resume.on_delivered(90_000);
-        assert_eq!(resume.on_congestion(), Some(Retreat { window: 50_000, threshold: 50_000 }));
+        assert_eq!(resume.on_congestion(), Some(50_000));
         assert_eq!(resume.on_congestion(), None, "once only");
         resume.on_delivered(20_000);
-        assert_eq!(resume.on_recovery_end(), Some(120_000));
+        resume.on_delivered(1_000_000);
+        assert_eq!(resume.on_recovery_end(), Some(410_000), "the initial window and the jump, no more");
         assert_eq!(resume.on_recovery_end(), None);
     }
 

@@ -97,9 +97,15 @@ impl Reno {
         let mut ssthresh = loss.flight.min(self.cwnd) / 2;
         deliveries.slow_start.on_congestion();
         if let Some(retreat) = deliveries.resume.on_congestion() {
-            ssthresh = retreat.threshold;
+            ssthresh = retreat;
         }
         self.ssthresh = ssthresh.max(2 * self.mss);
+    }
+
+    fn forget_remembered(&mut self) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.resume.forget();
+        }
     }
 
     fn note_recovery(&mut self, in_recovery: bool) {
@@ -168,6 +174,7 @@ impl CongestionControl for Reno {
         // "cwnd MUST be set to no more than the loss window, LW, which equals 1 full-sized
         // segment".
         self.cwnd = self.mss;
+        self.forget_remembered();
         self.note_recovery(false);
     }
 
@@ -189,6 +196,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_spurious(&mut self) {
+        self.forget_remembered();
         if let Some((cwnd, ssthresh)) = self.before.take() {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = ssthresh;
@@ -196,6 +204,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_idle(&mut self) {
+        self.forget_remembered();
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
         self.cwnd = self.cwnd.min(self.initial_segments.saturating_mul(self.mss));
     }

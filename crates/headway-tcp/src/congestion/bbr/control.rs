@@ -11,6 +11,8 @@ use super::{Bbr, State, rate_of};
 const PACING_MARGIN: u64 = 1;
 /// "StartupPacingGain (2.77)", in percent as all gains here.
 const STARTUP_PACING_GAIN: u64 = 277;
+/// The rounds in which Startup may be slow start.
+const EARLY_ROUNDS: u64 = 4;
 /// "ProbeRTTCwndGain = 0.5".
 const PROBE_RTT_CWND_GAIN: u64 = 50;
 
@@ -20,7 +22,7 @@ impl Bbr {
         match self.state {
             State::Startup => STARTUP_PACING_GAIN,
             State::Drain => 50,
-            State::Down => 90,
+            State::Down => self.cycle.down_gain,
             State::Cruise | State::Refill | State::ProbeRtt => 100,
             State::Up => 125,
         }
@@ -42,7 +44,12 @@ impl Bbr {
 
     /// 5.6.2, SetPacingRateWithGain: "if (BBR.full_bw_reached || rate > C.pacing_rate)".
     pub(super) fn set_pacing_rate(&mut self, gain: u64) {
-        let rate = gained(gained(self.bw, gain), 100 - PACING_MARGIN);
+        let mut rate = gained(gained(self.bw, gain), 100 - PACING_MARGIN);
+        if self.is_early()
+            && let Some(min_rtt) = self.model.delay.min_rtt
+        {
+            rate = rate.max(gained(rate_of(self.cwnd, min_rtt), 200));
+        }
         if rate > 0 && (self.full_pipe.reached || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -55,7 +62,9 @@ impl Bbr {
         if self.full_pipe.reached {
             self.cwnd = grown.min(max_inflight);
         } else if !self.resume.holds_window()
-            && (self.cwnd < max_inflight || self.total_delivered < u64::from(self.initial_window()))
+            && (self.cwnd < max_inflight
+                || self.total_delivered < u64::from(self.initial_window())
+                || self.is_early())
         {
             self.cwnd = grown;
         }
@@ -64,6 +73,15 @@ impl Bbr {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         self.bound_cwnd_for_model();
+    }
+
+    /// Whether the samples are those of a start: too few to be believed, and without a sign of a queue.
+    ///
+    /// The first windows leave in a part of a round trip, but their samples last a whole one and more:
+    /// a rate that follows them falls behind slow start by a round trip before its own growth sets in.
+    /// So for that long it is slow start, as the draft has it for the first window.
+    fn is_early(&self) -> bool {
+        self.state == State::Startup && self.round_count <= EARLY_ROUNDS && !self.queued
     }
 
     /// 5.6.4.7, BoundCwndForModel.
@@ -101,9 +119,10 @@ impl Bbr {
         inflight.max(self.send_quantum().saturating_mul(3)).max(self.min_pipe_cwnd()).saturating_add(up)
     }
 
-    /// 5.6.3, SetSendQuantum: what the pacing rate sends in a millisecond.
+    /// 5.6.3, SetSendQuantum: what the pacing rate sends in a millisecond. "SHOULD attempt to use the
+    /// smallest feasible quanta": segments leave one by one, so the least is one and not two.
     fn send_quantum(&self) -> u32 {
-        volume(self.pacing_rate, Duration::from_millis(1).as_nanos(), 100).min(65_536).max(2 * self.mss)
+        volume(self.pacing_rate, Duration::from_millis(1).as_nanos(), 100).min(65_536).max(self.mss)
     }
 
     /// 5.6.4.5, ProbeRTTCwnd.

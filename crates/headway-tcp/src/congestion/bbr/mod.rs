@@ -94,6 +94,8 @@ pub struct Bbr {
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     usage: Usage,
+    /// The last round-trip time was longer than the least by more than an eighth.
+    queued: bool,
     idle_restart: bool,
     in_fast_recovery: bool,
     /// After a timeout: until so much is delivered.
@@ -154,6 +156,7 @@ impl Bbr {
             cycle: Cycle::default(),
             probe_rtt: ProbeRtt::default(),
             usage: Usage::default(),
+            queued: false,
             idle_restart: false,
             in_fast_recovery: false,
             timeout_recovery: None,
@@ -240,7 +243,7 @@ impl Bbr {
     /// A resumed connection jumped too far: what it has sent beyond that was never the path's.
     fn retreat(&mut self) {
         let Some(retreat) = self.resume.on_congestion() else { return };
-        self.cwnd = retreat.window.max(self.min_pipe_cwnd());
+        self.cwnd = retreat.max(self.min_pipe_cwnd());
         self.prior_cwnd = self.cwnd;
         if let Some(min_rtt) = self.model.delay.min_rtt {
             self.pacing_rate = rate_of(self.cwnd, min_rtt);
@@ -304,6 +307,9 @@ impl CongestionControl for Bbr {
         {
             self.init_pacing_rate(rtt);
         }
+        if let (Some(rtt), Some(least)) = (ack.rtt, self.model.delay.min_rtt) {
+            self.queued = rtt > least + least / 8;
+        }
         if let Some(sample) = &ack.rate {
             // 4.1.2.3: a rate is no sample "if (RS.interval < C.min_rtt)".
             let trusted = self.model.delay.min_rtt.is_none_or(|least| sample.interval >= least);
@@ -356,6 +362,7 @@ impl CongestionControl for Bbr {
             self.timeout_recovery = Some(self.total_delivered + u64::from(loss.flight));
             self.retreat();
         }
+        self.resume.forget();
         self.in_fast_recovery = false;
         self.cwnd = self.mss;
     }
@@ -383,6 +390,7 @@ impl CongestionControl for Bbr {
 
     fn on_spurious(&mut self) {
         // 5.5.11.2, HandleSpuriousLossDetection.
+        self.resume.forget();
         self.in_fast_recovery = false;
         self.timeout_recovery = None;
         self.restore_cwnd();
@@ -405,6 +413,11 @@ impl CongestionControl for Bbr {
             _ => {}
         }
         self.undo.state = None;
+    }
+
+    /// 5.4.1: "BBR leaves C.cwnd as-is".
+    fn on_idle(&mut self) {
+        self.resume.forget();
     }
 
     fn on_syn_loss(&mut self) {

@@ -4,7 +4,11 @@
 use headway_units::{Duration, Instant};
 
 use super::bounds::{NO_VOLUME, is_too_high};
+use super::model::volume;
 use super::{BETA, Bbr, Signal, State, share};
+
+/// ProbeBW_DOWN drains within this time what a probe left: half of the shortest wait for the next.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// What the ACKs at hand tell of a bandwidth probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub(super) struct Cycle {
     /// ProbeRTT put an end to ProbeBW_UP.
     pub(super) cut_short: bool,
     pub(super) rounds_since_probe_up: u64,
+    /// Pacing gain of ProbeBW_DOWN, percent.
+    pub(super) down_gain: u64,
     stamp: Instant,
     /// `BBR.bw_probe_wait`.
     wait: Duration,
@@ -74,8 +80,20 @@ impl Bbr {
         self.cycle.wait = Duration::from_secs(2) + Duration::from_micros(self.random_below(1_000_001));
         self.cycle.stamp = now;
         self.cycle.ack_phase = AckPhase::ProbeStopping;
+        self.cycle.down_gain = self.down_gain();
         self.start_round();
         self.state = State::Down;
+    }
+
+    /// "ProbeBW_DOWN [...] pacing_gain of 0.90": drains a tenth of a second's worth each second. On a
+    /// long path a probe leaves more than that drains before the next: then the queue is never empty,
+    /// and only ProbeRTT, at the cost of idle time, finds the length of the path. So the gain is what
+    /// drains it in time, down to Drain's 0.5; on paths up to 100 ms it is 0.9.
+    fn down_gain(&self) -> u64 {
+        let excess = self.inflight.saturating_sub(self.bdp_multiple(self.model.max_bw(), 100));
+        let drained = volume(self.model.max_bw(), DRAIN_TIME.as_nanos(), 100).max(1);
+        let share = u64::from(excess) * 100 / u64::from(drained);
+        100 - share.clamp(10, 50)
     }
 
     /// StartProbeBW_CRUISE.

@@ -288,3 +288,19 @@ fn a_jump_that_is_too_far_retreats() {
     let used = path.run(10_000);
     assert!(used >= 85, "{used} %");
 }
+/// Probes of bandwidth leave most of a second's worth in the queue of a long path.
+#[test]
+fn a_long_path_stays_full() {
+    let bbr = Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) });
+    let mut path = Bottleneck::new(bbr, "10mbit", 600, 750);
+    path.run(10_000);
+    let mut least_queue = u32::MAX;
+    let mut used = u64::MAX;
+    for _ in 0..60 {
+        used = used.min(path.run(1000));
+        least_queue = least_queue.min(path.pipe());
+        assert_ne!(path.control.state, State::ProbeRtt);
+    }
+    assert!(used >= 97, "{used} %");
+    assert!(least_queue <= 750 * MSS, "{least_queue}: the queue is empty now and then");
+}

@@ -182,7 +182,7 @@ impl Cubic {
         self.state.epoch = None;
         self.state.slow_start.on_congestion();
         if let Some(retreat) = self.resume.on_congestion() {
-            self.state.ssthresh = retreat.threshold.max(2 * self.mss);
+            self.state.ssthresh = retreat.max(2 * self.mss);
             // A window that was never validated is nothing to go back to.
             self.state.w_max = None;
         }
@@ -254,6 +254,7 @@ impl CongestionControl for Cubic {
             self.reduce(loss);
             self.state.w_max = None;
         }
+        self.resume.forget();
         self.state.epoch = None;
         self.state.cwnd = self.mss;
         self.in_recovery = false;
@@ -281,6 +282,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_spurious(&mut self) {
+        self.resume.forget();
         // 4.9.2: "Once the previously declared packet loss is confirmed to be spurious, CUBIC MAY
         // restore the original values [...] if the current cwnd is lower than cwnd_prior."
         if let Some(before) = self.before.take()
@@ -291,6 +293,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self) {
+        self.resume.forget();
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
         // RFC 7661, 4.3: "ssthresh = max(ssthresh, 3*cwnd/4)" remembers the way back.
         let cwnd = self.state.cwnd;

@@ -1,3 +1,4 @@
+use super::super::bottleneck::Bottleneck;
 use super::super::testing::{ack, loss, sample, setup};
 use super::*;
 
@@ -234,7 +235,7 @@ fn a_loss_after_a_jump_returns_to_what_arrived() {
     assert_eq!((cubic.window(), cubic.ssthresh()), (30 * MSS, 30 * MSS));
     cubic.on_ack(&Ack { rtt, in_recovery: true, ..ack(40 * MSS, 100 * MSS) });
     cubic.on_recovery_end(&loss(0));
-    assert_eq!(cubic.ssthresh(), 100 * MSS, "all that arrived");
+    assert_eq!(cubic.ssthresh(), 100 * MSS, "all of the jump that arrived");
 }
 
 #[test]
@@ -246,4 +247,45 @@ fn a_path_that_is_as_remembered_is_filled_in_two_round_trips() {
     cubic.on_ack(&Ack { rtt, ..ack(400 * MSS, 400 * MSS) });
     assert_eq!(cubic.window(), 800 * MSS);
     assert!(!cubic.in_slow_start());
+}
+
+/// RFC 9406 with RFC 9438, 4.10, on a path of 125 segments. A round shows its least round-trip time
+/// at its beginning, so the queue is seen in the second round in which there is one, when the window
+/// is 2.5 times the path; five rounds at a quarter more make three times that.
+#[test]
+fn slow_start_ends_without_a_loss() {
+    let controller = Cubic::new(&Setup { hystart: true, pacing: true, deliveries: true, ..setup(10) });
+    let mut path = Bottleneck::new(controller, "10mbit", 100, 1000);
+    path.run(700);
+    assert!(path.control.in_slow_start());
+    assert!((311 * MSS..350 * MSS).contains(&path.control.window()), "{}", path.control.window());
+    path.run(4300);
+    assert!(!path.control.in_slow_start());
+    assert_eq!(path.lost, 0);
+    let left_at = path.control.ssthresh();
+    assert!((311 * 3 * MSS..350 * 3 * MSS).contains(&left_at), "{left_at}");
+    // Without it nothing but a loss ends slow start.
+    let blind = Cubic::new(&Setup { pacing: true, deliveries: true, ..setup(10) });
+    let mut path = Bottleneck::new(blind, "10mbit", 100, 1000);
+    path.run(5000);
+    assert!(path.lost >= 300 * u64::from(MSS), "{}", path.lost);
+}
+
+/// Each loss takes three tenths; between losses the curve brings them back.
+#[test]
+fn a_full_queue_makes_a_sawtooth_that_keeps_the_link_busy() {
+    let controller = Cubic::new(&Setup { hystart: true, pacing: true, deliveries: true, ..setup(10) });
+    let mut path = Bottleneck::new(controller, "10mbit", 100, 125);
+    path.run(10_000);
+    let (mut least, mut most) = (u32::MAX, 0);
+    for _ in 0..600 {
+        path.run(100);
+        least = least.min(path.control.window());
+        most = most.max(path.control.window());
+    }
+    // 125 segments on the way and 125 in the queue, and what was sent before the loss was found.
+    assert!((250 * MSS..300 * MSS).contains(&most), "{most}");
+    assert!(least >= most / 10 * 6, "{least} of {most}");
+    let used = path.run(30_000);
+    assert!(used >= 98, "{used} %");
 }
