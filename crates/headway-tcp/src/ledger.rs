@@ -69,6 +69,8 @@ pub struct CauseLedger {
     interval_end: Instant,
     /// The receiver's running count as last seen.
     count: Option<u16>,
+    /// The path was unused: the receiver may have forgotten its count.
+    resumed: bool,
     /// Counted packets that no missing segment has been matched with yet, and when the newest was
     /// counted.
     credits: u32,
@@ -148,7 +150,13 @@ impl CauseLedger {
     /// `sent` is what the connection has sent: the first count of a path that is new to both ends is
     /// no more, and begins at zero.
     pub(crate) fn on_count(&mut self, now: Instant, count: u16, sent: u16) {
-        let before = self.count.unwrap_or(if count <= sent { 0 } else { count });
+        let first = if count <= sent { 0 } else { count };
+        let before = match self.count {
+            // No more can have been damaged than was sent: the receiver has begun anew.
+            Some(known) if core::mem::take(&mut self.resumed) && count.wrapping_sub(known) > sent => first,
+            Some(known) => known,
+            None => first,
+        };
         self.count = Some(count);
         let news = count.wrapping_sub(before);
         // An ACK that was overtaken brings an older count.
@@ -160,6 +168,12 @@ impl CauseLedger {
         self.interval().counted += u32::from(news);
         self.credits += u32::from(news);
         self.credited_at = now;
+    }
+
+    /// A connection begins on a path that was unused for a while.
+    pub(crate) fn begin(&mut self) {
+        self.resumed = true;
+        self.credits = 0;
     }
 
     /// A router marked a packet.
@@ -258,6 +272,23 @@ mod tests {
             Cause::Unknown,
             "the first count is a mark to count from"
         );
+    }
+
+    #[test]
+    fn a_receiver_that_forgot_counts_from_zero() {
+        let mut ledger = CauseLedger::default();
+        ledger.on_count(Instant::ZERO, 0, 1);
+        ledger.on_count(Instant::ZERO, 500, 2000);
+        ledger.begin();
+        ledger.on_count(Instant::ZERO, 503, 10);
+        assert_eq!(ledger.attributed().counted, 503, "it remembers");
+        ledger.begin();
+        ledger.on_count(Instant::ZERO, 2, 10);
+        ledger.on_count(Instant::ZERO, 4, 10);
+        assert_eq!(ledger.attributed().counted, 507, "it forgot");
+        ledger.begin();
+        ledger.on_count(Instant::ZERO, 60_000, 10);
+        assert_eq!(ledger.attributed().counted, 507, "a mark to count from");
     }
 
     #[test]

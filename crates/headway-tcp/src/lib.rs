@@ -24,6 +24,7 @@ mod event;
 pub mod hack;
 mod host;
 pub mod ledger;
+mod memory;
 mod path;
 mod profile;
 mod receive;
@@ -34,6 +35,7 @@ pub use connection::{Endpoints, Negotiated, Notification, State, Statistics};
 pub use error::{ConnectionError, Error};
 pub use event::{DamageOutcome, DropReason, Event, Observer, RecoveryPhase, RetransmitReason, Timer};
 pub use host::{Arrival, ConnectionId, Host, HostConfig, HostCounters, ListenerId};
+pub use memory::PathMemory;
 pub use path::Path;
 pub use profile::{
     DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Modern, Profile, RtoConfig, UnknownVariant,

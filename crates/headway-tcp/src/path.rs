@@ -1,6 +1,7 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
 use crate::ledger::CauseLedger;
+use crate::memory::PathMemory;
 
 /// Facts about one path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,4 +19,8 @@ pub struct Path {
     pub intact: u64,
     /// What took what was lost on the way to the peer.
     pub ledger: CauseLedger,
+    /// Connections whose data may be under way.
+    pub(crate) senders: u32,
+    /// What connections learnt that later ones start from (RFC 9040).
+    pub memory: Option<PathMemory>,
 }

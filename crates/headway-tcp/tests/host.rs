@@ -195,3 +195,35 @@ fn timers_of_no_time_are_refused() {
         assert!(profile.check().is_err(), "{profile:?}");
     }
 }
+
+/// Paths are remembered for ten minutes, the latest 1024 of them (RFC 9040).
+#[test]
+fn paths_are_remembered_within_bounds() {
+    let local = Ipv4Addr::new(192, 0, 2, 1).into();
+    let remote = |n: u32| IpAddr::from(Ipv4Addr::from_bits(0x0a00_0000 + n));
+    let mut host = Host::new(HostConfig::new(local, [7; 16]));
+    let profile = Arc::new(Profile::modern());
+    let mut buffer = [0; 1500];
+    let mut visit = |host: &mut Host, n: u32, at: Instant| {
+        let id = host.connect(at, (local, 0).into(), (remote(n), 80).into(), profile.clone()).unwrap();
+        host.release(at, id);
+        while host.poll_transmit(at, &mut buffer).is_some() {}
+    };
+    let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+    for n in 0..1030 {
+        visit(&mut host, n, at(1) + Duration::from_millis(u64::from(n)));
+    }
+    assert_eq!(host.connections(), 0);
+    let known = (0..1030).filter(|&n| host.path(local, remote(n)).is_some()).count();
+    assert_eq!(known, 1024);
+    assert!(host.path(local, remote(0)).is_none() && host.path(local, remote(1029)).is_some());
+    assert!(host.forget_path(local, remote(1029)) && !host.forget_path(local, remote(1029)));
+    assert!(host.path(local, remote(1029)).is_none());
+    // Used again, a path stays; the others go when their time has come.
+    visit(&mut host, 500, at(400));
+    visit(&mut host, 2000, at(700));
+    let known: Vec<u32> = (0..2001).filter(|&n| host.path(local, remote(n)).is_some()).collect();
+    assert_eq!(known, [500, 2000]);
+    host.forget_paths();
+    assert!(host.path(local, remote(500)).is_none());
+}

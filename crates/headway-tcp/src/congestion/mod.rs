@@ -126,6 +126,11 @@ pub trait CongestionControl: Debug + Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// Whether the window doubles each round trip, so that pacing, if it is left to the window, has to run
+    /// ahead of it.
+    fn doubles(&self) -> bool {
+        self.window() < self.ssthresh()
+    }
     /// The sender's maximum segment size changed; `initial` when it becomes known at first.
     fn set_mss(&mut self, mss: u32, initial: bool);
     /// A segment leaves. `pipe` is what was in the network before it.

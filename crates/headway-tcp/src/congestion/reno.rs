@@ -215,6 +215,11 @@ impl CongestionControl for Reno {
         self.cwnd = self.mss;
     }
 
+    fn doubles(&self) -> bool {
+        let jumps = self.deliveries.as_ref().is_some_and(|deliveries| deliveries.resume.holds_window());
+        self.cwnd < self.ssthresh && !jumps
+    }
+
     fn resume(&mut self, window: u32) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.resume = CarefulResume::new(window);

@@ -13,6 +13,7 @@ mod modern;
 mod open;
 mod output;
 mod settings;
+mod sharing;
 mod statistics;
 mod text;
 mod timers;
@@ -72,6 +73,11 @@ impl State {
     /// Whether the application may still hand over data.
     pub fn may_send(self) -> bool {
         matches!(self, Self::SynSent | Self::SynReceived | Self::Established | Self::CloseWait)
+    }
+
+    /// Whether our data may be in the network.
+    fn is_sending(self) -> bool {
+        self.is_synchronized() && !matches!(self, Self::FinWait2 | Self::TimeWait)
     }
 
     /// Whether the peer may still send data.
@@ -479,6 +485,9 @@ impl Connection {
             return;
         }
         let from = core::mem::replace(&mut self.state, state);
+        // Each state is left but once, so the count comes back to zero.
+        cx.path.senders -= u32::from(from.is_sending());
+        cx.path.senders += u32::from(state.is_sending());
         cx.emit(|| Event::StateChanged { from, to: state });
     }
 

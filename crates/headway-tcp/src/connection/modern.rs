@@ -102,6 +102,9 @@ impl Connection {
                 rate,
             });
         }
+        if let (true, Some(sample)) = (self.profile.modern.sharing, rate) {
+            self.teach(cx, sample);
+        }
         let advanced = heard.acknowledged.octets > 0;
         if verdict.phase == Some(RecoveryPhase::Spurious) {
             self.snd.rtt.clear_backoff();
@@ -241,9 +244,7 @@ impl Connection {
         let control = &cx.domain.control;
         let rate = match (control.pacing_rate(), self.snd.rtt.estimate()) {
             (Some(rate), _) => rate,
-            (None, Some(smoothed)) => {
-                window_rate(control.window(), smoothed, control.window() < control.ssthresh())
-            }
+            (None, Some(smoothed)) => window_rate(control.window(), smoothed, control.doubles()),
             (None, None) => return,
         };
         // Windows and delivery rates count payload, so this does too.

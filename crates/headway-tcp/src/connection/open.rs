@@ -139,6 +139,7 @@ impl Connection {
         let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };
         self.peer_mss = offer.mss.unwrap_or(default).max(LEAST_MSS);
         self.update_mss(cx, true);
+        self.recall(cx);
     }
 
     /// RFC 9293, 3.7.1: "Eff.snd.MSS = min(SendMSS+20, MMS_S) - TCPhdrsize - IPoptionsize", with
@@ -216,6 +217,7 @@ impl Connection {
         let segments = cx.domain.control.window() / self.snd.mss.max(1);
         if let Some(sample) = sample {
             self.snd.rtt.sample(sample, segments);
+            self.recall_variation(cx);
         }
         self.snd.rtt.clear_backoff();
         if self.syn_retries > 0 {

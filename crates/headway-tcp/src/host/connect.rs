@@ -8,12 +8,11 @@ use headway_units::Instant;
 
 use super::demux::PathKey;
 use super::slab::Key;
-use super::{ConnectionId, Entry, Host, ListenerId, PathEntry};
+use super::{ConnectionId, Entry, Host, ListenerId};
 use crate::Error;
 use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::{Connection, Endpoints};
 use crate::event::Observer;
-use crate::path::Path;
 use crate::profile::{LossRecovery, Profile};
 
 impl<O: Observer> Host<O> {
@@ -50,8 +49,12 @@ impl<O: Observer> Host<O> {
         let iss = self.identity.initial_sequence(&ends, now);
         let stamp_offset = self.identity.stamp_offset(&ends);
         let domain = self.new_domain(&profile, &ends);
+        let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
+        let path = self.use_path(path, profile.modern.sharing, now);
         let connection = Connection::connect(profile, ends, iss, stamp_offset, now);
-        Ok(self.add(connection, domain, None))
+        let id = self.add(connection, domain, path, None);
+        self.with_connection(id, now, |connection, cx| connection.recall_round_trip(cx));
+        Ok(id)
     }
 
     fn free_port(&self, local: IpAddr, remote: SocketAddr) -> Option<Endpoints> {
@@ -80,10 +83,10 @@ impl<O: Observer> Host<O> {
         &mut self,
         connection: Connection,
         domain: Key,
+        path: Key,
         listener: Option<ListenerId>,
     ) -> ConnectionId {
         let ends = connection.ends;
-        let path = self.use_path(PathKey { local: ends.local.ip(), remote: ends.remote.ip() });
         let id = ConnectionId(self.connections.insert(Box::new(Entry {
             connection,
             domain,
@@ -97,17 +100,5 @@ impl<O: Observer> Host<O> {
         self.demux.add(ends, id);
         self.settle(id);
         id
-    }
-
-    pub(super) fn use_path(&mut self, key: PathKey) -> Key {
-        if let Some(found) = self.demux.path(&key)
-            && let Some(entry) = self.paths.get_mut(found)
-        {
-            entry.users += 1;
-            return found;
-        }
-        let made = self.paths.insert(PathEntry { path: Path::default(), key, users: 1, receiving: None });
-        self.demux.add_path(key, made);
-        made
     }
 }

@@ -138,7 +138,8 @@ impl<O: Observer> Host<O> {
         let iss = beyond.filter(|&beyond| iss.le(beyond)).map_or(iss, |beyond| beyond + REOPEN_STEP);
         let stamp_offset = self.identity.stamp_offset(ends);
         let domain = self.new_domain(&profile, ends);
-        let path = self.use_path(PathKey { local: ends.local.ip(), remote: ends.remote.ip() });
+        let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
+        let path = self.use_path(path, profile.modern.sharing, at);
         let (Some(lent_domain), Some(lent_path)) = (self.domains.get_mut(domain), self.paths.get_mut(path))
         else {
             return;
@@ -153,11 +154,7 @@ impl<O: Observer> Host<O> {
             observer: &mut self.observer,
         };
         let connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
-        self.add(connection, domain, Some(listener));
-        // `add` counted the path again.
-        if let Some(path) = self.paths.get_mut(path) {
-            path.users -= 1;
-        }
+        self.add(connection, domain, path, Some(listener));
     }
 
     /// A connection that came from a listener moved on: it waits to be accepted, or is over.

@@ -3,7 +3,7 @@
 //! [`connect`] and [`listeners`] open connections, [`application`] is what programs ask of them,
 //! [`packets`] what carriers ask of the host. [`demux`] finds the connection of an arriving packet,
 //! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
-//! connections, [`identity`] makes sequence numbers and timestamps that cannot be guessed,
+//! connections, [`paths`] what is known of the ways to them, [`identity`] makes sequence numbers and timestamps that cannot be guessed,
 //! [`settings`] changes what may change while a host runs.
 
 mod application;
@@ -15,6 +15,7 @@ mod footprint;
 mod identity;
 mod listeners;
 mod packets;
+mod paths;
 mod settings;
 mod slab;
 mod strangers;
@@ -38,6 +39,7 @@ use demux::{Demux, PathKey};
 use identity::Identity;
 use listeners::Listener;
 pub use listeners::ListenerId;
+use paths::{IdlePaths, PathEntry};
 use slab::{Key, Slab};
 use strangers::Strangers;
 
@@ -116,6 +118,7 @@ pub struct Host<O: Observer = ()> {
     connections: Slab<Box<Entry>>,
     domains: Slab<CongestionDomain>,
     paths: Slab<PathEntry>,
+    idle_paths: IdlePaths,
     listeners: Slab<Listener>,
     demux: Demux,
     ready: VecDeque<ConnectionId>,
@@ -124,14 +127,6 @@ pub struct Host<O: Observer = ()> {
     strangers: Strangers,
     counters: HostCounters,
     observer: O,
-}
-
-struct PathEntry {
-    path: Path,
-    key: PathKey,
-    users: usize,
-    /// The connection that received data last.
-    receiving: Option<ConnectionId>,
 }
 
 impl Host<()> {
@@ -152,6 +147,7 @@ impl<O: Observer> Host<O> {
             connections: Slab::default(),
             domains: Slab::default(),
             paths: Slab::default(),
+            idle_paths: IdlePaths::default(),
             listeners: Slab::default(),
             ready: VecDeque::new(),
             telling: VecDeque::new(),
@@ -185,12 +181,6 @@ impl<O: Observer> Host<O> {
     /// Connections in any state.
     pub fn connections(&self) -> usize {
         self.connections.len()
-    }
-
-    /// What is known of the path from `local` to `remote`, while a connection uses it.
-    pub fn path(&self, local: IpAddr, remote: IpAddr) -> Option<&Path> {
-        let key = self.demux.path(&PathKey { local, remote })?;
-        Some(&self.paths.get(key)?.path)
     }
 
     // --- what the parts share ----------------------------------------------------------------------
@@ -254,15 +244,15 @@ impl<O: Observer> Host<O> {
     }
 
     /// Forgets a connection that is over and released.
-    fn reap(&mut self, id: ConnectionId) {
+    fn reap(&mut self, id: ConnectionId, now: Instant) {
         let done =
             self.connections.get(id.0).is_some_and(|entry| entry.connection.is_over() && entry.released);
         if done {
-            self.remove(id);
+            self.remove(id, now);
         }
     }
 
-    fn remove(&mut self, id: ConnectionId) {
+    fn remove(&mut self, id: ConnectionId, now: Instant) {
         let Some(entry) = self.connections.remove(id.0) else { return };
         self.deadlines.forget(id, entry.registered);
         self.demux.remove(&entry.connection.ends);
@@ -270,13 +260,6 @@ impl<O: Observer> Host<O> {
             self.forget_pending(listener, id);
         }
         self.domains.remove(entry.domain);
-        if let Some(path) = self.paths.get_mut(entry.path) {
-            path.users -= 1;
-            if path.users == 0 {
-                let key = path.key;
-                self.demux.remove_path(&key);
-                self.paths.remove(entry.path);
-            }
-        }
+        self.leave_path(entry.path, now);
     }
 }

@@ -90,7 +90,7 @@ impl<O: Observer> Host<O> {
 
     fn receive_intact(&mut self, id: ConnectionId, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
         if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
-            self.remove(id);
+            self.remove(id, at);
             self.open_passively(listener, ends, at, segment, Some(beyond));
             return;
         }
@@ -202,7 +202,8 @@ impl<O: Observer> Host<O> {
             else {
                 continue;
             };
-            let mut cx = Context { now, id, domain, path: &mut path.path, observer: &mut self.observer };
+            let path = &mut path.path;
+            let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
             if let Some(len) = entry.connection.poll_transmit(&mut cx, buffer) {
                 // Connections take turns.
                 self.ready.push_back(id);
@@ -210,7 +211,7 @@ impl<O: Observer> Host<O> {
             }
             entry.ready = false;
             self.note(id);
-            self.reap(id);
+            self.reap(id, now);
         }
         None
     }

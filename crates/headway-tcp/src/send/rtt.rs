@@ -57,6 +57,26 @@ impl RttEstimator {
         self.base = base.max(self.config.min).min(self.config.max);
     }
 
+    /// Before the first sample: an earlier connection measured this. The timeout is no shorter.
+    pub(crate) fn recall(&mut self, smoothed: Duration, variation: Duration) {
+        if self.smoothed.is_none() {
+            let timeout = smoothed + (variation * 4).max(self.config.min_variation);
+            self.base = self.base.max(timeout).min(self.config.max);
+        }
+    }
+
+    /// After the first sample: if it is close to what an earlier connection measured, the variation
+    /// is as it was then, rather than half of the sample.
+    pub(crate) fn recall_variation(&mut self, smoothed: Duration, variation: Duration) {
+        let Some(first) = self.smoothed else { return };
+        let error = if first > smoothed { first - smoothed } else { smoothed - first };
+        if error < smoothed / 4 {
+            self.variation = self.variation.min(variation.max(error));
+            let base = self.with_margin(self.granularity.max(self.config.min_variation));
+            self.base = base.max(self.config.min).min(self.config.max);
+        }
+    }
+
     /// RFC 6298 (2.3): "SRTT + max (G, K*RTTVAR)"; the initial timeout before the first sample.
     pub(crate) fn with_variation(&self) -> Duration {
         self.with_margin(self.granularity)

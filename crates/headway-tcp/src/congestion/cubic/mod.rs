@@ -308,6 +308,10 @@ impl CongestionControl for Cubic {
         self.state.cwnd = self.mss;
     }
 
+    fn doubles(&self) -> bool {
+        self.in_slow_start() && !self.resume.holds_window()
+    }
+
     fn resume(&mut self, window: u32) {
         self.resume = CarefulResume::new(window);
         self.state.ssthresh = window.max(2 * self.mss);

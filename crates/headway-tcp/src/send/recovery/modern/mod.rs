@@ -16,6 +16,7 @@ use super::Verdict;
 use crate::congestion::{CongestionControl, Loss};
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::ledger::{Cause, CauseLedger, Delay};
+use crate::memory::Lessons;
 use crate::profile;
 use crate::send::sent_queue::{Marks, SentQueue};
 use crate::send::transmissions::{Copy, Delivery, TransmissionLog};
@@ -105,6 +106,8 @@ pub(crate) struct Modern {
     look_again: Option<Instant>,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
+    /// What the path has been told.
+    pub(crate) lessons: Lessons,
 }
 
 impl Modern {
@@ -121,7 +124,18 @@ impl Modern {
             timeouts: 0,
             look_again: None,
             undone: false,
+            lessons: Lessons::default(),
         }
+    }
+
+    /// Whether packets of this connection were seen to overtake each other.
+    pub(crate) fn saw_reordering(&self) -> bool {
+        self.rack.saw_reordering()
+    }
+
+    /// Packets of an earlier connection were.
+    pub(crate) fn recall_reordering(&mut self) {
+        self.rack.recall_reordering();
     }
 
     /// What loss detection waits for, if it does.

@@ -17,6 +17,15 @@ pub(crate) struct Times {
     pub(crate) least: Duration,
 }
 
+/// "RACK.reordering_seen", and where.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reordering {
+    Unknown,
+    /// By an earlier connection.
+    Recalled,
+    Seen,
+}
+
 /// What has arrived, and how far packets overtake each other on the path.
 pub(super) struct Rack {
     /// "RACK.xmit_ts" and "RACK.end_seq": the copy sent last of those that arrived, by its number.
@@ -25,7 +34,7 @@ pub(super) struct Rack {
     rtt: Duration,
     /// "RACK.fack": the highest end of what has arrived.
     highest: Option<SeqNumber>,
-    reordering: bool,
+    reordering: Reordering,
     multiplier: u32,
     persist: u32,
     /// "RACK.dsack_round": no further growth of the window until this is acknowledged.
@@ -38,7 +47,7 @@ impl Rack {
             newest: None,
             rtt: Duration::ZERO,
             highest: None,
-            reordering: false,
+            reordering: Reordering::Unknown,
             multiplier: 1,
             persist: 0,
             round: None,
@@ -47,7 +56,19 @@ impl Rack {
 
     /// Whether packets have been seen to overtake each other.
     pub(super) fn has_reordering(&self) -> bool {
-        self.reordering
+        self.reordering != Reordering::Unknown
+    }
+
+    /// Whether they were on this connection.
+    pub(super) fn saw_reordering(&self) -> bool {
+        self.reordering == Reordering::Seen
+    }
+
+    /// An earlier connection over the path saw it.
+    pub(super) fn recall_reordering(&mut self) {
+        if self.reordering == Reordering::Unknown {
+            self.reordering = Reordering::Recalled;
+        }
     }
 
     /// The round-trip time of the newest copy that arrived.
@@ -69,7 +90,7 @@ impl Rack {
         if let (Some(lowest), Some(highest)) = (delivery.lowest_original, self.highest)
             && lowest.lt(highest)
         {
-            self.reordering = true;
+            self.reordering = Reordering::Seen;
         }
         if let Some(end) = delivery.highest_original {
             self.highest = Some(self.highest.map_or(end, |highest| highest.max(end)));
@@ -113,7 +134,7 @@ impl Rack {
     pub(super) fn window(&self, recovering: bool, sacked: u32, times: Times) -> Duration {
         // "If no reordering has been observed: [...] if in fast recovery or RTO recovery, or if the
         // number of SACKed segments is at least DupThresh: return 0".
-        if !self.reordering && (recovering || sacked >= DUPLICATE_THRESHOLD) {
+        if !self.has_reordering() && (recovering || sacked >= DUPLICATE_THRESHOLD) {
             return Duration::ZERO;
         }
         (times.least / 4 * self.multiplier).min(times.smoothed)

@@ -1,0 +1,57 @@
+//! What a connection leaves behind for the next one over the path (RFC 9040).
+
+use headway_link::QueueLimit;
+use headway_sim::Content;
+use headway_sim::race::{Scenario, oracle, run};
+use headway_sim::statistics::quantile;
+use headway_tcp::Variant;
+
+const SIZE: u64 = 2 << 20;
+
+/// 10 Mbit/s, 300 ms one way, a queue of `packets`: 500 are one round trip.
+fn scenario(damage: &str, packets: u32) -> Scenario {
+    let mut scenario = Scenario::default();
+    scenario.forward.damage = damage.parse().expect("a damage model");
+    scenario.forward.queue = QueueLimit::Packets(packets);
+    scenario
+}
+
+fn seconds(scenario: &Scenario, variant: Variant, seed: u64) -> f64 {
+    let outcome = run(scenario, variant, &Content::generated(SIZE), seed, true).expect("a run");
+    assert_eq!((outcome.finished, outcome.sha256_ok), (true, Some(true)));
+    outcome.time.as_secs_f64()
+}
+
+/// A second transfer of 2 MB against the oracle, which starts from nothing: as times of it.
+fn warm(variant: Variant, damage: &str, packets: u32, seed: u64) -> f64 {
+    let cold = scenario(damage, packets);
+    let oracle = oracle(&cold, SIZE, seed).expect("an oracle").time.as_secs_f64();
+    seconds(&Scenario { warm: true, ..cold }, variant, seed) / oracle
+}
+
+#[test]
+fn a_second_transfer_starts_from_what_the_first_learnt() {
+    for variant in [Variant::Modern, Variant::Headway] {
+        for (packets, most) in [(100, 0.75), (500, 0.65)] {
+            let ratio = warm(variant, "none", packets, 1);
+            assert!(ratio < most, "{variant}, queue of {packets}: {ratio:.2} of the oracle's time");
+        }
+    }
+    let first = seconds(&scenario("none", 500), Variant::Modern, 1);
+    let second = seconds(&Scenario { warm: true, ..scenario("none", 500) }, Variant::Modern, 1);
+    assert!(second < 0.7 * first, "{second:.2} s after {first:.2} s");
+}
+
+#[test]
+fn damage_does_not_hide_what_the_path_carries() {
+    for (damage, packets) in
+        [("random:2%", 100), ("random:2%", 500), ("burst:5%:5", 100), ("burst:5%:5", 500)]
+    {
+        let mut ratios: Vec<f64> =
+            (1..=9).map(|seed| warm(Variant::Headway, damage, packets, seed)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let median = quantile(&ratios, 0.5).expect("ratios");
+        println!("{damage}, queue of {packets}: {ratios:.2?}");
+        assert!(median < 1.1, "{damage}, queue of {packets}: {median:.2} of the oracle's time");
+    }
+}

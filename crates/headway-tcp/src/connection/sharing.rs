@@ -1,0 +1,51 @@
+//! Learning from and for other connections over the path (RFC 9040): see [`crate::memory`].
+
+use super::{Connection, Context};
+use crate::congestion::RateSample;
+use crate::memory::Lesson;
+use crate::send::recovery::Recovery;
+
+impl Connection {
+    /// The path is told what an ACK measured.
+    pub(super) fn teach<O>(&mut self, cx: &mut Context<'_, O>, sample: RateSample) {
+        let (Some(smoothed), Some(least)) = (self.snd.rtt.estimate(), self.snd.rtt.least()) else { return };
+        let variation = self.snd.rtt.variation();
+        let Recovery::Modern(modern) = &mut self.snd.recovery else { return };
+        let reordering = modern.saw_reordering();
+        let slow_start = cx.domain.control.window() < cx.domain.control.ssthresh();
+        let lesson = Lesson { now: cx.now, sample, smoothed, variation, least, reordering, slow_start };
+        modern.lessons.learn(&mut cx.path.memory, &lesson);
+    }
+
+    /// Our SYN is about to be sent: its timeout is at least what the path takes.
+    ///
+    /// RFC 6298 (2.1) wants a second before there is a sample. What was measured earlier may only make
+    /// that longer: a path that takes more would see every SYN twice.
+    pub(crate) fn recall_round_trip<O>(&mut self, cx: &Context<'_, O>) {
+        if let (true, Some(memory)) = (self.profile.modern.sharing, &cx.path.memory) {
+            self.snd.rtt.recall(memory.smoothed_rtt, memory.rtt_variation);
+        }
+    }
+
+    /// Sizes are known, nothing has been sent yet: the controller and loss detection start from
+    /// what earlier connections learnt.
+    pub(super) fn recall<O>(&mut self, cx: &mut Context<'_, O>) {
+        let (true, Some(memory)) = (self.profile.modern.sharing, cx.path.memory) else { return };
+        let Recovery::Modern(modern) = &mut self.snd.recovery else { return };
+        if memory.reordering {
+            modern.recall_reordering();
+        }
+        // Those that are open share what the path carries.
+        let window = memory.resumable(cx.path.senders + 1);
+        if window > cx.domain.control.window() {
+            cx.domain.control.resume(window);
+        }
+    }
+
+    /// The first sample is there: a path that takes as long as it did varies as it did.
+    pub(super) fn recall_variation<O>(&mut self, cx: &Context<'_, O>) {
+        if let (true, Some(memory)) = (self.profile.modern.sharing, &cx.path.memory) {
+            self.snd.rtt.recall_variation(memory.smoothed_rtt, memory.rtt_variation);
+        }
+    }
+}

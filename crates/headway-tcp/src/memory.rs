@@ -1,0 +1,180 @@
+//! What a connection leaves behind for later ones over the same path: TCP control block sharing
+//! (RFC 9040).
+//!
+//! RFC 9040, 2 tells *temporal* sharing (from connections that are over) from *ensemble* sharing (among
+//! those that are open). Both are the same here: the path is told of what a connection measures
+//! once a round trip, and each new connection asks the path.
+
+use headway_units::{Duration, Instant};
+
+use crate::congestion::RateSample;
+
+/// Round trips without growth after which the path carries no more than what was measured.
+const PLATEAU: u8 = 3;
+
+/// Facts about a path that one connection learnt and the next may start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathMemory {
+    /// Octets that the path delivers in its shortest round trip: rate times delay. The queue is not in it.
+    pub window: u32,
+    /// Whether the path was filled: slow start had ended, or that window had stopped growing for three
+    /// round trips. If it had not, the path may carry more.
+    pub filled: bool,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Its variation (RFC 6298's RTTVAR).
+    pub rtt_variation: Duration,
+    /// Packets were seen to overtake each other (RFC 8985, section 6.2).
+    pub reordering: bool,
+    /// When it was last learnt.
+    pub learnt_at: Instant,
+}
+
+/// What one connection has learnt of its path so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lessons {
+    /// The next is due.
+    due: Instant,
+    window: u32,
+    plateau: u8,
+}
+
+/// What a connection knows when a lesson is due.
+pub(crate) struct Lesson {
+    pub(crate) now: Instant,
+    pub(crate) sample: RateSample,
+    pub(crate) smoothed: Duration,
+    pub(crate) variation: Duration,
+    pub(crate) least: Duration,
+    pub(crate) reordering: bool,
+    /// The controller is looking for the path's limit.
+    pub(crate) slow_start: bool,
+}
+
+impl Lessons {
+    /// Once a round trip: notes in `memory` what the network delivered in it.
+    pub(crate) fn learn(&mut self, memory: &mut Option<PathMemory>, lesson: &Lesson) {
+        // A sender that had nothing to send shows less than the path can carry.
+        if lesson.now < self.due || lesson.sample.app_limited {
+            return;
+        }
+        self.due = lesson.now + lesson.smoothed;
+        let window = delivered_in(&lesson.sample, lesson.least);
+        // What BBR takes for a full pipe: less than a quarter more, three times in a row.
+        if window > self.window.saturating_add(self.window / 4) {
+            self.plateau = 0;
+        } else {
+            self.plateau = self.plateau.saturating_add(1);
+        }
+        // The peak counts, and is forgotten slowly: single samples fall short for many reasons.
+        self.window = if window > self.window { window } else { self.window - (self.window - window) / 8 };
+        let filled = !lesson.slow_start || self.plateau >= PLATEAU;
+        let (filled, window) = match memory {
+            // A connection that is still in slow start knows less than one that filled the path.
+            Some(known) if !filled => (known.filled, known.window.max(self.window)),
+            _ => (filled, self.window),
+        };
+        *memory = Some(PathMemory {
+            window,
+            filled,
+            smoothed_rtt: lesson.smoothed,
+            rtt_variation: lesson.variation,
+            reordering: lesson.reordering,
+            learnt_at: lesson.now,
+        });
+    }
+}
+
+impl PathMemory {
+    /// What to tell a controller of one of `users` connections that are open on the path
+    /// ([`CongestionControl::resume`](crate::congestion::CongestionControl::resume)): it jumps to half of
+    /// that, and its slow start ends there.
+    ///
+    /// Half of what filled the path is safe; where the path was not filled, all that it carried is, and
+    /// slow start has no reason to end there.
+    pub(crate) fn resumable(&self, users: u32) -> u32 {
+        let window = if self.filled { self.window } else { self.window.saturating_mul(2) };
+        window / users.max(1)
+    }
+}
+
+/// Octets that arrive in `time` at the sample's rate.
+fn delivered_in(sample: &RateSample, time: Duration) -> u32 {
+    let octets = u128::from(sample.delivered) * u128::from(time.as_nanos())
+        / u128::from(sample.interval.as_nanos().max(1));
+    u32::try_from(octets).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// One round trip of 100 ms in which so many octets arrived.
+    fn round(n: u64, delivered: u64, app_limited: bool) -> Lesson {
+        Lesson {
+            now: Instant::ZERO + ms(100 * n),
+            sample: RateSample {
+                delivered,
+                interval: ms(200),
+                app_limited,
+                prior_delivered: 0,
+                total_delivered: delivered,
+                in_flight: 0,
+                lost: 0,
+            },
+            smoothed: ms(100),
+            variation: ms(10),
+            least: ms(100),
+            reordering: false,
+            slow_start: true,
+        }
+    }
+
+    #[test]
+    fn a_filled_path_is_told_from_slow_start() {
+        let (mut lessons, mut memory) = (Lessons::default(), None);
+        for (n, delivered) in [10_000, 20_000, 40_000].into_iter().enumerate() {
+            lessons.learn(&mut memory, &round(n as u64, delivered, false));
+        }
+        let known = memory.unwrap();
+        assert_eq!((known.window, known.filled), (20_000, false), "20,000 octets in 100 ms");
+        assert_eq!(known.resumable(1), 40_000, "the jump to half of it is what was carried");
+        for n in 3..6 {
+            lessons.learn(&mut memory, &round(n, 40_000, false));
+        }
+        assert!(memory.unwrap().filled);
+        assert_eq!(memory.unwrap().resumable(1), 20_000);
+        assert_eq!(memory.unwrap().resumable(2), 10_000, "what is left for each of two");
+    }
+
+    #[test]
+    fn little_to_send_teaches_nothing() {
+        let (mut lessons, mut memory) = (Lessons::default(), None);
+        lessons.learn(&mut memory, &round(0, 1000, true));
+        assert_eq!(memory, None);
+        lessons.learn(&mut memory, &round(1, 80_000, false));
+        lessons.learn(&mut memory, &round(2, 1000, true));
+        assert_eq!(memory.unwrap().window, 40_000);
+    }
+
+    #[test]
+    fn a_short_connection_does_not_hide_what_a_long_one_learnt() {
+        let (mut lessons, mut memory) = (Lessons::default(), None);
+        for n in 0..5 {
+            lessons.learn(&mut memory, &round(n, 80_000, false));
+        }
+        let mut short = Lessons::default();
+        short.learn(&mut memory, &round(6, 2_000, false));
+        assert_eq!((memory.unwrap().window, memory.unwrap().filled), (40_000, true));
+        // One that fills it does.
+        for n in 7..20 {
+            short.learn(&mut memory, &Lesson { slow_start: false, ..round(n, 2_000, false) });
+        }
+        assert_eq!((memory.unwrap().window, memory.unwrap().filled), (1_000, true));
+    }
+}
