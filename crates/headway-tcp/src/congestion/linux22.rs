@@ -74,6 +74,6 @@ impl CongestionControl for Linux22 {
     }
 
     fn on_recovery_end(&mut self, _loss: &Loss) {
-        self.segments = self.threshold;
+        self.segments = self.threshold.min(CLAMP);
     }
 }

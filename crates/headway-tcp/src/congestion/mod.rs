@@ -4,6 +4,8 @@
 //! and let damage pass. It knows windows and round trips; segments and their repair belong to
 //! the send side of a connection.
 
+#[cfg(test)]
+mod any_order;
 mod bbr;
 #[cfg(test)]
 mod bottleneck;

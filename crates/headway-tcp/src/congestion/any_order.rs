@@ -1,0 +1,152 @@
+//! Whatever a controller is told, in whatever order, its answers stay usable.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use headway_units::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::{Ack, Algorithm, CongestionControl, Loss, LostSegment, RateSample, Setup};
+
+#[derive(Clone, Debug)]
+enum Call {
+    Sent(u32),
+    Ack { delivered: u32, pipe: u32, rtt: Option<u32>, in_recovery: bool, rate: Option<(u32, bool)> },
+    Loss(u32),
+    SegmentLost(u32, u32),
+    Timeout(u32, bool),
+    RecoveryEnd,
+    Damage(u32),
+    Ecn(u32),
+    Spurious,
+    Idle,
+    SynLoss,
+    Resume(u32),
+    Mss(u32),
+}
+
+/// Octets: few, many, and all that there are.
+fn octets() -> impl Strategy<Value = u32> {
+    prop_oneof![0..3000_u32, 0..2_000_000_u32, any::<u32>()]
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let ack = (octets(), octets(), any::<Option<u32>>(), any::<bool>(), any::<Option<(u32, bool)>>());
+    prop_oneof![
+        3 => octets().prop_map(Call::Sent),
+        8 => ack.prop_map(|(delivered, pipe, rtt, in_recovery, rate)| {
+            Call::Ack { delivered, pipe, rtt, in_recovery, rate }
+        }),
+        1 => octets().prop_map(Call::Loss),
+        2 => (octets(), octets()).prop_map(|(size, flight)| Call::SegmentLost(size, flight)),
+        1 => (octets(), any::<bool>()).prop_map(|(flight, first)| Call::Timeout(flight, first)),
+        1 => Just(Call::RecoveryEnd),
+        2 => octets().prop_map(Call::Damage),
+        1 => octets().prop_map(Call::Ecn),
+        1 => Just(Call::Spurious),
+        1 => Just(Call::Idle),
+        1 => Just(Call::SynLoss),
+        1 => octets().prop_map(Call::Resume),
+        1 => (1..65_000_u32).prop_map(Call::Mss),
+    ]
+}
+
+/// What the sender would have counted.
+#[derive(Default)]
+struct Counts {
+    now: Instant,
+    delivered: u64,
+    lost: u64,
+    order: u64,
+}
+
+impl Counts {
+    fn tell(&mut self, control: &mut dyn CongestionControl, call: &Call) {
+        let now = self.now;
+        match *call {
+            Call::Sent(pipe) => control.on_sent(now, pipe),
+            Call::Ack { delivered, pipe, rtt, in_recovery, rate } => {
+                let before = self.delivered;
+                self.delivered += u64::from(delivered);
+                control.on_ack(&Ack {
+                    now,
+                    acked: delivered,
+                    delivered,
+                    prior_pipe: pipe.saturating_add(delivered),
+                    pipe,
+                    rtt: rtt.map(|micros| Duration::from_micros(micros.into())),
+                    in_recovery,
+                    retransmitted: in_recovery,
+                    rate: rate.map(|(micros, app_limited)| RateSample {
+                        delivered: u64::from(delivered),
+                        interval: Duration::from_micros(u64::from(micros) + 1),
+                        app_limited,
+                        prior_delivered: before,
+                        total_delivered: self.delivered,
+                        in_flight: pipe,
+                        lost: self.lost,
+                    }),
+                });
+            }
+            Call::Loss(flight) => control.on_loss(&Loss { now, flight }),
+            Call::SegmentLost(octets, in_flight) => {
+                self.lost += u64::from(octets);
+                self.order += 1;
+                control.on_segment_lost(&LostSegment {
+                    order: self.order,
+                    now,
+                    octets,
+                    in_flight,
+                    lost: self.lost,
+                    prior_delivered: self.delivered,
+                    app_limited: false,
+                });
+            }
+            Call::Timeout(flight, first) => control.on_timeout(&Loss { now, flight }, first),
+            Call::RecoveryEnd => control.on_recovery_end(&Loss { now, flight: 0 }),
+            Call::Damage(octets) => control.on_damage(now, octets),
+            Call::Ecn(flight) => control.on_ecn(&Loss { now, flight }),
+            Call::Spurious => control.on_spurious(),
+            Call::Idle => control.on_idle(),
+            Call::SynLoss => control.on_syn_loss(),
+            Call::Resume(window) => control.resume(window),
+            Call::Mss(mss) => control.set_mss(mss, false),
+        }
+    }
+}
+
+fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
+    let modern = Setup { initial_window: 10, hystart: true, pacing: true, deliveries: true, seed };
+    let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };
+    let mut controllers: Vec<_> = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr]
+        .into_iter()
+        .flat_map(|algorithm| [algorithm.build(modern), algorithm.build(standard)])
+        .collect();
+    controllers.push(Algorithm::Linux22.build(standard));
+    controllers
+}
+
+proptest! {
+    /// No call panics, and the window always has room for a segment: none would ever be sent again.
+    #[test]
+    fn no_order_of_calls_breaks_a_controller(
+        seed in any::<u64>(),
+        calls in prop::collection::vec((call(), 0..10_000_000_u32), 1..200),
+    ) {
+        for mut control in controllers(seed) {
+            let mut mss = 1448;
+            control.set_mss(mss, true);
+            let mut counts = Counts::default();
+            for (call, micros) in &calls {
+                counts.now += Duration::from_micros(u64::from(*micros));
+                counts.tell(&mut *control, call);
+                if let Call::Mss(new) = *call {
+                    mss = new;
+                }
+                prop_assert!(control.window() >= mss, "{call:?} leaves {} to {control:?}", control.window());
+                prop_assert!(control.pacing_rate().is_none_or(|rate| rate.bits_per_second() > 0));
+            }
+        }
+    }
+}
