@@ -2,7 +2,7 @@
 //! no checksum notices.
 
 use headway_units::Duration;
-use headway_wire::{Segment, TcpFlags};
+use headway_wire::{Segment, TcpFlags, V2, V2Ack};
 
 use super::packet::Packet;
 use super::random::Rng;
@@ -25,7 +25,10 @@ impl Kind {
 
     pub(crate) fn of(segment: &Segment<'_>) -> Self {
         let flags = segment.tcp.flags;
-        let special = segment.options.hack_ack.is_some() || !segment.options.xhack_ack.is_empty();
+        let options = &segment.options;
+        let special = options.hack_ack.is_some()
+            || !options.xhack_ack.is_empty()
+            || options.v2.as_ref().and_then(V2::as_ack).is_some_and(V2Ack::is_special);
         if flags.contains(TcpFlags::RST) {
             Self::Reset
         } else if flags.contains(TcpFlags::SYN) {

@@ -1,6 +1,6 @@
 //! What a connection may use at most.
 
-use headway_tcp::{Host, Profile, Statistics};
+use headway_tcp::{Host, LossRecovery, Profile, Statistics};
 
 use super::plan::Plan;
 use super::program::Side;
@@ -8,6 +8,8 @@ use super::recorder::Recorder;
 
 /// Octets that records of one segment take, rounded up.
 const RECORD: usize = 64;
+/// And those of one transmission in the log of a modern sender.
+const COPY: usize = 96;
 
 /// The longest packet that `side` may send now.
 pub(crate) fn packet(host: &Host<Recorder>, plan: &Plan, side: usize) -> usize {
@@ -41,7 +43,12 @@ fn memory(profile: &Profile, segments: usize) -> usize {
     let in_flight = segments.min(profile.send_buffer) + 2;
     let sent = (2 * in_flight).max(4) * RECORD;
     let resends = 2 * (2 * in_flight).max(4) * RECORD;
+    // The log also holds copies that are settled, as many as others at most, and a few.
+    let copies = match profile.recovery {
+        LossRecovery::Modern => (4 * in_flight).max(64) * COPY,
+        _ => 0,
+    };
     let islands = 2 * 1024 * 8;
     let requests = 2 * (64 + profile.s_buffer) * RECORD;
-    buffers + sent + resends + islands + requests
+    buffers + sent + resends + copies + islands + requests
 }

@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_link::{Damage, HitZone, LinkConfig, QueueLimit};
-use headway_tcp::{DelayedAck, HackRules, KeepAlive, LossRecovery, Profile, Variant};
+use headway_tcp::congestion::Algorithm;
+use headway_tcp::{DelayedAck, HackRules, KeepAlive, LossRecovery, Modern, Profile, Variant};
 use headway_units::{Duration, Rate};
 
 use super::adversary::{Adversary, Kind, Treatment};
@@ -34,6 +35,16 @@ pub(crate) struct Plan {
     pub(crate) near: Near,
     /// Packets that arrive at the same time are handed over together.
     pub(crate) batches: bool,
+}
+
+/// Whose senders a schedule is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Senders {
+    /// Those that the papers compare.
+    #[default]
+    Papers,
+    /// Ours, among themselves or with one of the papers' at the other end.
+    Ours,
 }
 
 /// Which number is near its wrap-around when the first connection opens.
@@ -107,7 +118,7 @@ impl FlowPlan {
 }
 
 impl Plan {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, senders: Senders) -> Self {
         let mut rng = Rng::new(seed);
         let v6 = rng.permille(300);
         let addresses = if v6 {
@@ -115,14 +126,18 @@ impl Plan {
         } else {
             [1, 2].map(|n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)))
         };
-        let variant = rng.pick(&Variant::PAPERS);
+        let (variants, others): (&[Variant], &[Variant]) = match senders {
+            Senders::Papers => (&Variant::PAPERS, &Variant::PAPERS),
+            Senders::Ours => (&Variant::OURS, &Variant::ALL),
+        };
+        let variant = rng.pick(variants);
         let first = profile(&mut rng, variant);
         let second = if rng.permille(600) {
             // The same but for its buffers.
             let other = profile(&mut rng, variant);
             Profile { send_buffer: other.send_buffer, receive_buffer: other.receive_buffer, ..first.clone() }
         } else {
-            let variant = rng.pick(&Variant::PAPERS);
+            let variant = rng.pick(others);
             profile(&mut rng, variant)
         };
         let time_wait = first.time_wait.min(second.time_wait);
@@ -176,8 +191,15 @@ impl Plan {
 }
 
 fn profile(rng: &mut Rng, variant: Variant) -> Profile {
-    let base = if rng.coin() { Profile::linux22() } else { Profile::standard() };
+    let base = match rng.coin() {
+        _ if variant.is_modern() => Profile::modern(),
+        true => Profile::linux22(),
+        false => Profile::standard(),
+    };
     let mut p = variant.apply(base);
+    if variant.is_modern() {
+        some_switches(rng, &mut p);
+    }
     if rng.permille(350) {
         p.hack_rules = HackRules::Literal;
     }
@@ -188,7 +210,7 @@ fn profile(rng: &mut Rng, variant: Variant) -> Profile {
     p.s_buffer = rng.pick(&[0, 1, 6, 64]);
     p.limited_transmit = rng.coin();
     p.initial_window = rng.pick(&[1, 2, 4, 10]);
-    if rng.permille(100) {
+    if rng.permille(100) && !variant.is_modern() {
         p.recovery = LossRecovery::Reno;
     }
     if rng.permille(300) {
@@ -211,6 +233,17 @@ fn profile(rng: &mut Rng, variant: Variant) -> Profile {
     p.send_buffer = buffer(rng);
     p.receive_buffer = buffer(rng);
     p
+}
+
+/// Each part of the modern sender works without the others.
+fn some_switches(rng: &mut Rng, p: &mut Profile) {
+    p.congestion = rng.pick(&[Algorithm::Cubic, Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno]);
+    let Modern { tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, ledger, repair, partial } =
+        &mut p.modern;
+    for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, ledger, repair] {
+        *switch &= rng.permille(850);
+    }
+    *partial = *repair && rng.coin();
 }
 
 fn keep_alive(rng: &mut Rng) -> KeepAlive {

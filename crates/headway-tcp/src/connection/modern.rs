@@ -8,7 +8,7 @@ use super::{Connection, Context};
 use crate::congestion::Ack;
 use crate::event::{Observer, RecoveryPhase, RetransmitReason, Timer};
 use crate::hack::sender::Notice;
-use crate::send::pacer::window_rate;
+use crate::send::pacer::{least_rate, window_rate};
 use crate::send::recovery::modern::{Bench, News};
 use crate::send::recovery::{Recovery, Verdict};
 use crate::send::sent_queue::{Acknowledged, Marks};
@@ -243,7 +243,9 @@ impl Connection {
         }
         let control = &cx.domain.control;
         let rate = match (control.pacing_rate(), self.snd.rtt.estimate()) {
-            (Some(rate), _) => rate,
+            // A model that has seen next to nothing delivered, as when a segment comes through after
+            // many timeouts, may say next to nothing. No TCP sends less than a segment each round trip.
+            (Some(rate), _) => rate.max(least_rate(self.snd.mss, self.snd.rtt.smoothed())),
             (None, Some(smoothed)) => window_rate(control.window(), smoothed, control.doubles()),
             (None, None) => return,
         };

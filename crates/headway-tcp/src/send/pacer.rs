@@ -30,9 +30,17 @@ impl Pacer {
 /// more than that so that it can grow: Linux and RFC 9002, 7.7 take 1.25; in slow start twice, as the window
 /// doubles.
 pub(crate) fn window_rate(window: u32, smoothed: Duration, slow_start: bool) -> Rate {
+    each_round_trip(window, if slow_start { 200 } else { 125 }, smoothed)
+}
+
+/// One segment each round trip.
+pub(crate) fn least_rate(mss: u32, smoothed: Duration) -> Rate {
+    each_round_trip(mss.max(1), 100, smoothed)
+}
+
+fn each_round_trip(octets: u32, percent: u128, smoothed: Duration) -> Rate {
     let nanos = u128::from(smoothed.as_nanos().max(1));
-    let percent = if slow_start { 200 } else { 125 };
-    let bits = u128::from(window) * 8 * percent * 10_000_000 / nanos;
+    let bits = u128::from(octets) * 8 * percent * 10_000_000 / nanos;
     Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
 }
 
