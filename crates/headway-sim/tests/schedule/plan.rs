@@ -238,9 +238,22 @@ fn profile(rng: &mut Rng, variant: Variant) -> Profile {
 /// Each part of the modern sender works without the others.
 fn some_switches(rng: &mut Rng, p: &mut Profile) {
     p.congestion = rng.pick(&[Algorithm::Cubic, Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno]);
-    let Modern { tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, ledger, repair, partial } =
-        &mut p.modern;
-    for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, ledger, repair] {
+    let Modern {
+        tlp,
+        prr,
+        frto,
+        undo,
+        hystart,
+        pacing,
+        ecn,
+        autotune,
+        sharing,
+        cookies,
+        ledger,
+        repair,
+        partial,
+    } = &mut p.modern;
+    for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, ledger, repair] {
         *switch &= rng.permille(850);
     }
     *partial = *repair && rng.coin();
