@@ -103,6 +103,7 @@ impl CarefulResume {
             Phase::Normal | Phase::Retreat(_) => return None,
         };
         self.phase = Phase::Retreat(left);
+        self.saved = 0;
         // Safe retreat: no more than half of what is known to have arrived.
         Some(self.pipe_size / 2)
     }
@@ -117,10 +118,16 @@ impl CarefulResume {
 }
 
 impl CarefulResume {
+    /// The window at which the search for the path's limit ends, as it ended before.
+    pub(super) fn target(&self) -> Option<u32> {
+        (self.saved > 0).then_some(self.saved)
+    }
+
     /// What was remembered is of no use any more: the timer expired, the loss was none, or the path
     /// has not been used for long.
     pub(super) fn forget(&mut self) {
         self.phase = Phase::Normal;
+        self.saved = 0;
     }
 }
 

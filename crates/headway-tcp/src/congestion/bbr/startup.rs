@@ -24,9 +24,18 @@ impl Bbr {
             && is_too_high(signal.sample.lost, signal.sample.in_flight)
         {
             self.leave_startup_for_congestion();
-        } else if self.full_pipe.reached {
+        } else if self.full_pipe.reached || self.has_reached_what_was_remembered() {
+            self.full_pipe.reached = true;
             self.enter_drain();
         }
+    }
+
+    /// The path delivers what an earlier connection found to be its limit: the three rounds that
+    /// would show it again, and the queue that they fill, can be spared. If it carries more by now,
+    /// ProbeBW finds that.
+    fn has_reached_what_was_remembered(&self) -> bool {
+        let measured = self.model.bdp(self.model.max_bw(), 100);
+        self.resume.target().zip(measured).is_some_and(|(window, measured)| measured >= window - window / 16)
     }
 
     /// Losses or marks say that the pipe is full.

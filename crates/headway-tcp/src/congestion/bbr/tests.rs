@@ -277,6 +277,27 @@ fn a_remembered_path_is_filled_sooner() {
 }
 
 #[test]
+fn startup_ends_where_it_ended_before() {
+    let queue = |window: u32| {
+        let mut path = path(1000);
+        if window > 0 {
+            path.control.resume(window);
+        }
+        path.run(2500);
+        assert!(path.control.state.probes_bandwidth(), "{:?}", path.control.state);
+        assert!(path.control.model.max_bw() >= 9_300_000, "{}", path.control.model.max_bw());
+        path.longest
+    };
+    let (cold, warm) = (queue(0), queue(125 * MSS));
+    assert!(warm * 3 <= cold * 2, "{warm} and {cold} packets");
+    // A path that has become four times as fast is found by ProbeBW.
+    let mut path = path(1000);
+    path.control.resume(125 * MSS / 4);
+    path.run(15_000);
+    assert!(path.control.model.max_bw() >= 9_900_000, "{}", path.control.model.max_bw());
+}
+
+#[test]
 fn a_jump_that_is_too_far_retreats() {
     let mut path = path(20);
     path.control.resume(2000 * MSS);
