@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use headway_link::{Headers, Hit, Link, LinkConfig, LinkCounters, Offer};
 use headway_tcp::Host;
 use headway_units::{Instant, Rate};
-use headway_wire::{EmitError, Segment, Verdicts, ip::Datagram, judge, judge_segment};
+use headway_wire::{EmitError, HeaderVerdict, Segment, Verdicts, ip::Datagram, judge, judge_segment};
 
 use crate::agenda::Agenda;
 use crate::application::Application;
@@ -431,7 +431,12 @@ fn hand_over<O: headway_tcp::Observer>(host: &mut Host<O>, at: Instant, packet: 
     match Segment::parse(packet) {
         Ok(segment) => {
             let verdicts = judge_segment(&segment, packet);
-            host.receive_segment(at, &segment, verdicts);
+            if verdicts.header == HeaderVerdict::Bad {
+                // A header can be repaired from the packet's bytes only.
+                host.receive(&headway_tcp::Arrival { packet, at, verdicts });
+            } else {
+                host.receive_segment(at, &segment, verdicts);
+            }
             Some(verdicts)
         }
         Err(_) => {

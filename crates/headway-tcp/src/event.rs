@@ -3,7 +3,7 @@
 use core::fmt;
 
 use headway_units::Instant;
-use headway_wire::{SeqNumber, TcpFlags};
+use headway_wire::{SeqNumber, TcpFlags, TcpHeader, Timestamps};
 
 use crate::{ConnectionId, State};
 
@@ -144,6 +144,18 @@ pub enum Event {
         len: u32,
         /// What was made of it.
         outcome: DamageOutcome,
+    },
+    /// The damaged header of a data segment was repaired; what follows is what was made of it.
+    Repaired {
+        /// The header as it is thought to have been.
+        header: TcpHeader,
+        /// And its timestamps.
+        timestamps: Option<Timestamps>,
+        /// Payload octets.
+        len: u32,
+        /// Bits of the header in which that differs from what arrived, those of the TCP checksum not
+        /// counted.
+        flips: u32,
     },
     /// A special ACK was sent.
     SpecialAckSent {

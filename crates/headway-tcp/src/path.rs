@@ -13,6 +13,8 @@ pub struct Path {
     pub unreadable: u64,
     /// Damaged packets that carried data, readable or not: what HACK v2 reports to the peer.
     pub damaged_data: u64,
+    /// Damaged packets whose header was repaired.
+    pub repaired: u64,
     /// Damaged packets whose header could be read.
     pub salvaged: u64,
     /// Intact packets.

@@ -19,17 +19,35 @@ impl Connection {
         }
     }
 
+    /// A segment arrived whose header was damaged and has been repaired. It may do what a salvaged one
+    /// may, but nothing is learnt from its header.
+    pub(crate) fn handle_repaired<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        self.statistics.repaired += 1;
+        self.take_damaged(cx, segment);
+    }
+
     /// A salvaged segment of this connection arrived.
     pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        if self.take_damaged(cx, segment) == Some(DamageOutcome::Requested) {
+            self.note_header(cx.now, segment);
+        }
+    }
+
+    /// Says what was made of it, if anything.
+    fn take_damaged<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+    ) -> Option<DamageOutcome> {
         let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
         // The peer's first data may come damaged before the ACK of our SYN has: it is worth asking for.
         let open = self.state.is_synchronized() || self.state == State::SynReceived;
         if !self.negotiated.hack || !open || len == 0 {
-            return;
+            return None;
         }
         // What version 2 vouches for bears its option.
         if self.negotiated.v2 && segment.options.v2.is_none() {
-            return;
+            return None;
         }
         self.statistics.damaged_received += 1;
         cx.path.damaged_data += 1;
@@ -39,6 +57,7 @@ impl Connection {
             self.statistics.damaged_implausible += 1;
         }
         cx.emit(|| Event::Damaged { seq, len, outcome });
+        Some(outcome)
     }
 
     fn judge_damage<O: Observer>(

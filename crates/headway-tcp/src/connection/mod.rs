@@ -12,12 +12,14 @@ mod input;
 mod modern;
 mod open;
 mod output;
+mod seen;
 mod settings;
 mod sharing;
 mod statistics;
 mod text;
 mod timers;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 
@@ -35,6 +37,7 @@ use crate::{ConnectionError, ConnectionId};
 
 use ecn::EcnState;
 pub(crate) use open::Reply;
+use seen::Seen;
 use statistics::Counters;
 pub use statistics::Statistics;
 use timers::Timers;
@@ -195,6 +198,8 @@ pub(crate) struct Connection {
     /// The application wrote less than it wanted to.
     write_blocked: bool,
     pending: Pending,
+    /// Kept where headers are repaired.
+    seen: Option<Box<Seen>>,
     /// Octets that this connection has reported to its congestion domain.
     reported_pipe: u32,
     statistics: Counters,
@@ -245,6 +250,7 @@ impl Connection {
             orphaned: false,
             write_blocked: false,
             pending: Pending::default(),
+            seen: None,
             reported_pipe: 0,
             statistics: Counters::default(),
             profile,
@@ -440,6 +446,7 @@ impl Connection {
             special_acks_sent: counted.special_acks_sent,
             special_acks_received: counted.special_acks_received,
             damaged_received: counted.damaged_received,
+            repaired: counted.repaired,
             damaged_implausible: counted.damaged_implausible,
             congestion_marks: counted.congestion_marks,
             congestion_echoes: counted.congestion_echoes,
@@ -472,6 +479,7 @@ impl Connection {
             + self.rcv.bookkeeping()
             + self.requests.allocated()
             + self.resends.allocated()
+            + self.seen.as_ref().map_or(0, |_| size_of::<Seen>())
     }
 
     // --- shared by the parts -------------------------------------------------------------------

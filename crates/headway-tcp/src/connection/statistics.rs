@@ -36,7 +36,9 @@ pub struct Statistics {
     pub special_acks_received: u64,
     /// Segments received with a readable header and a damaged payload.
     pub damaged_received: u64,
-    /// Of those, outside any plausible window.
+    /// Of those, with a header that had to be repaired.
+    pub repaired: u64,
+    /// Of all damaged ones, outside any plausible window.
     pub damaged_implausible: u64,
     /// Packets that arrived marked "congestion experienced" (RFC 3168), damaged ones included:
     /// damage must not hide congestion.
@@ -89,6 +91,7 @@ pub(super) struct Counters {
     pub(super) special_acks_sent: u64,
     pub(super) special_acks_received: u64,
     pub(super) damaged_received: u64,
+    pub(super) repaired: u64,
     pub(super) damaged_implausible: u64,
     pub(super) congestion_marks: u64,
     pub(super) congestion_echoes: u64,
@@ -111,6 +114,7 @@ impl Default for Statistics {
             special_acks_sent: 0,
             special_acks_received: 0,
             damaged_received: 0,
+            repaired: 0,
             damaged_implausible: 0,
             congestion_marks: 0,
             congestion_echoes: 0,

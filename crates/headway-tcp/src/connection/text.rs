@@ -15,6 +15,7 @@ impl Connection {
             // "This should not occur, since a FIN has been received from the remote side."
             return;
         }
+        self.note_header(cx.now, segment);
         let had_holes = self.rcv.has_holes();
         let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin);
         if placed.dropped {

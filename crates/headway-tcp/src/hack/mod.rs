@@ -25,6 +25,7 @@
 //! 7. The echoed timestamp of a special ACK is no round-trip sample.
 
 pub(crate) mod receiver;
+pub(crate) mod repair;
 pub(crate) mod sender;
 
 /// What a SYN's kind-14 option carries to say "I understand kind 16": the papers ignore the value

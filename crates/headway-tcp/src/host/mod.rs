@@ -3,7 +3,8 @@
 //! [`connect`] and [`listeners`] open connections, [`application`] is what programs ask of them,
 //! [`packets`] what carriers ask of the host. [`demux`] finds the connection of an arriving packet,
 //! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
-//! connections, [`paths`] what is known of the ways to them, [`identity`] makes sequence numbers and timestamps that cannot be guessed,
+//! connections, [`paths`] what is known of the ways to them, [`identity`] makes sequence numbers and
+//! timestamps that cannot be guessed, [`repair`] takes damaged packets whose header cannot be read,
 //! [`settings`] changes what may change while a host runs.
 
 mod application;
@@ -16,6 +17,7 @@ mod identity;
 mod listeners;
 mod packets;
 mod paths;
+mod repair;
 mod settings;
 mod slab;
 mod strangers;
@@ -32,6 +34,7 @@ use crate::Error;
 use crate::congestion::CongestionDomain;
 use crate::connection::{Connection, Context};
 use crate::event::Observer;
+use crate::hack::repair::Repairer;
 use crate::path::Path;
 
 use deadlines::Deadlines;
@@ -40,6 +43,7 @@ use identity::Identity;
 use listeners::Listener;
 pub use listeners::ListenerId;
 use paths::{IdlePaths, PathEntry};
+use repair::Receiving;
 use slab::{Key, Slab};
 use strangers::Strangers;
 
@@ -87,6 +91,8 @@ pub struct HostCounters {
     pub not_ours: u64,
     /// Damaged packets whose header could not be read.
     pub unreadable: u64,
+    /// Damaged packets whose header was repaired.
+    pub repaired: u64,
     /// Damaged packets whose header could be read, but that belong to no connection.
     pub salvaged_strangers: u64,
     /// RSTs sent to packets that belong to nobody.
@@ -125,6 +131,8 @@ pub struct Host<O: Observer = ()> {
     telling: VecDeque<ConnectionId>,
     deadlines: Deadlines,
     strangers: Strangers,
+    /// Made when it is needed first.
+    repairer: Option<Box<Repairer>>,
     counters: HostCounters,
     observer: O,
 }
@@ -153,6 +161,7 @@ impl<O: Observer> Host<O> {
             telling: VecDeque::new(),
             deadlines: Deadlines::default(),
             strangers: Strangers::default(),
+            repairer: None,
             counters: HostCounters::default(),
             observer,
         }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
-use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts, ip::Datagram};
+use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
 
 use super::demux::PathKey;
 use super::{Arrival, ConnectionId, Host, ListenerId};
@@ -14,23 +14,18 @@ use crate::event::Observer;
 impl<O: Observer> Host<O> {
     /// A packet arrived.
     pub fn receive(&mut self, arrival: &Arrival<'_>) {
+        if arrival.verdicts.header == HeaderVerdict::Bad {
+            self.receive_damaged(arrival.at, arrival.packet);
+            return;
+        }
         match Segment::parse(arrival.packet) {
             Ok(segment) => self.receive_segment(arrival.at, &segment, arrival.verdicts),
-            // Damage may make a header unreadable in this way too.
-            Err(_) if arrival.verdicts.header == HeaderVerdict::Bad => {
-                match Datagram::parse(arrival.packet) {
-                    Ok(datagram) => {
-                        let key = PathKey { local: datagram.header.dst, remote: datagram.header.src };
-                        self.receive_unreadable(&key, arrival.at, datagram.body.len());
-                    }
-                    Err(_) => self.counters.unreadable += 1,
-                }
-            }
             Err(_) => self.counters.malformed += 1,
         }
     }
 
-    /// As [`Host::receive`], for a carrier that has parsed the packet already to judge it.
+    /// As [`Host::receive`], for a carrier that has parsed the packet already to judge it. A packet
+    /// whose header is bad is only counted here: to be repaired it must come as its bytes.
     pub fn receive_segment(&mut self, at: Instant, segment: &Segment<'_>, verdicts: Verdicts) {
         if !self.config.addresses.contains(&segment.ip.dst) {
             self.counters.not_ours += 1;
@@ -64,7 +59,7 @@ impl<O: Observer> Host<O> {
     /// "Header bad: drop and count, on the path (there is no connection to blame)." With HACK v2 the
     /// connection that received data last tells the peer at once. `body` is the length behind the IP
     /// header.
-    fn receive_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
+    pub(super) fn receive_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
         /// The longest TCP header: what is longer carried data.
         const LONGEST_HEADER: usize = 60;
         self.counters.unreadable += 1;
@@ -75,7 +70,7 @@ impl<O: Observer> Host<O> {
             return;
         }
         entry.path.damaged_data += 1;
-        if let Some(id) = entry.receiving {
+        if let Some(id) = entry.receiving.latest() {
             self.with_connection(id, at, |connection, _| connection.report_unreadable());
         }
     }
@@ -113,7 +108,7 @@ impl<O: Observer> Host<O> {
         if let Some(entry) = self.connections.get(id.0)
             && let Some(path) = self.paths.get_mut(entry.path)
         {
-            path.receiving = Some(id);
+            path.receiving.note(id);
         }
     }
 

@@ -8,6 +8,7 @@ use core::net::IpAddr;
 use headway_units::{Duration, Instant};
 
 use super::demux::PathKey;
+use super::repair::Receiving;
 use super::slab::Key;
 use super::{ConnectionId, Host};
 use crate::event::Observer;
@@ -22,8 +23,8 @@ pub(super) struct PathEntry {
     pub(super) path: Path,
     pub(super) key: PathKey,
     pub(super) users: usize,
-    /// The connection that received data last.
-    pub(super) receiving: Option<ConnectionId>,
+    /// The connections that received data last.
+    pub(super) receiving: Receiving,
     /// A connection that shares what it learns has used it.
     shared: bool,
     /// Since when nobody uses it.
@@ -82,8 +83,14 @@ impl<O: Observer> Host<O> {
             }
             return found;
         }
-        let entry =
-            PathEntry { path: Path::default(), key, users: 1, receiving: None, shared, idle_since: None };
+        let entry = PathEntry {
+            path: Path::default(),
+            key,
+            users: 1,
+            receiving: Receiving::default(),
+            shared,
+            idle_since: None,
+        };
         let made = self.paths.insert(entry);
         self.demux.add_path(key, made);
         made

@@ -59,6 +59,12 @@ impl Assembler {
         !self.islands.is_empty()
     }
 
+    /// The runs below the last island that have not arrived, ascending.
+    pub(crate) fn holes(&self) -> impl Iterator<Item = (SeqNumber, SeqNumber)> {
+        let starts = core::iter::once(self.nxt).chain(self.islands.iter().map(|island| island.1));
+        starts.zip(self.islands.iter().map(|island| island.0))
+    }
+
     pub(crate) fn owes_duplicate_report(&self) -> bool {
         self.duplicate.is_some()
     }

@@ -78,6 +78,16 @@ impl ReceiveSide {
         (self.edge - self.nxt()).max(0) as u32
     }
 
+    /// The largest payload seen.
+    pub(crate) fn peer_segment(&self) -> u32 {
+        self.peer_segment
+    }
+
+    /// What is missing below what has arrived, lowest first.
+    pub(crate) fn holes(&self) -> impl Iterator<Item = (SeqNumber, SeqNumber)> {
+        self.assembler.holes()
+    }
+
     pub(crate) fn largest_window(&self) -> u32 {
         self.largest_window
     }
