@@ -129,7 +129,7 @@ fn main() {
             ("burst:5%:5", Some("95%")),
             ("burst:5%:5", Some("40%")),
             ("ber:1e-5", None),
-            ("ber:1e-4", None),
+            ("ber:3e-5", None),
         ] {
             let damage: Damage = damage.parse().expect("a model");
             let hit: Option<Share> = header_hit.map(|share| share.parse().expect("a share"));
