@@ -43,7 +43,6 @@ use identity::Identity;
 use listeners::Listener;
 pub use listeners::ListenerId;
 use paths::{IdlePaths, PathEntry};
-use repair::Receiving;
 use slab::{Key, Slab};
 use strangers::Strangers;
 

@@ -7,10 +7,10 @@ use core::net::IpAddr;
 
 use headway_units::{Duration, Instant};
 
+use super::Host;
 use super::demux::PathKey;
 use super::repair::Receiving;
 use super::slab::Key;
-use super::{ConnectionId, Host};
 use crate::event::Observer;
 use crate::path::Path;
 
