@@ -6,6 +6,7 @@ use divan::{Bencher, black_box, counter::BytesCount};
 use headway_wire::{
     Ecn, ExId, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
     blocks, checksum, crc, emit, judge, judge_segment, layout,
+    repair::{HeaderRepair, at},
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -181,4 +182,26 @@ fn parse_v2(bencher: Bencher<'_, '_>, len: usize) {
 fn judge_v2(bencher: Bencher<'_, '_>, len: usize) {
     let (_, packet) = v2_packet(len > 0);
     bencher.bench_local(|| judge(black_box(&packet)).unwrap());
+}
+
+/// A header with `flips` flipped bits that nothing but the CRC tells of; three are looked for in vain.
+#[divan::bench(args = [0, 1, 2, 3])]
+fn repair_flips(bencher: Bencher<'_, '_>, flips: usize) {
+    let (_, mut packet) = v2_packet(true);
+    for at in [60, 61, 63].iter().take(flips) {
+        packet[*at] ^= 4;
+    }
+    bencher.bench_local(|| {
+        let mut repair = HeaderRepair::new(ExId::DEFAULT, black_box(&packet)).unwrap();
+        assert_eq!(repair.repair(&[], 2), flips <= 2);
+        repair.syndrome()
+    });
+}
+
+/// What one more candidate costs.
+#[divan::bench]
+fn repair_candidate(bencher: Bencher<'_, '_>) {
+    let (_, packet) = v2_packet(true);
+    let repair = HeaderRepair::new(ExId::DEFAULT, &packet).unwrap();
+    bencher.bench_local(|| repair.change(at::SEQ.start, black_box(&[1, 2, 3, 4])));
 }

@@ -5,9 +5,15 @@
 //! - [`judge()`] says whether header and payload are what was sent. A wrong checksum is a verdict
 //!   here, not a parse error: a damaged segment with a sound header is still of use (TCP HACK).
 //! - [`ip::Datagram`] reads an IP packet of any protocol.
+//! - [`repair`] tries what a damaged header may have been, [`blocks`] tells which parts of a damaged
+//!   payload are sound.
+//!
+//! TCP HACK is read and written in both encodings, the classic one (kinds 14 to 16) and version 2
+//! (kind 253); `docs/protocol.md` describes them.
 //!
 //! The crate needs neither `std` nor an allocator. A parsed segment borrows its payload, the
-//! headers are plain values.
+//! headers are plain values. The feature `std` makes CRC-32C, which version 2 computes over every
+//! segment, about nine times as fast, by the instruction that x86-64 and AArch64 have for it.
 //!
 //! # Panics
 //!

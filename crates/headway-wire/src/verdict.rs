@@ -60,7 +60,7 @@ impl Verdicts {
 /// - the header's CRC does not hold: [`Verdicts::BAD`], even if the checksum passes;
 /// - it holds and the payload's does not: [`Verdicts::SALVAGED`], even if the checksum passes;
 /// - both hold: [`Verdicts::GOOD`], even if the checksum fails. They cover all that it covers, so
-///   what was hit is the checksum field, of which nothing depends.
+///   what was hit is the checksum field, on which nothing depends.
 ///
 /// The form without a payload's CRC on a segment that has a payload all the same leaves that to the
 /// checksum. Any other segment is judged by the checksum and, if that fails, by a Header Checksum
