@@ -55,6 +55,12 @@ pub enum LabError {
         /// What was expected and what stands there.
         problem: String,
     },
+    /// The sender of a cell is no TCP.
+    #[error("{sender} is no TCP: there is no connection to look at")]
+    NoConnection {
+        /// Its name.
+        sender: String,
+    },
     /// Results cannot be written.
     #[error("{}: cannot be written: {problem}", path.display())]
     Unwritable {

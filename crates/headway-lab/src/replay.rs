@@ -16,7 +16,7 @@ use crate::runner::content;
 ///
 /// # Errors
 ///
-/// The cell was not written by this version of the program, or the run shows a defect.
+/// The cell was not written by this version of the program, its sender is no TCP, or the run shows a defect.
 pub fn replay<T: Tap>(
     manifest: &Manifest,
     cell: &ManifestCell,
@@ -37,6 +37,9 @@ pub fn replay<T: Tap>(
     let sender = settings
         .sender()
         .map_err(|Complaint { key, problem }| LabError::NotReplayable { key: key.into(), problem })?;
+    if sender.tcp().is_none() {
+        return Err(LabError::NoConnection { sender: sender.to_string() });
+    }
     let content = content(settings.size());
     Ok(race::run_recorded(&settings.scenario, sender, &content, seed, false, || (), tap)?)
 }

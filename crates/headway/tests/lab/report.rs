@@ -210,10 +210,32 @@ fn a_run_that_cannot_be_made_again_is_noted() {
     let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
     let own = section(&page, "my");
     assert_eq!(own.matches("class=\"plot sequence\"").count(), 1);
-    assert!(own.contains("Not drawn: sack ") && own.contains("delay: ") && own.contains("20 parsecs"));
+    assert!(own.contains("Not drawn: sack: ") && own.contains("delay: ") && own.contains("20 parsecs"));
 }
 
 /// Figures over time are made of one run again, over a recorded link whose file is gone.
+/// The oracle has no connection, and of a warm run the second is drawn.
+#[test]
+fn figures_over_time_of_the_oracle_and_of_warm_runs() {
+    let directory = tempdir().expect("a directory");
+    let figure = "kind = \"throughput-over-time\"\nseries = \"variant\"\nmeasure = \"time\"";
+    let start = SMALL.find("[[claim]]").expect("a claim");
+    let text = drawn_as(figure)[..].replace(&SMALL[start..], "");
+    let text = text.replace("\"hack+sack\"", "\"oracle\"").replace("delay =", "warm = \"on\"\ndelay =");
+    run_experiment(directory.path(), "warm", &text);
+    succeed_in(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
+    let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
+    assert!(page.contains("Not drawn: oracle: oracle is no TCP"), "{page}");
+    // The drawing ends where the measured transfer did, not where both had.
+    let runs = fs::read_to_string(directory.path().join("results/warm/runs.csv")).expect("a table");
+    let mut rows = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let column = rows.next().expect("a header").iter().position(|name| *name == "seconds").expect("a column");
+    let seconds: f64 = rows.next().expect("a run")[column].parse().expect("a number");
+    let told = page.split("aria-label=\"Throughput over time, : sack ").nth(1).expect("a label");
+    let told: f64 = told.split(' ').next().and_then(|number| number.parse().ok()).expect("seconds");
+    assert!((told - seconds).abs() < 0.2, "drawn {told} s, measured {seconds} s");
+}
+
 #[test]
 fn recorded_links_are_drawn_from_the_results_alone() {
     let directory = tempdir().expect("a directory");

@@ -60,8 +60,9 @@ fn record(results: &Results, panel: &str, notes: &mut Vec<String>) -> Result<Vec
         let Some((cell, row)) = first else { continue };
         let captured = match Captured::record(&results.manifest, cell, row.seed) {
             Ok(captured) => captured,
-            Err(Failure::Lab(error @ LabError::NotReplayable { .. })) => {
-                notes.push(format!("Not drawn: {name} {panel}: {error}."));
+            Err(Failure::Lab(error @ (LabError::NotReplayable { .. } | LabError::NoConnection { .. }))) => {
+                let place = format!("{name} {panel}");
+                notes.push(format!("Not drawn: {}: {error}.", place.trim()));
                 continue;
             }
             Err(error) => return Err(error),

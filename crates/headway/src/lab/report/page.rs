@@ -224,12 +224,18 @@ fn drawn(results: &Results, figure: &Figure) -> Markup {
 }
 
 fn claims(entry: &Entry) -> Markup {
+    let aims = entry.judgements.iter().filter(|judgement| judgement.aim.is_some()).count();
+    let expected = match aims {
+        0 => "paper",
+        aims if aims == entry.judgements.len() => "aim",
+        _ => "paper or aim",
+    };
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Claims of " (entry.name()) } {
             table.claims {
                 thead {
                     tr {
-                        th scope="col" { "claim" } th scope="col" { "paper" } th scope="col" { "ours" }
+                        th scope="col" { "claim" } th scope="col" { (expected) } th scope="col" { "ours" }
                         th scope="col" { "ratio" } th scope="col" { "verdict" } th scope="col" { "why" }
                     }
                 }
@@ -237,7 +243,7 @@ fn claims(entry: &Entry) -> Markup {
                     @for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
                         tr {
                             td.says { (judgement.says) }
-                            td data-label="paper" { (markdown::paper(judgement)) }
+                            td data-label=(expected) { (markdown::paper(judgement)) }
                             td data-label="ours" { (markdown::ours(judgement)) }
                             td data-label="ratio" { (markdown::ratio(judgement)) }
                             td {
