@@ -4,8 +4,8 @@ use super::RateSample;
 
 /// Tells where one round trip ends and the next begins.
 ///
-/// draft-ietf-ccwg-bbr, section 5.5.1: a round "starts when an ACK arrives for a packet sent after
-/// the start of the previous round"; what was delivered when a segment left says when that was.
+/// draft-ietf-ccwg-bbr, section 5.5.1: "waiting for an ACK of any data packet that was sent after that
+/// sentinel packet"; what was delivered when a segment left says when that was.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     /// Octets delivered when the current round began.

@@ -83,7 +83,7 @@ impl Bounds {
         self.holes
     }
 
-    /// InitLowerBounds and LossLowerBounds: "if congestion [...] reduce".
+    /// InitLowerBounds and LossLowerBounds: "Adjust model once per round based on loss".
     pub(super) fn lower(&mut self, max_bw: u64, cwnd: u32) {
         let rate = if self.bw_shortterm == NO_RATE { max_bw } else { self.bw_shortterm };
         let volume = if self.inflight_shortterm == NO_VOLUME { cwnd } else { self.inflight_shortterm };

@@ -54,7 +54,7 @@ pub(super) fn volume(bw: u64, nanos: u64, percent: u64) -> u32 {
     u32::try_from(octets).unwrap_or(u32::MAX)
 }
 
-/// 5.5.3: the maximum over the current ProbeBW cycle and the last, "MaxBwFilterLen = 2".
+/// 5.5.3: the maximum over the current ProbeBW cycle and the last, `BBR.MaxBwFilterLen` being 2.
 #[derive(Debug, Default)]
 struct MaxBandwidth {
     this_cycle: u64,
@@ -117,7 +117,7 @@ pub(super) struct Aggregation {
     excess: [(u64, u32); FILTER_ROUNDS],
 }
 
-/// "ExtraAckedFilterLen = 10 (in units of packet-timed round trips)".
+/// "ExtraAckedFilterLen: [...] 10 (in units of packet-timed round trips)".
 const FILTER_ROUNDS: usize = 10;
 
 impl Aggregation {

@@ -1,6 +1,6 @@
 //! The cubic function of RFC 9438, in integers: octets and microseconds.
 
-/// RFC 9438, 4.6: "`C` [...] SHOULD be set to 0.4": segments per cubed second, as a fraction.
+/// RFC 9438, 5.1: "`C` SHOULD be set to 0.4": segments per cubed second, as a fraction.
 const C: (u128, u128) = (4, 10);
 /// A cubed second in cubed microseconds.
 const CUBED_SECOND: u128 = 1_000_000_000_000_000_000;

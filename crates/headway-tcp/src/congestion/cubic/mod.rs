@@ -295,7 +295,7 @@ impl CongestionControl for Cubic {
     fn on_idle(&mut self) {
         self.resume.forget();
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
-        // RFC 7661, 4.3: "ssthresh = max(ssthresh, 3*cwnd/4)" remembers the way back.
+        // RFC 7661, 4.4.3: "ssthresh = max(ssthresh, 3*cwnd/4)" remembers the way back.
         let cwnd = self.state.cwnd;
         self.state.ssthresh = self.state.ssthresh.max(share(cwnd, (3, 4)));
         self.state.cwnd = cwnd.min(self.initial_segments.saturating_mul(self.mss));
