@@ -4,7 +4,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 
 use super::open::Reply;
-use super::{Connection, Context, Notification, State};
+use super::{Connection, Context, Negotiated, Notification, State};
 use crate::ConnectionError;
 use crate::event::{DropReason, Event, Observer, Timer};
 
@@ -43,6 +43,9 @@ impl Connection {
 
     fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
         let flags = segment.tcp.flags;
+        if self.negotiated.v2 && self.state == State::SynReceived && segment.options.v2.is_none() {
+            self.give_up_v2(cx, segment);
+        }
         // With HACK v2 every segment bears its sums. One that lacks them was damaged where no checksum
         // saw it, or comes from somebody who does not know the connection.
         if self.negotiated.v2
@@ -109,6 +112,17 @@ impl Connection {
         // Seventh and eighth: the segment text and FIN.
         self.take_text(cx, segment);
         Reply::Nothing
+    }
+
+    /// Our SYN-ACK took version 2, and the ACK of it lacks the option: it was taken out on the way, and the
+    /// peer knows nothing of it.
+    fn give_up_v2<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let flags = segment.tcp.flags;
+        let answers = flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
+        if self.passive && answers && segment.tcp.ack == self.snd.nxt && segment.tcp.seq == self.rcv.nxt() {
+            self.negotiated = Negotiated { v2: false, hack: false, partial: false, ..self.negotiated };
+            self.update_mss(cx, false);
+        }
     }
 
     /// The first check: sequence number and PAWS (RFC 9293, 3.10.7.4; RFC 7323, 5.3).

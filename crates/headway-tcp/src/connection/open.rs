@@ -22,6 +22,10 @@ const LEAST_MSS: u16 = 48;
 
 const TCP_HEADER: u16 = 20;
 
+/// So many repeats of our SYN offer HACK; what follows does without. On a path that damages two of
+/// three packets a SYN is lost several times in a row for that reason alone.
+const BARE_SYN_AFTER: u32 = 6;
+
 /// What the SYNs settle on sizes.
 #[derive(Clone, Copy, Default)]
 struct PeerOffer {
@@ -81,6 +85,8 @@ impl Connection {
         } else {
             self.negotiated
         };
+        // A middlebox that drops SYNs with options that it does not know drops all of them.
+        let bare = self.state == State::SynSent && self.syn_retries >= BARE_SYN_AFTER;
         let xhack = if self.offers_xhack() { XHACK_PERMITTED } else { 0 };
         TcpOptions {
             // The size that we can take, whatever the path towards the peer allows.
@@ -91,8 +97,8 @@ impl Connection {
                 .then(|| Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent }),
             window_scale: offer.window_scaling.then(|| offered_scale(self.profile.receive_buffer)),
             // A SYN offers both; a SYN-ACK takes one.
-            hack: (offer.hack && !(offer.v2 && self.state == State::SynReceived)).then_some(xhack),
-            v2: offer.v2.then(|| V2::syn(self.profile.exid, offer.partial)),
+            hack: (offer.hack && !bare && !(offer.v2 && self.state == State::SynReceived)).then_some(xhack),
+            v2: (offer.v2 && !bare).then(|| V2::syn(self.profile.exid, offer.partial)),
             ..TcpOptions::default()
         }
     }
