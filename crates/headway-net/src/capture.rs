@@ -1,0 +1,43 @@
+//! Packets and events written to files while a stack runs.
+
+use std::io::Write;
+
+use headway_trace::{Capture, Direction, EventLog, TraceError};
+use headway_units::Instant;
+
+/// Where a stack's packets go, in pcapng.
+pub type CaptureFile = Capture<Box<dyn Write + Send>>;
+
+/// Where a stack's events go, as lines of JSON.
+pub type LogFile = EventLog<Box<dyn Write + Send>>;
+
+/// A capture that stops at its first error, for a stack that must go on.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    file: Option<CaptureFile>,
+    failed: Option<TraceError>,
+}
+
+impl Recorder {
+    pub(crate) fn new(file: Option<CaptureFile>) -> Self {
+        Self { file, failed: None }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, at: Instant, packet: &[u8], direction: Direction, remark: Option<&str>) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = file.packet(0, at, packet, direction, remark) {
+            tracing::error!(%error, "the capture ends here");
+            self.failed = Some(error);
+            self.file = None;
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), TraceError> {
+        match (self.failed, self.file) {
+            (Some(error), _) => Err(error),
+            (None, Some(file)) => file.finish().and_then(|mut writer| Ok(writer.flush()?)),
+            (None, None) => Ok(()),
+        }
+    }
+}

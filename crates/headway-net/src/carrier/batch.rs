@@ -1,0 +1,284 @@
+//! Places for a batch of packets, in and out.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use headway_units::Instant;
+
+use crate::Clock;
+use crate::clock::calendar;
+use crate::sys::{self, BATCH, Control, Name};
+
+/// A batch of packets that arrived. In front of each is room for a header that the carrier adds.
+pub(crate) struct Inbox {
+    bytes: Box<[u8]>,
+    stride: usize,
+    headroom: usize,
+    lens: [usize; BATCH],
+    at: [Instant; BATCH],
+    names: Box<[Name; BATCH]>,
+    controls: Box<[Control; BATCH]>,
+    count: usize,
+}
+
+impl Inbox {
+    /// For packets of at most `longest` octets.
+    pub(crate) fn new(headroom: usize, longest: usize) -> Self {
+        let stride = headroom + longest;
+        Self {
+            bytes: vec![0; stride * BATCH].into(),
+            stride,
+            headroom,
+            lens: [0; BATCH],
+            at: [Instant::ZERO; BATCH],
+            names: Box::new([Name::NONE; BATCH]),
+            controls: Box::new([Control::NONE; BATCH]),
+            count: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Receives from a socket. Packets bear the kernel's time stamp where the socket gives one.
+    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, clock: &Clock) -> io::Result<usize> {
+        self.count = 0;
+        let headroom = self.headroom;
+        let slots = self.bytes.chunks_exact_mut(self.stride).map(|slot| &mut slot[headroom..]);
+        self.count = sys::receive_batch(socket, slots, &mut self.lens, &mut self.names, &mut self.controls)?;
+        let (now, calendar) = (clock.now(), calendar());
+        for (at, control) in self.at.iter_mut().zip(self.controls.iter()).take(self.count) {
+            *at = control.stamp().map_or(now, |stamp| Clock::at_stamp(now, calendar, stamp));
+        }
+        Ok(self.count)
+    }
+
+    /// Reads with one call for each packet, until one fails (that nothing waits is no failure).
+    pub(crate) fn read(
+        &mut self,
+        clock: &Clock,
+        mut read: impl FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.count = 0;
+        let mut result = Ok(());
+        for (index, slot) in self.bytes.chunks_exact_mut(self.stride).enumerate() {
+            match read(&mut slot[self.headroom..]) {
+                Ok(len) => self.lens[index] = len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+            self.count = index + 1;
+        }
+        self.at[..self.count].fill(clock.now());
+        result.map(|()| self.count)
+    }
+
+    /// A packet, when it arrived, and where it came from.
+    pub(crate) fn packet(&self, index: usize) -> (&[u8], Instant, &Name) {
+        let start = index * self.stride + self.headroom;
+        (&self.bytes[start..start + self.lens[index]], self.at[index], &self.names[index])
+    }
+
+    /// What the kernel says of a packet.
+    pub(crate) fn control(&self, index: usize) -> &Control {
+        &self.controls[index]
+    }
+
+    /// The place of a packet with the room in front of it, and the length of the packet behind.
+    pub(crate) fn place(&mut self, index: usize) -> (&mut [u8], usize) {
+        let start = index * self.stride;
+        let len = self.lens[index];
+        (&mut self.bytes[start..start + self.headroom + len], len)
+    }
+
+    /// A packet and the last `n` octets of the room in front of it.
+    pub(crate) fn with_header(&self, index: usize, n: usize) -> (&[u8], Instant) {
+        let start = index * self.stride + self.headroom;
+        (&self.bytes[start - n..start + self.lens[index]], self.at[index])
+    }
+}
+
+/// A batch of packets to be sent. In front of each is room for a header that the carrier adds.
+pub(crate) struct Outbox {
+    bytes: Box<[u8]>,
+    stride: usize,
+    headroom: usize,
+    /// Where the packet to be sent begins and ends in its place.
+    spans: [(usize, usize); BATCH],
+    names: Box<[Name; BATCH]>,
+    count: usize,
+    sent: usize,
+}
+
+impl Outbox {
+    /// For packets of at most `longest` octets.
+    pub(crate) fn new(headroom: usize, longest: usize) -> Self {
+        let stride = headroom + longest;
+        Self {
+            bytes: vec![0; stride * BATCH].into(),
+            stride,
+            headroom,
+            spans: [(0, 0); BATCH],
+            names: Box::new([Name::NONE; BATCH]),
+            count: 0,
+            sent: 0,
+        }
+    }
+
+    /// The place behind the room of the next packet.
+    pub(crate) fn slot(&mut self) -> Option<&mut [u8]> {
+        if self.count == BATCH {
+            return None;
+        }
+        let start = self.count * self.stride;
+        Some(&mut self.bytes[start + self.headroom..start + self.stride])
+    }
+
+    /// The whole place of the next packet, room included; valid after `slot` gave it.
+    pub(crate) fn place(&mut self) -> &mut [u8] {
+        let start = self.count * self.stride;
+        &mut self.bytes[start..start + self.stride]
+    }
+
+    /// The next packet stands at `span` of its place, and goes to `name`.
+    pub(crate) fn queue(&mut self, span: (usize, usize), name: Name) {
+        self.spans[self.count] = span;
+        self.names[self.count] = name;
+        self.count += 1;
+    }
+
+    /// Sends over a socket. `named`: each packet to its name.
+    pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, named: bool) -> io::Result<bool> {
+        while self.sent < self.count {
+            let packets = (self.sent..self.count).map(|index| {
+                let (start, end) = self.spans[index];
+                let packet = &self.bytes[index * self.stride + start..index * self.stride + end];
+                (packet, named.then_some(&self.names[index]))
+            });
+            match sys::send_batch(socket, packets) {
+                Ok(sent) => self.sent += sent,
+                Err(error) => match self.refused(error) {
+                    Refusal::Wait => return Ok(false),
+                    Refusal::Fatal(error) => return Err(error),
+                    Refusal::Drop => self.sent += 1,
+                },
+            }
+        }
+        self.clear();
+        Ok(true)
+    }
+
+    /// Sends with one call for each packet.
+    pub(crate) fn write(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<bool> {
+        while self.sent < self.count {
+            let (start, end) = self.spans[self.sent];
+            let at = self.sent * self.stride;
+            match write(&self.bytes[at + start..at + end]) {
+                Ok(_) => self.sent += 1,
+                Err(error) => match self.refused(error) {
+                    Refusal::Wait => return Ok(false),
+                    Refusal::Fatal(error) => return Err(error),
+                    Refusal::Drop => self.sent += 1,
+                },
+            }
+        }
+        self.clear();
+        Ok(true)
+    }
+
+    fn clear(&mut self) {
+        self.count = 0;
+        self.sent = 0;
+    }
+
+    fn refused(&self, error: io::Error) -> Refusal {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN) => Refusal::Wait,
+            _ if super::is_fatal(&error) => Refusal::Fatal(error),
+            _ => {
+                // No buffers, no route, too long, the interface is down, nobody listens at a connected
+                // peer: lost, as a router would lose it.
+                tracing::debug!(%error, "a packet was refused");
+                Refusal::Drop
+            }
+        }
+    }
+}
+
+enum Refusal {
+    /// Later.
+    Wait,
+    /// Never again.
+    Fatal(io::Error),
+    /// Not this packet.
+    Drop,
+}
+
+impl Control {
+    /// The kernel's time stamp, in nanoseconds since 1970.
+    fn stamp(&self) -> Option<u64> {
+        let value = self.find(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS)?;
+        let seconds = i64::from_ne_bytes(*value.first_chunk()?);
+        let nanos = i64::from_ne_bytes(*value.get(8..)?.first_chunk()?);
+        u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(nanos).ok()?)
+    }
+
+    /// The value of a control message.
+    pub(crate) fn find(&self, level: i32, kind: i32) -> Option<&[u8]> {
+        const WORD: usize = size_of::<usize>();
+        /// `struct cmsghdr`: a length, and two `int`s.
+        const HEADER: usize = WORD + 8;
+        let mut rest = &self.bytes[..self.len];
+        while rest.len() >= HEADER {
+            let len = usize::from_ne_bytes(*rest.first_chunk()?);
+            let found = [WORD, WORD + 4].map(|at| rest[at..].first_chunk().map(|b| i32::from_ne_bytes(*b)));
+            let value = rest.get(HEADER..len)?;
+            if found == [Some(level), Some(kind)] {
+                return Some(value);
+            }
+            rest = rest.get(len.next_multiple_of(WORD)..)?;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(messages: &[(i32, i32, &[u8])]) -> Control {
+        let mut control = Control::NONE;
+        for (level, kind, value) in messages {
+            let start = control.len;
+            let len = 16 + value.len();
+            control.bytes[start..start + 8].copy_from_slice(&len.to_ne_bytes());
+            control.bytes[start + 8..start + 12].copy_from_slice(&level.to_ne_bytes());
+            control.bytes[start + 12..start + 16].copy_from_slice(&kind.to_ne_bytes());
+            control.bytes[start + 16..start + len].copy_from_slice(value);
+            control.len += len.next_multiple_of(8);
+        }
+        control
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn control_messages_are_found() {
+        let mut stamp = 7_i64.to_ne_bytes().to_vec();
+        stamp.extend(9_i64.to_ne_bytes());
+        let both = control(&[(263, 8, &[1; 20]), (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &stamp)]);
+        assert_eq!(both.stamp(), Some(7_000_000_009));
+        assert_eq!(both.find(263, 8), Some(&[1; 20][..]));
+        assert_eq!(both.find(263, 9), None);
+        assert_eq!(Control::NONE.stamp(), None);
+        // A length that makes no sense ends the search.
+        let mut broken = both;
+        broken.bytes[..8].copy_from_slice(&3_usize.to_ne_bytes());
+        assert_eq!(broken.stamp(), None);
+        broken.bytes[..8].copy_from_slice(&usize::MAX.to_ne_bytes());
+        assert_eq!(broken.stamp(), None);
+    }
+}

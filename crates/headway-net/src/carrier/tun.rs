@@ -1,0 +1,162 @@
+//! A TUN device: IP packets to and from this machine's kernel.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use super::batch::{Inbox, Outbox};
+use super::{Carrier, Received};
+use crate::sys::Name;
+use crate::{Clock, Interface, NetError, Prefix};
+
+/// How a [`TunCarrier`] is set up.
+#[derive(Clone, Debug)]
+pub struct TunConfig {
+    /// The device: one that is there already, or one that is made and vanishes with the carrier.
+    pub device: String,
+    /// Our stack's address in the network that both share.
+    pub address: Prefix,
+    /// The kernel's address there, for a device that has none yet; `None`: the first of the network
+    /// that is not ours.
+    pub kernel: Option<IpAddr>,
+    /// The device's MTU; `None`: what it has.
+    pub mtu: Option<u16>,
+}
+
+/// IP packets to and from this machine's kernel, through a TUN device without a virtio header and
+/// with all offloads off: every segment is its own packet, its checksum is computed by the kernel
+/// before it comes here and checked by the kernel after it leaves.
+pub struct TunCarrier {
+    device: SyncDevice,
+    name: String,
+    mtu: u16,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+impl TunCarrier {
+    /// Opens the device, or makes it, gives the kernel its address there and sets it up.
+    ///
+    /// # Errors
+    ///
+    /// The device cannot be opened, made or set up: the error says what was missing.
+    pub fn open(config: &TunConfig) -> Result<Self, NetError> {
+        let fail =
+            |what, source, expected| NetError::Tun { name: config.device.clone(), what, source, expected };
+        if config.device.is_empty() || config.device.len() >= libc::IFNAMSIZ {
+            return Err(NetError::BadAddress {
+                got: format!("TUN {:?}", config.device),
+                expected: "a name of 1 to 15 bytes, such as hw0",
+            });
+        }
+        let has = Interface::named(&config.device).map(|device| device.addresses).unwrap_or_default();
+        let kernel = kernel_address(config, &has)?;
+        let mut builder = DeviceBuilder::new().name(&config.device).offload(false).inherit_enable_state();
+        if let Some(IpAddr::V4(kernel)) = kernel {
+            builder = builder.ipv4(kernel, config.address.len(), None);
+        }
+        let device = builder.build_sync().map_err(|source| {
+            let expected = match source.raw_os_error() {
+                Some(libc::ENOENT | libc::ENXIO) => "/dev/net/tun: load the kernel's module tun",
+                Some(libc::EBUSY) => "a device that no other program has open",
+                Some(libc::EINVAL) => "a TUN of one queue without virtio header; another kind has this name",
+                _ => RIGHTS,
+            };
+            fail("cannot be opened", source, expected)
+        })?;
+        if let Some(IpAddr::V6(kernel)) = kernel {
+            device
+                .add_address_v6(kernel, config.address.len())
+                .map_err(|source| fail("the kernel cannot get its address", source, RIGHTS))?;
+        }
+        if let Some(mtu) = config.mtu
+            && device.mtu().ok() != Some(mtu)
+        {
+            device.set_mtu(mtu).map_err(|source| fail("its MTU cannot be set", source, RIGHTS))?;
+        }
+        if !device.is_running().unwrap_or(false) {
+            device.enabled(true).map_err(|source| fail("cannot be set up", source, RIGHTS))?;
+        }
+        device.set_nonblocking(true).map_err(|source| fail("cannot be opened", source, RIGHTS))?;
+        let mtu = device.mtu().map_err(|source| fail("its MTU cannot be read", source, "a TUN device"))?;
+        Ok(Self {
+            device,
+            name: config.device.clone(),
+            mtu,
+            inbox: Inbox::new(0, usize::from(mtu)),
+            outbox: Outbox::new(0, usize::from(mtu)),
+        })
+    }
+}
+
+const RIGHTS: &str = "root or CAP_NET_ADMIN, or a device that `ip tuntap add NAME mode tun user YOU` made, \
+                      that is up and has an address of this network";
+
+/// The address that the kernel must get; `None` if it `has` one of the network already, which is
+/// enough for it to find us.
+fn kernel_address(config: &TunConfig, has: &[IpAddr]) -> Result<Option<IpAddr>, NetError> {
+    let ours = config.address.address();
+    if has.contains(&ours) {
+        return Err(NetError::KernelsAddress(ours));
+    }
+    if has.iter().any(|&address| config.address.contains(address)) {
+        return Ok(None);
+    }
+    let kernel = config.kernel.or_else(|| config.address.first_other()).ok_or(NetError::BadAddress {
+        got: config.address.to_string(),
+        expected: "a network with room for the kernel's address beside ours, such as 10.77.2.2/24",
+    })?;
+    if !config.address.contains(kernel) || kernel == ours {
+        return Err(NetError::BadAddress {
+            got: format!("the kernel's address {kernel}"),
+            expected: "another address of our network",
+        });
+    }
+    Ok(Some(kernel))
+}
+
+impl Carrier for TunCarrier {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+
+    fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    fn name(&self) -> String {
+        format!("TUN {}", self.name)
+    }
+
+    fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
+        match self.inbox.read(clock, |buffer| self.device.recv(buffer)) {
+            // The device is down for now.
+            Err(error) if !super::is_fatal(&error) => {
+                tracing::debug!(%error, "reading from the TUN");
+                Ok(self.inbox.len())
+            }
+            result => result,
+        }
+    }
+
+    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+        for index in 0..self.inbox.len() {
+            let (packet, at, _) = self.inbox.packet(index);
+            packets.push(Received::judge(packet, at));
+        }
+    }
+
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        self.outbox.slot()
+    }
+
+    fn queue(&mut self, len: usize) {
+        self.outbox.queue((0, len), Name::NONE);
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        self.outbox.write(|packet| self.device.send(packet))
+    }
+}

@@ -1,0 +1,309 @@
+//! TCP segments in UDP datagrams whose checksum is off: works without privilege, and brings damaged
+//! payloads wherever the links below deliver them.
+//!
+//! A datagram holds one TCP segment, from its first port to the end of its payload; there is no IP
+//! header inside. TCP's pseudo-header takes the *inner* addresses of both ends: those of the UDP
+//! packets, unless others are configured. They must be configured where an address translator stands
+//! between, because both ends must use the same pair. The inner length is what UDP says; the ECN field
+//! of the outer packets is not used (and they say that they are not capable of it).
+//!
+//! RFC 768: "An all zero transmitted checksum value means that the transmitter generated no checksum".
+//! RFC 6935 and RFC 6936 permit that over IPv6 for tunnels that protect themselves; TCP's checksums
+//! do, but not the UDP ports, so a damaged port loses the packet.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use headway_wire::{Ecn, HeaderVerdict, IpHeader, ip::Datagram};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::batch::{Inbox, Outbox};
+use super::{Carrier, Received};
+use crate::sys::{self, Name};
+use crate::{Clock, NetError};
+
+/// The protocol number of TCP.
+const TCP: u8 = 6;
+/// The length of a UDP header.
+const UDP_HEADER: u16 = 8;
+/// Room for the IP header that is put in front of what arrives.
+const HEADROOM: usize = 40;
+const HOP_LIMIT: u8 = 64;
+/// Bytes that may wait in the socket, each way.
+const SOCKET_BUFFER: usize = 4 << 20;
+/// Peers that a carrier without a fixed one remembers.
+const MAX_PEERS: usize = 65_536;
+
+/// How a [`UdpCarrier`] is set up.
+#[derive(Clone, Debug)]
+pub struct UdpConfig {
+    /// Where datagrams arrive.
+    pub local: SocketAddr,
+    /// Where they go; `None`: whoever sends one is a peer, and hears from us at the address and port
+    /// that its last readable packet came from.
+    pub peer: Option<SocketAddr>,
+    /// Our inner address; `None`: that of the UDP packets.
+    pub inner_local: Option<IpAddr>,
+    /// The peer's inner address; `None`: that of the UDP packets.
+    pub inner_peer: Option<IpAddr>,
+    /// The longest IP packet outside, UDP header included.
+    pub mtu: u16,
+}
+
+impl UdpConfig {
+    /// Datagrams of at most 1500 octets between two ends, whose addresses are the inner ones too.
+    pub fn new(local: SocketAddr, peer: SocketAddr) -> Self {
+        Self { local, peer: Some(peer), inner_local: None, inner_peer: None, mtu: 1500 }
+    }
+}
+
+/// TCP segments in UDP datagrams without checksum.
+pub struct UdpCarrier {
+    socket: Socket,
+    local: SocketAddr,
+    inner_local: IpAddr,
+    peers: Peers,
+    mtu: u16,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+enum Peers {
+    /// The socket is connected to this one.
+    One(IpAddr),
+    /// By inner address: where each was heard last.
+    Many(BTreeMap<IpAddr, Name>),
+}
+
+impl UdpCarrier {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    ///
+    /// The addresses do not fit together or are taken, or the system has no UDP without checksum.
+    pub fn open(config: &UdpConfig) -> Result<Self, NetError> {
+        let UdpConfig { local, peer, .. } = *config;
+        let bad = |got, expected| Err(NetError::BadAddress { got, expected });
+        if let Some(peer) = peer.filter(|peer| peer.is_ipv4() != local.is_ipv4()) {
+            return bad(format!("{local} and {peer}"), "two addresses of one family");
+        }
+        if peer.is_some_and(|peer| peer.port() == 0 || peer.ip().is_unspecified()) {
+            return bad(
+                format!("peer {}", peer.unwrap_or(local)),
+                "an address and a port, such as 192.0.2.2:4000",
+            );
+        }
+        let socket = open_socket(local, peer).map_err(|(what, source, expected)| NetError::Udp {
+            what,
+            source,
+            expected,
+        })?;
+        let bound = socket.local_addr().ok().and_then(|name| name.as_socket()).unwrap_or(local);
+        let inner_local = config.inner_local.unwrap_or(bound.ip());
+        if inner_local.is_unspecified() {
+            return bad(
+                format!("local address {local}"),
+                "an address of this machine, or the inner address beside it, where any peer may come",
+            );
+        }
+        let peers = match (peer, config.inner_peer) {
+            (Some(peer), inner) => {
+                let inner = inner.unwrap_or(peer.ip());
+                if inner.is_ipv4() != inner_local.is_ipv4() {
+                    return bad(
+                        format!("inner addresses {inner_local} and {inner}"),
+                        "two addresses of one family",
+                    );
+                }
+                Peers::One(inner)
+            }
+            (None, Some(inner)) => {
+                return bad(
+                    format!("inner address {inner} of any peer"),
+                    "one peer, where its inner address is given",
+                );
+            }
+            (None, None) => Peers::Many(BTreeMap::new()),
+        };
+        let outer_header = if local.is_ipv4() { 20 } else { 40 };
+        let inner_header = if inner_local.is_ipv4() { 20 } else { 40 };
+        let mtu = config.mtu.saturating_sub(outer_header + UDP_HEADER).saturating_add(inner_header);
+        // A peer with a longer MTU is heard too.
+        let longest = usize::from(mtu).max(2048);
+        Ok(Self {
+            socket,
+            local: bound,
+            inner_local,
+            peers,
+            mtu,
+            inbox: Inbox::new(HEADROOM, longest),
+            outbox: Outbox::new(0, longest),
+        })
+    }
+
+    /// Where datagrams arrive.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Our inner address: the one that the stack must have.
+    pub fn inner_address(&self) -> IpAddr {
+        self.inner_local
+    }
+}
+
+/// What failed, why, and what would have worked.
+type Failed = (String, io::Error, &'static str);
+
+fn open_socket(local: SocketAddr, peer: Option<SocketAddr>) -> Result<Socket, Failed> {
+    let domain = Domain::for_address(local);
+    let what = |text: &str, source| (format!("{local}: {text}"), source, "a system with UDP");
+    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))
+        .map_err(|source| what("no socket", source))?;
+    let options: &[(i32, i32)] = if local.is_ipv4() {
+        &[(libc::SOL_SOCKET, libc::SO_NO_CHECK)]
+    } else {
+        &[(libc::SOL_UDP, UDP_NO_CHECK6_TX), (libc::SOL_UDP, UDP_NO_CHECK6_RX)]
+    };
+    for &(level, name) in options {
+        sys::set_option(socket.as_fd(), level, name, 1)
+            .map_err(|source| (format!("{local}: the checksum stays on"), source, "Linux 3.16 or later"))?;
+    }
+    // Arrival times as near to the wire as can be; without, the time of reading has to do.
+    if let Err(error) = sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1) {
+        tracing::debug!(%error, "no time stamps");
+    }
+    // The kernel gives what it may; a short buffer drops bursts, as any queue does.
+    for result in [socket.set_recv_buffer_size(SOCKET_BUFFER), socket.set_send_buffer_size(SOCKET_BUFFER)] {
+        if let Err(error) = result {
+            tracing::debug!(%error, "the socket's buffer keeps its size");
+        }
+    }
+    socket.bind(&local.into()).map_err(|source| {
+        (format!("{local}"), source, "an address of this machine with a port that nobody uses")
+    })?;
+    if let Some(peer) = peer {
+        socket.connect(&peer.into()).map_err(|source| {
+            (format!("{local} to {peer}"), source, "a peer that this machine has a route to")
+        })?;
+    }
+    Ok(socket)
+}
+
+/// `linux/udp.h`.
+const UDP_NO_CHECK6_TX: i32 = 101;
+const UDP_NO_CHECK6_RX: i32 = 102;
+
+impl Carrier for UdpCarrier {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    fn name(&self) -> String {
+        format!("UDP {}", self.local)
+    }
+
+    fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
+        match self.inbox.receive(self.socket.as_fd(), clock) {
+            Ok(_) => {}
+            Err(error) if super::is_fatal(&error) => return Err(error),
+            Err(error) => {
+                // Nothing waits, or the peer's kernel says that nobody listens there yet.
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    tracing::debug!(%error, "reading from the UDP socket");
+                }
+                return Ok(0);
+            }
+        }
+        for index in 0..self.inbox.len() {
+            let src = match &self.peers {
+                Peers::One(inner) => Some(*inner),
+                Peers::Many(_) => self.inbox.packet(index).2.ip(),
+            };
+            let header = IpHeader {
+                src: src.unwrap_or(self.inner_local),
+                dst: self.inner_local,
+                ecn: Ecn::NotEct,
+                hop_limit: HOP_LIMIT,
+                identification: 0,
+            };
+            let header_len = header.emitted_len();
+            let (place, len) = self.inbox.place(index);
+            if let Err(error) = header.emit(&mut place[HEADROOM - header_len..], TCP, len) {
+                // It stays unreadable, and is counted as such.
+                tracing::debug!(%error, "an inner header");
+            }
+        }
+        self.learn_peers();
+        Ok(self.inbox.len())
+    }
+
+    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+        let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
+        for index in 0..self.inbox.len() {
+            let (packet, at) = self.inbox.with_header(index, header_len);
+            packets.push(Received::judge(packet, at));
+        }
+    }
+
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        self.outbox.slot()
+    }
+
+    fn queue(&mut self, len: usize) {
+        let Ok(datagram) = Datagram::parse(&self.outbox.place()[..len]) else { return };
+        let (header_len, dst) = (datagram.header_len, datagram.header.dst);
+        let name = match &self.peers {
+            Peers::One(inner) if *inner == dst => Name::NONE,
+            Peers::Many(peers) => match peers.get(&dst) {
+                Some(name) => *name,
+                None => return,
+            },
+            // There is no way to any other address.
+            Peers::One(_) => return,
+        };
+        self.outbox.queue((header_len, len), name);
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        let named = matches!(self.peers, Peers::Many(_));
+        self.outbox.send(self.socket.as_fd(), named)
+    }
+}
+
+impl UdpCarrier {
+    fn learn_peers(&mut self) {
+        let Peers::Many(peers) = &mut self.peers else { return };
+        let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
+        for index in 0..self.inbox.len() {
+            let (_, _, name) = self.inbox.packet(index);
+            let Some(ip) = name.ip() else { continue };
+            if peers.get(&ip).is_some_and(|known| known.bytes == name.bytes) {
+                continue;
+            }
+            let (packet, at) = self.inbox.with_header(index, header_len);
+            let readable = Received::judge(packet, at).verdicts.header == HeaderVerdict::Good;
+            if readable && (peers.len() < MAX_PEERS || peers.contains_key(&ip)) {
+                peers.insert(ip, *name);
+            }
+        }
+    }
+}
+
+impl Name {
+    /// The IP address of a `sockaddr_in` or `sockaddr_in6`.
+    fn ip(&self) -> Option<IpAddr> {
+        let family = i32::from(u16::from_ne_bytes(*self.bytes.first_chunk()?));
+        match family {
+            libc::AF_INET => Some(Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?).into()),
+            libc::AF_INET6 => Some(Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?).into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The live side of headway: the TCP of [`headway_tcp`] on real packets, in real time.
+//!
+//! - A [`Carrier`] brings IP packets in and out and says what their checksums say; it knows nothing
+//!   of TCP's state. [`UdpCarrier`] needs no privilege, [`TunCarrier`] talks to this machine's kernel
+//!   and whatever that routes, [`EthernetCarrier`] to an Ethernet.
+//! - A [`Stack`] is a TCP host on a carrier: one thread drives it, and its [`TcpListener`]s and
+//!   [`TcpStream`]s are used from any task of a `tokio` runtime (or of another that can drive
+//!   `tokio`'s traits: nothing here needs its reactor).
+//!
+//! ```no_run
+//! use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
+//! use tokio::io::AsyncWriteExt as _;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let carrier = UdpCarrier::open(&UdpConfig::new("192.0.2.1:4000".parse()?, "192.0.2.2:4000".parse()?))?;
+//! let stack = Stack::start(carrier, StackConfig::default())?;
+//! let mut stream = stack.connect("192.0.2.2:80".parse()?).await?;
+//! stream.write_all(b"hello").await?;
+//! stream.shutdown().await?;
+//! stack.close(std::time::Duration::from_secs(5)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Linux only. The system calls that have no safe binding stand in one small module, `sys`.
+#![deny(unsafe_code)]
+
+mod capture;
+pub mod carrier;
+mod clock;
+mod error;
+mod interface;
+pub mod packet_socket;
+
+mod prefix;
+mod stack;
+#[allow(unsafe_code)]
+mod sys;
+
+pub use capture::{CaptureFile, LogFile};
+pub use carrier::{
+    Carrier, EthernetCarrier, EthernetConfig, Received, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
+};
+pub use clock::Clock;
+pub use error::NetError;
+pub use interface::Interface;
+pub use prefix::{Prefix, PrefixError};
+pub use stack::{Accepted, Stack, StackConfig, TcpListener, TcpStream};

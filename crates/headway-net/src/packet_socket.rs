@@ -1,0 +1,173 @@
+//! Ethernet frames of an interface, as they are on the wire (Linux's `AF_PACKET`).
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use headway_units::Instant;
+use socket2::{Domain, Socket, Type};
+
+use crate::carrier::batch::{Inbox, Outbox};
+use crate::carrier::is_fatal;
+use crate::sys::{self, Name};
+use crate::{Clock, Interface, NetError};
+
+/// Destination, source, and what is inside.
+pub const ETHERNET_HEADER: usize = 14;
+
+/// The longest frame that can arrive: an interface with segmentation offload hands over segments
+/// that were never on a wire in one piece.
+const LONGEST: usize = ETHERNET_HEADER + 65_536;
+
+/// Bytes that may wait in the socket, each way.
+const SOCKET_BUFFER: usize = 8 << 20;
+
+/// Whether the checksum that a frame carries is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameChecksum {
+    /// It is what the sender put there, perhaps damaged since.
+    Final,
+    /// The frame comes from this machine's kernel, which left the checksum of TCP or UDP to be
+    /// computed by hardware that is not there (`CHECKSUM_PARTIAL`, as on veth). It was on no wire.
+    Missing,
+}
+
+/// A frame that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// From the destination address on; without the frame check sequence.
+    pub bytes: &'a [u8],
+    /// When it arrived, by the kernel's stamp.
+    pub at: Instant,
+    /// Whether the checksum inside is one.
+    pub checksum: FrameChecksum,
+}
+
+/// All frames that arrive at an interface, and a way to send. Batches of them in one system call.
+pub struct PacketSocket {
+    socket: Socket,
+    interface: Interface,
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+impl PacketSocket {
+    /// Opens the interface of this name, for frames of at most `longest` octets to be sent, header
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is down, it is no Ethernet, or the right to see its frames is missing.
+    pub fn open(name: &str, longest: usize) -> Result<Self, NetError> {
+        const RIGHTS: &str = "root or CAP_NET_RAW";
+        let fail = |what, source, expected| NetError::Interface { name: name.into(), what, source, expected };
+        let interface = Interface::named(name)
+            .map_err(|source| fail("cannot be found", source, "an interface that `ip link` shows"))?;
+        let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)
+            .map_err(|source| fail("its frames cannot be seen", source, RIGHTS))?;
+        let set = |level, option| sys::set_option(socket.as_fd(), level, option, 1);
+        set(libc::SOL_PACKET, libc::PACKET_AUXDATA)
+            .and_then(|()| set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING))
+            .map_err(|source| fail("its frames cannot be told apart", source, "Linux 4.20 or later"))?;
+        for result in [
+            set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS),
+            sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER as i32)
+                .or_else(|_| socket.set_recv_buffer_size(SOCKET_BUFFER)),
+            sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER as i32)
+                .or_else(|_| socket.set_send_buffer_size(SOCKET_BUFFER)),
+        ] {
+            if let Err(error) = result {
+                tracing::debug!(%error, interface = name, "an option of the packet socket");
+            }
+        }
+        sys::bind_packet(socket.as_fd(), interface.index, libc::ETH_P_ALL as u16)
+            .map_err(|source| fail("cannot be listened to", source, RIGHTS))?;
+        Ok(Self { socket, interface, inbox: Inbox::new(0, LONGEST), outbox: Outbox::new(0, longest) })
+    }
+
+    /// The interface.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Readable when frames wait.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Reads frames that wait, at most a batch; those of the call before are dropped.
+    ///
+    /// # Errors
+    ///
+    /// The interface is gone.
+    pub fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
+        match self.inbox.receive(self.socket.as_fd(), clock) {
+            Ok(count) => Ok(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(error) if is_fatal(&error) => Err(error),
+            Err(error) => {
+                // It went down, and may come up again, unless it went for good.
+                tracing::warn!(%error, interface = self.interface.name, "reading frames");
+                match Interface::named(&self.interface.name) {
+                    Ok(now) if now.index == self.interface.index => Ok(0),
+                    _ => Err(io::Error::from_raw_os_error(libc::ENODEV)),
+                }
+            }
+        }
+    }
+
+    /// How many frames [`PacketSocket::fill`] read.
+    pub fn len(&self) -> usize {
+        self.inbox.len()
+    }
+
+    /// Whether it read none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A frame that [`PacketSocket::fill`] read.
+    ///
+    /// # Panics
+    ///
+    /// It read no so many.
+    pub fn frame(&self, index: usize) -> Frame<'_> {
+        /// `linux/if_packet.h`.
+        const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
+        let (bytes, at, _) = self.inbox.packet(index);
+        let status = self
+            .inbox
+            .control(index)
+            .find(libc::SOL_PACKET, libc::PACKET_AUXDATA)
+            .and_then(|value| value.first_chunk())
+            .map_or(0, |status| u32::from_ne_bytes(*status));
+        let missing = status & TP_STATUS_CSUMNOTREADY != 0;
+        Frame { bytes, at, checksum: if missing { FrameChecksum::Missing } else { FrameChecksum::Final } }
+    }
+
+    /// A place for a frame to be sent; `None` while a batch waits to be flushed.
+    pub fn slot(&mut self) -> Option<&mut [u8]> {
+        self.outbox.slot()
+    }
+
+    /// The frame of `len` octets that was written into the last slot is to be sent.
+    ///
+    /// # Panics
+    ///
+    /// There was no slot.
+    pub fn queue(&mut self, len: usize) {
+        self.outbox.queue((0, len), Name::NONE);
+    }
+
+    /// Sends what is queued, and says whether all of it went; otherwise it is kept until the socket
+    /// is writable.
+    ///
+    /// # Errors
+    ///
+    /// The interface is gone.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        self.outbox.send(self.socket.as_fd(), false)
+    }
+}
+
+/// `linux/if_packet.h`: frames that leave this interface are not shown.
+const PACKET_IGNORE_OUTGOING: i32 = 23;

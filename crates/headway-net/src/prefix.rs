@@ -1,0 +1,134 @@
+//! An address with the length of its network's prefix.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// An address in its network, as in `10.77.2.2/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    address: IpAddr,
+    len: u8,
+}
+
+/// Text that is no [`Prefix`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{input:?}: expected an address and the length of its network's prefix, such as 10.77.2.2/24")]
+pub struct PrefixError {
+    input: String,
+}
+
+impl Prefix {
+    /// The address.
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The length of the network's prefix, in bits.
+    pub const fn len(&self) -> u8 {
+        self.len
+    }
+
+    /// Whether the network is the whole address space.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether `other` is in the same network.
+    pub fn contains(&self, other: IpAddr) -> bool {
+        match (self.address, other) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => shared(u128::from(a.to_bits() ^ b.to_bits()) << 96, self.len),
+            (IpAddr::V6(a), IpAddr::V6(b)) => shared(a.to_bits() ^ b.to_bits(), self.len),
+            _ => false,
+        }
+    }
+
+    /// The first address of the network that a host may have and that is not this one: what the
+    /// other end of a TUN gets. `None` where the network has no room for a second host.
+    pub fn first_other(&self) -> Option<IpAddr> {
+        let host_bits = if self.address.is_ipv4() { 32 } else { 128 } - u32::from(self.len);
+        if host_bits == 0 {
+            return None;
+        }
+        // RFC 3021: a network of two addresses has two hosts.
+        let first = u128::from(host_bits > 1);
+        (first..=first + 1).map(|host| self.host(host)).find(|&other| other != self.address)
+    }
+
+    fn host(&self, host: u128) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shr(u32::from(self.len)).unwrap_or(0);
+                Ipv4Addr::from_bits(address.to_bits() & !mask | host as u32).into()
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shr(u32::from(self.len)).unwrap_or(0);
+                Ipv6Addr::from_bits(address.to_bits() & !mask | host).into()
+            }
+        }
+    }
+}
+
+fn shared(difference: u128, len: u8) -> bool {
+    difference.leading_zeros() >= u32::from(len)
+}
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(input: &str) -> Result<Self, PrefixError> {
+        let bad = || PrefixError { input: input.into() };
+        let (address, len) = input.split_once('/').ok_or_else(bad)?;
+        let address: IpAddr = address.parse().map_err(|_| bad())?;
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let len = len.parse().ok().filter(|&len: &u8| len <= longest).ok_or_else(bad)?;
+        Ok(Self { address, len })
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_hold_their_hosts() {
+        let prefix: Prefix = "10.77.2.2/24".parse().unwrap();
+        assert_eq!(prefix.to_string(), "10.77.2.2/24");
+        assert!(prefix.contains("10.77.2.255".parse().unwrap()));
+        assert!(!prefix.contains("10.77.3.2".parse().unwrap()));
+        assert!(!prefix.contains("::1".parse().unwrap()));
+        let prefix: Prefix = "fd00::2/64".parse().unwrap();
+        assert!(prefix.contains("fd00::ffff".parse().unwrap()));
+        assert!(!prefix.contains("fd00:0:0:1::2".parse().unwrap()));
+        let everywhere: Prefix = "192.0.2.1/0".parse().unwrap();
+        assert!(everywhere.contains("255.255.255.255".parse().unwrap()));
+    }
+
+    #[test]
+    fn the_other_end_gets_the_first_address() {
+        for (prefix, other) in [
+            ("10.77.2.2/24", Some("10.77.2.1")),
+            ("10.77.2.1/24", Some("10.77.2.2")),
+            ("10.77.2.0/31", Some("10.77.2.1")),
+            ("10.77.2.1/31", Some("10.77.2.0")),
+            ("10.77.2.1/32", None),
+            ("fd00::1/64", Some("fd00::2")),
+        ] {
+            let other = other.map(|other| other.parse().unwrap());
+            assert_eq!(prefix.parse::<Prefix>().unwrap().first_other(), other, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for input in ["10.0.0.1", "10.0.0.1/33", "10.0.0/8", "fd00::/129", "/8", "10.0.0.1/-1", ""] {
+            assert!(input.parse::<Prefix>().is_err(), "{input:?}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The thread between carrier and host.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::task::Waker;
+
+use headway_tcp::Arrival;
+use headway_trace::Direction;
+use headway_units::Instant;
+use headway_wire::Verdicts;
+use parking_lot::MutexGuard;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::shared::{Core, Shared};
+use crate::capture::Recorder;
+use crate::{CaptureFile, Carrier, Received};
+
+/// Takes packets from the carrier to the host and back, and lets the host's timers expire.
+pub(super) struct Driver<C> {
+    carrier: C,
+    shared: Arc<Shared>,
+    kicks: OwnedFd,
+    recorder: Recorder,
+    wakers: Vec<Waker>,
+    /// The carrier has packets that it could not send yet.
+    congested: bool,
+}
+
+/// What the host left to be done.
+enum Turn {
+    /// There is more to send.
+    Again,
+    /// Nothing, until then or until something happens.
+    Sleep(Option<Instant>),
+    /// Everything has ended.
+    Over,
+}
+
+impl<C: Carrier> Driver<C> {
+    pub(super) fn new(carrier: C, shared: Arc<Shared>, kicks: OwnedFd, capture: Option<CaptureFile>) -> Self {
+        let recorder = Recorder::new(capture);
+        Self { carrier, shared, kicks, recorder, wakers: Vec::new(), congested: false }
+    }
+
+    pub(super) fn run(mut self) {
+        // Timers that are exact to the millisecond, and better: by default Linux rounds up by 50 us.
+        if let Err(error) = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)) {
+            tracing::debug!(%error, "the timer slack stays");
+        }
+        let carried = self.carry();
+        if let Err(error) = &carried {
+            tracing::error!(carrier = self.carrier.name(), %error, "the carrier cannot go on");
+        }
+        self.end(carried);
+    }
+
+    fn carry(&mut self) -> io::Result<()> {
+        let mut readable = true;
+        loop {
+            let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };
+            let turn = self.turn(arrived > 0);
+            for waker in self.wakers.drain(..) {
+                waker.wake();
+            }
+            self.congested = !self.carrier.flush()?;
+            readable = match turn {
+                Turn::Over if !self.congested => return Ok(()),
+                Turn::Over => self.sleep(None)?,
+                Turn::Again if !self.congested => self.sleep(Some(Instant::ZERO))?,
+                Turn::Again => self.sleep(None)?,
+                Turn::Sleep(until) => self.sleep(until)?,
+            };
+        }
+    }
+
+    /// Everything that needs the host, in one go.
+    fn turn(&mut self, arrived: bool) -> Turn {
+        let shared = self.shared.clone();
+        let mut packets = Vec::new();
+        if arrived {
+            // Checksums are taken before anybody has to wait for the host.
+            self.carrier.received(&mut packets);
+        }
+        let mut core = shared.lock();
+        core.sleeping = false;
+        for received in &packets {
+            self.recorder.record(received.at, received.packet, Direction::Inbound, remark(received.verdicts));
+            deliver(&mut core, received);
+        }
+        drop(packets);
+        let now = shared.clock.now();
+        core.host.handle_timeout(now);
+        self.carrier.handle_timeout(now);
+        let mut over = false;
+        if let Some(until) = core.closing
+            && (now >= until || core.is_quiet())
+        {
+            core.abort_all(now);
+            over = true;
+        }
+        let more = !self.transmit(&mut core, now);
+        core.notify(&mut self.wakers);
+        let turn = if more {
+            Turn::Again
+        } else if over {
+            Turn::Over
+        } else {
+            core.sleeping = true;
+            let deadlines = [core.host.next_deadline(), self.carrier.next_deadline(), core.closing];
+            Turn::Sleep(deadlines.into_iter().flatten().min())
+        };
+        // Tasks that wait for the host get it first, or a busy driver would starve them.
+        MutexGuard::unlock_fair(core);
+        turn
+    }
+
+    /// Hands the carrier what the host has to send, as far as a batch goes; says whether that was
+    /// all.
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> bool {
+        if self.congested {
+            // Back pressure: what cannot leave is not made. The carrier says when it can.
+            return true;
+        }
+        while let Some(slot) = self.carrier.slot() {
+            let Some(len) = core.host.poll_transmit(now, slot) else { return true };
+            self.recorder.record(now, &slot[..len], Direction::Outbound, None);
+            self.carrier.queue(len);
+        }
+        false
+    }
+
+    /// Waits until the carrier or a task has something, or until the time. Says whether the carrier
+    /// has.
+    fn sleep(&mut self, until: Option<Instant>) -> io::Result<bool> {
+        let timeout = until.map(|until| {
+            let left = until.saturating_since(self.shared.clock.now()).as_nanos();
+            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
+        });
+        let carrier = self.carrier.fd();
+        let wanted = if self.congested { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let mut fds =
+            [PollFd::new(&carrier, wanted), PollFd::from_borrowed_fd(self.kicks.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        let [carrier, kicks] = fds.map(|fd| fd.revents());
+        if kicks.contains(PollFlags::IN) {
+            // The counter goes back to zero.
+            let _ = rustix::io::read(&self.kicks, &mut [0; 8]);
+        }
+        // An error or a hang-up shows when it is read.
+        Ok(!carrier.difference(PollFlags::OUT).is_empty())
+    }
+
+    /// The last things: everybody hears that it is over.
+    fn end(mut self, carried: io::Result<()>) {
+        let recorded = std::mem::take(&mut self.recorder).finish();
+        let shared = self.shared.clone();
+        let mut core = shared.lock();
+        if let Err(error) = &carried {
+            core.failed = Some((error.kind(), format!("{}: {error}", self.carrier.name())));
+        }
+        let logged = core.host.observer_mut().finish();
+        let written = recorded.and(logged).map_err(io::Error::other);
+        core.outcome = Some(carried.and(written));
+        core.ended = true;
+        core.wake_all(&mut self.wakers);
+        drop(core);
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+fn deliver(core: &mut Core, received: &Received<'_>) {
+    match &received.segment {
+        Some(segment) => core.host.receive_segment(received.at, segment, received.verdicts),
+        None => core.host.receive(&Arrival {
+            packet: received.packet,
+            at: received.at,
+            verdicts: received.verdicts,
+        }),
+    }
+}
+
+/// What a capture says of a packet that arrived damaged.
+fn remark(verdicts: Verdicts) -> Option<&'static str> {
+    match verdicts {
+        Verdicts::BAD => Some("damaged: the header cannot be read"),
+        Verdicts::SALVAGED => Some("damaged: the header can be read"),
+        _ => None,
+    }
+}

@@ -1,0 +1,269 @@
+//! What the driver's thread shares with the tasks of programs.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::task::Waker;
+
+use headway_tcp::{ConnectionError, ConnectionId, Error, Host, ListenerId, Notification, Profile, State};
+use headway_units::Instant;
+use parking_lot::{Mutex, MutexGuard};
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::reporter::Reporter;
+use crate::Clock;
+
+/// What streams and listeners hold; the driver does not, so it ends when they are gone.
+pub(super) struct Handle {
+    pub(super) shared: Arc<Shared>,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) profile: Arc<Profile>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.enter(|core| core.closing = Some(Instant::ZERO));
+    }
+}
+
+pub(super) struct Shared {
+    core: Mutex<Core>,
+    /// An eventfd: written to, it wakes the driver.
+    kick: OwnedFd,
+    pub(super) clock: Clock,
+}
+
+/// The host, and who waits for what.
+pub(super) struct Core {
+    pub(super) host: Host<Reporter>,
+    streams: HashMap<ConnectionId, Waiting>,
+    pub(super) acceptors: Vec<(ListenerId, Vec<Waker>)>,
+    /// Streams that were dropped, and whose connections may still have something to send.
+    lingering: Vec<ConnectionId>,
+    /// When `lingering` is this long, what is over is taken out of it.
+    prune_at: usize,
+    /// The driver waits for the carrier, or is about to.
+    pub(super) sleeping: bool,
+    /// When the stack is to end at the latest.
+    pub(super) closing: Option<Instant>,
+    pub(super) closers: Vec<Waker>,
+    /// The driver has ended.
+    pub(super) ended: bool,
+    /// How; taken by the one who closed the stack.
+    pub(super) outcome: Option<io::Result<()>>,
+    /// Why the carrier cannot go on.
+    pub(super) failed: Option<(io::ErrorKind, String)>,
+}
+
+/// Who waits for a stream.
+#[derive(Default)]
+struct Waiting {
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    /// Connected, or failed.
+    opened: bool,
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy)]
+pub(super) enum Interest {
+    /// Something to read, or the end.
+    Read,
+    /// Room to write, or to be connected.
+    Write,
+}
+
+impl Shared {
+    /// With the end of the eventfd that the driver reads.
+    pub(super) fn new(host: Host<Reporter>, clock: Clock) -> io::Result<(Arc<Self>, OwnedFd)> {
+        let kick = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let kicks = kick.try_clone()?;
+        let core = Core {
+            host,
+            streams: HashMap::new(),
+            acceptors: Vec::new(),
+            lingering: Vec::new(),
+            prune_at: 64,
+            sleeping: false,
+            closing: None,
+            closers: Vec::new(),
+            ended: false,
+            outcome: None,
+            failed: None,
+        };
+        Ok((Arc::new(Self { core: Mutex::new(core), kick, clock }), kicks))
+    }
+
+    /// For the driver.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock()
+    }
+
+    /// Looks at the host without giving it anything to do.
+    pub(super) fn look<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        work(&mut self.core.lock())
+    }
+
+    /// Gives the host something to do, and wakes the driver if it sleeps.
+    pub(super) fn enter<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        let mut core = self.core.lock();
+        let result = work(&mut core);
+        let kick = std::mem::take(&mut core.sleeping);
+        drop(core);
+        if kick {
+            // A full counter wakes as well.
+            let _ = rustix::io::write(&self.kick, &1_u64.to_ne_bytes());
+        }
+        result
+    }
+}
+
+impl Core {
+    pub(super) fn check_running(&self) -> io::Result<()> {
+        match &self.failed {
+            Some((kind, text)) => Err(io::Error::new(*kind, text.clone())),
+            None if self.closing.is_some() || self.ended => {
+                Err(io::Error::new(io::ErrorKind::NotConnected, "the stack has been closed"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A stream begins.
+    pub(super) fn adopt(&mut self, id: ConnectionId) {
+        let opened = self.host.state(id) != State::SynSent;
+        self.streams.insert(id, Waiting { opened, ..Waiting::default() });
+    }
+
+    /// A stream ends.
+    pub(super) fn release(&mut self, now: Instant, id: ConnectionId) {
+        self.streams.remove(&id);
+        self.host.release(now, id);
+        self.lingering.push(id);
+        if self.lingering.len() >= self.prune_at {
+            self.prune();
+            self.prune_at = (self.lingering.len() * 2).max(64);
+        }
+    }
+
+    fn prune(&mut self) {
+        let host = &self.host;
+        self.lingering.retain(|&id| !matches!(host.state(id), State::Closed | State::TimeWait));
+    }
+
+    pub(super) fn is_open(&self, id: ConnectionId) -> bool {
+        self.streams.get(&id).is_none_or(|waiting| waiting.opened)
+    }
+
+    /// The waker of `id` for `interest` becomes `waker`.
+    pub(super) fn wait(&mut self, id: ConnectionId, interest: Interest, waker: &Waker) {
+        let Some(waiting) = self.streams.get_mut(&id) else { return };
+        let place = match interest {
+            Interest::Read => &mut waiting.reader,
+            Interest::Write => &mut waiting.writer,
+        };
+        match place {
+            Some(known) => known.clone_from(waker),
+            None => *place = Some(waker.clone()),
+        }
+    }
+
+    /// Takes the wakers of all that something happened to.
+    pub(super) fn notify(&mut self, wakers: &mut Vec<Waker>) {
+        while let Some((id, notification)) = self.host.poll_notification() {
+            let Some(waiting) = self.streams.get_mut(&id) else { continue };
+            match notification {
+                Notification::Readable => wakers.extend(waiting.reader.take()),
+                Notification::Writable => wakers.extend(waiting.writer.take()),
+                Notification::Connected => {
+                    waiting.opened = true;
+                    wakers.extend(waiting.writer.take());
+                }
+                Notification::Closed => {
+                    waiting.opened = true;
+                    wakers.extend(waiting.reader.take());
+                    wakers.extend(waiting.writer.take());
+                }
+                _ => {}
+            }
+        }
+        for (listener, waiting) in &mut self.acceptors {
+            if !waiting.is_empty() && self.host.acceptable(*listener) > 0 {
+                wakers.append(waiting);
+            }
+        }
+    }
+
+    /// Whether nothing is left that a stack which ends should wait for.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.prune();
+        let host = &self.host;
+        let over = |id: &ConnectionId| matches!(host.state(*id), State::Closed | State::TimeWait);
+        self.lingering.is_empty() && self.streams.len() == self.count_streams(over)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a number, which no order changes")]
+    fn count_streams(&self, what: impl Fn(&ConnectionId) -> bool) -> usize {
+        self.streams.keys().filter(|id| what(id)).count()
+    }
+
+    /// Ends every connection.
+    #[expect(clippy::disallowed_methods, reason = "all of them, in whatever order")]
+    pub(super) fn abort_all(&mut self, now: Instant) {
+        let streams: Vec<ConnectionId> = self.streams.keys().copied().collect();
+        for id in streams.into_iter().chain(std::mem::take(&mut self.lingering)) {
+            // It is gone already at worst.
+            let _ = self.host.abort(now, id);
+        }
+        for (listener, _) in &self.acceptors {
+            let _ = self.host.close_listener(now, *listener);
+        }
+    }
+
+    /// Wakes everybody, for good.
+    pub(super) fn wake_all(&mut self, wakers: &mut Vec<Waker>) {
+        for waiting in self.streams.values_mut() {
+            waiting.opened = true;
+            wakers.extend(waiting.reader.take());
+            wakers.extend(waiting.writer.take());
+        }
+        for (_, waiting) in &mut self.acceptors {
+            wakers.append(waiting);
+        }
+        wakers.append(&mut self.closers);
+    }
+
+    /// Why a stream cannot go on; `None` if nothing is wrong.
+    pub(super) fn trouble(&self, id: ConnectionId) -> Option<io::Error> {
+        if let Some((kind, text)) = &self.failed {
+            return Some(io::Error::new(*kind, text.clone()));
+        }
+        self.host.error(id).map(connection_error)
+    }
+}
+
+pub(super) fn connection_error(error: ConnectionError) -> io::Error {
+    let kind = match error {
+        ConnectionError::Refused => io::ErrorKind::ConnectionRefused,
+        ConnectionError::Reset => io::ErrorKind::ConnectionReset,
+        ConnectionError::TimedOut | ConnectionError::UserTimeout => io::ErrorKind::TimedOut,
+        ConnectionError::Aborted => io::ErrorKind::ConnectionAborted,
+        ConnectionError::Closing => io::ErrorKind::BrokenPipe,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
+}
+
+pub(super) fn io_error(error: Error) -> io::Error {
+    let kind = match error {
+        Error::Connection(error) => return connection_error(error),
+        Error::AddressInUse(_) => io::ErrorKind::AddrInUse,
+        Error::NotOurAddress(_) | Error::NoFreePort(_) => io::ErrorKind::AddrNotAvailable,
+        Error::FamilyMismatch { .. } | Error::BadProfile(_) => io::ErrorKind::InvalidInput,
+        Error::UnknownConnection | Error::UnknownListener => io::ErrorKind::NotConnected,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
+}

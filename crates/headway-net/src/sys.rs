@@ -1,0 +1,160 @@
+//! The system calls that have no safe binding: options of sockets by number, a packet socket's
+//! address, and batches of packets.
+//!
+//! Everything here is safe to call. Pointers that the kernel is handed point into slices that
+//! outlive the call, with their own lengths; nothing keeps them afterwards.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Packets in one system call at most.
+pub(crate) const BATCH: usize = 64;
+
+/// Room for a socket address of any family.
+pub(crate) const NAME: usize = size_of::<libc::sockaddr_storage>();
+
+/// Room for control messages: a time stamp and what a packet socket says of a packet.
+pub(crate) const CONTROL: usize = 128;
+
+/// A socket address as the kernel has it, aligned for it.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub(crate) struct Name {
+    pub(crate) bytes: [u8; NAME],
+    pub(crate) len: usize,
+}
+
+impl Name {
+    pub(crate) const NONE: Self = Self { bytes: [0; NAME], len: 0 };
+}
+
+/// Control messages as the kernel has them, aligned for it.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub(crate) struct Control {
+    pub(crate) bytes: [u8; CONTROL],
+    pub(crate) len: usize,
+}
+
+impl Control {
+    pub(crate) const NONE: Self = Self { bytes: [0; CONTROL], len: 0 };
+}
+
+/// Sets an option whose value is an `int`.
+pub(crate) fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
+    // SAFETY: `value` lives until the call returns, and its size is the one that is told.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Binds a packet socket to an interface; `protocol` is in host order.
+pub(crate) fn bind_packet(fd: BorrowedFd<'_>, interface: u32, protocol: u16) -> io::Result<()> {
+    // SAFETY: all zeros is a valid `sockaddr_ll`.
+    let mut name: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    name.sll_family = libc::AF_PACKET as libc::sa_family_t;
+    name.sll_protocol = protocol.to_be();
+    name.sll_ifindex = interface as i32;
+    // SAFETY: `name` lives until the call returns, and its size is the one that is told.
+    let result = unsafe {
+        libc::bind(
+            fd.as_raw_fd(),
+            (&raw const name).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Receives packets that wait, without waiting: the packet in each of `slots` has the length that is
+/// put in `lens`, came from `names` and with `controls`. Returns how many there are.
+pub(crate) fn receive_batch<'a>(
+    fd: BorrowedFd<'_>,
+    slots: impl Iterator<Item = &'a mut [u8]>,
+    lens: &mut [usize; BATCH],
+    names: &mut [Name; BATCH],
+    controls: &mut [Control; BATCH],
+) -> io::Result<usize> {
+    // SAFETY: all zeros is a valid `iovec` and a valid `mmsghdr`.
+    let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+        unsafe { (mem::zeroed(), mem::zeroed()) };
+    let mut count = 0;
+    for (index, slot) in slots.take(BATCH).enumerate() {
+        vectors[index] = libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() };
+        let header = &mut headers[index].msg_hdr;
+        header.msg_name = names[index].bytes.as_mut_ptr().cast();
+        header.msg_namelen = NAME as libc::socklen_t;
+        header.msg_iov = &raw mut vectors[index];
+        header.msg_iovlen = 1;
+        header.msg_control = controls[index].bytes.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL as _;
+        count = index + 1;
+    }
+    // SAFETY: the first `count` headers point at a slot, a name and a control buffer with the lengths
+    // that they tell; all of them are borrowed for longer than this call.
+    let received = unsafe {
+        libc::recvmmsg(
+            fd.as_raw_fd(),
+            headers.as_mut_ptr(),
+            count as libc::c_uint,
+            libc::MSG_DONTWAIT as _,
+            std::ptr::null_mut(),
+        )
+    };
+    let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    for (index, header) in headers[..received].iter().enumerate() {
+        lens[index] = header.msg_len as usize;
+        names[index].len = (header.msg_hdr.msg_namelen as usize).min(NAME);
+        // Not `usize` with every C library.
+        #[allow(clippy::unnecessary_cast)]
+        let control_len = header.msg_hdr.msg_controllen as usize;
+        controls[index].len = control_len.min(CONTROL);
+    }
+    Ok(received)
+}
+
+/// Sends packets without waiting, each to the name beside it (or to where the socket is connected).
+/// Returns how many went; an error stands for the first one only.
+pub(crate) fn send_batch<'a>(
+    fd: BorrowedFd<'_>,
+    packets: impl Iterator<Item = (&'a [u8], Option<&'a Name>)>,
+) -> io::Result<usize> {
+    // SAFETY: all zeros is a valid `iovec` and a valid `mmsghdr`.
+    let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+        unsafe { (mem::zeroed(), mem::zeroed()) };
+    let mut count = 0;
+    for (index, (packet, name)) in packets.take(BATCH).enumerate() {
+        // Sending does not write to what is sent.
+        vectors[index] = libc::iovec { iov_base: packet.as_ptr().cast_mut().cast(), iov_len: packet.len() };
+        let header = &mut headers[index].msg_hdr;
+        if let Some(name) = name {
+            header.msg_name = name.bytes.as_ptr().cast_mut().cast();
+            header.msg_namelen = name.len.min(NAME) as libc::socklen_t;
+        }
+        header.msg_iov = &raw mut vectors[index];
+        header.msg_iovlen = 1;
+        count = index + 1;
+    }
+    if count == 0 {
+        return Ok(0);
+    }
+    // SAFETY: the first `count` headers point at a packet and perhaps a name with the lengths that
+    // they tell; all of them are borrowed for longer than this call.
+    let sent = unsafe {
+        libc::sendmmsg(
+            fd.as_raw_fd(),
+            headers.as_mut_ptr(),
+            count as libc::c_uint,
+            (libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) as _,
+        )
+    };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}

@@ -1,0 +1,74 @@
+//! Ten thousand connections that say nothing. Alone in its process, whose memory it measures.
+
+#[expect(dead_code, reason = "shared with the tests over UDP")]
+#[path = "udp/pair.rs"]
+mod pair;
+
+use std::sync::Arc;
+
+use headway_net::TcpStream;
+use headway_tcp::{Profile, Variant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use pair::Pair;
+
+const COUNT: usize = 10_000;
+
+/// What each end of a connection may cost in octets, with its stream and its places in tables: what
+/// every TCP needs, and what today's senders keep beside.
+const STANDARD: usize = 2048;
+const MODERN: usize = 3072;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_idle_connections() {
+    let mut all = Vec::new();
+    let senders = [
+        ("standard", Profile::standard(), STANDARD),
+        ("headway", Variant::Headway.apply(Profile::modern()), MODERN),
+    ];
+    for (name, profile, limit) in senders {
+        let pair = Arc::new(Pair::new(profile));
+        let before = resident();
+        let (clients, servers) = open(&pair).await;
+        let cost = (resident() - before) / COUNT / 2;
+        eprintln!("{name}: {cost} octets for each end of an idle connection");
+        assert!(cost <= limit, "{name}: {cost} octets for each end of an idle connection, at most {limit}");
+        // The next ones must not live in what these give back.
+        all.push((pair, clients, servers));
+    }
+    // They are alive: the first and the last speak.
+    for (_, clients, servers) in &mut all {
+        for index in [0, COUNT - 1] {
+            let port = clients[index].local_addr().unwrap();
+            clients[index].write_all(b"hello").await.unwrap();
+            let server = servers.iter_mut().find(|stream| stream.peer_addr().unwrap() == port).unwrap();
+            let mut heard = [0; 5];
+            server.read_exact(&mut heard).await.unwrap();
+            assert_eq!(&heard, b"hello");
+        }
+    }
+}
+
+async fn open(pair: &Arc<Pair>) -> (Vec<TcpStream>, Vec<TcpStream>) {
+    let accepting = tokio::spawn({
+        let pair = pair.clone();
+        async move {
+            let mut streams = Vec::with_capacity(COUNT);
+            while streams.len() < COUNT {
+                streams.push(pair.listener.accept().await.unwrap().0);
+            }
+            streams
+        }
+    });
+    let mut clients = Vec::with_capacity(COUNT);
+    for _ in 0..COUNT {
+        clients.push(pair.client.connect(pair.address).await.unwrap());
+    }
+    (clients, accepting.await.unwrap())
+}
+
+/// Octets of memory that this process has.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}

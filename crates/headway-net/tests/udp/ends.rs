@@ -1,0 +1,118 @@
+//! How connections end.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
+use headway_tcp::Profile;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::pair::{Pair, content, digest, free_ports, receive, send};
+
+#[tokio::test]
+async fn one_side_ends_and_the_other_goes_on() {
+    let pair = Pair::new(Profile::modern());
+    let (mut client, mut server) = pair.connect().await;
+    client.write_all(b"question").await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut question = String::new();
+    server.read_to_string(&mut question).await.unwrap();
+    assert_eq!(question, "question");
+    // The client's side has ended; it still reads.
+    let answer = content(3, 3_000_000);
+    let (sent, got) = tokio::join!(send(&mut server, &answer), receive(&mut client));
+    sent.unwrap();
+    assert_eq!(got.unwrap(), (answer.len(), digest(&answer)));
+    let error = client.write_all(b"more").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+}
+
+#[tokio::test]
+async fn a_reset_reaches_the_peer() {
+    let pair = Pair::new(Profile::modern());
+    let (client, mut server) = pair.connect().await;
+    client.reset();
+    let error = server.read_u8().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    let error = server.write_all(b"x").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn what_nobody_read_resets() {
+    let pair = Pair::new(Profile::modern());
+    let (mut client, server) = pair.connect().await;
+    client.write_all(b"unread").await.unwrap();
+    // Wait for it to arrive, without taking it.
+    while server.statistics().unwrap().octets_received < 6 {
+        tokio::task::yield_now().await;
+    }
+    drop(server);
+    let error = client.read_u8().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let pair = Pair::new(Profile::modern());
+    let mut elsewhere = pair.address;
+    elsewhere.set_port(81);
+    let error = pair.client.connect(elsewhere).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+}
+
+#[tokio::test]
+async fn closing_waits_for_what_was_written() {
+    let pair = Pair::new(Profile::modern());
+    let (mut client, server) = pair.connect().await;
+    let bytes = content(4, 5_000_000);
+    let reading = tokio::spawn(receive(server));
+    client.write_all(&bytes).await.unwrap();
+    drop(client);
+    pair.client.close(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(reading.await.unwrap().unwrap(), (bytes.len(), digest(&bytes)));
+}
+
+#[tokio::test]
+async fn the_end_of_a_stack_is_heard() {
+    let pair = Pair::new(Profile::modern());
+    let (mut client, mut server) = pair.connect().await;
+    pair.client.close(Duration::ZERO).await.unwrap();
+    assert_eq!(client.read_u8().await.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+    assert_eq!(server.read_u8().await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    drop(pair.server);
+    let error = pair.listener.accept();
+    // The listener keeps its stack alive: nobody comes, and it does not fail.
+    assert!(tokio::time::timeout(Duration::from_millis(20), error).await.is_err());
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_read_stops_the_writer() {
+    let profile = Profile { send_buffer: 100_000, receive_buffer: 100_000, ..Profile::standard() };
+    let pair = Pair::new(profile);
+    let (mut client, server) = pair.connect().await;
+    let bytes = content(5, 1_000_000);
+    // Both buffers fill, and no more is taken.
+    let mut taken = 0;
+    while let Ok(n) = tokio::time::timeout(Duration::from_millis(300), client.write(&bytes[taken..])).await {
+        taken += n.unwrap();
+        assert!(taken <= 200_000, "{taken} octets were taken");
+    }
+    let (sent, got) = tokio::join!(send(client, &bytes[taken..]), receive(server));
+    sent.unwrap();
+    assert_eq!(got.unwrap(), (bytes.len(), digest(&bytes)));
+}
+
+#[tokio::test]
+async fn addresses_in_use_are_named() {
+    let pair = Pair::new(Profile::modern());
+    let error = pair.server.listen(pair.address, 1).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    assert!(error.to_string().contains(&pair.address.to_string()), "{error}");
+    let [a, b] = free_ports();
+    let first = UdpCarrier::open(&UdpConfig::new(a, b)).unwrap();
+    let error = UdpCarrier::open(&UdpConfig::new(a, b)).err().unwrap().to_string();
+    assert!(error.contains(&a.to_string()) && error.contains("in use"), "{error}");
+    let config = StackConfig { addresses: vec![], ..StackConfig::default() };
+    assert!(Stack::start(first, config).is_err(), "a stack without an address");
+}

@@ -1,0 +1,7 @@
+//! Two stacks over UDP on the loopback: needs no privilege.
+
+mod damage;
+mod ends;
+mod many;
+mod pair;
+mod transfers;

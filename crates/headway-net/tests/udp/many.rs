@@ -1,0 +1,48 @@
+//! A thousand connections at once.
+
+use std::sync::Arc;
+
+use headway_tcp::Profile;
+use tokio::io::AsyncReadExt as _;
+
+use crate::pair::{Pair, content, digest, receive, send};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_connections_of_a_megabyte() {
+    const COUNT: u64 = 1000;
+    const LEN: usize = 1_000_000;
+    let profile = Profile { receive_buffer: 1 << 18, send_buffer: 1 << 18, ..Profile::modern() };
+    let pair = Arc::new(Pair::new(profile));
+    let clients: Vec<_> = (0..COUNT)
+        .map(|seed| {
+            let pair = pair.clone();
+            tokio::spawn(async move {
+                let mut stream = pair.client.connect(pair.address).await.unwrap();
+                let mut bytes = seed.to_be_bytes().to_vec();
+                bytes.extend(content(seed, LEN));
+                send(&mut stream, &bytes).await.unwrap();
+                // The server's end says that all has arrived.
+                assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
+            })
+        })
+        .collect();
+    let mut servers = Vec::new();
+    for _ in 0..COUNT {
+        let (mut stream, _) = pair.listener.accept().await.unwrap();
+        servers.push(tokio::spawn(async move {
+            let seed = stream.read_u64().await.unwrap();
+            let got = receive(&mut stream).await.unwrap();
+            assert_eq!(got, (LEN, digest(&content(seed, LEN))), "connection {seed}");
+            seed
+        }));
+    }
+    let mut seeds = Vec::new();
+    for server in servers {
+        seeds.push(server.await.unwrap());
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    seeds.sort_unstable();
+    assert!(seeds.into_iter().eq(0..COUNT));
+}
