@@ -36,6 +36,12 @@ impl Ring {
         self.limit
     }
 
+    /// Sets how many octets it may hold: at least as many as it does.
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        debug_assert!(limit >= self.len);
+        self.limit = limit;
+    }
+
     /// Octets of heap in use.
     pub(crate) fn allocated(&self) -> usize {
         self.bytes.len()

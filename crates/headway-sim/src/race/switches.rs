@@ -13,7 +13,7 @@ pub struct Part(usize);
 
 type Field = fn(&mut Modern) -> &mut bool;
 
-const PARTS: [(&str, Field); 12] = [
+const PARTS: [(&str, Field); 13] = [
     ("tlp", |modern| &mut modern.tlp),
     ("prr", |modern| &mut modern.prr),
     ("frto", |modern| &mut modern.frto),
@@ -22,6 +22,7 @@ const PARTS: [(&str, Field); 12] = [
     ("pacing", |modern| &mut modern.pacing),
     ("ecn", |modern| &mut modern.ecn),
     ("autotune", |modern| &mut modern.autotune),
+    ("cookies", |modern| &mut modern.cookies),
     ("sharing", |modern| &mut modern.sharing),
     ("ledger", |modern| &mut modern.ledger),
     ("repair", |modern| &mut modern.repair),
@@ -53,7 +54,7 @@ impl FromStr for Part {
         Self::all().find(|part| part.name() == input).ok_or_else(|| UnknownName {
             input: input.into(),
             expected: "a part of the modern sender: tlp, prr, frto, undo, hystart, pacing, ecn, autotune, \
-                       sharing, ledger, repair or partial",
+                       cookies, sharing, ledger, repair or partial",
         })
     }
 }

@@ -73,6 +73,7 @@ impl Connection {
         if matches!(self.snd.recovery, Recovery::Modern(_)) {
             let news = Heard { prior_una, prior_flight, prior_pipe, special, acknowledged };
             self.modern_ack(cx, segment, &news);
+            self.tune_send_buffer(cx);
             self.report_pipe(cx);
             self.tell_window(cx);
             return names_new_copy;
@@ -134,6 +135,7 @@ impl Connection {
         if let Some(phase) = verdict.phase {
             self.note_phase(cx, phase);
         }
+        self.tune_send_buffer(cx);
         self.rearm_after_ack(cx, acknowledged.octets > 0, verdict.restart_timer);
         self.report_pipe(cx);
         self.tell_window(cx);
@@ -185,11 +187,23 @@ impl Connection {
         self.snd.sacks.advance(ack);
         self.snd.last_advance = cx.now;
         self.snd.timeouts_in_a_row = 0;
+        self.tell_writable();
+        acknowledged
+    }
+
+    fn tell_writable(&mut self) {
         if self.write_blocked && self.snd.buffer.len() <= self.snd.buffer.limit() / 3 * 2 {
             self.write_blocked = false;
             self.notify(Notification::Writable);
         }
-        acknowledged
+    }
+
+    /// The congestion window may have grown: so may the send buffer.
+    fn tune_send_buffer<O>(&mut self, cx: &Context<'_, O>) {
+        if self.profile.modern.autotune {
+            self.snd.tune_buffer(cx.domain.control.window(), self.profile.send_buffer);
+            self.tell_writable();
+        }
     }
 
     pub(super) fn rtt_sample(

@@ -4,6 +4,7 @@ use headway_wire::{Segment, TcpFlags};
 
 use super::{Connection, Context, Notification, State};
 use crate::event::{DropReason, Event, Observer};
+use crate::receive::Clocks;
 
 impl Connection {
     pub(super) fn take_text<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
@@ -18,6 +19,12 @@ impl Connection {
         self.note_header(cx.now, segment);
         let had_holes = self.rcv.has_holes();
         let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin);
+        self.rcv.tune(&Clocks {
+            now: cx.now,
+            stamp: self.stamp(cx.now),
+            echo: segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo),
+            smoothed: self.snd.rtt.smoothed(),
+        });
         if placed.dropped {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
         }

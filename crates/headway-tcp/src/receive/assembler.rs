@@ -31,6 +31,8 @@ pub(crate) struct Assembler {
     nxt: SeqNumber,
     /// Received runs beyond `nxt`, ascending, disjoint and not adjacent.
     islands: Vec<(SeqNumber, SeqNumber)>,
+    /// Octets in them.
+    held: u32,
     /// One sequence number in each of the islands that changed last, the latest first.
     recent: [Option<SeqNumber>; RECENT],
     duplicate: Option<(SeqNumber, SeqNumber)>,
@@ -42,6 +44,7 @@ impl Assembler {
             ring: Ring::new(limit),
             nxt: SeqNumber::default(),
             islands: Vec::new(),
+            held: 0,
             recent: [None; RECENT],
             duplicate: None,
         }
@@ -63,6 +66,16 @@ impl Assembler {
     pub(crate) fn holes(&self) -> impl Iterator<Item = (SeqNumber, SeqNumber)> {
         let starts = core::iter::once(self.nxt).chain(self.islands.iter().map(|island| island.1));
         starts.zip(self.islands.iter().map(|island| island.0))
+    }
+
+    /// Octets that stand behind holes.
+    pub(crate) fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// From `nxt` to the end of what stands behind holes.
+    pub(crate) fn span(&self) -> u32 {
+        self.islands.last().map_or(0, |&(_, end)| (end - self.nxt) as u32)
     }
 
     pub(crate) fn owes_duplicate_report(&self) -> bool {
@@ -164,11 +177,13 @@ impl Assembler {
         if from.lt(end) {
             write(&mut self.ring, offset, start, data, from, end);
         }
+        let merged_before: u32 = touched.iter().map(|island| (island.1 - island.0) as u32).sum();
         let merged =
             touched.iter().fold((start, end), |run, island| (run.0.min(island.0), run.1.max(island.1)));
         if merged.0.le(self.nxt) {
             let advance = (merged.1 - self.nxt) as u32;
             self.islands.drain(first..last);
+            self.held -= merged_before;
             if self.islands.is_empty() {
                 self.islands = Vec::new();
             }
@@ -177,6 +192,7 @@ impl Assembler {
             placed.advanced = advance;
         } else {
             self.islands.splice(first..last, [merged]);
+            self.held += (merged.1 - merged.0) as u32 - merged_before;
             self.note_recent(merged);
         }
     }
@@ -313,6 +329,10 @@ mod tests {
                 let contiguous = held.iter().take_while(|&&h| h).count() as u32;
                 prop_assert_eq!(a.nxt(), at(contiguous));
                 prop_assert_eq!((a.nxt() - before) as u32, placed.advanced);
+                let behind = &held[contiguous as usize..];
+                prop_assert_eq!(a.held() as usize, behind.iter().filter(|&&h| h).count());
+                let span = behind.iter().rposition(|&h| h).map_or(0, |last| last + 1);
+                prop_assert_eq!(a.span() as usize, span);
                 for probe in [0, offset, offset + len / 2, 2200] {
                     let missing = (probe..probe + 50).find(|&i| !held[i as usize]);
                     prop_assert_eq!(a.first_missing(at(probe), 50), missing.map(at));

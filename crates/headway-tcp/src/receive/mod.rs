@@ -3,6 +3,7 @@
 
 mod assembler;
 pub(crate) mod delayed_ack;
+mod right_sizing;
 
 use headway_units::Instant;
 use headway_wire::{SackBlocks, SeqNumber};
@@ -10,8 +11,10 @@ use headway_wire::{SackBlocks, SeqNumber};
 use crate::profile::Profile;
 use assembler::Assembler;
 use delayed_ack::AckSchedule;
+use right_sizing::{Progress, RightSizing};
 
 pub(crate) use assembler::Placed;
+pub(crate) use right_sizing::Clocks;
 
 /// RFC 7323, 2.3: "the maximum scale exponent is limited to 14".
 const MAX_SCALE: u8 = 14;
@@ -21,7 +24,9 @@ pub(crate) struct ReceiveSide {
     pub(crate) irs: SeqNumber,
     /// Right edge of the window last offered: RCV.NXT + RCV.WND.
     edge: SeqNumber,
-    capacity: u32,
+    size: RightSizing,
+    /// Octets read, modulo 2^32.
+    consumed: u32,
     /// Our shift (RFC 7323, 2.2); 0 until negotiated.
     pub(crate) scale: u8,
     largest_window: u32,
@@ -44,7 +49,8 @@ impl ReceiveSide {
         Self {
             irs: SeqNumber::default(),
             edge: SeqNumber::default(),
-            capacity: profile.receive_buffer as u32,
+            size: RightSizing::new(profile.receive_buffer as u32, profile.modern.autotune),
+            consumed: 0,
             scale: 0,
             largest_window: 0,
             // Window fields are rounded up, so the window may exceed the buffer: by one unit.
@@ -127,17 +133,17 @@ impl ReceiveSide {
     /// done, so that a fast reader does not double the ACKs).
     pub(crate) fn owes_window_update(&self) -> bool {
         let step = (self.nxt() + self.free()) - self.edge;
-        step > 0 && step as u32 >= (2 * self.peer_segment.max(536)).min(self.capacity / 2).max(1)
+        step > 0 && step as u32 >= (2 * self.peer_segment.max(536)).min(self.size.limit() / 2).max(1)
     }
 
     fn worthwhile_step(&self) -> u32 {
-        self.peer_segment.max(536).min(self.capacity / 2).max(1)
+        self.peer_segment.max(536).min(self.size.limit() / 2).max(1)
     }
 
     /// What may be offered: the free buffer, as far as the window field can tell of it.
     fn free(&self) -> u32 {
         let tellable = u32::from(u16::MAX) << self.scale;
-        self.capacity.saturating_sub(self.assembler.readable() as u32).min(tellable)
+        self.size.limit().saturating_sub(self.assembler.readable() as u32).min(tellable)
     }
 
     /// Places the payload of an acceptable segment.
@@ -211,6 +217,19 @@ impl ReceiveSide {
 
     pub(crate) fn consume(&mut self, n: usize) {
         self.assembler.consume(n);
+        self.consumed = self.consumed.wrapping_add(n as u32);
+        self.size.on_progress(self.progress());
+    }
+
+    /// Data arrived: the window that is offered may have to grow.
+    pub(crate) fn tune(&mut self, clocks: &Clocks) {
+        let progress = self.progress();
+        self.size.on_arrival(progress, clocks);
+        self.size.on_progress(progress);
+    }
+
+    fn progress(&self) -> Progress {
+        Progress { consumed: self.consumed, held: self.assembler.held(), span: self.assembler.span() }
     }
 
     /// Gives back memory that nothing is stored in.

@@ -20,6 +20,9 @@ use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_queue::SentQueue;
 
+/// What a send buffer that grows with the window may hold at first.
+const INITIAL_BUFFER: usize = 64 << 10;
+
 /// Send sequence variables (RFC 9293, 3.3.1), buffer, retransmission queue and recovery.
 pub(crate) struct SendSide {
     pub(crate) iss: SeqNumber,
@@ -73,7 +76,11 @@ impl SendSide {
             edge: iss,
             scale: 0,
             mss: 0,
-            buffer: Ring::new(profile.send_buffer),
+            buffer: Ring::new(if profile.modern.autotune {
+                profile.send_buffer.min(INITIAL_BUFFER)
+            } else {
+                profile.send_buffer
+            }),
             fin_queued: false,
             fin_sent: false,
             queue: if profile.recovery == LossRecovery::Modern {
@@ -97,6 +104,15 @@ impl SendSide {
     /// Sequence number of the first octet in the buffer.
     pub(crate) fn buffer_start(&self) -> SeqNumber {
         if self.una == self.iss { self.iss + 1 } else { self.una }
+    }
+
+    /// Lets the buffer grow with the window, up to `most`: it holds what is outstanding, and as much again
+    /// to send when the window has doubled. While a hole is repaired, much more is outstanding than
+    /// the window.
+    pub(crate) fn tune_buffer(&mut self, cwnd: u32, most: usize) {
+        let wanted = cwnd.max(self.queue.outstanding()) as usize * 2;
+        let limit = self.buffer.limit();
+        self.buffer.set_limit(limit.max(wanted.min(most)));
     }
 
     /// Octets written and never sent.

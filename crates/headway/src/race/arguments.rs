@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "newreno|cubic|bbr", value_parser = parse_congestion)]
     cc: Option<Algorithm>,
     /// Parts of the modern sender to switch on: tlp, prr, frto, undo, hystart, pacing, ecn, autotune,
-    /// sharing, ledger, repair, partial
+    /// cookies, sharing, ledger, repair, partial
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
     with: Vec<Part>,
     /// Parts of the modern sender to switch off
