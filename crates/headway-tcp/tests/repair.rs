@@ -141,7 +141,7 @@ fn a_repaired_repeat_is_answered_plainly() {
     deliver(&mut pair.hosts[SERVER], now, &flight[0]);
     let special = pair.sent(SERVER).iter().any(|packet| {
         let segment = Segment::parse(packet).unwrap();
-        segment.options.v2.as_ref().and_then(V2::as_ack).is_some_and(|ack| ack.is_special())
+        segment.options.v2.as_ref().and_then(V2::as_ack).is_some_and(headway_wire::V2Ack::is_special)
     });
     assert!(!special);
 }

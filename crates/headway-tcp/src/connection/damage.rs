@@ -51,7 +51,7 @@ impl Connection {
         }
         self.statistics.damaged_received += 1;
         cx.path.damaged_data += 1;
-        self.statistics.congestion_marks += u64::from(segment.ip.ecn == Ecn::Ce);
+        self.statistics.congestion_marks += u32::from(segment.ip.ecn == Ecn::Ce);
         let outcome = self.judge_damage(cx, segment, len);
         if outcome == DamageOutcome::Implausible {
             self.statistics.damaged_implausible += 1;

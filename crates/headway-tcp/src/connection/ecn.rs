@@ -24,8 +24,8 @@ pub(super) struct EcnState {
     owes_cwr: bool,
     /// Sender: ECE says nothing new until more than this is acknowledged.
     answered: Option<SeqNumber>,
-    /// Sender: a mark was answered, and what had been sent by then ends here.
-    marked: Option<SeqNumber>,
+    /// Sender: what was answered last was a mark.
+    marked: bool,
     /// The segment that bore CWR last.
     told: Option<SeqNumber>,
 }
@@ -38,6 +38,7 @@ impl EcnState {
     /// after the window reduction."
     pub(super) fn on_reduction(&mut self, nxt: SeqNumber) {
         self.answered = Some(nxt);
+        self.marked = false;
         self.owes_cwr = true;
     }
 
@@ -132,13 +133,13 @@ impl Connection {
         cx.path.ledger.on_mark();
         cx.domain.control.on_ecn(&Loss { now: cx.now, flight });
         self.ecn.on_reduction(self.snd.nxt);
-        self.ecn.marked = Some(self.snd.nxt);
+        self.ecn.marked = true;
     }
 
     /// Whether a mark on what is still outstanding has been answered: a loss in the same window of
     /// data tells of the same congestion.
     pub(super) fn has_answered_mark(&self) -> bool {
-        self.ecn.marked.is_some_and(|point| self.snd.una.lt(point))
+        self.ecn.marked && self.ecn.answered.is_some_and(|point| self.snd.una.lt(point))
     }
 
     /// Whether an ACK with these flags must not open the window.

@@ -19,7 +19,7 @@ impl Connection {
         segment: &Segment<'_>,
     ) -> Reply {
         self.statistics.segments_received += 1;
-        self.statistics.congestion_marks += u64::from(segment.ip.ecn == Ecn::Ce);
+        self.statistics.congestion_marks += u32::from(segment.ip.ecn == Ecn::Ce);
         let tcp = &segment.tcp;
         cx.emit(|| Event::Received {
             seq: tcp.seq,

@@ -30,7 +30,12 @@ impl Connection {
     /// Sizes are known, nothing has been sent yet: the controller and loss detection start from
     /// what earlier connections learnt.
     pub(super) fn recall<O>(&mut self, cx: &mut Context<'_, O>) {
-        let (true, Some(memory)) = (self.profile.modern.sharing, cx.path.memory) else { return };
+        if !self.profile.modern.sharing {
+            return;
+        }
+        // A sender that remembers jumps in its second round trip, ahead of what the window could learn.
+        self.rcv.resume(cx.path.receive_window);
+        let Some(memory) = cx.path.memory else { return };
         let Recovery::Modern(modern) = &mut self.snd.recovery else { return };
         if memory.reordering {
             modern.recall_reordering();

@@ -85,16 +85,16 @@ pub(super) struct Counters {
     pub(super) retransmissions: u64,
     pub(super) octets_retransmitted: u64,
     pub(super) damage_resends: u64,
-    pub(super) timeouts: u64,
-    pub(super) slow_starts: u64,
-    pub(super) fast_recoveries: u64,
+    pub(super) timeouts: u32,
+    pub(super) slow_starts: u32,
+    pub(super) fast_recoveries: u32,
     pub(super) special_acks_sent: u64,
     pub(super) special_acks_received: u64,
     pub(super) damaged_received: u64,
     pub(super) repaired: u64,
-    pub(super) damaged_implausible: u64,
-    pub(super) congestion_marks: u64,
-    pub(super) congestion_echoes: u64,
+    pub(super) damaged_implausible: u32,
+    pub(super) congestion_marks: u32,
+    pub(super) congestion_echoes: u32,
 }
 
 impl Default for Statistics {

@@ -25,6 +25,9 @@ impl Connection {
             echo: segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo),
             smoothed: self.snd.rtt.smoothed(),
         });
+        if self.profile.modern.sharing && self.profile.modern.autotune {
+            cx.path.receive_window = cx.path.receive_window.max(self.rcv.target());
+        }
         if placed.dropped {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
         }

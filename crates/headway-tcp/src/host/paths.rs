@@ -65,7 +65,10 @@ impl<O: Observer> Host<O> {
                 self.remove_idle(since, key);
                 true
             }
-            None => entry.path.memory.take().is_some(),
+            None => {
+                entry.path.receive_window = 0;
+                entry.path.memory.take().is_some()
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use headway_wire::{SackBlocks, SeqNumber};
+use headway_wire::{SackBlocks, SeqList, SeqNumber};
 
 use crate::ring::Ring;
 
@@ -34,7 +34,7 @@ pub(crate) struct Assembler {
     /// Octets in them.
     held: u32,
     /// One sequence number in each of the islands that changed last, the latest first.
-    recent: [Option<SeqNumber>; RECENT],
+    recent: SeqList,
     duplicate: Option<(SeqNumber, SeqNumber)>,
 }
 
@@ -45,7 +45,7 @@ impl Assembler {
             nxt: SeqNumber::default(),
             islands: Vec::new(),
             held: 0,
-            recent: [None; RECENT],
+            recent: SeqList::default(),
             duplicate: None,
         }
     }
@@ -207,11 +207,11 @@ impl Assembler {
     }
 
     fn note_recent(&mut self, island: (SeqNumber, SeqNumber)) {
-        let mut kept = [None; RECENT];
-        kept[0] = Some(island.0);
-        let others = self.recent.iter().flatten().filter(|seq| !seq.in_range(island.0, island.1));
-        for (slot, &seq) in kept[1..].iter_mut().zip(others) {
-            *slot = Some(seq);
+        let mut kept = SeqList::default();
+        kept.push(island.0);
+        let others = self.recent.iter().filter(|seq| !seq.in_range(island.0, island.1));
+        for &seq in others.take(RECENT - 1) {
+            kept.push(seq);
         }
         self.recent = kept;
     }
@@ -232,11 +232,11 @@ impl Assembler {
             return blocks;
         }
         let mut listed: [Option<SeqNumber>; RECENT] = [None; RECENT];
-        for (slot, seq) in listed.iter_mut().zip(self.recent) {
+        for (slot, &seq) in listed.iter_mut().zip(self.recent.iter()) {
             if blocks.len() >= room {
                 return blocks;
             }
-            let Some(island) = seq.and_then(|seq| self.island_of(seq)) else { continue };
+            let Some(island) = self.island_of(seq) else { continue };
             if listed_already(&blocks, island) {
                 continue;
             }

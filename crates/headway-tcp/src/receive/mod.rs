@@ -221,6 +221,16 @@ impl ReceiveSide {
         self.size.on_progress(self.progress());
     }
 
+    /// The largest window that there is reason to offer.
+    pub(crate) fn target(&self) -> u32 {
+        self.size.limit()
+    }
+
+    /// An earlier connection over the path had reason to offer `window` octets.
+    pub(crate) fn resume(&mut self, window: u32) {
+        self.size.resume(window);
+    }
+
     /// Data arrived: the window that is offered may have to grow.
     pub(crate) fn tune(&mut self, clocks: &Clocks) {
         let progress = self.progress();

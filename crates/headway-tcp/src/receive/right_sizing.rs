@@ -65,6 +65,11 @@ impl RightSizing {
         self.limit
     }
 
+    /// An earlier connection over the path had reason to offer `window` octets.
+    pub(super) fn resume(&mut self, window: u32) {
+        self.limit = self.limit.max(window.min(self.most));
+    }
+
     /// Data arrived or was read.
     pub(super) fn on_progress(&mut self, progress: Progress) {
         if self.limit >= self.most {
