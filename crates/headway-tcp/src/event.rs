@@ -92,7 +92,10 @@ pub enum Timer {
 
 impl Timer {
     pub(crate) const COUNT: usize = 9;
+    /// In the order in which they expire if they are due at once: a tail loss probe takes the place
+    /// of a timeout.
     pub(crate) const ALL: [Self; Self::COUNT] = [
+        Self::TailProbe,
         Self::Retransmit,
         Self::Persist,
         Self::DelayedAck,
@@ -100,7 +103,6 @@ impl Timer {
         Self::User,
         Self::TimeWait,
         Self::Reorder,
-        Self::TailProbe,
         Self::Pace,
     ];
 }

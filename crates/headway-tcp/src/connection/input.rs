@@ -50,6 +50,7 @@ impl Connection {
         // saw it, or comes from somebody who does not know the connection.
         if self.negotiated.v2
             && segment.options.v2.is_none()
+            && self.state != State::SynReceived
             && !flags.intersects(TcpFlags::RST | TcpFlags::SYN)
         {
             cx.path.unreadable += 1;
@@ -83,6 +84,11 @@ impl Connection {
             // acknowledgment is not acceptable, form a reset segment".
             if !(self.snd.una.lt(tcp.ack) && tcp.ack.le(self.snd.nxt)) {
                 return Reply::Reset;
+            }
+            // The first segment behind the SYN lacks the option: the peer never saw our answer to its
+            // offer.
+            if self.negotiated.v2 && segment.options.v2.is_none() {
+                self.give_up_hack(cx);
             }
             self.acknowledge_syn(cx, segment);
             self.enter(cx, State::Established);

@@ -188,17 +188,20 @@ impl Connection {
         let ledger = self.profile.modern.ledger.then_some(&cx.path.ledger);
         let timeout = modern.probe_timeout(&self.snd.queue, self.snd.rtt.estimate(), self.snd.mss, ledger);
         match timeout.map(|timeout| cx.now + timeout) {
-            // "If the PTO would expire after the RTO, use the RTO."
-            Some(at) if self.timers.get(Timer::Retransmit).is_none_or(|rto| at < rto) => {
-                self.timers.set(Timer::TailProbe, at);
+            // "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()": the probe
+            // takes the place of a timeout that would come before it.
+            Some(at) => {
+                let rto = self.timers.get(Timer::Retransmit);
+                self.timers.set(Timer::TailProbe, rto.map_or(at, |rto| at.min(rto)));
             }
-            _ => self.timers.stop(Timer::TailProbe),
+            None => self.timers.stop(Timer::TailProbe),
         }
     }
 
-    pub(super) fn tail_probe_expired(&mut self) {
+    pub(super) fn tail_probe_expired<O>(&mut self, cx: &Context<'_, O>) {
         if !self.snd.queue.is_empty() && self.snd.wnd > 0 {
             self.owes_probe = true;
+            self.arm_retransmit(cx.now);
         }
     }
 
@@ -210,6 +213,9 @@ impl Connection {
         let heard = self.snd.last_timeout.is_none_or(|at| self.last_received > at);
         let damage = self.profile.modern.ledger && heard && cx.path.ledger.sees_damage();
         self.snd.last_timeout = Some(cx.now);
+        if self.snd.queue.head().is_some_and(|head| head.has(Marks::SACKED)) {
+            self.snd.sacks.reset();
+        }
         let mut as_congestion = true;
         self.recover(cx, |modern, mut bench| {
             as_congestion = modern.on_timeout(&mut bench, damage);

@@ -70,15 +70,17 @@ impl Connection {
 
     /// The options of our SYN or SYN-ACK.
     pub(super) fn syn_options(&self, now: Instant) -> TcpOptions {
+        // SYNs with unknown options may be dropped on the way: the third repetition does without.
+        let wary = self.profile.hack == HackMode::V2 && self.syn_retries > 2;
         // A SYN offers what the profile wants; a SYN-ACK what was agreed.
         let offer = if self.state == State::SynSent {
             Negotiated {
                 sack: self.profile.sack,
                 timestamps: self.profile.timestamps,
                 window_scaling: self.profile.window_scaling,
-                hack: self.offers_hack(),
+                hack: self.offers_hack() && !wary,
                 xhack: false,
-                v2: self.profile.hack == HackMode::V2 && self.profile.sack,
+                v2: self.profile.hack == HackMode::V2 && self.profile.sack && !wary,
                 partial: self.profile.modern.partial,
                 ecn: self.profile.modern.ecn,
             }
@@ -146,6 +148,13 @@ impl Connection {
         self.peer_mss = offer.mss.unwrap_or(default).max(LEAST_MSS);
         self.update_mss(cx, true);
         self.recall(cx);
+    }
+
+    /// The peer does without HACK after all.
+    pub(super) fn give_up_hack<O>(&mut self, cx: &mut Context<'_, O>) {
+        self.negotiated =
+            Negotiated { hack: false, xhack: false, v2: false, partial: false, ..self.negotiated };
+        self.update_mss(cx, true);
     }
 
     /// RFC 9293, 3.7.1: "Eff.snd.MSS = min(SendMSS+20, MMS_S) - TCPhdrsize - IPoptionsize", with

@@ -155,8 +155,12 @@ impl Connection {
         if self.snd.unsent() == 0 && room >= self.snd.mss {
             self.snd.queue.app_limited();
         }
+        // What the congestion window holds back may go when that opens.
+        let sendable = self.snd.unsent().min(self.snd.usable_window()).min(self.snd.mss);
         let modern = self.snd.modern()?;
-        modern.no_new_data();
+        if sendable <= room {
+            modern.no_new_data();
+        }
         let (index, reason) = self.next_resend(cx)?;
         self.resend(cx, buffer, index, reason)
     }
@@ -276,6 +280,9 @@ impl Connection {
         let stamp = self.stamp(cx.now);
         self.snd.queue.push(seq, len + u32::from(fin), false, fin, cx.now, stamp);
         self.snd.nxt = seq + (len + u32::from(fin));
+        if let Some(modern) = self.snd.modern() {
+            modern.on_new_data();
+        }
         if fin {
             self.snd.fin_sent = true;
             let state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };

@@ -83,7 +83,7 @@ impl Connection {
             Timer::User => self.fail_by_timeout(cx, ConnectionError::UserTimeout),
             Timer::TimeWait => self.finish(cx),
             Timer::Reorder => self.reorder_expired(cx),
-            Timer::TailProbe => self.tail_probe_expired(),
+            Timer::TailProbe => self.tail_probe_expired(cx),
             // That the connection is asked again is all that it takes.
             Timer::DelayedAck | Timer::Pace => {}
         }

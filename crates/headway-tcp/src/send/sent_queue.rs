@@ -245,7 +245,7 @@ impl SentQueue {
             let pipe = self.pipe();
             let sent = &self.segments[index];
             if let Some(log) = &mut self.log {
-                log.settle(sent.order);
+                log.supersede(sent.order);
                 log.sent(sent.seq, sent.len, self.transmissions, now, pipe);
             }
         }
@@ -351,6 +351,15 @@ impl SentQueue {
         true
     }
 
+    /// The segment whose latest copy is `copy`. If there is none, nothing will be said of it any more.
+    pub(crate) fn segment_of(&mut self, copy: &Copy) -> Option<usize> {
+        let index = self.index_of(copy.last()).filter(|&index| self.get(index).order == copy.order);
+        if let (None, Some(log)) = (index, &mut self.log) {
+            log.settle(copy.order);
+        }
+        index
+    }
+
     /// The latest copy of segment `index` arrived damaged.
     pub(crate) fn mark_crossed(&mut self, index: usize, now: Instant) {
         self.mark_damaged(index);
@@ -397,7 +406,7 @@ impl SentQueue {
             let mut under_way: alloc::vec::Vec<_> =
                 under_way.map(|sent| (sent.order, sent.seq, sent.len, sent.sent_at)).collect();
             under_way.sort_unstable_by_key(|&(order, ..)| order);
-            log.rebuild(&under_way, self.transmissions);
+            log.rebuild(under_way.into_iter());
         }
     }
 
@@ -406,6 +415,17 @@ impl SentQueue {
         for index in 0..self.segments.len() {
             let marks = self.segments[index].marks;
             self.set(index, marks.without(Marks::SACKED));
+        }
+    }
+
+    /// The receiver has dropped what its SACK blocks said (RFC 2018, section 8): all of it is lost.
+    pub(crate) fn lose_sacked(&mut self) {
+        for index in 0..self.segments.len() {
+            let marks = self.segments[index].marks;
+            if marks.has(Marks::SACKED) {
+                self.set(index, marks.without(Marks::SACKED));
+                self.mark_lost(index);
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 //!
 //! Loss detection by time (RFC 8985) asks which copies were sent before one that has arrived; the
 //! delivery rate (draft-ietf-ccwg-bbr, section 4.1) asks how much arrived between the sending of a
-//! copy and its ACK. Both answers lie in one queue: copies are numbered in the order of sending,
-//! and all that is older than the oldest unsettled one is forgotten.
+//! copy and its ACK. Both answers lie in one queue: copies are numbered in the order of sending.
+//! What is older than the oldest unsettled one is forgotten, and so are superseded copies once they
+//! are half of what is kept: the queue holds about two copies for each segment at most.
 
 use alloc::collections::VecDeque;
 
@@ -23,6 +24,8 @@ pub(crate) struct Copy {
     pub(crate) order: u64,
     /// Neither delivered, nor lost, nor superseded.
     live: bool,
+    /// Delivered or superseded: nobody asks for it again. (A copy that was lost may still arrive.)
+    gone: bool,
     app_limited: bool,
     /// Octets in the network with it.
     in_flight: u32,
@@ -33,6 +36,14 @@ pub(crate) struct Copy {
     flight_start: Instant,
     /// Octets lost when it was sent.
     lost: u64,
+}
+
+impl Copy {
+    /// Its last sequence number: an ACK may cover a part of a segment, but never all of it without
+    /// settling the copy.
+    pub(crate) fn last(&self) -> SeqNumber {
+        self.seq + self.len.saturating_sub(1)
+    }
 }
 
 /// The copy sent last of those that an ACK says have arrived.
@@ -61,7 +72,10 @@ pub(crate) struct Delivery {
 /// All copies that are not settled, and some that are.
 #[derive(Default)]
 pub(crate) struct TransmissionLog {
+    /// Ascending by number.
     copies: VecDeque<Copy>,
+    /// How many of them are gone.
+    gone: usize,
     /// Octets delivered in all, and when that last grew.
     delivered: u64,
     delivered_at: Instant,
@@ -90,6 +104,7 @@ impl TransmissionLog {
             sent_at: now,
             order,
             live: true,
+            gone: false,
             app_limited: self.app_limited_until > self.delivered,
             in_flight: pipe.saturating_add(len),
             delivered: self.delivered,
@@ -101,10 +116,15 @@ impl TransmissionLog {
 
     fn get_mut(&mut self, order: u64) -> Option<&mut Copy> {
         let first = self.copies.front()?.order;
-        self.copies.get_mut(usize::try_from(order.checked_sub(first)?).ok()?)
+        let mut place = usize::try_from(order.checked_sub(first)?).ok()?;
+        // Where nothing between was dropped, numbers count places.
+        if self.copies.get(place).is_none_or(|copy| copy.order != order) {
+            place = self.copies.partition_point(|copy| copy.order < order);
+        }
+        self.copies.get_mut(place).filter(|copy| copy.order == order)
     }
 
-    /// The copy is of no interest any more.
+    /// The copy is not under way any more, as far as is known.
     pub(crate) fn settle(&mut self, order: u64) {
         if let Some(copy) = self.get_mut(order) {
             copy.live = false;
@@ -112,9 +132,31 @@ impl TransmissionLog {
         self.trim();
     }
 
+    /// The copy is superseded by another of its segment.
+    pub(crate) fn supersede(&mut self, order: u64) {
+        self.drop_copy(order);
+        self.trim();
+    }
+
+    fn drop_copy(&mut self, order: u64) -> Option<Copy> {
+        let copy = self.get_mut(order)?;
+        copy.live = false;
+        let already = core::mem::replace(&mut copy.gone, true);
+        let copy = *copy;
+        self.gone += usize::from(!already);
+        Some(copy)
+    }
+
     fn trim(&mut self) {
-        while self.copies.front().is_some_and(|copy| !copy.live) {
+        /// Fewer are not worth the work.
+        const FEW: usize = 32;
+        while let Some(copy) = self.copies.front().filter(|copy| !copy.live) {
+            self.gone -= usize::from(copy.gone);
             self.copies.pop_front();
+        }
+        if self.gone > FEW && self.gone > self.copies.len() / 2 {
+            self.copies.retain(|copy| !copy.gone);
+            self.gone = 0;
         }
     }
 
@@ -126,9 +168,7 @@ impl TransmissionLog {
             current.highest_original = Some(current.highest_original.map_or(end, |high| high.max(end)));
             current.lowest_original = Some(current.lowest_original.map_or(end, |low| low.min(end)));
         }
-        let Some(copy) = self.get_mut(order) else { return };
-        copy.live = false;
-        let copy = *copy;
+        let Some(copy) = self.drop_copy(order) else { return };
         let newest = Newest { order, sent_at: copy.sent_at, resent, stamp, copy };
         if self.current.newest.is_none_or(|other| other.order < order) {
             self.current.newest = Some(newest);
@@ -210,32 +250,27 @@ impl TransmissionLog {
         Some((place, self.copies[place]))
     }
 
-    /// These copies (order, first number, length, time of sending) are the ones that are not
-    /// settled, in the order of sending; `last` is the number of the last that was sent.
-    pub(crate) fn rebuild(&mut self, live: &[(u64, SeqNumber, u32, Instant)], last: u64) {
+    /// These copies (order, first number, length, time of sending), in the order of sending, are the
+    /// ones that are not settled.
+    pub(crate) fn rebuild(&mut self, live: impl Iterator<Item = (u64, SeqNumber, u32, Instant)>) {
+        let (in_flight, delivered, lost) = (0, self.delivered, self.lost);
+        let (delivered_at, flight_start) = (self.delivered_at, self.flight_start);
+        self.gone = 0;
         self.copies.clear();
-        let Some(&(first, ..)) = live.first() else { return };
-        let dead = Copy {
-            seq: SeqNumber::default(),
-            len: 0,
-            sent_at: Instant::ZERO,
-            order: 0,
-            live: false,
+        self.copies.extend(live.map(|(order, seq, len, sent_at)| Copy {
+            seq,
+            len,
+            sent_at,
+            order,
+            live: true,
+            gone: false,
             app_limited: true,
-            in_flight: 0,
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            flight_start: self.flight_start,
-            lost: self.lost,
-        };
-        let mut live = live.iter().peekable();
-        for order in first..=last {
-            let copy = match live.next_if(|other| other.0 == order) {
-                Some(&(_, seq, len, sent_at)) => Copy { seq, len, sent_at, order, live: true, ..dead },
-                None => Copy { order, ..dead },
-            };
-            self.copies.push_back(copy);
-        }
+            in_flight,
+            delivered,
+            delivered_at,
+            flight_start,
+            lost,
+        }));
     }
 
     /// Gives back the memory that an idle connection does not need.
@@ -248,5 +283,35 @@ impl TransmissionLog {
 
     pub(crate) fn allocated(&self) -> usize {
         self.copies.capacity() * size_of::<Copy>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn superseded_copies_are_forgotten_behind_one_that_stays() {
+        let mut log = TransmissionLog::default();
+        let at = Instant::from_nanos;
+        log.sent(SeqNumber(0), 1000, 1, at(1), 0);
+        log.sent(SeqNumber(1000), 1000, 2, at(2), 1000);
+        log.sent(SeqNumber(2000), 1000, 3, at(3), 2000);
+        log.settle(2);
+        for order in 4..100_000 {
+            log.supersede(order - 1);
+            log.sent(SeqNumber(2000), 1000, order, at(order), 1000);
+        }
+        assert!(log.copies.len() < 100 && log.allocated() < 32 << 10, "{}", log.copies.len());
+        assert_eq!(log.oldest().map(|copy| copy.order), Some(1));
+        assert_eq!(log.live_from(1).map(|(_, copy)| copy.order), Some(99_999));
+        // One that was taken for lost arrives after all.
+        log.delivered(2, SeqNumber(2000), 1000, 0, false);
+        assert_eq!(log.take_delivery(at(100_000)).newest.map(|newest| newest.sent_at), Some(at(2)));
+        log.delivered(99_999, SeqNumber(3000), 1000, 0, true);
+        log.delivered(1, SeqNumber(1000), 1000, 0, false);
+        let delivery = log.take_delivery(at(100_000));
+        assert_eq!((delivery.octets, delivery.newest.map(|newest| newest.order)), (2000, Some(99_999)));
+        assert!(log.oldest().is_none());
     }
 }

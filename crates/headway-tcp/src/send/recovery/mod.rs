@@ -146,7 +146,8 @@ impl Recovery {
     /// Whether new data may be sent, the congestion window permitting.
     pub(crate) fn permits_new_data(&self) -> bool {
         match self {
-            Self::Standard(_) | Self::Modern(_) => true,
+            Self::Standard(_) => true,
+            Self::Modern(modern) => modern.permits_new_data(),
             Self::Linux22(linux) => linux.permits_new_data(),
         }
     }

@@ -54,15 +54,18 @@ pub(crate) struct News {
     pub(crate) duplicate: Option<(SeqNumber, SeqNumber)>,
 }
 
-/// RFC 5682, section 3.1.
+/// RFC 5682, section 3.1: the algorithm for a sender that uses SACK.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frto {
     Off,
-    /// The first segment has been sent again and nothing else.
+    /// Step 2: the first segment has been sent again, and nothing else goes.
     Sent,
-    /// An ACK of new data came: new data goes out, and the next ACK decides.
-    Probing,
+    /// Step 3: it is acknowledged; so many segments of new data may go, and the next ACK decides.
+    Probing(u8),
 }
+
+/// Step 2b: "transmit up to two new (previously unsent) segments".
+const FRTO_SEGMENTS: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -227,19 +230,19 @@ impl Modern {
         };
         let mut congestion = false;
         for copy in suspects {
-            let cause = match &mut bench.ledger {
-                Some(ledger) => ledger.attribute(bench.delay),
-                None => Cause::Unknown,
-            };
-            congestion |= Self::lose(bench, &copy, cause);
+            congestion |= Self::lose(bench, &copy);
         }
         self.match_counts(bench);
         congestion
     }
 
     /// A copy is lost. Says whether to anything but damage.
-    fn lose(bench: &mut Bench<'_>, copy: &Copy, cause: Cause) -> bool {
-        let Some(index) = bench.queue.index_of(copy.seq) else { return false };
+    fn lose(bench: &mut Bench<'_>, copy: &Copy) -> bool {
+        let Some(index) = bench.queue.segment_of(copy) else { return false };
+        let cause = match &mut bench.ledger {
+            Some(ledger) => ledger.attribute(bench.delay),
+            None => Cause::Unknown,
+        };
         if cause == Cause::Damage {
             bench.queue.mark_crossed(index, bench.now);
             bench.control.on_damage(bench.now, copy.len);
@@ -265,7 +268,7 @@ impl Modern {
             if bench.now.saturating_since(copy.sent_at) < bench.times.least {
                 return;
             }
-            let Some(index) = bench.queue.index_of(copy.seq) else { return };
+            let Some(index) = bench.queue.segment_of(&copy) else { continue };
             ledger.take_credit();
             bench.queue.mark_crossed(index, bench.now);
             bench.control.on_damage(bench.now, copy.len);
@@ -275,7 +278,8 @@ impl Modern {
     fn enter(&mut self, bench: &mut Bench<'_>, flight: u32, verdict: &mut Verdict) {
         let order = bench.queue.transmissions();
         self.phase = Phase::Fast { point: bench.nxt, order };
-        self.episode = self.switches.undo.then(Episode::new);
+        // A reduction that a mark called for is not taken back.
+        self.episode = (self.switches.undo && !bench.answered).then(Episode::new);
         self.undone = false;
         if !bench.answered {
             bench.control.on_loss(&Loss { now: bench.now, flight });
@@ -340,7 +344,7 @@ impl Modern {
         // RFC 2018, section 8: a first segment that is SACKed although it was never acknowledged
         // shows that the receiver reneged.
         if bench.queue.head().is_some_and(|head| head.has(Marks::SACKED)) {
-            bench.queue.clear_sacked();
+            bench.queue.lose_sacked();
         }
         let window = self.rack.window(true, 0, bench.times);
         // RFC 8985, 6.3, RACK_mark_losses_on_RTO: the first segment, and what "RACK.xmit_ts +
@@ -373,28 +377,40 @@ impl Modern {
         true
     }
 
-    /// RFC 5682, section 3.1, for a sender that uses SACK.
+    /// RFC 5682, section 3.1.
     fn watch_timeout(&mut self, bench: &mut Bench<'_>, news: &News, advanced: bool, verdict: &mut Verdict) {
         let Phase::Timeout { point, order, frto } = self.phase else { return };
         let next = match frto {
             Frto::Off => return,
-            // "(2a) [...] If the acknowledgment covers [...] no new data, or [...] RecoveryPoint:
-            // revert to the conventional RTO recovery".
-            Frto::Sent if advanced && news.una.lt(point) => Frto::Probing,
+            // Step 2: duplicates are waited through; with all that was outstanding acknowledged,
+            // there is nothing to tell.
+            Frto::Sent if !advanced => Frto::Sent,
+            Frto::Sent if news.una.lt(point) => Frto::Probing(FRTO_SEGMENTS),
             Frto::Sent => Frto::Off,
-            Frto::Probing => {
-                // "(3b) If the acknowledgment [...] acknowledges data that was not retransmitted after
-                // the timeout": originals arrive, so nothing was lost.
-                let original =
-                    news.delivery.newest.is_some_and(|newest| !newest.resent && newest.order <= order);
-                if original {
+            Frto::Probing(_) => match news.delivery.newest {
+                // Step 3b: something arrives that was sent before the timer expired, and never again:
+                // nothing was lost.
+                Some(newest) if !newest.resent && newest.order <= order => {
                     self.undo(bench, verdict);
                     return;
                 }
-                if news.delivery.octets > 0 { Frto::Probing } else { Frto::Off }
-            }
+                // Step 3a: what was sent after it arrives first.
+                _ => Frto::Off,
+            },
         };
         self.phase = Phase::Timeout { point, order, frto: next };
+    }
+
+    /// Whether new data may go, as far as F-RTO is concerned.
+    pub(crate) fn permits_new_data(&self) -> bool {
+        !matches!(self.phase, Phase::Timeout { frto: Frto::Sent | Frto::Probing(0), .. })
+    }
+
+    /// A segment of new data leaves.
+    pub(crate) fn on_new_data(&mut self) {
+        if let Phase::Timeout { frto: Frto::Probing(left), .. } = &mut self.phase {
+            *left = left.saturating_sub(1);
+        }
     }
 
     // --- tail loss probes -------------------------------------------------------------------------
@@ -427,24 +443,26 @@ impl Modern {
         self.probe = Some(Probe { end, resent });
     }
 
-    /// RFC 8985, 7.4.1: a probe that was a resend and was needed repaired a loss: that calls for an
+    /// RFC 8985, 7.4.2: a probe that was a resend and was needed repaired a loss, which calls for an
     /// answer of congestion control.
     fn end_probe(&mut self, bench: &mut Bench<'_>, news: &News) {
-        let Some(probe) = self.probe else { return };
-        if news.una.lt(probe.end) {
+        let Some(probe) = self.probe.filter(|probe| news.una.ge(probe.end)) else { return };
+        // What covers the probe may be the answer to the original, and that to the probe, a duplicate
+        // without anything new, be on its way. It would come before later data is acknowledged.
+        let repaired = news.una.gt(probe.end);
+        let duplicate = news.una == news.prior_una && news.delivery.octets == 0;
+        if probe.resent && !repaired && !duplicate {
             return;
         }
         self.probe = None;
-        // "case 1: the probe was new data; case 2: a D-SACK says that both arrived": neither is here.
-        let was_lost = probe.resent && news.duplicate.is_none() && news.una != news.prior_una;
-        if !was_lost {
+        if !(probe.resent && repaired) {
             return;
         }
         let cause = match &mut bench.ledger {
             Some(ledger) => ledger.attribute(bench.delay),
             None => Cause::Unknown,
         };
-        if cause != Cause::Damage {
+        if cause != Cause::Damage && !bench.answered {
             bench.control.on_loss(&Loss { now: bench.now, flight: news.prior_flight });
         }
     }
@@ -466,8 +484,8 @@ impl Modern {
         if !self.forced && queue.get(index).payload_len() > room {
             return None;
         }
-        // RFC 5682 (2b): new data rather than resends tells whether the timeout was spurious.
-        if let Phase::Timeout { frto: Frto::Sent | Frto::Probing, .. } = self.phase
+        // Step 2b of F-RTO: new data rather than resends tells whether the timeout was spurious.
+        if let Phase::Timeout { frto: Frto::Sent | Frto::Probing(_), .. } = self.phase
             && !self.forced
         {
             return None;
@@ -483,11 +501,10 @@ impl Modern {
         Some((index, reason))
     }
 
-    /// F-RTO has no new data to send: conventional recovery goes on.
+    /// There is no new data, or the peer's window has no room for it: without it F-RTO cannot
+    /// tell, and conventional recovery goes on.
     pub(crate) fn no_new_data(&mut self) {
-        if let Phase::Timeout { point, order, frto: Frto::Sent | Frto::Probing } = self.phase
-            && !self.forced
-        {
+        if let Phase::Timeout { point, order, frto: Frto::Probing(FRTO_SEGMENTS) } = self.phase {
             self.phase = Phase::Timeout { point, order, frto: Frto::Off };
         }
     }
