@@ -62,7 +62,7 @@ impl Connection {
         }
         self.hear_echo(cx, tcp.flags, prior_flight);
         self.snd.probes = 0;
-        if self.snd.queue.is_empty() && acknowledged.octets == 0 {
+        if self.snd.queue.is_empty() && acknowledged.octets == 0 && !self.has_news_of_the_past() {
             return special && self.special_ack(cx, segment);
         }
         let hold = self.snd.damage_hold();

@@ -54,6 +54,13 @@ impl Connection {
         work(modern, bench)
     }
 
+    /// Whether an ACK may still say something when all has been acknowledged: that a segment arrived
+    /// twice.
+    pub(super) fn has_news_of_the_past(&self) -> bool {
+        let Recovery::Modern(modern) = &self.snd.recovery else { return false };
+        self.snd.sacks.duplicate.is_some() || modern.awaits_answer()
+    }
+
     /// What an acceptable ACK means to loss detection and congestion control.
     pub(super) fn modern_ack<O: Observer>(
         &mut self,
@@ -117,9 +124,21 @@ impl Connection {
         self.arm_tail_probe(cx);
     }
 
+    /// Moves the ledger's window to now, before anything is entered: after a pause it would be
+    /// forgotten with what is too old.
+    fn advance_ledger<O>(&mut self, cx: &mut Context<'_, O>) {
+        if let Some(delay) = self.snd.delay() {
+            cx.path.ledger.advance(cx.now, delay);
+        }
+    }
+
     /// The peer's count of damaged packets that it could not read (HACK v2).
     pub(super) fn hear_count<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
-        if !self.negotiated.v2 || !self.profile.modern.ledger {
+        if !self.profile.modern.ledger {
+            return;
+        }
+        self.advance_ledger(cx);
+        if !self.negotiated.v2 {
             return;
         }
         let count = segment.options.v2.as_ref().and_then(V2::as_ack).map(|ack: &V2Ack| ack.unreadable);
@@ -150,6 +169,7 @@ impl Connection {
         queue.mark_crossed(index, cx.now);
         cx.domain.control.on_damage(cx.now, sent.len);
         if self.profile.modern.ledger {
+            self.advance_ledger(cx);
             cx.path.ledger.on_named(self.snd.delay());
         }
         if let Some(modern) = self.snd.modern() {

@@ -220,6 +220,8 @@ impl Connection {
         // A copy of the peer's SYN may have come just before and asked for ours once more.
         self.owes_syn = false;
         let acknowledged = self.snd.queue.acknowledge(una);
+        // The SYN's delivery is no part of what the next ACK tells of.
+        self.snd.queue.take_delivery(cx.now);
         self.snd.una = una;
         self.snd.last_advance = cx.now;
         self.timers.stop(Timer::Retransmit);

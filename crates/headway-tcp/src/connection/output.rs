@@ -178,6 +178,7 @@ impl Connection {
         let nxt = self.snd.nxt;
         if let (true, Some(modern)) = (sent.is_some(), self.snd.modern()) {
             modern.probed(nxt, !new_data);
+            self.timers.stop(Timer::TailProbe);
             self.arm_retransmit(cx.now);
         }
         sent

@@ -4,8 +4,8 @@
 //! Loss detection by time (RFC 8985) asks which copies were sent before one that has arrived; the
 //! delivery rate (draft-ietf-ccwg-bbr, section 4.1) asks how much arrived between the sending of a
 //! copy and its ACK. Both answers lie in one queue: copies are numbered in the order of sending.
-//! What is older than the oldest unsettled one is forgotten, and so are superseded copies once they
-//! are half of what is kept: the queue holds about two copies for each segment at most.
+//! Superseded and delivered copies are forgotten once they are half of what is kept: the queue holds
+//! about two copies for each segment at most.
 
 use alloc::collections::VecDeque;
 
@@ -76,6 +76,8 @@ pub(crate) struct TransmissionLog {
     copies: VecDeque<Copy>,
     /// How many of them are gone.
     gone: usize,
+    /// So many of the first are not live.
+    settled: usize,
     /// Octets delivered in all, and when that last grew.
     delivered: u64,
     delivered_at: Instant,
@@ -150,13 +152,17 @@ impl TransmissionLog {
     fn trim(&mut self) {
         /// Fewer are not worth the work.
         const FEW: usize = 32;
-        while let Some(copy) = self.copies.front().filter(|copy| !copy.live) {
-            self.gone -= usize::from(copy.gone);
+        while let Some(true) = self.copies.front().map(|copy| copy.gone) {
+            self.gone -= 1;
+            self.settled = self.settled.saturating_sub(1);
             self.copies.pop_front();
         }
         if self.gone > FEW && self.gone > self.copies.len() / 2 {
             self.copies.retain(|copy| !copy.gone);
-            self.gone = 0;
+            (self.gone, self.settled) = (0, 0);
+        }
+        while let Some(false) = self.copies.get(self.settled).map(|copy| copy.live) {
+            self.settled += 1;
         }
     }
 
@@ -241,12 +247,12 @@ impl TransmissionLog {
 
     /// The oldest copy that is not settled.
     pub(crate) fn oldest(&self) -> Option<&Copy> {
-        self.copies.front()
+        self.copies.get(self.settled)
     }
 
     /// The copies that are not settled, oldest first, from the one at `place` on, with the places.
     pub(crate) fn live_from(&self, place: usize) -> Option<(usize, Copy)> {
-        let place = (place..self.copies.len()).find(|&place| self.copies[place].live)?;
+        let place = (place.max(self.settled)..self.copies.len()).find(|&place| self.copies[place].live)?;
         Some((place, self.copies[place]))
     }
 
@@ -255,7 +261,7 @@ impl TransmissionLog {
     pub(crate) fn rebuild(&mut self, live: impl Iterator<Item = (u64, SeqNumber, u32, Instant)>) {
         let (in_flight, delivered, lost) = (0, self.delivered, self.lost);
         let (delivered_at, flight_start) = (self.delivered_at, self.flight_start);
-        self.gone = 0;
+        (self.gone, self.settled) = (0, 0);
         self.copies.clear();
         self.copies.extend(live.map(|(order, seq, len, sent_at)| Copy {
             seq,

@@ -105,7 +105,7 @@ impl Runner {
             return Err(format!("expected S. 0:0(0) ack 1\n  found {}", answer.show()));
         }
         self.advance(rtt)?;
-        self.own_ack(index, rtt)?;
+        self.own_ack(index, rtt, answer.options.v2.is_some())?;
         self.accept(index, false)
     }
 
@@ -134,8 +134,8 @@ impl Runner {
         Ok(packet)
     }
 
-    fn own_ack(&mut self, index: usize, rtt: Duration) -> Result<(), String> {
-        let mut ack = Packet::parse(". 1:1(0) ack 1")?;
+    fn own_ack(&mut self, index: usize, rtt: Duration, v2: bool) -> Result<(), String> {
+        let mut ack = Packet::parse(if v2 { ". 1:1(0) ack 1 <v2 0>" } else { ". 1:1(0) ack 1" })?;
         ack.options.timestamps = self.peer(index).own_stamps(rtt.as_millis() as u32);
         self.inject(index, &ack)
     }

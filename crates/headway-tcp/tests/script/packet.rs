@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpOptions, Timestamps};
+use headway_wire::{
+    Ecn, ExId, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2, V2Form, V2Offsets, V2Request,
+};
 
 use super::words::Words;
 
@@ -135,6 +137,10 @@ impl Packet {
                     }
                 }
             }
+            "v2" => {
+                let syn = self.flags.contains(TcpFlags::SYN);
+                options.v2 = Some(parse_v2(&mut words, syn, self.len > 0)?);
+            }
             other => return Err(format!("unknown option {other:?}")),
         }
         words.end()
@@ -165,6 +171,12 @@ impl Packet {
             (Some(_), None) => false,
             (None, got) => self.open || got.is_none(),
         };
+        // The sums of version 2 have been checked likewise.
+        let v2_fits = match (&wanted.v2, &got.v2) {
+            (Some(wanted), Some(got)) => wanted.exid == got.exid && show_v2(wanted) == show_v2(got),
+            (Some(_), None) => false,
+            (None, got) => self.open || got.is_none(),
+        };
         let may_miss = |missing: bool| self.open && missing;
         let checks = [
             (self.ecn == actual.ecn, "the ECN field differs"),
@@ -189,6 +201,7 @@ impl Packet {
             ),
             (wanted.sack == got.sack || may_miss(wanted.sack.is_empty()), "the SACK blocks differ"),
             (hack_fits, "the Header Checksum option differs"),
+            (v2_fits, "the option of version 2 differs"),
             (
                 wanted.hack_ack == got.hack_ack || may_miss(wanted.hack_ack.is_none()),
                 "the Header Checksum ACK differs",
@@ -254,6 +267,7 @@ impl Packet {
                 options.xhack_ack.iter().map(|seq| (seq.0 as i32).to_string()).collect();
             shown.push(format!("xhack {}", numbers.join(" ")));
         }
+        shown.extend(options.v2.as_ref().map(show_v2));
         if !options.sack.is_empty() {
             let blocks: Vec<String> =
                 options.sack.iter().map(|(from, to)| format!("{}:{}", from.0 as i32, to.0 as i32)).collect();
@@ -263,6 +277,38 @@ impl Packet {
             shown.push("...".into());
         }
         shown
+    }
+}
+
+/// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` on an ACK without data.
+fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> {
+    let exid = ExId::DEFAULT;
+    if syn {
+        return Ok(V2::syn(exid, words.take("partial")));
+    }
+    if data {
+        return Ok(V2::data(exid));
+    }
+    let count = words.value("the count of damaged packets")?;
+    let mut offsets = V2Offsets::default();
+    while let Some(word) = words.next() {
+        let offset = word.parse().map_err(|_| format!("{word:?} is no offset from the ACK number"))?;
+        if !offsets.push(offset) {
+            return Err("more offsets than the option holds".into());
+        }
+    }
+    Ok(V2::ack(exid, count, V2Request::Segments(offsets)))
+}
+
+fn show_v2(v2: &V2) -> String {
+    match &v2.form {
+        V2Form::Syn(syn) if syn.partial_recovery => "v2 partial".into(),
+        V2Form::Syn(_) | V2Form::Data(_) => "v2".into(),
+        V2Form::Ack(ack) => {
+            let offsets: String = ack.offsets().iter().map(|offset| format!(" {offset}")).collect();
+            let blocks = if let V2Request::Blocks { .. } = ack.request { " blocks" } else { "" };
+            format!("v2 {}{offsets}{blocks}", ack.unreadable)
+        }
     }
 }
 

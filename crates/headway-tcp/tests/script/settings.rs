@@ -39,11 +39,12 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
             }
         }
         "hack" => {
-            profile.hack = match words.word("off, hack or xhack")? {
+            profile.hack = match words.word("off, hack, xhack or v2")? {
                 "off" => HackMode::Off,
                 "hack" => HackMode::Hack,
                 "xhack" => HackMode::Xhack,
-                other => return Err(format!("hack off, hack or xhack, not {other:?}")),
+                "v2" => HackMode::V2,
+                other => return Err(format!("hack off, hack, xhack or v2, not {other:?}")),
             }
         }
         "s-buffer" => profile.s_buffer = words.value("a count")?,
@@ -58,11 +59,12 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         }
         "limited-transmit" => profile.limited_transmit = switch(words)?,
         "congestion" => {
-            profile.congestion = match words.word("reno, linux22 or cubic")? {
+            profile.congestion = match words.word("reno, linux22, cubic or bbr")? {
                 "reno" => Algorithm::Reno,
                 "linux22" => Algorithm::Linux22,
                 "cubic" => Algorithm::Cubic,
-                other => return Err(format!("congestion reno, linux22 or cubic, not {other:?}")),
+                "bbr" => Algorithm::Bbr,
+                other => return Err(format!("congestion reno, linux22, cubic or bbr, not {other:?}")),
             }
         }
         "initial-window" => profile.initial_window = words.value("segments")?,

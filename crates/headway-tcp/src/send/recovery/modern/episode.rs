@@ -51,10 +51,9 @@ impl Episode {
     /// A D-SACK block tells that `[start, end)` arrived twice. Says whether every resend of the
     /// episode has been reported now.
     pub(super) fn on_duplicate(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
-        if let Some(place) = self.unproven.iter().position(|&seq| seq.ge(start) && seq.lt(end)) {
-            self.unproven.swap_remove(place);
-            self.proven += 1;
-        }
+        let before = self.unproven.len();
+        self.unproven.retain(|&seq| !(seq.ge(start) && seq.lt(end)));
+        self.proven += (before - self.unproven.len()) as u32;
         self.unproven.is_empty() && self.proven > 0 && !self.overflowed
     }
 }

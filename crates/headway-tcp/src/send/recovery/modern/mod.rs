@@ -467,6 +467,11 @@ impl Modern {
         }
     }
 
+    /// Whether it is open what became of a tail loss probe.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.probe.is_some()
+    }
+
     fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) {
         if self.probe.is_some_and(|probe| probe.resent && start.lt(probe.end) && probe.end.le(end)) {
             self.probe = None;
