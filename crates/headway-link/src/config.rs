@@ -13,6 +13,9 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// The drop-tail queue in front of the transmitter.
     pub queue: QueueLimit,
+    /// A packet that finds the queue fuller than this is marked "congestion experienced" if its sender knows
+    /// ECN (RFC 3168), and waits like any other; `None`: none is.
+    pub mark: Option<QueueLimit>,
     /// Layer-2 bytes a packet, counted by the rate. They are never damaged.
     pub overhead: u32,
     /// Up to this much is added to the delay of each packet, uniformly. Packets keep their order: one

@@ -17,6 +17,8 @@ pub struct LinkCounters {
     pub queue_drops: u64,
     /// Put into the queue because the transmitter was busy.
     pub queue_entered: u64,
+    /// Marked "congestion experienced" when they were put into it.
+    pub marked: u64,
     /// Taken from the queue to be transmitted.
     pub queue_left: u64,
     /// Most packets that were in the queue at once.

@@ -52,6 +52,7 @@ mod gaps;
 mod hit_zone;
 mod injector;
 mod link;
+mod mark;
 mod packet_errors;
 mod place;
 mod queue_limit;

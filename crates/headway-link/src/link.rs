@@ -5,6 +5,7 @@ use crate::{
     air::{Air, Flight},
     arq::{Arq, Ticket},
     injector::{Effect, Injector, Outcome},
+    mark::mark,
     random::{Chance, Stream, Streams},
 };
 use headway_units::{Duration, Instant};
@@ -115,7 +116,7 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
         self.advance(now);
         self.counters.offered += 1;
         self.counters.offered_bytes += wire_len as u64;
-        let frame = Frame { packet, len: wire_len, headers, exposed };
+        let mut frame = Frame { packet, len: wire_len, headers, exposed };
         if self.free_at <= now {
             // All that waited has begun by now, or the transmitter would be busy.
             debug_assert!(self.waiting.is_empty());
@@ -125,6 +126,12 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
         if !self.config.queue.admits(self.waiting.len(), self.waiting_bytes, wire_len) {
             self.counters.queue_drops += 1;
             return Offer::QueueFull(frame.packet);
+        }
+        if let Some(limit) = self.config.mark
+            && !limit.admits(self.waiting.len(), self.waiting_bytes, wire_len)
+            && mark(&mut frame.packet.as_mut()[..wire_len])
+        {
+            self.counters.marked += 1;
         }
         self.waiting.push_back(frame);
         self.waiting_bytes += wire_len as u64;

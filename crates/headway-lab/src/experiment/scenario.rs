@@ -14,7 +14,7 @@ use headway_units::{Duration, Size};
 use crate::damage::Traces;
 
 /// Every key.
-pub(super) const KEYS: [&str; 43] = [
+pub(super) const KEYS: [&str; 44] = [
     "profile",
     "rules",
     "variant",
@@ -42,6 +42,7 @@ pub(super) const KEYS: [&str; 43] = [
     "reverse-rate",
     "delay",
     "queue",
+    "mark",
     "overhead",
     "jitter",
     "loss",
@@ -180,6 +181,10 @@ impl Settings {
                 let size: QueueSize = parse(value)?;
                 forward.queue = size.limit(forward.rate, forward.delay + reverse.delay, scenario.mtu);
                 reverse.queue = forward.queue;
+            }
+            "mark" => {
+                forward.mark = if value == "none" { None } else { Some(parse(value)?) };
+                reverse.mark = forward.mark;
             }
             "overhead" => {
                 forward.overhead = parse(value)?;
