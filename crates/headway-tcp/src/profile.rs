@@ -326,6 +326,14 @@ impl Profile {
         self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
     }
 
+    pub(crate) fn offers_xhack(&self) -> bool {
+        matches!(self.hack, HackMode::Xhack | HackMode::V2)
+    }
+
+    pub(crate) fn offers_hack(&self) -> bool {
+        self.hack != HackMode::Off
+    }
+
     /// Sets the buffers so that the window can reach `octets`: what is in flight stays in the send
     /// buffer, which must have room for more.
     #[must_use]

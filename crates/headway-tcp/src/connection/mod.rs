@@ -30,13 +30,13 @@ use crate::congestion::CongestionDomain;
 use crate::event::{Event, Observer, RetransmitReason, Timer};
 use crate::hack::{receiver::Requests, sender::Resends};
 use crate::path::Path;
-use crate::profile::{HackMode, HackRules, Profile};
+use crate::profile::{HackRules, Profile};
 use crate::receive::ReceiveSide;
 use crate::send::SendSide;
 use crate::{ConnectionError, ConnectionId};
 
 use ecn::EcnState;
-pub(crate) use open::Reply;
+pub(crate) use open::{Reply, SynShape, agree, syn_options};
 use seen::Seen;
 use statistics::Counters;
 pub use statistics::Statistics;
@@ -271,14 +271,6 @@ impl Connection {
 
     fn literal(&self) -> bool {
         self.profile.hack_rules == HackRules::Literal
-    }
-
-    fn offers_xhack(&self) -> bool {
-        matches!(self.profile.hack, HackMode::Xhack | HackMode::V2)
-    }
-
-    fn offers_hack(&self) -> bool {
-        self.profile.hack != HackMode::Off
     }
 
     // --- what the application asks -------------------------------------------------------------
@@ -536,8 +528,7 @@ impl Connection {
 
     /// Our timestamp clock: ticks of the profile's clock.
     fn stamp(&self, now: Instant) -> u32 {
-        let ticks = now.as_nanos() / self.profile.clock.as_nanos().max(1);
-        self.stamp_offset.wrapping_add(ticks as u32)
+        stamp_at(&self.profile, self.stamp_offset, now)
     }
 
     /// RFC 5961, section 7: challenge ACKs are limited.
@@ -550,6 +541,12 @@ impl Connection {
             self.rcv.acks.at_once();
         }
     }
+}
+
+/// The timestamp clock of a connection with this offset: ticks of the profile's clock.
+pub(crate) fn stamp_at(profile: &Profile, offset: u32, now: Instant) -> u32 {
+    let ticks = now.as_nanos() / profile.clock.as_nanos().max(1);
+    offset.wrapping_add(ticks as u32)
 }
 
 impl Pending {

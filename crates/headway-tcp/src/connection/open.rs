@@ -59,9 +59,16 @@ impl Connection {
         connection
     }
 
+    /// The SYN-ACK that answered `syn` has been sent, and its ACK is here (a SYN cookie).
+    pub(crate) fn has_answered(&mut self) {
+        self.owes_syn = false;
+        self.snd.nxt = self.snd.iss + 1;
+        self.rcv.advertise(true);
+    }
+
     /// The IP and TCP headers without options.
     pub(super) fn bare_headers(&self) -> u16 {
-        TCP_HEADER + if self.ends.local.is_ipv4() { 20 } else { 40 }
+        bare_headers(self.ends.local.is_ipv4())
     }
 
     fn mtu<O>(&self, cx: &Context<'_, O>) -> u16 {
@@ -78,7 +85,7 @@ impl Connection {
                 sack: self.profile.sack,
                 timestamps: self.profile.timestamps,
                 window_scaling: self.profile.window_scaling,
-                hack: self.offers_hack() && !wary,
+                hack: self.profile.offers_hack() && !wary,
                 xhack: false,
                 v2: self.profile.hack == HackMode::V2 && self.profile.sack && !wary,
                 partial: self.profile.modern.partial,
@@ -89,41 +96,17 @@ impl Connection {
         };
         // A middlebox that drops SYNs with options that it does not know drops all of them.
         let bare = self.state == State::SynSent && self.syn_retries >= BARE_SYN_AFTER;
-        let xhack = if self.offers_xhack() { XHACK_PERMITTED } else { 0 };
-        TcpOptions {
-            // The size that we can take, whatever the path towards the peer allows.
-            mss: Some(self.profile.mtu - self.bare_headers()),
-            sack_permitted: offer.sack,
-            timestamps: offer
-                .timestamps
-                .then(|| Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent }),
-            window_scale: offer.window_scaling.then(|| offered_scale(self.profile.receive_buffer)),
-            // A SYN offers both; a SYN-ACK takes one.
-            hack: (offer.hack && !bare && !(offer.v2 && self.state == State::SynReceived)).then_some(xhack),
-            v2: (offer.v2 && !bare).then(|| V2::syn(self.profile.exid, offer.partial)),
-            ..TcpOptions::default()
-        }
+        let shape =
+            SynShape { bare, answers: self.state == State::SynReceived, v4: self.ends.local.is_ipv4() };
+        let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent };
+        syn_options(&self.profile, offer, shape, stamps)
     }
 
     /// Learns the peer's sequence number, options and sizes from its SYN.
     fn take_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, syn: &Segment<'_>) {
         self.rcv.start(syn.tcp.seq);
         let options = &syn.options;
-        let v2 = options.v2.filter(|v2| v2.exid == self.profile.exid);
-        let v2 = v2
-            .as_ref()
-            .and_then(V2::as_syn)
-            .filter(|_| self.profile.hack == HackMode::V2 && self.profile.sack && options.sack_permitted);
-        self.negotiated = Negotiated {
-            sack: self.profile.sack && options.sack_permitted,
-            timestamps: self.profile.timestamps && options.timestamps.is_some(),
-            window_scaling: self.profile.window_scaling && options.window_scale.is_some(),
-            hack: self.offers_hack() && (options.hack.is_some() || v2.is_some()),
-            xhack: self.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
-            v2: v2.is_some(),
-            partial: self.profile.modern.partial && v2.is_some_and(|v2| v2.partial_recovery),
-            ecn: ecn::agreed(&self.profile, syn.tcp.flags),
-        };
+        self.negotiated = agree(&self.profile, syn);
         let mut offer = PeerOffer { mss: options.mss, scale: 0 };
         if self.negotiated.window_scaling {
             self.rcv.scale = offered_scale(self.profile.receive_buffer);
@@ -226,7 +209,10 @@ impl Connection {
         self.snd.last_advance = cx.now;
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
-        let sample = if self.negotiated.timestamps {
+        let sample = if self.passive && acknowledged.octets == 0 {
+            // The SYN-ACK was a cookie: nobody knows when it was sent, and its timestamp says other things.
+            None
+        } else if self.negotiated.timestamps {
             self.echoed_sample(cx.now, segment)
         } else {
             acknowledged.sent_at.map(|sent| cx.now.saturating_since(sent))
@@ -256,4 +242,61 @@ pub(crate) enum Reply {
     Nothing,
     /// A RST as RFC 9293, 3.10.7.1 gives to a segment that belongs to nobody.
     Reset,
+}
+
+fn bare_headers(v4: bool) -> u16 {
+    TCP_HEADER + if v4 { 20 } else { 40 }
+}
+
+/// What a SYN is for.
+#[derive(Clone, Copy)]
+pub(crate) struct SynShape {
+    /// Without the options of HACK.
+    pub(crate) bare: bool,
+    /// It is a SYN-ACK.
+    pub(crate) answers: bool,
+    /// It goes over IPv4.
+    pub(crate) v4: bool,
+}
+
+/// The options of a SYN that offers, or of a SYN-ACK that accepts, `offer`.
+pub(crate) fn syn_options(
+    profile: &Profile,
+    offer: Negotiated,
+    shape: SynShape,
+    stamps: Timestamps,
+) -> TcpOptions {
+    let SynShape { bare, answers, v4 } = shape;
+    let xhack = if profile.offers_xhack() { XHACK_PERMITTED } else { 0 };
+    TcpOptions {
+        // The size that we can take, whatever the path towards the peer allows.
+        mss: Some(profile.mtu - bare_headers(v4)),
+        sack_permitted: offer.sack,
+        timestamps: offer.timestamps.then_some(stamps),
+        window_scale: offer.window_scaling.then(|| offered_scale(profile.receive_buffer)),
+        // A SYN offers both; a SYN-ACK takes one.
+        hack: (offer.hack && !bare && !(offer.v2 && answers)).then_some(xhack),
+        v2: (offer.v2 && !bare).then(|| V2::syn(profile.exid, offer.partial)),
+        ..TcpOptions::default()
+    }
+}
+
+/// What `syn` and `profile` agree on.
+pub(crate) fn agree(profile: &Profile, syn: &Segment<'_>) -> Negotiated {
+    let options = &syn.options;
+    let v2 = options.v2.filter(|v2| v2.exid == profile.exid);
+    let v2 = v2
+        .as_ref()
+        .and_then(V2::as_syn)
+        .filter(|_| profile.hack == HackMode::V2 && profile.sack && options.sack_permitted);
+    Negotiated {
+        sack: profile.sack && options.sack_permitted,
+        timestamps: profile.timestamps && options.timestamps.is_some(),
+        window_scaling: profile.window_scaling && options.window_scale.is_some(),
+        hack: profile.offers_hack() && (options.hack.is_some() || v2.is_some()),
+        xhack: profile.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
+        v2: v2.is_some(),
+        partial: profile.modern.partial && v2.is_some_and(|v2| v2.partial_recovery),
+        ecn: ecn::agreed(profile, syn.tcp.flags),
+    }
 }

@@ -22,6 +22,7 @@ enum Purpose {
     Stamp = 2,
     Port = 3,
     Seed = 4,
+    Cookie = 5,
 }
 
 impl Identity {
@@ -51,6 +52,16 @@ impl Identity {
     pub(super) fn port_offset(&self, local: IpAddr, remote: SocketAddr) -> u32 {
         let ends = Endpoints { local: SocketAddr::new(local, 0), remote };
         self.hash(Purpose::Port, &ends) as u32 >> 1
+    }
+
+    /// For SYN cookies: of the ends and `words`.
+    pub(super) fn cookie(&self, ends: &Endpoints, words: &[u32]) -> u32 {
+        let mut hasher = self.hasher();
+        hasher.write_u64(self.hash(Purpose::Cookie, ends));
+        for word in words {
+            hasher.write_u32(*word);
+        }
+        hasher.finish() as u32
     }
 
     /// A hasher for tables whose keys come from the network.

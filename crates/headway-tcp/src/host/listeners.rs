@@ -5,14 +5,16 @@ use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use headway_units::Instant;
-use headway_wire::{Segment, SeqNumber};
+use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
 
+use super::cookies::{self, Kept};
 use super::slab::Key;
 use super::{ConnectionId, Host, PathKey};
 use crate::Error;
-use crate::connection::{Connection, Context, Endpoints, State};
+use crate::connection::{Connection, Context, Endpoints, State, SynShape, agree, stamp_at, syn_options};
 use crate::event::Observer;
 use crate::profile::Profile;
+use crate::receive::first_window;
 
 /// How far beyond the last number a connection is reopened, if the timer gives no better: more than
 /// an unscaled window, as Linux does.
@@ -28,11 +30,19 @@ pub(super) struct Listener {
     backlog: usize,
     /// In SYN-RECEIVED.
     opening: usize,
+    /// When the last cookie was sent.
+    cookie_sent: Option<Instant>,
     /// Established, waiting to be accepted.
     waiting: VecDeque<ConnectionId>,
 }
 
 impl Listener {
+    /// Whether connections are to be opened without state when there are too many that are opening: not if as
+    /// many wait already that nobody takes.
+    fn may_use_cookies(&self) -> bool {
+        self.profile.modern.cookies && self.waiting.len() < self.backlog
+    }
+
     /// How many are established and not accepted.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
@@ -47,7 +57,8 @@ impl Listener {
 impl<O: Observer> Host<O> {
     /// LISTEN: answers SYNs to `local` (an unspecified address stands for all of ours) with
     /// connections of `profile`. At most `backlog` of them (at least one) are kept that are opening
-    /// or wait to be accepted; further SYNs are dropped, as if lost.
+    /// or wait to be accepted; further SYNs are dropped, as if lost, or answered with a cookie where the
+    /// profile has [`Modern::cookies`](crate::Modern::cookies) and fewer than `backlog` wait.
     ///
     /// # Errors
     ///
@@ -65,8 +76,14 @@ impl<O: Observer> Host<O> {
         if self.listeners.iter().any(|(_, listener)| listener.local == local) {
             return Err(Error::AddressInUse(local));
         }
-        let listener =
-            Listener { local, profile, backlog: backlog.max(1), opening: 0, waiting: VecDeque::new() };
+        let listener = Listener {
+            local,
+            profile,
+            backlog: backlog.max(1),
+            opening: 0,
+            cookie_sent: None,
+            waiting: VecDeque::new(),
+        };
         Ok(ListenerId(self.listeners.insert(listener)))
     }
 
@@ -125,25 +142,42 @@ impl<O: Observer> Host<O> {
     ) {
         let full = self.connections.len() >= self.config.max_connections;
         let Some(entry) = self.listeners.get_mut(listener.0) else { return };
-        if full || entry.opening + entry.waiting.len() >= entry.backlog {
+        let pressed = entry.opening + entry.waiting.len() >= entry.backlog;
+        if full || (pressed && !entry.may_use_cookies()) {
             self.counters.backlog_drops += 1;
             return;
         }
-        entry.opening += 1;
         let profile = entry.profile.clone();
+        if pressed {
+            self.send_cookie(listener, &profile, ends, at, syn);
+            return;
+        }
         let iss = self.identity.initial_sequence(ends, at);
         // RFC 9293, 3.6.1: "it assigns its initial sequence number for the new connection to be larger
         // than the largest sequence number it used on the previous connection incarnation". A fast
         // connection outruns the timer of RFC 6528.
         let iss = beyond.filter(|&beyond| iss.le(beyond)).map_or(iss, |beyond| beyond + REOPEN_STEP);
+        self.make_passive(listener, profile, ends, at, syn, iss, false);
+    }
+
+    /// A connection that answers `syn`, or has `answered` it with a cookie.
+    #[allow(clippy::too_many_arguments)]
+    fn make_passive(
+        &mut self,
+        listener: ListenerId,
+        profile: Arc<Profile>,
+        ends: &Endpoints,
+        at: Instant,
+        syn: &Segment<'_>,
+        iss: SeqNumber,
+        answered: bool,
+    ) -> Option<ConnectionId> {
+        self.listeners.get_mut(listener.0)?.opening += 1;
         let stamp_offset = self.identity.stamp_offset(ends);
         let domain = self.new_domain(&profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.use_path(path, profile.modern.sharing, at);
-        let (Some(lent_domain), Some(lent_path)) = (self.domains.get_mut(domain), self.paths.get_mut(path))
-        else {
-            return;
-        };
+        let (lent_domain, lent_path) = (self.domains.get_mut(domain)?, self.paths.get_mut(path)?);
         // Events before the connection has a place bear the identity that it is about to get.
         let id = ConnectionId(self.connections.next_key());
         let mut cx = Context {
@@ -153,8 +187,79 @@ impl<O: Observer> Host<O> {
             path: &mut lent_path.path,
             observer: &mut self.observer,
         };
-        let connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
-        self.add(connection, domain, path, Some(listener));
+        let mut connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
+        if answered {
+            connection.has_answered();
+        }
+        Some(self.add(connection, domain, path, Some(listener)))
+    }
+
+    /// Answers `syn` and keeps nothing of it here.
+    fn send_cookie(
+        &mut self,
+        listener: ListenerId,
+        profile: &Profile,
+        ends: &Endpoints,
+        at: Instant,
+        syn: &Segment<'_>,
+    ) {
+        let agreed = agree(profile, syn);
+        let kept = Kept::of(syn, &agreed);
+        let agreed = kept.agreed(agreed);
+        let stamp = stamp_at(profile, self.identity.stamp_offset(ends), at);
+        let echo = syn.options.timestamps.map_or(0, |stamps| stamps.value);
+        let stamps = Timestamps { value: kept.stamp(stamp), echo };
+        let shape = SynShape { bare: false, answers: true, v4: ends.local.is_ipv4() };
+        let options = syn_options(profile, agreed, shape, stamps);
+        let seq = cookies::cookie(&self.identity, ends, syn.tcp.seq, kept, at);
+        let mut flags = TcpFlags::SYN | TcpFlags::ACK;
+        if agreed.ecn {
+            flags |= TcpFlags::ECE;
+        }
+        let window = first_window(profile);
+        if !self.strangers.answer(ends, seq, syn.tcp.seq + 1, flags, window, options) {
+            self.counters.backlog_drops += 1;
+            return;
+        }
+        self.counters.cookies_sent += 1;
+        if let Some(entry) = self.listeners.get_mut(listener.0) {
+            entry.cookie_sent = Some(at);
+        }
+    }
+
+    /// An ACK for a listener, and for no connection, may bring a cookie back. Says whether that may be so: then
+    /// the connection is there, or the peer will send again.
+    pub(super) fn redeem_cookie(
+        &mut self,
+        listener: ListenerId,
+        ends: &Endpoints,
+        at: Instant,
+        ack: &Segment<'_>,
+    ) -> bool {
+        let Some(entry) = self.listeners.get(listener.0) else { return false };
+        // Without pressure there are no cookies, and nothing to guess.
+        let out = entry.cookie_sent.is_some_and(|sent| at.saturating_since(sent) < cookies::LIFE);
+        if !out || ack.tcp.flags.intersects(TcpFlags::SYN | TcpFlags::RST) {
+            return false;
+        }
+        let Some(kept) = cookies::check(&self.identity, ends, ack, at) else {
+            // RFC 9293, 3.10.7.2 has ACKs reset in LISTEN. But this may be a later segment of a connection
+            // whose ACK was lost or damaged: the one that brings the cookie will come again.
+            self.counters.cookies_refused += 1;
+            return true;
+        };
+        if !entry.may_use_cookies() || self.connections.len() >= self.config.max_connections {
+            self.counters.backlog_drops += 1;
+            return true;
+        }
+        let profile = entry.profile.clone();
+        let syn = kept.syn(ack, &profile);
+        let Some(id) = self.make_passive(listener, profile, ends, at, &syn, ack.tcp.ack - 1, true) else {
+            return true;
+        };
+        self.counters.cookies_accepted += 1;
+        self.receive_intact(id, ends, at, ack);
+        true
     }
 
     /// A connection that came from a listener moved on: it waits to be accepted, or is over.

@@ -1,7 +1,8 @@
 //! Many connections behind one or several addresses.
 //!
 //! [`connect`] and [`listeners`] open connections, [`application`] is what programs ask of them,
-//! [`packets`] what carriers ask of the host. [`demux`] finds the connection of an arriving packet,
+//! [`packets`] what carriers ask of the host, [`cookies`] opens connections without
+//! state. [`demux`] finds the connection of an arriving packet,
 //! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
 //! connections, [`paths`] what is known of the ways to them, [`identity`] makes sequence numbers and
 //! timestamps that cannot be guessed, [`repair`] takes damaged packets whose header cannot be read,
@@ -9,6 +10,7 @@
 
 mod application;
 mod connect;
+mod cookies;
 mod deadlines;
 mod demux;
 #[cfg(test)]
@@ -98,6 +100,12 @@ pub struct HostCounters {
     pub resets: u64,
     /// SYNs dropped because a backlog, or the host, was full.
     pub backlog_drops: u64,
+    /// SYNs answered with a cookie.
+    pub cookies_sent: u64,
+    /// Connections that a cookie opened.
+    pub cookies_accepted: u64,
+    /// ACKs that acknowledged none of our cookies, while some were out.
+    pub cookies_refused: u64,
 }
 
 struct Entry {

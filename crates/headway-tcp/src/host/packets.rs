@@ -83,7 +83,13 @@ impl<O: Observer> Host<O> {
         });
     }
 
-    fn receive_intact(&mut self, id: ConnectionId, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
+    pub(super) fn receive_intact(
+        &mut self,
+        id: ConnectionId,
+        ends: &Endpoints,
+        at: Instant,
+        segment: &Segment<'_>,
+    ) {
         if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
             self.remove(id, at);
             self.open_passively(listener, ends, at, segment, Some(beyond));
@@ -140,7 +146,11 @@ impl<O: Observer> Host<O> {
             if flags.contains(TcpFlags::RST) {
                 return;
             }
-            if !flags.contains(TcpFlags::ACK) {
+            if flags.contains(TcpFlags::ACK) {
+                if self.redeem_cookie(listener, ends, at, segment) {
+                    return;
+                }
+            } else {
                 if flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::FIN) {
                     self.open_passively(listener, ends, at, segment, None);
                 }

@@ -1,4 +1,4 @@
-//! Answers to segments that belong to nobody (RFC 9293, 3.10.7.1: CLOSED STATE).
+//! Answers to segments that belong to nobody (RFC 9293, 3.10.7.1: CLOSED STATE), or to nobody yet.
 
 use alloc::collections::VecDeque;
 
@@ -6,21 +6,21 @@ use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOp
 
 use crate::connection::Endpoints;
 
-/// RSTs that wait to be sent at most; more are not owed to anybody.
+/// Answers that wait to be sent at most; more are not owed to anybody.
 const MAX_WAITING: usize = 64;
 
 const HOP_LIMIT: u8 = 64;
 
 #[derive(Default)]
 pub(super) struct Strangers {
-    resets: VecDeque<(IpHeader, TcpHeader)>,
+    answers: VecDeque<(IpHeader, TcpHeader, TcpOptions)>,
 }
 
 impl Strangers {
     /// Answers `segment` with a RST, unless it is one; says whether it does.
     pub(super) fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) -> bool {
         let flags = segment.tcp.flags;
-        if flags.contains(TcpFlags::RST) || self.resets.len() >= MAX_WAITING {
+        if flags.contains(TcpFlags::RST) || self.answers.len() >= MAX_WAITING {
             return false;
         }
         // "If the ACK bit is off, sequence number zero is used, <SEQ=0><ACK=SEG.SEQ+SEG.LEN>
@@ -31,13 +31,6 @@ impl Strangers {
             let ack = segment.tcp.seq + segment.sequence_len();
             (SeqNumber::default(), ack, TcpFlags::RST | TcpFlags::ACK)
         };
-        let ip = IpHeader {
-            src: ends.local.ip(),
-            dst: ends.remote.ip(),
-            ecn: Ecn::NotEct,
-            hop_limit: HOP_LIMIT,
-            identification: 0,
-        };
         let tcp = TcpHeader {
             src_port: ends.local.port(),
             dst_port: ends.remote.port(),
@@ -47,15 +40,44 @@ impl Strangers {
             window: 0,
             urgent: 0,
         };
-        self.resets.push_back((ip, tcp));
+        self.answers.push_back((ip_header(ends), tcp, TcpOptions::default()));
+        true
+    }
+
+    /// Answers a SYN without keeping state; says whether it does.
+    pub(super) fn answer(
+        &mut self,
+        ends: &Endpoints,
+        seq: SeqNumber,
+        ack: SeqNumber,
+        flags: TcpFlags,
+        window: u16,
+        options: TcpOptions,
+    ) -> bool {
+        if self.answers.len() >= MAX_WAITING {
+            return false;
+        }
+        let (src_port, dst_port) = (ends.local.port(), ends.remote.port());
+        let tcp = TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent: 0 };
+        self.answers.push_back((ip_header(ends), tcp, options));
         true
     }
 
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
-        let (ip, tcp) = self.resets.pop_front()?;
-        match emit(buffer, &ip, &tcp, &TcpOptions::default(), (&[], &[])) {
+        let (ip, tcp, options) = self.answers.pop_front()?;
+        match emit(buffer, &ip, &tcp, &options, (&[], &[])) {
             Ok(len) => Some(len),
-            Err(error) => unreachable!("a RST that fits its buffer: {error}"),
+            Err(error) => unreachable!("an answer that fits its buffer: {error}"),
         }
+    }
+}
+
+fn ip_header(ends: &Endpoints) -> IpHeader {
+    IpHeader {
+        src: ends.local.ip(),
+        dst: ends.remote.ip(),
+        ecn: Ecn::NotEct,
+        hop_limit: HOP_LIMIT,
+        identification: 0,
     }
 }

@@ -258,6 +258,11 @@ impl ReceiveSide {
     }
 }
 
+/// The window field of a SYN-ACK: as [`ReceiveSide::advertise`] has it.
+pub(crate) fn first_window(profile: &Profile) -> u16 {
+    ReceiveSide::new(profile).advertise(true)
+}
+
 /// The window scale that a buffer of that size needs.
 pub(crate) fn offered_scale(buffer: usize) -> u8 {
     (0..MAX_SCALE).find(|&scale| buffer >> scale <= usize::from(u16::MAX)).unwrap_or(MAX_SCALE)
