@@ -227,3 +227,32 @@ fn paths_are_remembered_within_bounds() {
     host.forget_paths();
     assert!(host.path(local, remote(500)).is_none());
 }
+
+/// RFC 6056, 3.3.3: ports towards one peer follow one another, from a start that tells nothing about that
+/// towards another; one that was given back is not the next.
+#[test]
+fn ephemeral_ports_are_not_reused_at_once() {
+    let local = Ipv4Addr::new(192, 0, 2, 1).into();
+    let mut host = Host::new(HostConfig::new(local, [7; 16]));
+    let profile = Arc::new(Profile::standard());
+    let mut buffer = [0; 1500];
+    let mut port = |host: &mut Host, peer: u8| {
+        let remote = (Ipv4Addr::new(198, 51, 100, peer), 80).into();
+        let id = host.connect(Instant::ZERO, (local, 0).into(), remote, profile.clone()).unwrap();
+        let port = host.endpoints(id).unwrap().local.port();
+        host.release(Instant::ZERO, id);
+        while host.poll_transmit(Instant::ZERO, &mut buffer).is_some() {}
+        port
+    };
+    let ports: Vec<u16> = (0..20_000).map(|_| port(&mut host, 2)).collect();
+    assert!(ports.iter().all(|&port| port >= 49_152));
+    let mut first: Vec<u16> = ports[..16_384].to_vec();
+    first.sort_unstable();
+    first.dedup();
+    assert_eq!(first.len(), 16_384, "all of them before any is taken again");
+    assert_eq!(ports[0], ports[16_384]);
+    let step = |a: u16, b: u16| (i32::from(b) - i32::from(a)).rem_euclid(16_384);
+    assert_eq!(step(ports[0], ports[1]), 1);
+    let (a, b) = (port(&mut host, 2), port(&mut host, 3));
+    assert_ne!(step(a, b), 1, "another peer, another place to start from");
+}

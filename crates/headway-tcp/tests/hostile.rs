@@ -6,9 +6,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
     Arrival, ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
-    Profile, State,
+    Profile, State, Variant,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::{
@@ -41,6 +42,9 @@ impl Rng {
 }
 
 fn profile(rng: &mut Rng) -> Profile {
+    if rng.one_in(3) {
+        return modern(rng);
+    }
     let mut profile = if rng.one_in(2) { Profile::standard() } else { Profile::linux22() };
     profile.recovery =
         [LossRecovery::Reno, LossRecovery::Standard, LossRecovery::Linux22][rng.below(3) as usize];
@@ -60,6 +64,26 @@ fn profile(rng: &mut Rng) -> Profile {
     if rng.one_in(3) {
         profile.user_timeout = Some(Duration::from_secs(30));
     }
+    profile
+}
+
+fn modern(rng: &mut Rng) -> Profile {
+    let variant = Variant::OURS[rng.below(3) as usize];
+    let mut profile = variant.apply(Profile::modern());
+    for switch in [
+        &mut profile.modern.pacing,
+        &mut profile.modern.ecn,
+        &mut profile.modern.autotune,
+        &mut profile.modern.sharing,
+        &mut profile.modern.frto,
+    ] {
+        *switch = !rng.one_in(3);
+    }
+    profile.congestion = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr][rng.below(3) as usize];
+    profile.send_buffer = 1 << (6 + rng.below(14));
+    let bits = 1 + rng.below(19);
+    profile.receive_buffer = 1 + rng.below(1 << bits) as usize;
+    profile.mtu = [128, 576, 1500, 9000][rng.below(4) as usize];
     profile
 }
 

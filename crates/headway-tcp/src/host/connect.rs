@@ -57,12 +57,15 @@ impl<O: Observer> Host<O> {
         Ok(id)
     }
 
-    fn free_port(&self, local: IpAddr, remote: SocketAddr) -> Option<Endpoints> {
+    /// RFC 6056, 3.3.3: "port = min_ephemeral + (next_ephemeral + offset) % num_ephemeral; next_ephemeral++".
+    /// So a port that was just given back is not the next to be taken.
+    fn free_port(&mut self, local: IpAddr, remote: SocketAddr) -> Option<Endpoints> {
         const FIRST: u32 = 49_152;
         const COUNT: u32 = 65_536 - FIRST;
-        let start = self.identity.port_offset(local, remote);
-        (0..COUNT).find_map(|step| {
-            let port = FIRST + (start + step) % COUNT;
+        let offset = self.identity.port_offset(local, remote);
+        (0..COUNT).find_map(|_| {
+            let port = FIRST + self.next_port.wrapping_add(offset) % COUNT;
+            self.next_port = (self.next_port + 1) % COUNT;
             let ends = Endpoints { local: SocketAddr::new(local, port as u16), remote };
             self.demux.connection(&ends).is_none().then_some(ends)
         })

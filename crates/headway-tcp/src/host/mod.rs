@@ -138,6 +138,8 @@ pub struct Host<O: Observer = ()> {
     telling: VecDeque<ConnectionId>,
     deadlines: Deadlines,
     strangers: Strangers,
+    /// RFC 6056's next_ephemeral.
+    next_port: u32,
     /// Made when it is needed first.
     repairer: Option<Box<Repairer>>,
     counters: HostCounters,
@@ -168,6 +170,7 @@ impl<O: Observer> Host<O> {
             telling: VecDeque::new(),
             deadlines: Deadlines::default(),
             strangers: Strangers::default(),
+            next_port: 0,
             repairer: None,
             counters: HostCounters::default(),
             observer,
