@@ -1,10 +1,12 @@
 //! What ends a command early, in one line.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use headway_lab::LabError;
+use headway_net::NetError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
 use headway_trace::TraceError;
@@ -53,6 +55,48 @@ pub(crate) enum Failure {
         folder.display()
     )]
     NoResults { folder: PathBuf, reason: String },
+    #[error("the runtime cannot start: {0}")]
+    NoRuntime(io::Error),
+    #[error("no network: expected --tun DEVICE, --udp LOCAL PEER, --packet INTERFACE or --kernel")]
+    NoCarrier,
+    /// A carrier or a stack that cannot be made; it says itself what was expected.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    #[error("{local}: cannot be listened at: {source}")]
+    Listen { local: SocketAddr, source: io::Error },
+    #[error("{remote}: {source}")]
+    Connect { remote: SocketAddr, source: io::Error },
+    #[error("the connection: {0}")]
+    Connection(io::Error),
+    #[error("the network: {0}")]
+    Stack(io::Error),
+    #[error("standard input cannot be read: {0}")]
+    StandardInput(io::Error),
+    #[error("{host}: {reason}; expected an address or a name that the system knows")]
+    UnknownHost { host: String, reason: String },
+    #[error("{}: {source}; expected a folder to serve", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("{}: cannot be read: {source}", path.display())]
+    Input { path: PathBuf, source: io::Error },
+    #[error("{url}: expected {expected}")]
+    BadUrl { url: String, expected: &'static str },
+    #[error("{url}: the server answered {status}")]
+    HttpStatus { url: String, status: u16 },
+    #[error("HTTP: {}", with_causes(.0))]
+    Http(hyper::Error),
+    #[error("stopped by {0}")]
+    Stopped(&'static str),
+}
+
+/// An error and what caused it: hyper keeps the latter to itself.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }
 
 fn wanted_instead_of(error: &ContentError) -> &'static str {
@@ -72,6 +116,10 @@ impl Failure {
                 ExitCode::from(Self::USAGE)
             }
             Self::Trace { .. } | Self::NotAFile { .. } => ExitCode::from(Self::USAGE),
+            Self::NoCarrier
+            | Self::Net(NetError::BadAddress { .. } | NetError::KernelsAddress(_))
+            | Self::Folder { .. }
+            | Self::BadUrl { .. } => ExitCode::from(Self::USAGE),
             Self::UnknownPaper { .. }
             | Self::SameName { .. }
             | Self::NoResults { .. }

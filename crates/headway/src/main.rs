@@ -4,6 +4,7 @@
 mod capture;
 mod failure;
 mod lab;
+mod live;
 mod page;
 mod race;
 mod trace;
@@ -33,6 +34,14 @@ enum Command {
     Lab(lab::LabArguments),
     /// Run the papers' figures and tables
     Paper(lab::PaperArguments),
+    /// Measure throughput and latency over real networks
+    Perf(live::PerfArguments),
+    /// Pipe standard input and output through a connection
+    Nc(Box<live::NcArguments>),
+    /// Serve the files of a folder over HTTP
+    Serve(Box<live::ServeArguments>),
+    /// Fetch a file over HTTP, or put one there
+    Fetch(Box<live::FetchArguments>),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +54,10 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace::run(&arguments, &words()),
         Command::Lab(arguments) => lab::run_lab(&arguments),
         Command::Paper(arguments) => lab::run_paper(&arguments),
+        Command::Perf(arguments) => live::run_perf(&arguments),
+        Command::Nc(arguments) => live::run_nc(&arguments),
+        Command::Serve(arguments) => live::run_serve(&arguments),
+        Command::Fetch(arguments) => live::run_fetch(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -81,7 +81,8 @@ impl Switches {
         self.0.is_empty()
     }
 
-    pub(super) fn apply(&self, modern: &mut Modern) {
+    /// Switches what it names in `modern`.
+    pub fn apply(&self, modern: &mut Modern) {
         for (part, on) in &self.0 {
             *PARTS[part.0].1(modern) = *on;
         }

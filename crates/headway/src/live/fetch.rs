@@ -1,0 +1,240 @@
+//! Fetching and putting files over HTTP.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{ArgAction, Args};
+use http_body_util::{BodyExt as _, Either, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::{Method, Request, Response, Uri, header};
+use hyper_util::rt::TokioIo;
+use tempfile::NamedTempFile;
+use tokio::fs::File;
+use tokio::io::{AsyncWriteExt as _, stdout};
+
+use super::http::{FileBody, percent_decode};
+use super::names::resolve;
+use super::plan::Plan;
+use super::transport::Transport;
+use super::{GRACE, GRACE_STOPPED, stop_signal};
+use crate::failure::Failure;
+use crate::race::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway fetch --tun hw0 --address 10.77.2.2/24 http://10.77.2.1:8000/image.iso
+      From a server of this machine, into image.iso.
+  headway fetch --udp 192.0.2.1:4000 192.0.2.2:4000 http://192.0.2.2/image.iso --output - | sha256sum
+      From `headway serve --udp 192.0.2.2:4000 any DIR`, to standard output.
+  headway fetch --tun hw0 --address 10.77.2.2/24 --upload photo.raw http://10.77.2.1:8000/photo.raw
+      Put a file there.";
+
+/// Fetch a file over HTTP, or put one there.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Where it is: http://HOST[:PORT]/PATH
+    url: Uri,
+    /// Where it goes; `-` is standard output [default: the last part of the URL's path]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "upload")]
+    output: Option<PathBuf>,
+    /// Send this file there instead (PUT)
+    #[arg(long, value_name = "FILE")]
+    upload: Option<PathBuf>,
+    /// Print what was done as JSON, on standard error if the file goes to standard output
+    #[arg(long, action = ArgAction::SetTrue)]
+    json: bool,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+/// RFC 9110, 15.4: "A client SHOULD detect and intervene in cyclical redirections".
+const MAX_REDIRECTIONS: usize = 10;
+
+/// What was done.
+struct Done {
+    bytes: u64,
+    elapsed: Duration,
+    output: Option<PathBuf>,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let transport = arguments.plan.open()?;
+    let outcome = tokio::select! {
+        outcome = fetch(arguments, &transport) => outcome,
+        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+    };
+    let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
+    let done = outcome?;
+    closed?;
+    report(arguments, &done);
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a live command measures its time")]
+async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Failure> {
+    let started = Instant::now();
+    let mut url = arguments.url.clone();
+    for _ in 0..=MAX_REDIRECTIONS {
+        let response = request(&url, arguments.upload.as_deref(), transport).await?;
+        let status = response.status();
+        if status.is_redirection()
+            && let Some(location) = response.headers().get(header::LOCATION)
+        {
+            url = follow(&url, location.to_str().unwrap_or_default())?;
+            continue;
+        }
+        if !status.is_success() {
+            return Err(Failure::HttpStatus { url: url.to_string(), status: status.as_u16() });
+        }
+        let (bytes, output) = match &arguments.upload {
+            Some(file) => (length(file).await?, None),
+            None => {
+                let output = output_path(arguments)?;
+                (keep(response.into_body(), output.as_deref()).await?, output)
+            }
+        };
+        return Ok(Done { bytes, elapsed: started.elapsed(), output });
+    }
+    Err(Failure::BadUrl {
+        url: arguments.url.to_string(),
+        expected: "an address that is no circle of redirections",
+    })
+}
+
+async fn request(
+    url: &Uri,
+    upload: Option<&Path>,
+    transport: &Transport,
+) -> Result<Response<Incoming>, Failure> {
+    let bad = |expected| Failure::BadUrl { url: url.to_string(), expected };
+    if url.scheme_str() != Some("http") {
+        return Err(bad("http://HOST[:PORT]/PATH: this command has no TLS"));
+    }
+    let authority = url.authority().ok_or_else(|| bad("http://HOST[:PORT]/PATH"))?;
+    let remote = resolve(authority.host(), authority.port_u16().unwrap_or(80)).await?;
+    let stream = transport.connect(remote).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(Failure::Http)?;
+    // It ends with the body of the answer; its errors show there too.
+    tokio::spawn(connection);
+    let target = url.path_and_query().map_or("/", |path| path.as_str());
+    let builder = Request::builder().uri(target).header(header::HOST, authority.as_str());
+    let request = match upload {
+        None => builder
+            .method(Method::GET)
+            .body(Either::Left(Empty::<Bytes>::new().map_err(|never| match never {}))),
+        Some(path) => {
+            let file =
+                File::open(path).await.map_err(|source| Failure::Input { path: path.into(), source })?;
+            let len = length(path).await?;
+            builder.method(Method::PUT).body(Either::Right(FileBody::new(file, len)))
+        }
+    };
+    let request = request.map_err(|_| bad("http://HOST[:PORT]/PATH"))?;
+    sender.send_request(request).await.map_err(Failure::Http)
+}
+
+async fn length(path: &Path) -> Result<u64, Failure> {
+    let fail = |source| Failure::Input { path: path.into(), source };
+    let metadata = tokio::fs::metadata(path).await.map_err(fail)?;
+    if !metadata.is_file() {
+        return Err(fail(std::io::Error::other("expected a regular file")));
+    }
+    Ok(metadata.len())
+}
+
+/// RFC 9110, 10.2.2: the location is a URI reference.
+fn follow(from: &Uri, location: &str) -> Result<Uri, Failure> {
+    let bad = || Failure::BadUrl {
+        url: location.into(),
+        expected: "a redirection to http://HOST[:PORT]/PATH or /PATH",
+    };
+    let target: Uri = location.parse().map_err(|_| bad())?;
+    if target.scheme().is_some() {
+        return Ok(target);
+    }
+    let mut parts = from.clone().into_parts();
+    if !location.starts_with('/') {
+        return Err(bad());
+    }
+    parts.path_and_query = target.into_parts().path_and_query;
+    Uri::from_parts(parts).map_err(|_| bad())
+}
+
+/// `None` is standard output.
+fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
+    match &arguments.output {
+        Some(path) if path == Path::new("-") => Ok(None),
+        Some(path) => Ok(Some(path.clone())),
+        None => {
+            let name = arguments.url.path().rsplit('/').next().and_then(percent_decode);
+            let name =
+                name.filter(|name| !name.is_empty() && !name.contains('/') && name != "." && name != "..");
+            name.map(|name| Some(name.into())).ok_or_else(|| Failure::BadUrl {
+                url: arguments.url.to_string(),
+                expected: "a path that ends with the name of a file, or --output FILE",
+            })
+        }
+    }
+}
+
+/// Writes the body where it belongs. A file takes its place when all of it has come.
+async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    let temporary: Option<NamedTempFile> = output.map(output::begin).transpose()?;
+    let mut file = match (&temporary, output) {
+        (Some(temporary), Some(path)) => {
+            let file = temporary.reopen().map_err(|source| Failure::Output { path: path.into(), source })?;
+            Some(File::from_std(file))
+        }
+        _ => None,
+    };
+    let fail = |source| match output {
+        Some(path) => Failure::Output { path: path.into(), source },
+        None => Failure::StandardOutput(source),
+    };
+    let mut standard = stdout();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(Failure::Http)?;
+        let Some(data) = frame.data_ref() else { continue };
+        bytes += data.len() as u64;
+        match &mut file {
+            Some(file) => file.write_all(data).await.map_err(fail)?,
+            None => standard.write_all(data).await.map_err(fail)?,
+        }
+    }
+    match &mut file {
+        Some(file) => file.flush().await.map_err(fail)?,
+        None => standard.flush().await.map_err(fail)?,
+    }
+    if let (Some(temporary), Some(path)) = (temporary, output) {
+        output::finish(temporary, path)?;
+    }
+    Ok(bytes)
+}
+
+fn report(arguments: &Arguments, done: &Done) {
+    let seconds = done.elapsed.as_secs_f64();
+    let rate = done.bytes as f64 * 8.0 / seconds.max(1e-9);
+    if arguments.json {
+        let report = serde_json::json!({
+            "url": arguments.url.to_string(),
+            "output": done.output.as_ref().map(|path| path.display().to_string()),
+            "upload": arguments.upload.as_ref().map(|path| path.display().to_string()),
+            "bytes": done.bytes,
+            "seconds": seconds,
+            "bits_per_second": rate,
+            "variant": arguments.plan.label(),
+        });
+        if done.output.is_some() || arguments.upload.is_some() {
+            println!("{report}");
+        } else {
+            // It must not get into the file.
+            let _ = writeln!(std::io::stderr(), "{report}");
+        }
+    } else {
+        eprintln!("headway: {} bytes in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);
+    }
+}

@@ -1,0 +1,61 @@
+//! Commands on real networks, in real time: their own TCP, or this machine's for comparison.
+
+mod fetch;
+mod http;
+mod names;
+mod nc;
+mod perf;
+mod plan;
+mod serve;
+mod transport;
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Failure;
+pub(crate) use fetch::Arguments as FetchArguments;
+pub(crate) use nc::Arguments as NcArguments;
+pub(crate) use perf::Arguments as PerfArguments;
+pub(crate) use serve::Arguments as ServeArguments;
+
+/// How long a command that ends waits for the peer to have everything.
+const GRACE: Duration = Duration::from_secs(10);
+/// The same, for one that was told to stop.
+const GRACE_STOPPED: Duration = Duration::from_secs(2);
+
+pub(crate) fn run_perf(arguments: &PerfArguments) -> Result<(), Failure> {
+    block_on(perf::run(arguments))
+}
+
+pub(crate) fn run_nc(arguments: &NcArguments) -> Result<(), Failure> {
+    block_on(nc::run(arguments))
+}
+
+pub(crate) fn run_serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    block_on(serve::run(arguments))
+}
+
+pub(crate) fn run_fetch(arguments: &FetchArguments) -> Result<(), Failure> {
+    block_on(fetch::run(arguments))
+}
+
+fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = Runtime::new().map_err(Failure::NoRuntime)?;
+    let outcome = runtime.block_on(work);
+    // A read of standard input cannot be called back.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Waits for SIGINT or SIGTERM, and says which.
+async fn stop_signal() -> Result<&'static str, Failure> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::NoRuntime)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::NoRuntime)?;
+    Ok(tokio::select! {
+        _ = interrupt.recv() => "SIGINT",
+        _ = terminate.recv() => "SIGTERM",
+    })
+}

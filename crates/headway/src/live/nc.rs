@@ -1,0 +1,116 @@
+//! Standard input and output over one connection.
+
+use std::net::SocketAddr;
+
+use clap::{ArgAction, Args};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
+
+use super::names::{parse_listen, resolve};
+use super::plan::Plan;
+use super::transport::{Stream, Transport};
+use super::{GRACE, GRACE_STOPPED, stop_signal};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway nc --tun hw0 --address 10.77.2.2/24 10.77.2.1 22
+      Talk to port 22 of this machine's kernel, over our TCP.
+  ssh -o ProxyCommand='headway nc --udp 192.0.2.1:4000 192.0.2.2:4000 %h %p' user@192.0.2.2
+      ssh over our TCP in UDP; at 192.0.2.2 something must listen there, such as the next line.
+  headway nc --udp 192.0.2.2:4000 192.0.2.1:4000 --listen 22 < answer > question
+      Wait for one connection.";
+
+/// Pipe standard input and output through a connection, as ssh's ProxyCommand wants it.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Whom to connect to
+    #[arg(required_unless_present = "listen", conflicts_with = "listen", requires = "port")]
+    host: Option<String>,
+    /// The port there
+    #[arg(conflicts_with = "listen")]
+    port: Option<u16>,
+    /// Wait for one connection to this port (or address and port) instead
+    #[arg(long, short, value_name = "PORT", value_parser = parse_listen)]
+    listen: Option<SocketAddr>,
+    /// When the peer has ended its side, go on until standard input ends too
+    #[arg(long, action = ArgAction::SetTrue)]
+    wait_for_input: bool,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let transport = arguments.plan.open()?;
+    let outcome = tokio::select! {
+        outcome = talk(arguments, &transport) => outcome,
+        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+    };
+    let grace = if outcome.is_ok() { GRACE } else { GRACE_STOPPED };
+    let closed = transport.close(grace).await;
+    outcome.and(closed)
+}
+
+async fn talk(arguments: &Arguments, transport: &Transport) -> Result<(), Failure> {
+    let stream = match (&arguments.listen, &arguments.host, arguments.port) {
+        (Some(local), _, _) => {
+            let listener = transport.listen(*local).await?;
+            listener.accept().await.map_err(Failure::Connection)?.0
+        }
+        (None, Some(host), Some(port)) => transport.connect(resolve(host, port).await?).await?,
+        _ => {
+            return Err(Failure::BadOption {
+                option: "HOST PORT",
+                value: String::new(),
+                expected: "expected both, or --listen".into(),
+            });
+        }
+    };
+    // What is typed, or what ssh says, is not to wait for more.
+    stream.set_nodelay().map_err(Failure::Connection)?;
+    pipe(stream, arguments.wait_for_input).await
+}
+
+/// Copies both ways. Our input's end ends our side of the connection.
+async fn pipe(stream: Stream, wait_for_input: bool) -> Result<(), Failure> {
+    let (mut from_peer, mut to_peer) = tokio::io::split(stream);
+    let sending = async {
+        let (mut input, mut buffer) = (stdin(), vec![0; 1 << 16]);
+        loop {
+            match input.read(&mut buffer).await.map_err(Failure::StandardInput)? {
+                0 => break,
+                n => to_peer.write_all(&buffer[..n]).await.map_err(Failure::Connection)?,
+            }
+        }
+        to_peer.shutdown().await.map_err(Failure::Connection)
+    };
+    let receiving = async {
+        let (mut output, mut buffer) = (stdout(), vec![0; 1 << 16]);
+        loop {
+            match from_peer.read(&mut buffer).await.map_err(Failure::Connection)? {
+                0 => return Ok::<(), Failure>(()),
+                n => {
+                    output.write_all(&buffer[..n]).await.map_err(Failure::StandardOutput)?;
+                    output.flush().await.map_err(Failure::StandardOutput)?;
+                }
+            }
+        }
+    };
+    tokio::pin!(sending, receiving);
+    let mut sent = false;
+    loop {
+        tokio::select! {
+            outcome = &mut sending, if !sent => {
+                outcome?;
+                sent = true;
+            }
+            outcome = &mut receiving => {
+                outcome?;
+                if wait_for_input && !sent {
+                    sending.await?;
+                }
+                return Ok(());
+            }
+        }
+    }
+}

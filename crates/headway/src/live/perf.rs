@@ -1,0 +1,102 @@
+//! Measuring throughput and latency between two ends.
+
+mod client;
+mod protocol;
+mod report;
+mod server;
+mod test;
+
+use std::net::SocketAddr;
+
+use clap::{ArgAction, Args, Subcommand};
+use headway_units::{Duration, Size};
+
+use super::names::parse_listen;
+use super::plan::Plan;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway perf server --kernel
+  headway perf client 10.77.2.1 --tun hw0 --address 10.77.2.2/24
+      Our TCP sends to this machine's, through a TUN, for 10 seconds.
+  headway perf client 10.77.2.1 --tun hw0 --address 10.77.2.2/24 --reverse --parallel 4 --json
+      The other way, over four connections; the keys of the JSON are those of iperf3.
+  headway perf server --udp 192.0.2.2:4000 any --variant headway
+  headway perf client 192.0.2.2 --udp 192.0.2.1:4000 192.0.2.2:4000 --latency --time 5s
+      One byte to and fro, as often as it goes.";
+
+/// Measure throughput and latency.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    role: Role,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// Answer clients until SIGINT or SIGTERM
+    #[command(after_help = EXAMPLES)]
+    Server(Box<ServerArguments>),
+    /// Measure, against a server
+    #[command(after_help = EXAMPLES)]
+    Client(Box<ClientArguments>),
+}
+
+/// As iperf3's.
+const PORT: u16 = 5201;
+
+#[derive(Args)]
+struct ServerArguments {
+    /// Where to listen: a port, or an address with a port
+    #[arg(long, value_name = "PORT", default_value = "5201", value_parser = parse_listen)]
+    listen: SocketAddr,
+    /// End after one test
+    #[arg(long, short = '1', action = ArgAction::SetTrue)]
+    one_off: bool,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+#[derive(Args)]
+struct ClientArguments {
+    /// The server
+    host: String,
+    /// Its port
+    #[arg(long, short, default_value_t = PORT)]
+    port: u16,
+    /// How long to measure
+    #[arg(long, short, value_name = "TIME", default_value = "10s")]
+    time: Duration,
+    /// How much each connection sends, instead of a time
+    #[arg(long, short = 'n', value_name = "SIZE", conflicts_with_all = ["time", "latency"])]
+    bytes: Option<Size>,
+    /// Connections at the same time
+    #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    parallel: u16,
+    /// The server sends
+    #[arg(long, short = 'R', action = ArgAction::SetTrue, conflicts_with = "latency")]
+    reverse: bool,
+    /// Send a request and wait for its answer, again and again
+    #[arg(long, action = ArgAction::SetTrue)]
+    latency: bool,
+    /// Octets of a write, or of a request and its answer [default: 128KiB; with --latency 1]
+    #[arg(long, short = 'l', value_name = "SIZE")]
+    length: Option<Size>,
+    /// Time between two lines of the report
+    #[arg(long, short, value_name = "TIME", default_value = "1s")]
+    interval: Duration,
+    /// Print one JSON object, with the keys of iperf3, instead of lines
+    #[arg(long, short = 'J', action = ArgAction::SetTrue)]
+    json: bool,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.role {
+        Role::Server(arguments) => server::run(arguments).await,
+        Role::Client(arguments) => client::run(arguments).await,
+    }
+}

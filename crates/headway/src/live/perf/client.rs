@@ -1,0 +1,118 @@
+//! Measuring, against a server.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::task::JoinSet;
+
+use super::ClientArguments;
+use super::protocol::{Hello, Kind, MAX_LENGTH, Outcome, Share, Test, VERSION, Welcome, hear, say};
+use super::report::{Ends, Report, Reporter};
+use super::test::{Progress, ask, receive, send};
+use crate::failure::Failure;
+use crate::live::names::resolve;
+use crate::live::transport::Transport;
+use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
+
+pub(super) async fn run(arguments: &ClientArguments) -> Result<(), Failure> {
+    let test = describe(arguments)?;
+    let transport = arguments.plan.open()?;
+    let outcome = tokio::select! {
+        outcome = measure(arguments, &test, &transport) => outcome,
+        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+    };
+    let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
+    let report = outcome?;
+    report.print(arguments.json);
+    closed
+}
+
+fn describe(arguments: &ClientArguments) -> Result<Test, Failure> {
+    let kind = match (arguments.latency, arguments.reverse) {
+        (true, _) => Kind::Latency,
+        (false, true) => Kind::Download,
+        (false, false) => Kind::Upload,
+    };
+    let bad = |option, value: String, expected: &str| Failure::BadOption {
+        option,
+        value,
+        expected: expected.into(),
+    };
+    let length =
+        arguments.length.map_or(if arguments.latency { 1 } else { 128 << 10 }, headway_units::Size::bytes);
+    if length == 0 || length > u64::from(MAX_LENGTH) {
+        return Err(bad("--length", length.to_string(), "expected between 1B and 16MiB"));
+    }
+    if arguments.time.is_zero() {
+        return Err(bad("--time", arguments.time.to_string(), "expected some time, such as 10s"));
+    }
+    if arguments.interval.as_millis() < 10 {
+        return Err(bad("--interval", arguments.interval.to_string(), "expected at least 10ms"));
+    }
+    Ok(Test {
+        version: VERSION,
+        kind,
+        parallel: arguments.parallel,
+        length: length as u32,
+        bytes: arguments.bytes.map(headway_units::Size::bytes),
+        nanos: arguments.time.as_nanos(),
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a live measurement")]
+async fn measure(arguments: &ClientArguments, test: &Test, transport: &Transport) -> Result<Report, Failure> {
+    let server = resolve(&arguments.host, arguments.port).await?;
+    let mut control = transport.connect(server).await?;
+    say(&mut control, &Hello::Test(test.clone())).await.map_err(Failure::Connection)?;
+    let session = match hear(&mut control).await.map_err(Failure::Connection)? {
+        Welcome::Session(session) => session,
+        Welcome::Refused(reason) => {
+            return Err(Failure::Connection(io::Error::other(format!("the server: {reason}"))));
+        }
+    };
+    let mut running = JoinSet::new();
+    let mut progress = Vec::new();
+    let mut ends = Vec::new();
+    for _ in 0..test.parallel {
+        let mut stream = transport.connect(server).await?;
+        say(&mut stream, &Hello::Data { session }).await.map_err(Failure::Connection)?;
+        let local = stream.local_addr().map_err(Failure::Connection)?;
+        ends.push(Ends { local, remote: stream.peer_addr().map_err(Failure::Connection)? });
+        let done = Arc::new(Progress::default());
+        progress.push(done.clone());
+        let test = test.clone();
+        running.spawn(async move {
+            let (share, times) = match test.kind {
+                Kind::Upload => (send(stream, &test, &done).await?, Vec::new()),
+                Kind::Download => (receive(stream, &test, &done).await?, Vec::new()),
+                Kind::Latency => ask(stream, &test, &done).await?,
+            };
+            io::Result::Ok((Share { client_port: local.port(), ..share }, times))
+        });
+    }
+    let started = Instant::now();
+    let mut reporter =
+        Reporter::new(arguments.plan.label(), server, test.clone(), ends, progress, arguments.json);
+    let mut ticks = tokio::time::interval(Duration::from_nanos(arguments.interval.as_nanos()));
+    ticks.tick().await;
+    let (mut shares, mut times) = (Vec::new(), Vec::new());
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(ended) => {
+                    let (share, more) = ended.map_err(io::Error::other).and_then(|ended| ended).map_err(Failure::Connection)?;
+                    shares.push(share);
+                    times.extend(more);
+                }
+            },
+            _ = ticks.tick() => reporter.interval(started.elapsed()),
+        }
+    }
+    reporter.interval(started.elapsed());
+    let outcome: Outcome = hear(&mut control).await.map_err(Failure::Connection)?;
+    control.shutdown().await.map_err(Failure::Connection)?;
+    Ok(reporter.finish(shares, outcome.streams, times))
+}

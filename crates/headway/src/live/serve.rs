@@ -1,0 +1,95 @@
+//! A small HTTP/1.1 file server.
+
+mod answer;
+mod folder;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{ArgAction, Args};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::task::JoinSet;
+
+use super::names::parse_listen;
+use super::plan::Plan;
+use super::transport::Stream;
+use super::{GRACE_STOPPED, stop_signal};
+use crate::failure::Failure;
+use folder::Folder;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway serve --tun hw0 --address 10.77.2.2/24 /srv/files
+      Files at http://10.77.2.2/ for this machine and whatever it routes there.
+  headway serve --udp 192.0.2.2:4000 any --write --json .
+      For peers over UDP (`headway fetch --udp ...`), uploads allowed, a line for each request.
+  headway serve --packet veth1 --address 10.0.0.9/24 --listen 8080 .
+      On an Ethernet, under an address that the kernel does not have.
+
+Stops at SIGINT or SIGTERM.";
+
+/// Serve the files of a folder over HTTP.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Where to listen: a port, or an address with a port
+    #[arg(long, value_name = "PORT", default_value = "80", value_parser = parse_listen)]
+    listen: SocketAddr,
+    /// Let peers put files into the folder (PUT)
+    #[arg(long, action = ArgAction::SetTrue)]
+    write: bool,
+    /// Print a line of JSON for each request
+    #[arg(long, action = ArgAction::SetTrue)]
+    json: bool,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+/// Connections at the same time; others wait.
+const MAX_CONNECTIONS: usize = 10_000;
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let folder = Arc::new(Folder::open(&arguments.folder, arguments.write)?);
+    let transport = arguments.plan.open()?;
+    let listener = transport.listen(arguments.listen).await?;
+    let local = listener.local_addr().map_err(Failure::Connection)?;
+    eprintln!("headway: serving {} at {local}", arguments.folder.display());
+    let json = arguments.json;
+    let mut connections = JoinSet::new();
+    let stopped = async {
+        loop {
+            if connections.len() >= MAX_CONNECTIONS {
+                connections.join_next().await;
+            }
+            let (stream, from) = listener.accept().await.map_err(Failure::Connection)?;
+            // What has ended is forgotten.
+            while connections.try_join_next().is_some() {}
+            connections.spawn(serve(stream, from, folder.clone(), json));
+        }
+    };
+    let outcome = tokio::select! {
+        failed = stopped => failed,
+        signal = stop_signal() => signal.map(|_| ()),
+    };
+    connections.shutdown().await;
+    drop(listener);
+    let closed = transport.close(GRACE_STOPPED).await;
+    outcome.and(closed)
+}
+
+async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, json: bool) {
+    let service = service_fn(move |request| {
+        let folder = folder.clone();
+        async move { answer::answer(&folder, request, from, json).await }
+    });
+    // Both ends may leave in the middle; that is the peer's affair.
+    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!(%error, %from, "a connection ended early");
+    }
+}

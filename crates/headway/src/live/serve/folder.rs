@@ -1,0 +1,90 @@
+//! Which file a path of a request names.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::live::http::percent_decode;
+
+/// A folder whose files are served. Nothing outside of it is: not by `..`, and not by a link.
+pub(super) struct Folder {
+    root: PathBuf,
+    pub(super) writable: bool,
+}
+
+/// Why there is nothing to be had.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The path is none.
+    BadPath,
+    /// It leaves the folder.
+    Outside,
+    /// What the system says.
+    Io(io::Error),
+}
+
+impl Folder {
+    pub(super) fn open(path: &Path, writable: bool) -> Result<Self, Failure> {
+        let fail = |source| Failure::Folder { path: path.into(), source };
+        let root = path.canonicalize().map_err(fail)?;
+        if !root.is_dir() {
+            return Err(fail(io::Error::from(io::ErrorKind::NotADirectory)));
+        }
+        Ok(Self { root, writable })
+    }
+
+    /// The file or folder that is there.
+    pub(super) fn find(&self, path: &str) -> Result<PathBuf, Refusal> {
+        let found = self.root.join(relative(path)?).canonicalize().map_err(Refusal::Io)?;
+        if found.starts_with(&self.root) { Ok(found) } else { Err(Refusal::Outside) }
+    }
+
+    /// Where a file is to be put, in a folder that is there.
+    pub(super) fn place(&self, path: &str) -> Result<PathBuf, Refusal> {
+        let relative = relative(path)?;
+        let name = relative.file_name().ok_or(Refusal::BadPath)?.to_owned();
+        let parent = self.root.join(relative.parent().unwrap_or(Path::new("")));
+        let parent = parent.canonicalize().map_err(Refusal::Io)?;
+        if !parent.starts_with(&self.root) {
+            return Err(Refusal::Outside);
+        }
+        Ok(parent.join(name))
+    }
+}
+
+/// The path without its slash in front, if it only goes down.
+fn relative(path: &str) -> Result<PathBuf, Refusal> {
+    let decoded = percent_decode(path).filter(|path| !path.contains('\0')).ok_or(Refusal::BadPath)?;
+    let relative = Path::new(decoded.trim_start_matches('/')).to_owned();
+    let goes_down =
+        relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if goes_down { Ok(relative) } else { Err(Refusal::Outside) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn nothing_outside_is_found() {
+        let outside = tempfile::tempdir().unwrap();
+        let root = outside.path().join("root");
+        fs::create_dir_all(root.join("in")).unwrap();
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        fs::write(root.join("in/a file"), "a").unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.join("link")).unwrap();
+        let folder = Folder::open(&root, true).unwrap();
+        assert!(folder.find("/in/a%20file").is_ok());
+        assert!(folder.find("//in//a%20file").is_ok());
+        assert!(matches!(folder.find("/../secret"), Err(Refusal::Outside)));
+        assert!(matches!(folder.find("/in/%2e%2e/../secret"), Err(Refusal::Outside)));
+        assert!(matches!(folder.find("/link/secret"), Err(Refusal::Outside)));
+        assert!(matches!(folder.find("/in/%00"), Err(Refusal::BadPath)));
+        assert!(matches!(folder.find("/nothing"), Err(Refusal::Io(_))));
+        assert!(folder.place("/in/new").is_ok());
+        assert!(matches!(folder.place("/link/new"), Err(Refusal::Outside)));
+        assert!(matches!(folder.place("/"), Err(Refusal::BadPath)));
+        assert!(Folder::open(&root.join("in/a file"), false).is_err(), "a file is no folder");
+    }
+}
