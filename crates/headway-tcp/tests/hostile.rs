@@ -209,7 +209,8 @@ impl World {
             window,
             urgent: u16::from(self.rng.one_in(20)),
         };
-        let ip = IpHeader { src: THEIRS, dst: OURS, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+        let ecn = Ecn::from_bits(self.rng.below(4) as u8);
+        let ip = IpHeader { src: THEIRS, dst: OURS, ecn, hop_limit: 64, identification: 0 };
         let longest = [1, 100, 1400, 8000][self.rng.below(4) as usize];
         let len = if self.rng.one_in(2) { 0 } else { self.rng.below(longest) as usize };
         let mut packet = vec![0; 9000];
