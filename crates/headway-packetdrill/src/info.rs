@@ -27,7 +27,7 @@ impl Phases {
     /// Linux's `tcpi_ca_state`: `TCP_CA_Open`, `TCP_CA_Recovery` or `TCP_CA_Loss`.
     pub(crate) fn linux(&self, connection: ConnectionId) -> u8 {
         match self.phases.get(&connection) {
-            None | Some(RecoveryPhase::Over) => 0,
+            None | Some(RecoveryPhase::Over | RecoveryPhase::Spurious) => 0,
             Some(RecoveryPhase::Fast) => 3,
             Some(RecoveryPhase::Timeout) => 4,
         }

@@ -45,7 +45,9 @@ impl Connection {
         let prior_flight = self.snd.queue.outstanding();
         let prior_pipe = self.snd.queue.pipe();
         if tcp.ack.lt(prior_una) {
-            return special && self.special_ack(cx, segment);
+            let names_new_copy = special && self.special_ack(cx, segment);
+            self.overtaken_ack(cx, segment, special);
+            return names_new_copy;
         }
         let window_changed = self.update_window(cx, segment);
         self.hear_count(cx, segment);

@@ -1,15 +1,12 @@
 //! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right.
 
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 
 use super::open::Reply;
 use super::{Connection, Context, Negotiated, Notification, State};
 use crate::ConnectionError;
 use crate::event::{DropReason, Event, Observer, Timer};
-
-/// RFC 7323, 5.5: a TS.Recent older than 24 days says nothing.
-const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Connection {
     /// An intact segment of this connection arrived.
@@ -159,8 +156,7 @@ impl Connection {
             let Some(stamps) = stamps else { return Some(DropReason::Paws) };
             // RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid [...] Send an
             // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
-            let older = (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
-            if older && cx.now.saturating_since(self.rcv.ts_recent_at) < PAWS_IDLE {
+            if self.rcv.ts_recent.is_older(stamps.value, cx.now, self.negotiated.v2) {
                 self.answer_unacceptable(cx.now, segment);
                 self.report_repeat(segment);
                 return Some(DropReason::Paws);
@@ -237,11 +233,10 @@ impl Connection {
     /// copied to TS.Recent".
     fn update_ts_recent<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) {
         if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps)
-            && (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) >= 0
+            && (stamps.value.wrapping_sub(self.rcv.ts_recent.value) as i32) >= 0
             && segment.tcp.seq.le(self.rcv.last_ack_sent)
         {
-            self.rcv.ts_recent = stamps.value;
-            self.rcv.ts_recent_at = cx.now;
+            self.rcv.ts_recent.update(stamps.value, cx.now);
         }
     }
 

@@ -405,7 +405,7 @@ impl Connection {
         }
         match syn.options.timestamps {
             Some(stamps) if self.negotiated.timestamps => {
-                (stamps.value.wrapping_sub(self.rcv.ts_recent) as i32) > 0
+                (stamps.value.wrapping_sub(self.rcv.ts_recent.value) as i32) > 0
             }
             _ => syn.tcp.seq.gt(self.rcv.nxt()),
         }

@@ -148,6 +148,31 @@ impl Connection {
         }
     }
 
+    /// A later ACK was faster. What this one's SACK blocks say is news all the same, and the only news where
+    /// there are more holes than an ACK has blocks.
+    pub(super) fn overtaken_ack<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+        special: bool,
+    ) {
+        let modern = matches!(self.snd.recovery, Recovery::Modern(_));
+        if !modern || segment.options.sack.is_empty() || self.snd.queue.is_empty() {
+            return;
+        }
+        let heard = Heard {
+            prior_una: self.snd.una,
+            prior_flight: self.snd.queue.outstanding(),
+            prior_pipe: self.snd.queue.pipe(),
+            special,
+            acknowledged: Acknowledged::default(),
+        };
+        let blocks = segment.options.sack.as_slice();
+        self.snd.sacks.update(&mut self.snd.queue, blocks, segment.tcp.ack, self.snd.nxt);
+        self.modern_ack(cx, segment, &heard);
+        self.report_pipe(cx);
+    }
+
     /// A special ACK names a copy: segments are found missing by the order in which they were sent,
     /// and this one arrived damaged. Says whether no other named it before.
     pub(super) fn take_notice_in_order<O>(&mut self, cx: &mut Context<'_, O>, notice: Notice) -> bool {

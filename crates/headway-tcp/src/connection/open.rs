@@ -98,7 +98,7 @@ impl Connection {
         let bare = self.state == State::SynSent && self.syn_retries >= BARE_SYN_AFTER;
         let shape =
             SynShape { bare, answers: self.state == State::SynReceived, v4: self.ends.local.is_ipv4() };
-        let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent };
+        let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent.value };
         syn_options(&self.profile, offer, shape, stamps)
     }
 
@@ -115,8 +115,7 @@ impl Connection {
             offer.scale = options.window_scale.unwrap_or(0).min(14);
         }
         if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
-            self.rcv.ts_recent = stamps.value;
-            self.rcv.ts_recent_at = cx.now;
+            self.rcv.ts_recent.start(stamps.value, cx.now);
         }
         self.snd.scale = offer.scale;
         // RFC 7323, 2.2: "The window field in a segment where the SYN bit is set MUST NOT be

@@ -3,14 +3,15 @@
 
 mod assembler;
 pub(crate) mod delayed_ack;
+mod recent;
 mod right_sizing;
 
-use headway_units::Instant;
 use headway_wire::{SackBlocks, SeqNumber};
 
 use crate::profile::Profile;
 use assembler::Assembler;
 use delayed_ack::AckSchedule;
+use recent::Recent;
 use right_sizing::{Progress, RightSizing};
 
 pub(crate) use assembler::Placed;
@@ -35,8 +36,7 @@ pub(crate) struct ReceiveSide {
     fin: Option<SeqNumber>,
     pub(crate) fin_reached: bool,
     /// TS.Recent and when it was set (RFC 7323, 4.3 and 5).
-    pub(crate) ts_recent: u32,
-    pub(crate) ts_recent_at: Instant,
+    pub(crate) ts_recent: Recent,
     pub(crate) last_ack_sent: SeqNumber,
     pub(crate) acks: AckSchedule,
     /// Largest payload seen: the peer's segment size, as far as we can tell.
@@ -57,8 +57,7 @@ impl ReceiveSide {
             assembler: Assembler::new(profile.receive_buffer + (1 << scale)),
             fin: None,
             fin_reached: false,
-            ts_recent: 0,
-            ts_recent_at: Instant::ZERO,
+            ts_recent: Recent::new(),
             last_ack_sent: SeqNumber::default(),
             acks: AckSchedule::new(profile.delayed_ack, profile.clock),
             peer_segment: 0,

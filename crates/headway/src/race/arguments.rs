@@ -105,6 +105,9 @@ pub(crate) struct Arguments {
     /// Drop-tail queue in front of the link: 100p, 64KiB, 1bdp (bandwidth-delay products) or unlimited
     #[arg(long, value_name = "LIMIT", default_value = "100p", help_heading = "Link")]
     queue: QueueSize,
+    /// Mark packets that find the queue longer than this, if their sender knows ECN (RFC 3168)
+    #[arg(long, value_name = "LIMIT", help_heading = "Link")]
+    mark: Option<QueueSize>,
     /// Layer-2 bytes that each packet costs beside its own
     #[arg(long, value_name = "BYTES", default_value_t = 0, help_heading = "Link")]
     overhead: u32,
@@ -221,10 +224,12 @@ impl Arguments {
     /// The scenario that the options describe.
     pub(super) fn scenario(&self) -> Result<Scenario, Failure> {
         self.check()?;
+        let limit = |size: QueueSize| size.limit(Some(self.rate), self.delay + self.delay, self.mtu);
         let forward = LinkConfig {
             rate: Some(self.rate),
             delay: self.delay,
-            queue: self.queue.limit(Some(self.rate), self.delay + self.delay, self.mtu),
+            queue: limit(self.queue),
+            mark: self.mark.map(limit),
             overhead: self.overhead,
             jitter: self.jitter,
             duplicate: self.duplicate,

@@ -324,6 +324,7 @@ impl Modern {
         if core::mem::replace(&mut self.undone, true) {
             return;
         }
+        self.rack.on_overtaken();
         bench.control.on_spurious();
         if matches!(self.phase, Phase::Timeout { .. }) {
             // What the timeout took for lost is under way.

@@ -122,6 +122,12 @@ impl Rack {
         }
     }
 
+    /// A segment that was taken for lost turned out to have been overtaken: evidence that step 3 does
+    /// not see, since the segment was sent again before it arrived.
+    pub(super) fn on_overtaken(&mut self) {
+        self.reordering = Reordering::Seen;
+    }
+
     /// "upon exiting loss recovery": the growth of the window lasts for some recoveries.
     pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);

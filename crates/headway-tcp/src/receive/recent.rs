@@ -1,0 +1,75 @@
+//! TS.Recent, and how old a timestamp may be (RFC 7323, sections 4.3 and 5).
+
+use headway_units::{Duration, Instant};
+
+/// RFC 7323, 5.5: a TS.Recent older than 24 days says nothing.
+const IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+/// How far back the lenient check looks at least, milliseconds.
+const STEP: u32 = 500;
+
+/// TS.Recent, when it was set, and what it was some time ago.
+pub(crate) struct Recent {
+    pub(crate) value: u32,
+    at: Instant,
+    /// Older values, the oldest first, each a [`STEP`] or more before the next, with the time in
+    /// milliseconds.
+    past: [(u32, u32); 2],
+}
+
+impl Recent {
+    pub(crate) fn new() -> Self {
+        Self { value: 0, at: Instant::ZERO, past: [(0, 0); 2] }
+    }
+
+    /// The peer's SYN bore this timestamp.
+    pub(crate) fn start(&mut self, value: u32, now: Instant) {
+        (self.value, self.at) = (value, now);
+        self.past = [(value, millis(now)); 2];
+    }
+
+    pub(crate) fn update(&mut self, value: u32, now: Instant) {
+        (self.value, self.at) = (value, now);
+        let since = millis(now).wrapping_sub(self.past[1].1);
+        if since >= STEP * 4 {
+            self.past = [(value, millis(now)); 2];
+        } else if since >= STEP {
+            self.past = [self.past[1], (value, millis(now))];
+        }
+    }
+
+    /// RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid".
+    ///
+    /// `lenient`: TS.Recent as it was half a second ago or more counts. Where damage is repaired all
+    /// the time, a resend that fills the first hole raises TS.Recent above everything that was sent
+    /// before it; what another packet overtook on the way would be dropped and taken for lost. Half a
+    /// second is far less than old duplicates of a wrapped sequence space take.
+    pub(crate) fn is_older(&self, stamp: u32, now: Instant, lenient: bool) -> bool {
+        let floor = if lenient { self.past[0].0 } else { self.value };
+        (stamp.wrapping_sub(floor) as i32) < 0 && now.saturating_since(self.at) < IDLE
+    }
+}
+
+/// Wraps after 49 days: only differences count.
+fn millis(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leniency_reaches_back_half_a_second_and_no_further_than_two() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut recent = Recent::new();
+        recent.start(1000, at(0));
+        for ms in (0..=3000).step_by(10) {
+            recent.update(1000 + ms as u32, at(ms));
+        }
+        assert!(recent.is_older(3999, at(3000), false));
+        assert!(!recent.is_older(3500, at(3000), true), "half a second old");
+        assert!(recent.is_older(2500, at(3000), true), "a second and a half");
+        recent.update(9000, at(10_000));
+        assert!(recent.is_older(8999, at(10_000), true), "after a pause nothing older can be under way");
+    }
+}
