@@ -77,17 +77,15 @@ impl Connection {
 
     /// The options of our SYN or SYN-ACK.
     pub(super) fn syn_options(&self, now: Instant) -> TcpOptions {
-        // SYNs with unknown options may be dropped on the way: the third repetition does without.
-        let wary = self.profile.hack == HackMode::V2 && self.syn_retries > 2;
         // A SYN offers what the profile wants; a SYN-ACK what was agreed.
         let offer = if self.state == State::SynSent {
             Negotiated {
                 sack: self.profile.sack,
                 timestamps: self.profile.timestamps,
                 window_scaling: self.profile.window_scaling,
-                hack: self.profile.offers_hack() && !wary,
+                hack: self.profile.offers_hack(),
                 xhack: false,
-                v2: self.profile.hack == HackMode::V2 && self.profile.sack && !wary,
+                v2: self.profile.hack == HackMode::V2 && self.profile.sack,
                 partial: self.profile.modern.partial,
                 ecn: self.profile.modern.ecn,
             }
@@ -95,7 +93,7 @@ impl Connection {
             self.negotiated
         };
         // A middlebox that drops SYNs with options that it does not know drops all of them.
-        let bare = self.state == State::SynSent && self.syn_retries >= BARE_SYN_AFTER;
+        let bare = self.state == State::SynSent && self.syn_retries > BARE_SYN_AFTER;
         let shape =
             SynShape { bare, answers: self.state == State::SynReceived, v4: self.ends.local.is_ipv4() };
         let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent.value };
