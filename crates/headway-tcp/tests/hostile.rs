@@ -9,12 +9,12 @@ use std::sync::Arc;
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
     Arrival, ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
-    Profile, State, Variant,
+    Modern, Profile, State, Variant,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::{
-    Ecn, HeaderVerdict, IpHeader, PayloadVerdict, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
-    Timestamps, Verdicts, emit,
+    Ecn, ExId, HeaderVerdict, IpHeader, PayloadVerdict, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
+    Timestamps, V2, V2Offsets, V2Request, Verdicts, emit,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -41,14 +41,40 @@ impl Rng {
     }
 }
 
-fn profile(rng: &mut Rng) -> Profile {
-    if rng.one_in(3) {
-        return modern(rng);
+/// Which senders the host uses.
+#[derive(Clone, Copy)]
+enum Senders {
+    Papers,
+    Ours,
+}
+
+/// One of ours, with some of its parts switched off.
+fn ours(rng: &mut Rng) -> Profile {
+    let variant = Variant::OURS[rng.below(3) as usize];
+    let mut profile = variant.apply(Profile::modern());
+    profile.congestion = [Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno][rng.below(3) as usize];
+    let modern = &mut profile.modern;
+    let Modern { tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, .. } = modern;
+    for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies] {
+        *switch &= !rng.one_in(5);
     }
+    modern.partial = variant == Variant::Headway && rng.one_in(2);
+    profile
+}
+
+fn papers(rng: &mut Rng) -> Profile {
     let mut profile = if rng.one_in(2) { Profile::standard() } else { Profile::linux22() };
     profile.recovery =
         [LossRecovery::Reno, LossRecovery::Standard, LossRecovery::Linux22][rng.below(3) as usize];
     profile.hack = [HackMode::Off, HackMode::Hack, HackMode::Xhack, HackMode::Xhack][rng.below(4) as usize];
+    profile
+}
+
+fn profile(rng: &mut Rng, senders: Senders) -> Profile {
+    let mut profile = match senders {
+        Senders::Papers => papers(rng),
+        Senders::Ours => ours(rng),
+    };
     profile.hack_rules = if rng.one_in(4) { HackRules::Literal } else { HackRules::Default };
     profile.nagle = rng.one_in(2);
     profile.send_buffer = 1 << (6 + rng.below(14));
@@ -67,26 +93,6 @@ fn profile(rng: &mut Rng) -> Profile {
     profile
 }
 
-fn modern(rng: &mut Rng) -> Profile {
-    let variant = Variant::OURS[rng.below(3) as usize];
-    let mut profile = variant.apply(Profile::modern());
-    for switch in [
-        &mut profile.modern.pacing,
-        &mut profile.modern.ecn,
-        &mut profile.modern.autotune,
-        &mut profile.modern.sharing,
-        &mut profile.modern.frto,
-    ] {
-        *switch = !rng.one_in(3);
-    }
-    profile.congestion = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr][rng.below(3) as usize];
-    profile.send_buffer = 1 << (6 + rng.below(14));
-    let bits = 1 + rng.below(19);
-    profile.receive_buffer = 1 + rng.below(1 << bits) as usize;
-    profile.mtu = [128, 576, 1500, 9000][rng.below(4) as usize];
-    profile
-}
-
 struct World {
     rng: Rng,
     host: Host,
@@ -100,13 +106,16 @@ struct World {
     stamp: u32,
     /// What the peer has acknowledged.
     acked: SeqNumber,
+    /// Whether the peer speaks version 2, and how many damaged packets it claims.
+    v2: bool,
+    count: u16,
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, senders: Senders) -> Self {
         let mut rng = Rng(seed);
         let mut host = Host::new(HostConfig::new(OURS, *b"a secret of ours"));
-        let profile = Arc::new(profile(&mut rng));
+        let profile = Arc::new(profile(&mut rng, senders));
         let now = Instant::from_nanos(1_000_000_000_000);
         let listener = host.listen((OURS, 80).into(), 3, profile.clone()).unwrap();
         let mut remote = SocketAddr::new(THEIRS, 5000);
@@ -115,7 +124,9 @@ impl World {
             host.connect(now, (OURS, 80).into(), remote, profile).unwrap()
         });
         let zero = SeqNumber(0);
-        Self { rng, host, now, listener, id, remote, seq: zero, ack: zero, stamp: 0, acked: zero }
+        let v2 = matches!(senders, Senders::Ours) && !rng.one_in(4);
+        let (seq, ack, acked) = (zero, zero, zero);
+        Self { rng, host, now, listener, id, remote, seq, ack, stamp: 0, acked, v2, count: 0 }
     }
 
     /// A number near what would be right, or far from it.
@@ -177,6 +188,36 @@ impl World {
         options
     }
 
+    /// The option of version 2: with numbers that make sense, and a count that runs away.
+    fn v2(&mut self, syn: bool, data: bool) -> V2 {
+        let exid = ExId::DEFAULT;
+        if syn {
+            return V2::syn(exid, self.rng.one_in(2));
+        }
+        if data {
+            return V2::data(exid);
+        }
+        self.count = match self.rng.below(10) {
+            0 => self.rng.next() as u16,
+            1..4 => self.count.wrapping_add(self.rng.below(50) as u16),
+            _ => self.count,
+        };
+        let offset = |world: &mut Self| (world.named() - world.acked) as u32;
+        let request = match self.rng.below(8) {
+            0..3 => {
+                let mut offsets = V2Offsets::default();
+                for _ in 0..=self.rng.below(4) {
+                    let offset = offset(self);
+                    offsets.push(offset);
+                }
+                V2Request::Segments(offsets)
+            }
+            3 => V2Request::Blocks { offset: offset(self), sums: [(); 7].map(|()| self.rng.next() as u16) },
+            _ => V2Request::default(),
+        };
+        V2::ack(exid, self.count, request)
+    }
+
     fn named(&mut self) -> SeqNumber {
         let outstanding = (self.seq - self.acked).max(0) as u32;
         let seq = self.acked + self.rng.below(outstanding + 1);
@@ -186,8 +227,18 @@ impl World {
     fn send(&mut self) {
         let flags = self.flags();
         let syn = flags.contains(TcpFlags::SYN);
+        let longest = [1, 100, 1400, 8000][self.rng.below(4) as usize];
+        let len = if self.rng.one_in(2) { 0 } else { self.rng.below(longest) as usize };
         let mut options = self.options(syn);
-        if options.encoded_len() > 40 {
+        if self.v2 && !self.rng.one_in(40) {
+            let v2 = self.v2(syn, len > 0);
+            (options.hack_ack, options.v2) = (None, Some(v2));
+            options.xhack_ack.clear();
+        }
+        while options.encoded_len() > 40 {
+            if options.sack.is_empty() {
+                options.timestamps = None;
+            }
             options.sack.clear();
         }
         let outstanding = (self.seq - self.acked).max(0) as u32;
@@ -211,8 +262,6 @@ impl World {
         };
         let ecn = Ecn::from_bits(self.rng.below(4) as u8);
         let ip = IpHeader { src: THEIRS, dst: OURS, ecn, hop_limit: 64, identification: 0 };
-        let longest = [1, 100, 1400, 8000][self.rng.below(4) as usize];
-        let len = if self.rng.one_in(2) { 0 } else { self.rng.below(longest) as usize };
         let mut packet = vec![0; 9000];
         let len = emit(&mut packet, &ip, &tcp, &options, (&vec![7; len], &[])).unwrap();
         packet.truncate(len);
@@ -283,6 +332,8 @@ impl World {
         let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
         assert!(pipe <= 2 * outstanding, "a pipe of {pipe} octets with {outstanding} outstanding");
         assert!(statistics.cwnd >= statistics.mss, "a window of less than a segment");
+        // Buffers have at most 1 MiB here; what is written down of segments is bounded as well.
+        assert!(statistics.memory < 8 << 20, "{} octets of memory", statistics.memory);
         if statistics.state == State::Closed {
             assert_eq!((pipe, outstanding, statistics.unsent), (0, 0, 0));
         }
@@ -324,16 +375,25 @@ impl World {
 
 #[test]
 fn no_peer_can_break_the_host() {
+    try_peers(Senders::Papers, "no_peer_can_break_the_host");
+}
+
+#[test]
+fn none_can_break_it_with_our_senders() {
+    try_peers(Senders::Ours, "none_can_break_it_with_our_senders");
+}
+
+fn try_peers(senders: Senders, test: &str) {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(seed) = number("HEADWAY_HOSTILE_SEED") {
-        World::new(seed).run();
+        World::new(seed, senders).run();
         return;
     }
     for seed in 0..number("HEADWAY_HOSTILE").unwrap_or(300) {
-        let outcome = std::panic::catch_unwind(|| World::new(seed).run());
+        let outcome = std::panic::catch_unwind(|| World::new(seed, senders).run());
         assert!(
             outcome.is_ok(),
-            "HEADWAY_HOSTILE_SEED={seed} cargo test -p headway-tcp --test hostile repeats it"
+            "HEADWAY_HOSTILE_SEED={seed} cargo test -p headway-tcp --test hostile {test} repeats it"
         );
     }
 }

@@ -101,6 +101,8 @@ fn a_repaired_header_asks_for_a_resend() {
         let statistics = pair.hosts[SERVER].statistics(pair.ids[SERVER]).unwrap();
         assert_eq!((statistics.repaired, statistics.damaged_received), (1, 1));
         assert_eq!(pair.hosts[SERVER].readable(pair.ids[SERVER]), 3000, "nothing is delivered by it");
+        // No earlier than a report can be back.
+        pair.now += Duration::from_millis(10);
         deliver(&mut pair.hosts[CLIENT], pair.now, &answers[0]);
         pair.settle();
         assert_eq!(pair.hosts[SERVER].readable(pair.ids[SERVER]), 5000);

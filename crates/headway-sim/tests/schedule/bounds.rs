@@ -48,7 +48,7 @@ fn memory(profile: &Profile, segments: usize) -> usize {
         LossRecovery::Modern => (4 * in_flight).max(64) * COPY,
         _ => 0,
     };
-    let islands = 2 * 1024 * 8;
+    let islands = 2 * (profile.receive_buffer / 1024 + 1).max(1024) * 8;
     let requests = 2 * (64 + profile.s_buffer) * RECORD;
     buffers + sent + resends + copies + islands + requests
 }

@@ -1,7 +1,7 @@
 //! The modern sender's side of ACKs and timers: round trips and delivery rates, the ledger of the
 //! path, and the timers of RACK-TLP and pacing.
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::{Segment, SeqNumber, V2, V2Ack};
 
 use super::{Connection, Context};
@@ -182,11 +182,16 @@ impl Connection {
         if sent.has(Marks::SACKED) || sent.is_missing() {
             return false;
         }
+        // A report of a copy cannot be back before a round trip is over. (The half leaves room for a
+        // path that became shorter.) A peer that foresees timestamps must not have us send each
+        // segment as often as it asks.
+        let age = cx.now.saturating_since(sent.sent_at);
+        if age < self.snd.rtt.least().unwrap_or(Duration::ZERO) / 2 {
+            return false;
+        }
         let means_latest = match notice.stamp {
             Some(stamp) => queue.name_copy(index, stamp),
-            None => {
-                !sent.has(Marks::EVER_RESENT) || cx.now.saturating_since(sent.sent_at) >= notice.least_age
-            }
+            None => !sent.has(Marks::EVER_RESENT) || age >= notice.least_age,
         };
         if !means_latest {
             return false;

@@ -7,8 +7,12 @@ use headway_wire::{SackBlocks, SeqList, SeqNumber};
 use crate::ring::Ring;
 
 /// Islands beyond a hole that are remembered at most; what would make another is dropped, and
-/// the peer sends it again.
-const MAX_ISLANDS: usize = 1024;
+/// the peer sends it again: one for each such share of the buffer, within these bounds. Where much is
+/// damaged, every other segment may begin an island, and what is dropped for want of room looks like
+/// congestion to the peer.
+const OCTETS_FOR_AN_ISLAND: usize = 1024;
+const LEAST_ISLANDS: usize = 1024;
+const MOST_ISLANDS: usize = 1 << 16;
 
 /// Islands whose recency is known, for the order of SACK blocks.
 const RECENT: usize = 8;
@@ -145,6 +149,10 @@ impl Assembler {
         placed
     }
 
+    fn most_islands(&self) -> usize {
+        (self.ring.limit() / OCTETS_FOR_AN_ISLAND).clamp(LEAST_ISLANDS, MOST_ISLANDS)
+    }
+
     fn insert_beside_holes(
         &mut self,
         start: SeqNumber,
@@ -161,7 +169,7 @@ impl Assembler {
         if let Some(held) = touched.iter().find(|island| island.0.lt(end) && start.lt(island.1)) {
             placed.duplicate.get_or_insert((held.0.max(start), held.1.min(end)));
         }
-        if first == last && start != self.nxt && self.islands.len() >= MAX_ISLANDS {
+        if first == last && start != self.nxt && self.islands.len() >= self.most_islands() {
             placed.dropped = true;
             return;
         }
@@ -304,11 +312,16 @@ mod tests {
         let mut a = assembler();
         assert_eq!(a.insert(at(0), &[1; 100], at(60)).advanced, 60);
         assert_eq!(a.insert(at(60), &[1; 100], at(60)), Placed::default());
-        for i in 0..MAX_ISLANDS as u32 {
+        for i in 0..LEAST_ISLANDS as u32 {
             assert!(!a.insert(at(100 + 2 * i), &[1], at(60_000)).dropped);
         }
         assert!(a.insert(at(50_000), &[1], at(60_000)).dropped);
         assert!(!a.insert(at(60), &[1; 40], at(60_000)).dropped);
+        let mut large = Assembler::new(16 << 20);
+        large.start(at(0));
+        for i in 0..5000 {
+            assert!(!large.insert(at(2000 * i + 1000), &[1; 1000], at(16 << 20)).dropped);
+        }
     }
 
     proptest! {

@@ -1,0 +1,410 @@
+//! A peer that receives all that is sent and lies about it, over a path with a constant round trip.
+//! Whatever it claims, the sender resends no more than its window each round trip, keeps its memory
+//! within bounds, and delivers everything once the peer is honest.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, Profile, Variant};
+use headway_units::{Duration, Instant};
+use headway_wire::{
+    Ecn, ExId, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets,
+    V2Request, Verdicts, emit,
+};
+
+const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+const MILLISECOND: Duration = Duration::from_millis(1);
+const TOTAL: usize = 4 << 20;
+
+/// What the peer lies about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    None,
+    /// Counts damaged packets without end.
+    Count,
+    /// Names everything outstanding in every ACK.
+    NameAll,
+    /// Names everything each millisecond, and foresees the timestamps of the copies.
+    Foresee,
+    /// Reports everything that is sent again as a duplicate, and never says that all has arrived.
+    Duplicates,
+    /// Echoes timestamps of long ago.
+    OldEchoes,
+    /// Acknowledges what it cannot have yet.
+    Optimistic,
+    /// Selectively acknowledges what never arrived, and takes it back.
+    Renege,
+    /// Acknowledges octet by octet.
+    Divide,
+    /// Closes its window, and opens it a little, again and again.
+    Window,
+}
+
+const LIES: [Lie; 10] = [
+    Lie::None,
+    Lie::Count,
+    Lie::NameAll,
+    Lie::Foresee,
+    Lie::Duplicates,
+    Lie::OldEchoes,
+    Lie::Optimistic,
+    Lie::Renege,
+    Lie::Divide,
+    Lie::Window,
+];
+
+/// One segment of the host as the peer saw it.
+#[derive(Clone, Copy)]
+struct Seen {
+    seq: SeqNumber,
+    len: u32,
+    stamp: u32,
+    again: bool,
+}
+
+struct World {
+    host: Host,
+    id: ConnectionId,
+    now: Instant,
+    /// What was agreed: version 2, or kind 16.
+    v2: bool,
+    xhack: bool,
+    /// On their way to the host.
+    under_way: VecDeque<(Instant, Vec<u8>)>,
+    /// Data on its way to the peer.
+    arriving: VecDeque<(Instant, Seen)>,
+    port: u16,
+    /// The peer's stand: what it has without a gap, and islands beyond.
+    iss: SeqNumber,
+    nxt: SeqNumber,
+    islands: Vec<(SeqNumber, SeqNumber)>,
+    highest: SeqNumber,
+    stamp: u32,
+    count: u16,
+    acks: u32,
+    written: usize,
+    total: usize,
+    /// Octets sent again in the current round trip, and the largest window in it.
+    again: u64,
+    window: u64,
+    round_ends: Instant,
+    largest_share: f64,
+    /// Every n-th data segment is lost, if not zero.
+    loses: u32,
+    segments: u32,
+}
+
+impl World {
+    fn new(variant: Variant, change: impl FnOnce(&mut Profile), loses: u32) -> Self {
+        let mut profile = variant.apply(Profile::modern());
+        change(&mut profile);
+        let (v2, xhack) = (variant == Variant::Headway, variant == Variant::ModernHack);
+        let now = Instant::from_nanos(1_000_000_000_000);
+        let mut host = Host::new(HostConfig::new(OURS, *b"a secret of ours"));
+        let id = host.connect(now, (OURS, 80).into(), (THEIRS, 7).into(), Arc::new(profile)).unwrap();
+        let zero = SeqNumber(0);
+        let mut world = Self {
+            host,
+            id,
+            now,
+            v2,
+            xhack,
+            under_way: VecDeque::new(),
+            arriving: VecDeque::new(),
+            port: 80,
+            iss: zero,
+            nxt: zero,
+            islands: Vec::new(),
+            highest: zero,
+            stamp: 0,
+            count: 0,
+            acks: 0,
+            written: 0,
+            total: TOTAL,
+            again: 0,
+            window: 0,
+            round_ends: now + ROUND_TRIP,
+            largest_share: 0.0,
+            loses: 0,
+            segments: 0,
+        };
+        world.drain();
+        world.now += ROUND_TRIP;
+        let options = TcpOptions {
+            mss: Some(1460),
+            sack_permitted: true,
+            window_scale: Some(8),
+            v2: v2.then(|| V2::syn(ExId::DEFAULT, false)),
+            hack: xhack.then_some(0x5848),
+            ..TcpOptions::default()
+        };
+        world.nxt = world.iss + 1;
+        world.highest = world.nxt;
+        let syn_ack = world.build(TcpFlags::SYN | TcpFlags::ACK, world.nxt, options, 1);
+        world.deliver(&syn_ack);
+        world.loses = loses;
+        world
+    }
+
+    fn build(&mut self, flags: TcpFlags, ack: SeqNumber, mut options: TcpOptions, window: u16) -> Vec<u8> {
+        options
+            .timestamps
+            .get_or_insert(Timestamps { value: (self.now.as_nanos() / 1_000_000) as u32, echo: self.stamp });
+        let syn = flags.contains(TcpFlags::SYN);
+        let tcp = TcpHeader {
+            src_port: 7,
+            dst_port: self.port,
+            seq: SeqNumber(if syn { 500 } else { 501 }),
+            ack,
+            flags,
+            window,
+            urgent: 0,
+        };
+        let ip = IpHeader { src: THEIRS, dst: OURS, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+        let mut packet = vec![0; 200];
+        let len = emit(&mut packet, &ip, &tcp, &options, (&[], &[])).unwrap();
+        packet.truncate(len);
+        packet
+    }
+
+    fn deliver(&mut self, packet: &[u8]) {
+        self.host.receive(&Arrival { packet, at: self.now, verdicts: Verdicts::GOOD });
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        let mut buffer = vec![0; 2000];
+        while let Some(len) = self.host.poll_transmit(self.now, &mut buffer) {
+            let segment = Segment::parse(&buffer[..len]).expect("a segment that can be read");
+            let tcp = &segment.tcp;
+            self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+            if tcp.flags.contains(TcpFlags::SYN) {
+                self.iss = tcp.seq;
+                continue;
+            }
+            let len = segment.payload.len() as u32;
+            if len == 0 {
+                continue;
+            }
+            let again = tcp.seq.lt(self.highest);
+            self.highest = self.highest.max(tcp.seq + len);
+            self.again += if again { u64::from(len) } else { 0 };
+            self.segments += 1;
+            if self.loses > 0 && self.segments.is_multiple_of(self.loses) {
+                continue;
+            }
+            let seen = Seen { seq: tcp.seq, len, stamp: self.stamp, again };
+            self.arriving.push_back((self.now + ROUND_TRIP / 2, seen));
+        }
+    }
+
+    /// A segment arrives at the peer, which keeps it.
+    fn keep(&mut self, seen: Seen) {
+        let (mut start, mut end) = (seen.seq.max(self.nxt), seen.seq + seen.len);
+        if end.le(self.nxt) {
+            return;
+        }
+        self.islands.retain(|island| {
+            let apart = island.1.lt(start) || end.lt(island.0);
+            if !apart {
+                (start, end) = (start.min(island.0), end.max(island.1));
+            }
+            apart
+        });
+        if start.le(self.nxt) {
+            self.nxt = end;
+        } else {
+            self.islands.push((start, end));
+        }
+    }
+
+    fn answer(&mut self, seen: Seen, lie: Lie) {
+        self.acks += 1;
+        let echo = if lie == Lie::OldEchoes { seen.stamp.wrapping_sub(1000) } else { seen.stamp };
+        let value = (self.now.as_nanos() / 1_000_000) as u32;
+        let mut options =
+            TcpOptions { timestamps: Some(Timestamps { value, echo }), ..TcpOptions::default() };
+        let mut ack = self.nxt;
+        let mut window = 4000;
+        let mut named = Vec::new();
+        match lie {
+            Lie::Count => self.count = self.count.wrapping_add(50),
+            Lie::NameAll | Lie::Foresee => {
+                self.count = self.count.wrapping_add(1);
+                named = self.everything(ack);
+            }
+            Lie::Duplicates if seen.again => {
+                options.sack.push((seen.seq, seen.seq + seen.len));
+            }
+            Lie::Optimistic => ack = ack.max(seen.seq + seen.len + 3 * seen.len).min(self.highest),
+            Lie::Renege if self.acks % 100 < 50 => {
+                let end = self.highest;
+                if (ack + 3000).lt(end) {
+                    options.sack.push((ack + 1500, end));
+                }
+            }
+            Lie::Window => window = if self.acks.is_multiple_of(3) { 0 } else { 40 },
+            _ => {}
+        }
+        let room = if self.v2 { 2 } else { 3 };
+        for &island in self.islands.iter().rev() {
+            if lie != Lie::Renege && options.sack.len() < room {
+                options.sack.push(island);
+            }
+        }
+        self.name(&mut options, &named);
+        while options.encoded_len() > 40 {
+            options.sack.clear();
+        }
+        if lie == Lie::Divide {
+            let from = ack - seen.len;
+            for part in 1..=10 {
+                let packet = self.build(TcpFlags::ACK, from + seen.len / 10 * part, options, window);
+                self.under_way.push_back((self.now + ROUND_TRIP / 2, packet));
+            }
+        }
+        self.nxt = self.nxt.max(ack);
+        let packet = self.build(TcpFlags::ACK, ack, options, window);
+        self.under_way.push_back((self.now + ROUND_TRIP / 2, packet));
+    }
+
+    /// Some of what is outstanding, others each time, as distances from `ack`.
+    fn everything(&mut self, ack: SeqNumber) -> Vec<u32> {
+        let segments = ((self.highest - ack).max(0) as u32 / 1436).max(1);
+        (0..4).map(|i| (self.acks * 4 + i) % segments * 1436).collect()
+    }
+
+    fn name(&self, options: &mut TcpOptions, named: &[u32]) {
+        if self.v2 {
+            let mut offsets = V2Offsets::default();
+            named.iter().for_each(|&offset| {
+                offsets.push(offset);
+            });
+            options.v2 = Some(V2::ack(ExId::DEFAULT, self.count, V2Request::Segments(offsets)));
+        } else if self.xhack {
+            named.iter().for_each(|&offset| {
+                options.xhack_ack.push(self.nxt + offset);
+            });
+        }
+    }
+
+    fn step(&mut self, lie: Lie) {
+        let until = self.now + MILLISECOND;
+        loop {
+            let next = [
+                self.host.next_deadline(),
+                self.under_way.front().map(|packet| packet.0),
+                self.arriving.front().map(|seen| seen.0),
+            ];
+            let Some(at) = next.into_iter().flatten().min().filter(|&at| at <= until) else { break };
+            self.now = self.now.max(at);
+            if self.under_way.front().is_some_and(|packet| packet.0 <= self.now) {
+                let (_, packet) = self.under_way.pop_front().unwrap();
+                self.deliver(&packet);
+            } else if self.arriving.front().is_some_and(|seen| seen.0 <= self.now) {
+                let (_, seen) = self.arriving.pop_front().unwrap();
+                self.keep(seen);
+                self.answer(seen, lie);
+            } else {
+                self.host.handle_timeout(self.now);
+                self.drain();
+            }
+        }
+        self.now = until;
+        if lie == Lie::Foresee {
+            // It acts as if the copies that leave now had arrived.
+            let ack = self.nxt;
+            (self.acks, self.count) = (self.acks + 1, self.count.wrapping_add(1));
+            let named = self.everything(ack);
+            let mut options = TcpOptions::default();
+            self.name(&mut options, &named);
+            let packet = self.build(TcpFlags::ACK, ack, options, 4000);
+            self.deliver(&packet);
+        }
+        self.write();
+        self.measure();
+    }
+
+    fn write(&mut self) {
+        while self.written < self.total {
+            let chunk = vec![7; (self.total - self.written).min(64 << 10)];
+            let taken = self.host.write(self.id, &chunk).unwrap_or(0);
+            self.written += taken;
+            if taken < chunk.len() {
+                break;
+            }
+        }
+        self.drain();
+    }
+
+    fn measure(&mut self) {
+        let Some(statistics) = self.host.statistics(self.id) else { return };
+        self.window = self.window.max(statistics.cwnd.into());
+        assert!(statistics.memory < 64 << 20, "{} octets of memory", statistics.memory);
+        if self.now >= self.round_ends {
+            let share = self.again as f64 / self.window.max(1) as f64;
+            self.largest_share = self.largest_share.max(share);
+            (self.again, self.window) = (0, 0);
+            self.round_ends = self.now + ROUND_TRIP;
+        }
+    }
+
+    fn run(&mut self, lie: Lie, steps: u32) {
+        for _ in 0..steps {
+            self.step(lie);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.nxt - (self.iss + 1) >= self.total as i32
+    }
+}
+
+/// Lies for some seconds.
+fn lie_to(variant: Variant, lie: Lie, loses: u32, change: impl FnOnce(&mut Profile)) -> World {
+    let mut world = World::new(variant, change, loses);
+    world.run(lie, 4_000);
+    world
+}
+
+#[test]
+fn no_lie_makes_it_send_again_faster_than_its_window() {
+    for variant in Variant::OURS {
+        for lie in LIES {
+            for (loses, pacing) in [(0, true), (20, true), (0, false), (20, false)] {
+                let mut world = lie_to(variant, lie, loses, |profile| profile.modern.pacing = pacing);
+                let share = world.largest_share;
+                println!("{variant} {lie:?}, losing {loses}, pacing {pacing}: {share:.2}");
+                // A window in a round trip, a little for pacing's bursts and timers' probes, and twice
+                // that where a copy counts as reported after half a round trip.
+                assert!(share < 3.0, "{variant}, {lie:?}, losing {loses}, pacing {pacing}: {share:.2}");
+                for _ in 0..600_000 {
+                    if world.is_done() {
+                        break;
+                    }
+                    world.step(Lie::None);
+                }
+                assert!(world.is_done(), "{variant}, {lie:?}, {loses}: honest now, and nothing comes of it");
+            }
+        }
+    }
+}
+
+/// A peer that counted without end made losses look like damage. Once it stops, they are answered
+/// again, within the ledger's window.
+#[test]
+fn what_was_counted_without_reason_is_forgotten() {
+    let mut world = World::new(Variant::Headway, |_| (), 20);
+    world.total = 1 << 30;
+    world.run(Lie::Count, 3_000);
+    let window = |world: &World| world.host.statistics(world.id).map_or(0, |statistics| statistics.cwnd);
+    let blind = window(&world);
+    world.run(Lie::None, 1_500);
+    let answered = window(&world);
+    assert!(answered < blind / 8, "a window of {blind} octets, then {answered}");
+    let attributed = world.host.path(OURS, THEIRS).expect("a path").ledger.attributed();
+    assert!(attributed.congestion + attributed.unknown > 0, "{attributed:?}");
+}
