@@ -33,6 +33,7 @@ mod interface;
 pub mod packet_socket;
 
 mod prefix;
+pub mod probe;
 mod stack;
 #[allow(unsafe_code)]
 mod sys;

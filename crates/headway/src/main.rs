@@ -42,6 +42,8 @@ enum Command {
     Serve(Box<live::ServeArguments>),
     /// Fetch a file over HTTP, or put one there
     Fetch(Box<live::FetchArguments>),
+    /// Say what this machine and a path can do, and which carrier to use
+    Doctor(Box<live::DoctorArguments>),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Nc(arguments) => live::run_nc(&arguments),
         Command::Serve(arguments) => live::run_serve(&arguments),
         Command::Fetch(arguments) => live::run_fetch(&arguments),
+        Command::Doctor(arguments) => live::run_doctor(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,6 @@
 //! Commands on real networks, in real time: their own TCP, or this machine's for comparison.
 
+mod doctor;
 mod fetch;
 mod http;
 mod names;
@@ -16,6 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+pub(crate) use doctor::Arguments as DoctorArguments;
 pub(crate) use fetch::Arguments as FetchArguments;
 pub(crate) use nc::Arguments as NcArguments;
 pub(crate) use perf::Arguments as PerfArguments;
@@ -40,6 +42,10 @@ pub(crate) fn run_serve(arguments: &ServeArguments) -> Result<(), Failure> {
 
 pub(crate) fn run_fetch(arguments: &FetchArguments) -> Result<(), Failure> {
     block_on(fetch::run(arguments))
+}
+
+pub(crate) fn run_doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
+    block_on(doctor::run(arguments))
 }
 
 fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use headway_net::Stack;
-use headway_tcp::Statistics;
+use headway_tcp::{Negotiated, Statistics};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::failure::Failure;
@@ -100,6 +100,14 @@ impl Stream {
     pub(super) fn statistics(&self) -> Option<Statistics> {
         match self {
             Self::Stack(stream) => stream.statistics().ok(),
+            Self::Kernel(_) => None,
+        }
+    }
+
+    /// What both ends agreed on; the kernel's says nothing here.
+    pub(super) fn negotiated(&self) -> Option<Negotiated> {
+        match self {
+            Self::Stack(stream) => stream.negotiated().ok(),
             Self::Kernel(_) => None,
         }
     }

@@ -1,0 +1,128 @@
+//! What this machine can do.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd as _;
+use std::thread::sleep;
+use std::time::Duration;
+
+use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Verdicts, emit};
+use socket2::{Domain, Socket, Type};
+use tun_rs::DeviceBuilder;
+
+use crate::packet_socket::PacketSocket;
+use crate::{Carrier, Clock, NetError, UdpCarrier, UdpConfig, sys};
+
+/// Something that an interface may do with packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// The kernel's name of it.
+    pub name: String,
+    /// Whether it can be switched.
+    pub available: bool,
+    /// Whether it is on.
+    pub active: bool,
+}
+
+/// Whether a TUN device can be made: it is, and vanishes again.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn tun() -> io::Result<()> {
+    // The kernel finds a number.
+    DeviceBuilder::new().name("hwprobe%d").offload(false).inherit_enable_state().build_sync().map(|_| ())
+}
+
+/// Whether the frames of an interface can be seen.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn packet(interface: &str) -> Result<(), NetError> {
+    PacketSocket::open(interface, 1514).map(|_| ())
+}
+
+/// What an interface does with packets beside bringing them in and out.
+///
+/// # Errors
+///
+/// The driver does not say.
+pub fn features(interface: &str) -> io::Result<Vec<Feature>> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    let features = sys::features(socket.as_fd(), interface)?;
+    Ok(features.into_iter().map(|(name, available, active)| Feature { name, available, active }).collect())
+}
+
+/// Whether this machine sends and takes UDP without checksum: a segment with a damaged payload goes
+/// over the loopback, and has to arrive as it was.
+///
+/// # Errors
+///
+/// It cannot be sent or does not arrive.
+pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
+    let loopback = if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
+    let fail = |what: &str, source| NetError::Udp { what: what.into(), source, expected: "a loopback" };
+    let [a, b] =
+        free_ports(SocketAddr::new(loopback, 0)).map_err(|source| fail("on the loopback", source))?;
+    let mut from = UdpCarrier::open(&UdpConfig::new(a, b))?;
+    let mut to = UdpCarrier::open(&UdpConfig::new(b, a))?;
+    let slot = from.slot().ok_or_else(|| fail("no room", io::ErrorKind::OutOfMemory.into()))?;
+    let len = damaged_segment(slot, a, b).map_err(|source| fail("no segment", source))?;
+    from.queue(len);
+    from.flush().map_err(|source| fail("cannot be sent", source))?;
+    let clock = Clock::new();
+    // The loopback delivers at once, or in a moment on a busy machine.
+    for _ in 0..100 {
+        if to.fill(&clock).map_err(|source| fail("cannot be received", source))? > 0 {
+            let mut received = Vec::new();
+            to.received(&mut received);
+            if received.iter().any(|received| received.verdicts == Verdicts::SALVAGED) {
+                return Ok(());
+            }
+        }
+        sleep(Duration::from_millis(10));
+    }
+    Err(fail("without checksum does not arrive", io::ErrorKind::TimedOut.into()))
+}
+
+fn free_ports(any: SocketAddr) -> io::Result<[SocketAddr; 2]> {
+    let (a, b) = (UdpSocket::bind(any)?, UdpSocket::bind(any)?);
+    Ok([a.local_addr()?, b.local_addr()?])
+}
+
+/// A segment whose header checksum holds and whose payload is damaged.
+fn damaged_segment(slot: &mut [u8], from: SocketAddr, to: SocketAddr) -> io::Result<usize> {
+    let ip = IpHeader { src: from.ip(), dst: to.ip(), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let tcp = TcpHeader {
+        src_port: 1,
+        dst_port: 2,
+        seq: SeqNumber(3),
+        ack: SeqNumber(4),
+        flags: TcpFlags::ACK,
+        window: 5,
+        urgent: 0,
+    };
+    let options = TcpOptions { hack: Some(0), ..TcpOptions::default() };
+    let len = emit(slot, &ip, &tcp, &options, (b"damaged ", b"payload")).map_err(io::Error::other)?;
+    slot[len - 1] ^= 0x10;
+    Ok(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_brings_damage() {
+        udp_without_checksum(false).unwrap();
+    }
+
+    #[test]
+    fn features_have_names() {
+        let features = features("lo").unwrap();
+        assert!(features.iter().any(|feature| feature.name == "tx-checksum-ip-generic"), "{features:?}");
+        assert!(features.iter().any(|feature| feature.name == "rx-all"), "{features:?}");
+        assert!(super::features("no-such-one").is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! What this machine, and a path, can do.
+
+mod findings;
+
+use std::time::Duration;
+
+use clap::{ArgAction, Args};
+use headway_net::{Interface, probe};
+use tokio::time::timeout;
+
+use super::names::resolve;
+use super::plan::Plan;
+use super::transport::{Stream, Transport};
+use super::{GRACE_STOPPED, stop_signal};
+use crate::failure::Failure;
+use findings::{Findings, Mark};
+
+const EXAMPLES: &str = "\
+Examples:
+  headway doctor
+      What this machine can do; more of it as root.
+  headway doctor --udp 192.0.2.1:4000 192.0.2.2:4000 --connect 192.0.2.2:80
+      Whether that path brings UDP without checksum both ways, and our options: at 192.0.2.2 runs
+      `headway serve --udp 192.0.2.2:4000 any DIR`.";
+
+/// Say what this machine and a path can do, and which carrier to use.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Connect to this peer too, over the network that the options name, and say what both agreed on
+    #[arg(long, value_name = "HOST:PORT", requires = "carrier")]
+    connect: Option<String>,
+    /// Print one JSON object
+    #[arg(long, action = ArgAction::SetTrue)]
+    json: bool,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+/// A path that is slower than that is reported as broken.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut findings = Findings::default();
+    machine(&mut findings);
+    if let Some(peer) = &arguments.connect {
+        path(&mut findings, arguments, peer).await?;
+    }
+    findings.print(arguments.json);
+    Ok(())
+}
+
+fn machine(findings: &mut Findings) {
+    let tun = probe::tun();
+    findings.add("tun", Mark::of(&tun), describe(&tun, "a TUN device can be made (--tun)"));
+    let interfaces = Interface::all().unwrap_or_default();
+    let seen = interfaces.iter().find(|interface| interface.up);
+    let packet = seen.map(|interface| probe::packet(&interface.name));
+    match &packet {
+        Some(packet) => {
+            findings.add("packet", Mark::of(packet), describe(packet, "frames can be seen (--packet)"));
+        }
+        None => findings.add("packet", Mark::Bad, "no interface is up".into()),
+    }
+    for (name, v6) in [("udp4", false), ("udp6", true)] {
+        let udp = probe::udp_without_checksum(v6);
+        findings.add(
+            name,
+            Mark::of(&udp),
+            describe(&udp, "damaged payloads pass in UDP without checksum (--udp)"),
+        );
+    }
+    for interface in interfaces.iter().filter(|interface| !interface.loopback) {
+        describe_interface(findings, interface);
+    }
+    let advice = match (&tun, &packet) {
+        (Ok(()), _) => {
+            "--tun for programs of this machine and what it routes; --udp to a peer that also runs headway; \
+             --packet for an address of its own on an Ethernet"
+        }
+        (Err(_), Some(Ok(()))) => "--packet, or --udp to a peer that also runs headway",
+        _ => "--udp, to a peer that also runs headway: nothing else without root",
+    };
+    findings.advise(advice);
+}
+
+/// What of an interface matters to damaged packets.
+fn describe_interface(findings: &mut Findings, interface: &Interface) {
+    let name = format!("interface {}", interface.name);
+    let features = match probe::features(&interface.name) {
+        Ok(features) => features,
+        Err(error) => return findings.add(&name, Mark::Unknown, format!("its driver does not say: {error}")),
+    };
+    let find = |wanted: &str| features.iter().find(|feature| feature.name == wanted);
+    let is_on = |wanted: &str| find(wanted).is_some_and(|feature| feature.active);
+    let mut words = vec![if interface.up { "up".to_owned() } else { "down".to_owned() }];
+    for (wanted, meaning) in [("rx-all", "damaged frames"), ("rx-fcs", "frame check sequences")] {
+        words.push(match find(wanted) {
+            Some(feature) if feature.active => format!("hands up {meaning} ({wanted} on)"),
+            Some(feature) if feature.available => {
+                format!("can hand up {meaning} (`ethtool -K {} {wanted} on`)", interface.name)
+            }
+            _ => format!("keeps {meaning} to itself (no {wanted})"),
+        });
+    }
+    let hiding: Vec<&str> =
+        ["rx-checksum", "rx-gro", "rx-gro-hw", "rx-lro"].into_iter().filter(|wanted| is_on(wanted)).collect();
+    let missing: Vec<&str> = [
+        "tx-checksum-ipv4",
+        "tx-checksum-ipv6",
+        "tx-checksum-ip-generic",
+        "tx-tcp-segmentation",
+        "tx-tcp6-segmentation",
+        "tx-generic-segmentation",
+    ]
+    .into_iter()
+    .filter(|wanted| is_on(wanted))
+    .collect();
+    if !missing.is_empty() {
+        words.push(format!("sends without checksum or in long pieces ({})", missing.join(", ")));
+    }
+    if !hiding.is_empty() {
+        words.push(format!("may hide damage on the way in ({})", hiding.join(", ")));
+    }
+    findings.add(&name, Mark::Noted, words.join("; "));
+}
+
+fn describe<T, E: std::fmt::Display>(outcome: &Result<T, E>, good: &str) -> String {
+    match outcome {
+        Ok(_) => good.into(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Connects, and says what passed.
+async fn path(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), Failure> {
+    let expected = || Failure::BadOption {
+        option: "--connect",
+        value: peer.into(),
+        expected: "expected HOST:PORT, such as 192.0.2.2:80".into(),
+    };
+    let (host, port) = peer.rsplit_once(':').ok_or_else(expected)?;
+    let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
+    let transport = arguments.plan.open()?;
+    let attempt = tokio::select! {
+        attempt = timeout(PATIENCE, transport.connect(remote)) => attempt,
+        signal = stop_signal() => return Err(Failure::Stopped(signal?)),
+    };
+    match attempt {
+        Ok(Ok(stream)) => describe_connection(findings, &stream),
+        Ok(Err(error)) => findings.add("path", Mark::Bad, error.to_string()),
+        Err(_) => findings.add("path", Mark::Bad, format!("{remote}: no answer in 20 s")),
+    }
+    close(transport).await
+}
+
+async fn close(transport: Transport) -> Result<(), Failure> {
+    transport.close(GRACE_STOPPED).await
+}
+
+fn describe_connection(findings: &mut Findings, stream: &Stream) {
+    findings.add("path", Mark::Good, "packets pass both ways".into());
+    let Some(agreed) = stream.negotiated() else {
+        return findings.add("options", Mark::Unknown, "the kernel's TCP does not say".into());
+    };
+    let options = [
+        ("SACK", agreed.sack),
+        ("timestamps", agreed.timestamps),
+        ("window scaling", agreed.window_scaling),
+        ("HACK (kinds 14 and 15)", agreed.hack),
+        ("Extended HACK (kind 16)", agreed.xhack),
+        ("HACK v2", agreed.v2),
+    ];
+    let list = |wanted: bool| {
+        let names: Vec<&str> =
+            options.iter().filter(|(_, on)| *on == wanted).map(|(name, _)| *name).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let ours = agreed.hack || agreed.v2;
+    let text = if ours {
+        format!("agreed: {}; not: {}", list(true), list(false))
+    } else {
+        format!(
+            "agreed: {}; not: {}: the peer has no HACK or is told not to use it, or something on the path \
+             takes unknown options away",
+            list(true),
+            list(false)
+        )
+    };
+    findings.add("options", if ours { Mark::Good } else { Mark::Unknown }, text);
+}

@@ -1,0 +1,70 @@
+//! What was found, for people and for programs.
+
+use serde::Serialize;
+
+/// How a finding is to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mark {
+    /// It works.
+    Good,
+    /// It does not.
+    Bad,
+    /// It could not be found out.
+    Unknown,
+    /// It is as it is.
+    Noted,
+}
+
+impl Mark {
+    pub(super) fn of<T, E>(outcome: &Result<T, E>) -> Self {
+        if outcome.is_ok() { Self::Good } else { Self::Bad }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Good => "yes",
+            Self::Bad => "no",
+            Self::Unknown => "?",
+            Self::Noted => "-",
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Finding {
+    subject: String,
+    mark: Mark,
+    text: String,
+}
+
+/// Everything that was found.
+#[derive(Default, Serialize)]
+pub(super) struct Findings {
+    findings: Vec<Finding>,
+    advice: Option<String>,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, subject: &str, mark: Mark, text: String) {
+        self.findings.push(Finding { subject: subject.into(), mark, text });
+    }
+
+    pub(super) fn advise(&mut self, advice: &str) {
+        self.advice = Some(advice.into());
+    }
+
+    pub(super) fn print(&self, json: bool) {
+        if json {
+            println!("{:#}", serde_json::json!(self));
+            return;
+        }
+        let width = self.findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
+        for Finding { subject, mark, text } in &self.findings {
+            println!("{subject:width$}  {:3}  {text}", mark.word());
+        }
+        if let Some(advice) = &self.advice {
+            println!("use: {advice}");
+        }
+    }
+}

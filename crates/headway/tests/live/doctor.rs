@@ -1,0 +1,64 @@
+//! `headway doctor` says what it finds, with and without root.
+
+use std::process::Command;
+
+use crate::namespace::{HEADWAY, Namespace, OURS, free_address};
+
+fn report(command: &mut Command) -> serde_json::Value {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn mark<'a>(report: &'a serde_json::Value, subject: &str) -> &'a str {
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["subject"] == subject);
+    found.unwrap_or_else(|| panic!("{subject}: {report}"))["mark"].as_str().unwrap()
+}
+
+#[test]
+fn udp_needs_no_privilege() {
+    let report = report(Command::new(HEADWAY).args(["doctor", "--json"]));
+    assert_eq!(mark(&report, "udp4"), "good");
+    assert!(report["advice"].as_str().unwrap().contains("--udp"));
+}
+
+#[test]
+fn a_path_to_a_peer_has_our_options() {
+    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["serve", folder.path().to_str().unwrap(), "--udp", &b, "any"];
+    let mut server = Command::new(HEADWAY).args(words).spawn().unwrap();
+    let words = ["doctor", "--json", "--udp", &a, &b, "--connect", "127.0.0.1:80"];
+    let report = report(Command::new(HEADWAY).args(words));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!((mark(&report, "path"), mark(&report, "options")), ("good", "good"), "{report}");
+    assert!(report.to_string().contains("HACK v2; not: Extended HACK"), "{report}");
+}
+
+#[test]
+fn root_has_every_carrier() {
+    let Some(namespace) = Namespace::new() else { return };
+    namespace.ip(&["link", "add", "hw1", "type", "veth", "peer", "name", "hw2"]);
+    namespace.ip(&["link", "set", "hw1", "up"]);
+    namespace.ip(&["link", "set", "hw2", "up"]);
+    let report = report(&mut namespace.command(HEADWAY, &["doctor", "--json"]));
+    for subject in ["tun", "packet", "udp4", "udp6"] {
+        assert_eq!(mark(&report, subject), "good", "{subject}: {report}");
+    }
+    assert_eq!(mark(&report, "interface hw1"), "noted");
+    assert!(report.to_string().contains("sends without checksum"), "{report}");
+}
+
+#[test]
+fn a_kernel_peer_agrees_to_what_it_knows() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _server = crate::programs::python_server(&namespace, folder.path());
+    let words =
+        ["doctor", "--json", "--connect", "10.77.2.1:8000", "--tun", "hw0", "--address", "10.77.2.2/24"];
+    let report = report(&mut namespace.command(HEADWAY, &words));
+    assert_eq!((mark(&report, "path"), mark(&report, "options")), ("good", "unknown"), "{report} {OURS}");
+    assert!(report.to_string().contains("SACK, timestamps, window scaling; not: HACK"), "{report}");
+}

@@ -1,0 +1,11 @@
+//! The live commands against this machine's kernel, in network namespaces of their own. They need
+//! root; without, each says that it is skipped. UDP on the loopback needs nothing.
+
+mod doctor;
+mod ends;
+mod ethernet;
+mod namespace;
+mod programs;
+mod refusals;
+mod transfers;
+mod udp;

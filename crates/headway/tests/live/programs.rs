@@ -1,0 +1,68 @@
+//! Programs at the kernel's end, and what is sent.
+
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::namespace::{Namespace, Running};
+
+/// Octets that do not repeat, the same for the same seed.
+pub(crate) fn content(seed: u64, len: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(len + 32);
+    let mut block = 0_u64;
+    while bytes.len() < len {
+        bytes.extend_from_slice(&Sha256::digest([seed.to_be_bytes(), block.to_be_bytes()].concat()));
+        block += 1;
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// Python's file server, on every address, port 8000.
+pub(crate) fn python_server(namespace: &Namespace, folder: &Path) -> Running {
+    let folder = folder.to_str().unwrap();
+    let server = namespace.start("python3", &["-m", "http.server", "8000", "--directory", folder]);
+    namespace.wait_for_listener(8000);
+    server
+}
+
+/// A server of the kernel's TCP in Python: `body` has the accepted connection as `c`, and what it
+/// prints comes out at its end.
+pub(crate) fn python_peer(namespace: &Namespace, body: &str) -> Peer {
+    let script = format!(
+        "import socket, struct, sys\n\
+         s = socket.create_server(('', 9000))\n\
+         c, _ = s.accept()\n\
+         {body}\n"
+    );
+    let child =
+        namespace.command("python3", &["-c", &script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    namespace.wait_for_listener(9000);
+    Peer(Some(child))
+}
+
+/// A [`python_peer`]; it is not left behind.
+pub(crate) struct Peer(Option<std::process::Child>);
+
+impl Peer {
+    /// Waits for its end; it has to succeed. What it printed.
+    pub(crate) fn finish(mut self) -> String {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

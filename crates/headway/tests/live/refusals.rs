@@ -1,0 +1,77 @@
+//! Mistakes are named.
+
+use std::process::Command;
+
+use crate::namespace::{HEADWAY, Namespace, free_address};
+
+/// Runs `headway` with these words, which has to fail with this code; its complaint.
+fn refuse(words: &[&str], code: i32) -> String {
+    let output = Command::new(HEADWAY).args(words).output().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {complaint}");
+    assert!(complaint.starts_with("headway: ") && complaint.trim_end().lines().count() == 1, "{complaint}");
+    complaint
+}
+
+#[test]
+fn a_network_is_needed() {
+    let complaint = refuse(&["nc", "192.0.2.1", "80"], 2);
+    assert!(
+        complaint.contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE or --kernel"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn addresses_that_are_none_are_named() {
+    for (words, expected) in [
+        (&["--tun", "hw0", "--address", "10.77.2.2"][..], "10.77.2.2/24"),
+        (&["--tun", "hw0", "--address", "10.77.2.2/33"], "10.77.2.2/33"),
+        (&["--tun", "a-name-far-too-long", "--address", "10.77.2.2/24"], "1 to 15 bytes"),
+        (&["--tun", "hw0", "--address", "10.77.2.2/32"], "room for the kernel's address"),
+        (&["--udp", "127.0.0.1", "127.0.0.1:1"], "an address with a port"),
+        (&["--udp", "127.0.0.1:1", "[::1]:1"], "one family"),
+        (&["--udp", "0.0.0.0:0", "any"], "the inner address beside it"),
+        (&["--packet", "lo", "--address", "127.0.0.1/8"], "machine's kernel does not have"),
+        (&["--packet", "lo", "--address", "::2/8"], "an IPv4 address"),
+    ] {
+        // What the kernel refuses for want of rights comes later than what is said here.
+        let complaint = refuse(&[&["nc", "192.0.2.1", "80"], words].concat(), 2);
+        assert!(complaint.contains(expected), "{words:?}: {complaint}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let complaint = refuse(&["nc", "h", "1", "--packet", "no-such-one", "--address", "10.0.0.1/24"], 1);
+    assert!(complaint.contains("no-such-one") && complaint.contains("ip link"), "{complaint}");
+    let complaint = refuse(&["serve", "/no/such/folder", "--kernel"], 2);
+    assert!(complaint.contains("/no/such/folder"), "{complaint}");
+    let complaint = refuse(&["fetch", "--kernel", "https://localhost/file"], 2);
+    assert!(complaint.contains("no TLS"), "{complaint}");
+    let complaint = refuse(&["fetch", "--kernel", "http://localhost/"], 1);
+    assert!(complaint.contains("127.0.0.1:80") || complaint.contains("::1"), "{complaint}");
+}
+
+#[test]
+fn addresses_in_use_are_named() {
+    let taken = free_address();
+    let _socket = std::net::UdpSocket::bind(taken).unwrap();
+    let taken = taken.to_string();
+    let complaint = refuse(&["nc", "127.0.0.1", "80", "--udp", &taken, "127.0.0.1:1"], 1);
+    assert!(complaint.contains(&taken) && complaint.contains("in use"), "{complaint}");
+}
+
+#[test]
+fn a_tun_that_another_has_is_named() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let words = ["serve", path, "--tun", "hw0", "--address", "10.77.2.2/24"];
+    let _first = namespace.headway(&words);
+    namespace.wait_for_http("10.77.2.2");
+    let output = namespace.command(HEADWAY, &words).output().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("TUN hw0") && complaint.contains("no other program"), "{complaint}");
+}

@@ -1,0 +1,116 @@
+//! Commands over UDP on the loopback: no privilege.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::namespace::{HEADWAY, free_address};
+use crate::programs::{content, digest};
+
+fn start(words: &[&str]) -> Child {
+    Command::new(HEADWAY)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn succeed(output: Output) -> Vec<u8> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Feeds a program and reads it at the same time.
+fn talk(mut child: Child, input: Vec<u8>) -> Output {
+    let mut stdin = child.stdin.take().unwrap();
+    let writing = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap().unwrap();
+    output
+}
+
+#[test]
+fn nc_copies_both_ways() {
+    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let (up, down) = (content(3, 5_000_000), content(4, 5_000_000));
+    let server = start(&["nc", "--udp", &b, &a, "--listen", "7", "--wait-for-input"]);
+    let client = start(&["nc", "--udp", &a, &b, "127.0.0.1", "7", "--wait-for-input"]);
+    let serving = std::thread::spawn({
+        let down = down.clone();
+        move || talk(server, down)
+    });
+    let at_client = succeed(talk(client, up.clone()));
+    let at_server = succeed(serving.join().unwrap());
+    assert_eq!(digest(&at_client), digest(&down));
+    assert_eq!(digest(&at_server), digest(&up));
+}
+
+#[test]
+fn fetch_from_serve_with_a_capture() {
+    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(5, 5_000_000);
+    std::fs::write(folder.path().join("a file"), &bytes).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let mut server = start(&["serve", "--udp", &b, "any", path]);
+    let [got, pcap, events] = ["got", "pcapng", "events"].map(|name| folder.path().join(name));
+    let words = [
+        "fetch",
+        "http://127.0.0.1/a%20file",
+        "--udp",
+        &a,
+        &b,
+        "--json",
+        "--output",
+        got.to_str().unwrap(),
+        "--pcap",
+        pcap.to_str().unwrap(),
+        "--events",
+        events.to_str().unwrap(),
+    ];
+    let printed = succeed(talk(start(&words), Vec::new()));
+    let report: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+    assert_eq!(report["bytes"], 5_000_000);
+    assert_eq!(digest(&std::fs::read(&got).unwrap()), digest(&bytes));
+    let events = std::fs::read_to_string(events).unwrap();
+    assert!(events.lines().any(|line| line.contains("state_changed")), "{events}");
+    // The capture can be analysed, and nothing in it is damaged.
+    let trace = Command::new(HEADWAY).args(["trace", "--json", pcap.to_str().unwrap()]).output().unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&succeed(trace)).unwrap();
+    assert!(trace.to_string().contains("\"packets\""), "{trace}");
+    assert!(Command::new("kill").args(["-INT", &server.id().to_string()]).status().unwrap().success());
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn perf_has_the_keys_of_iperf3() {
+    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let mut server = start(&["perf", "server", "--udp", &b, "any"]);
+    for extra in [&["--bytes", "1MB"][..], &["--reverse", "--parallel", "3", "--bytes", "1MB"]] {
+        let words = [&["perf", "client", "127.0.0.1", "--json", "--udp", &a, &b], extra].concat();
+        let printed = succeed(talk(start(&words), Vec::new()));
+        let report: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+        let streams = report["start"]["connected"].as_array().unwrap().len() as u64;
+        assert_eq!(report["start"]["test_start"]["num_streams"], streams);
+        for sum in ["sum_sent", "sum_received"] {
+            let sum = &report["end"][sum];
+            assert_eq!(sum["bytes"], streams * 1_000_000, "{report}");
+            assert!(sum["bits_per_second"].as_f64().unwrap() > 0.0);
+        }
+        assert!(report["end"]["sum_sent"]["retransmits"].is_u64(), "{report}");
+        let counted: u64 = report["intervals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|interval| interval["sum"]["bytes"].as_u64().unwrap())
+            .sum();
+        assert_eq!(counted, streams * 1_000_000, "{report}");
+    }
+    let words = ["perf", "client", "127.0.0.1", "--json", "--latency", "--time", "200ms", "--udp", &a, &b];
+    let printed = succeed(talk(start(&words), Vec::new()));
+    let report: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+    assert!(report["end"]["latency"]["transactions"].as_u64().unwrap() > 0, "{report}");
+    assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
