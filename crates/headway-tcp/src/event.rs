@@ -159,6 +159,13 @@ pub enum Event {
         /// counted.
         flips: u32,
     },
+    /// A segment that had arrived damaged is whole: what was hit has come again.
+    Completed {
+        /// First sequence number.
+        seq: SeqNumber,
+        /// Payload octets.
+        len: u32,
+    },
     /// A special ACK was sent.
     SpecialAckSent {
         /// The newest number in it.
@@ -213,6 +220,8 @@ pub enum Event {
 pub enum DamageOutcome {
     /// A special ACK asks for it.
     Requested,
+    /// Together with an earlier copy, damaged elsewhere, it is whole.
+    Combined,
     /// All of it is held already: a plain ACK.
     AlreadyHeld,
     /// No octet of it lies near the window: dropped.

@@ -2,7 +2,7 @@
 //! and what special ACKs ask for.
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, SeqList, SeqNumber, TcpFlags, V2, V2Ack};
+use headway_wire::{Segment, SeqList, SeqNumber, TcpFlags, V2, V2Ack, V2Request};
 
 use super::modern::Heard;
 use super::{Connection, Context, Notification, State};
@@ -290,7 +290,17 @@ impl Connection {
             stamp,
             least_age: self.snd.rtt.least().unwrap_or(Duration::ZERO),
         };
+        let v2 = segment.options.v2.as_ref().and_then(V2::as_ack);
+        let sums = v2.and_then(|ack| match &ack.request {
+            V2Request::Blocks { sums, .. } => Some(sums),
+            V2Request::Segments(_) => None,
+        });
         let mut accepted = u8::from(self.take_notice(cx, named));
+        match sums {
+            Some(sums) if accepted > 0 => self.spare_blocks(named.seq, sums),
+            None if accepted == 0 && !numbers.is_empty() => accepted += u8::from(self.wants_whole(&named)),
+            _ => {}
+        }
         let names_new_copy = accepted > 0;
         // "the echo belongs to the newest entry only: for the others, resend if the latest
         // transmission is older than one RTT".

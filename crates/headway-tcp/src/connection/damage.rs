@@ -2,7 +2,7 @@
 //! section 3.2; paper 003, section 4.2.2).
 //!
 //! The header may still be wrong: the 16-bit sum misses some errors. So such a segment only asks
-//! for a resend; it never delivers data and never moves the receive window, `SND.UNA` or
+//! for a resend; it never delivers data by itself and never moves the receive window, `SND.UNA` or
 //! `TS.Recent`.
 
 use headway_wire::{Ecn, Segment};
@@ -23,12 +23,12 @@ impl Connection {
     /// may, but nothing is learnt from its header.
     pub(crate) fn handle_repaired<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.statistics.repaired += 1;
-        self.take_damaged(cx, segment);
+        self.take_damaged(cx, segment, true);
     }
 
     /// A salvaged segment of this connection arrived.
     pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
-        if self.take_damaged(cx, segment) == Some(DamageOutcome::Requested) {
+        if self.take_damaged(cx, segment, false) == Some(DamageOutcome::Requested) {
             self.note_header(cx.now, segment);
         }
     }
@@ -38,6 +38,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
+        repaired: bool,
     ) -> Option<DamageOutcome> {
         let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
         // The peer's first data may come damaged before the ACK of our SYN has: it is worth asking for.
@@ -52,7 +53,7 @@ impl Connection {
         self.statistics.damaged_received += 1;
         cx.path.damaged_data += 1;
         self.statistics.congestion_marks += u32::from(segment.ip.ecn == Ecn::Ce);
-        let outcome = self.judge_damage(cx, segment, len);
+        let outcome = self.judge_damage(cx, segment, len, repaired);
         if outcome == DamageOutcome::Implausible {
             self.statistics.damaged_implausible += 1;
         }
@@ -65,6 +66,7 @@ impl Connection {
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
         len: u32,
+        repaired: bool,
     ) -> DamageOutcome {
         let seq = segment.tcp.seq;
         let (nxt, edge) = (self.rcv.nxt(), self.rcv.nxt() + self.rcv.wnd());
@@ -79,6 +81,9 @@ impl Connection {
         };
         if !missing.lt(edge) {
             return DamageOutcome::Implausible;
+        }
+        if missing == seq && self.keep_damaged(cx, segment, repaired) {
+            return DamageOutcome::Combined;
         }
         let request = Request {
             seq: if self.literal() { seq } else { missing },

@@ -12,6 +12,7 @@ mod input;
 mod modern;
 mod open;
 mod output;
+mod partial;
 mod seen;
 mod settings;
 mod sharing;
@@ -32,6 +33,7 @@ use crate::hack::{receiver::Requests, sender::Resends};
 use crate::path::Path;
 use crate::profile::{HackRules, Profile};
 use crate::receive::ReceiveSide;
+use crate::receive::kept::Kept;
 use crate::send::SendSide;
 use crate::{ConnectionError, ConnectionId};
 
@@ -200,6 +202,8 @@ pub(crate) struct Connection {
     pending: Pending,
     /// Kept where headers are repaired.
     seen: Option<Box<Seen>>,
+    /// Damaged payloads, kept where partial recovery is in use.
+    kept: Option<Box<Kept>>,
     /// Octets that this connection has reported to its congestion domain.
     reported_pipe: u32,
     statistics: Counters,
@@ -251,6 +255,7 @@ impl Connection {
             write_blocked: false,
             pending: Pending::default(),
             seen: None,
+            kept: None,
             reported_pipe: 0,
             statistics: Counters::default(),
             profile,
@@ -423,6 +428,7 @@ impl Connection {
 
     pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
         let counted = self.statistics;
+        let held = self.snd.recovery.held();
         Statistics {
             state: self.state,
             segments_sent: counted.segments_sent,
@@ -439,6 +445,9 @@ impl Connection {
             special_acks_received: counted.special_acks_received,
             damaged_received: counted.damaged_received,
             repaired: counted.repaired,
+            completed: counted.completed.into(),
+            cut: held.map_or(0, |held| held.cut),
+            octets_spared: held.map_or(0, |held| held.spared),
             damaged_implausible: counted.damaged_implausible.into(),
             congestion_marks: counted.congestion_marks.into(),
             congestion_echoes: counted.congestion_echoes.into(),
@@ -471,6 +480,8 @@ impl Connection {
             + self.rcv.bookkeeping()
             + self.requests.allocated()
             + self.resends.allocated()
+            + self.kept.as_ref().map_or(0, |kept| kept.allocated())
+            + self.snd.recovery.allocated()
             + self.seen.as_ref().map_or(0, |_| size_of::<Seen>())
     }
 
@@ -499,6 +510,7 @@ impl Connection {
         self.owes_syn = false;
         self.resends.clear();
         self.requests.clear();
+        self.kept = None;
         let outstanding_end = self.snd.nxt;
         self.snd.queue.acknowledge(outstanding_end);
         self.snd.queue.release();

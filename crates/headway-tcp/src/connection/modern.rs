@@ -69,6 +69,9 @@ impl Connection {
         heard: &Heard,
     ) {
         let (delivery, rate) = self.snd.queue.take_delivery(cx.now);
+        if delivery.octets > 0 {
+            self.settle_held();
+        }
         // Karn: the newest copy that arrived tells, if it is the only one of its segment.
         let rtt = match delivery.newest {
             Some(newest) if !newest.resent => Some(cx.now.saturating_since(newest.sent_at)),
@@ -179,7 +182,7 @@ impl Connection {
         let queue = &mut self.snd.queue;
         let Some(index) = queue.index_of(notice.seq) else { return false };
         let sent = queue.get(index).clone();
-        if sent.has(Marks::SACKED) || sent.is_missing() {
+        if sent.has(Marks::SACKED) || sent.has(Marks::HELD) || sent.is_missing() {
             return false;
         }
         // A report of a copy cannot be back before a round trip is over. (The half leaves room for a

@@ -419,7 +419,11 @@ impl Connection {
         if let (Some(stamps), Some(stamp)) = (&mut options.timestamps, request.stamp) {
             stamps.echo = stamp;
         }
-        let count = if self.negotiated.v2 {
+        let blocks = self.block_request(request.seq);
+        let count = if let Some(blocks) = blocks {
+            options.v2 = Some(V2::ack(self.profile.exid, cx.path.damaged_data as u16, blocks));
+            1
+        } else if self.negotiated.v2 {
             let rcv = &self.rcv;
             self.requests.prune(cx.now, |seq| rcv.holds(seq));
             // As below: the newest SACK block goes before repeated numbers.

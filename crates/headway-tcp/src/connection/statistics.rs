@@ -38,6 +38,12 @@ pub struct Statistics {
     pub damaged_received: u64,
     /// Of those, with a header that had to be repaired.
     pub repaired: u64,
+    /// Damaged segments that are whole since what was hit has come again (partial recovery).
+    pub completed: u64,
+    /// Segments of which only the blocks that were hit were sent again.
+    pub cut: u64,
+    /// Payload octets that did not have to be sent again by that.
+    pub octets_spared: u64,
     /// Of all damaged ones, outside any plausible window.
     pub damaged_implausible: u64,
     /// Packets that arrived marked "congestion experienced" (RFC 3168), damaged ones included:
@@ -92,6 +98,7 @@ pub(super) struct Counters {
     pub(super) special_acks_received: u64,
     pub(super) damaged_received: u64,
     pub(super) repaired: u64,
+    pub(super) completed: u32,
     pub(super) damaged_implausible: u32,
     pub(super) congestion_marks: u32,
     pub(super) congestion_echoes: u32,
@@ -115,6 +122,9 @@ impl Default for Statistics {
             special_acks_received: 0,
             damaged_received: 0,
             repaired: 0,
+            completed: 0,
+            cut: 0,
+            octets_spared: 0,
             damaged_implausible: 0,
             congestion_marks: 0,
             congestion_echoes: 0,

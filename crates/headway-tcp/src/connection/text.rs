@@ -32,6 +32,9 @@ impl Connection {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
         }
         self.statistics.octets_received += u64::from(placed.advanced);
+        if !segment.payload.is_empty() {
+            self.fill_kept(cx, segment);
+        }
         if let (true, Some((start, end))) = (self.negotiated.sack, placed.duplicate) {
             self.rcv.report_duplicate(start, end);
         }
@@ -62,7 +65,7 @@ impl Connection {
 
     /// "If the FIN bit is set, signal the user 'connection closing' [...] advance RCV.NXT over the
     /// FIN, and send an acknowledgment for the FIN."
-    fn fin_reached<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+    pub(super) fn fin_reached<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         self.rcv.acks.at_once();
         self.notify(Notification::Readable);
         match self.state {

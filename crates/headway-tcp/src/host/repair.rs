@@ -9,7 +9,7 @@ use crate::event::{Event, Observer};
 use crate::hack::repair::Repaired;
 
 /// Connections of a path that a packet is held against.
-const ASKED: usize = 4;
+const ASKED: usize = 3;
 
 /// The connections of a path that received data last, the latest first.
 #[derive(Clone, Copy, Default)]

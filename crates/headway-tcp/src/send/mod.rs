@@ -1,5 +1,6 @@
 //! The send side of a connection: what is buffered, what is outstanding, what may go next.
 
+pub(crate) mod held;
 pub(crate) mod pacer;
 pub(crate) mod recovery;
 pub(crate) mod rtt;

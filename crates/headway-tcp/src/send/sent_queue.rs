@@ -13,7 +13,7 @@ use crate::congestion::{LostSegment, RateSample};
 /// The marks of a segment. `SACKED` excludes `LOST` and `RESENT`; a segment that is `RESENT` and
 /// not `LOST` is in the network twice, as RFC 6675's SetPipe and Linux count it.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Marks(u8);
+pub(crate) struct Marks(u16);
 
 impl Marks {
     /// Selectively acknowledged.
@@ -32,6 +32,11 @@ impl Marks {
     pub(crate) const FIN: Self = Self(64);
     /// Bears PSH: nothing more was there to send when it was sent.
     pub(crate) const PUSH: Self = Self(128);
+    /// Lost, and not to be sent again for now: the peer says that it holds these octets of a damaged
+    /// copy ([`super::held`]).
+    pub(crate) const HELD: Self = Self(256);
+    /// A part of a segment of which the peer asked for some blocks: it is not cut again.
+    pub(crate) const CUT: Self = Self(512);
 
     pub(crate) const fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0
@@ -47,12 +52,19 @@ impl Marks {
 
     /// Without all that is thought of its fate.
     const fn settled(self) -> Self {
-        self.without(Self::SACKED).without(Self::LOST).without(Self::RESENT).without(Self::DAMAGED)
+        const FATE: Marks =
+            Marks::SACKED.with(Marks::LOST).with(Marks::RESENT).with(Marks::DAMAGED).with(Marks::HELD);
+        self.without(FATE)
     }
 
     /// Lost, and no later copy under way.
-    const fn is_missing(self) -> bool {
+    const fn is_gone(self) -> bool {
         self.has(Self::LOST) && !self.has(Self::RESENT)
+    }
+
+    /// To be sent again.
+    const fn is_missing(self) -> bool {
+        self.is_gone() && !self.has(Self::HELD)
     }
 
     /// Missing for a reason that no notice of damage explains.
@@ -91,6 +103,11 @@ impl Sent {
     /// Payload octets: the length less SYN and FIN.
     pub(crate) fn payload_len(&self) -> u32 {
         self.len - u32::from(self.has(Marks::SYN)) - u32::from(self.has(Marks::FIN))
+    }
+
+    /// Timestamp value of the latest copy.
+    pub(crate) fn stamp(&self) -> u32 {
+        self.stamp
     }
 
     /// Whether it is to be sent again: lost, and no later copy under way.
@@ -238,7 +255,8 @@ impl SentQueue {
     /// Records that segment `index` is sent again.
     pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: u32) {
         self.transmissions += 1;
-        let mut marks = self.segments[index].marks.with(Marks::RESENT).with(Marks::EVER_RESENT);
+        let before = self.segments[index].marks.without(Marks::HELD);
+        let mut marks = before.with(Marks::RESENT).with(Marks::EVER_RESENT);
         if self.log.is_some() {
             // The order of sending says what a later ACK means: no mark needs to.
             marks = marks.without(Marks::DAMAGED);
@@ -300,7 +318,7 @@ impl SentQueue {
             log.settle(sent.order);
         }
         let (seq, marks) = (sent.seq, sent.marks);
-        self.set(index, marks.without(Marks::RESENT).with(Marks::LOST));
+        self.set(index, marks.without(Marks::RESENT).without(Marks::HELD).with(Marks::LOST));
         if self.missing_hint.is_none_or(|hint| seq.lt(hint)) {
             self.missing_hint = Some(seq);
         }
@@ -343,7 +361,10 @@ impl SentQueue {
         if marks.has(Marks::SACKED) {
             return false;
         }
-        if let Some(log) = &mut self.log {
+        // What the peer held of a damaged copy was counted when that crossed the network.
+        if let Some(log) = &mut self.log
+            && !marks.has(Marks::HELD)
+        {
             let sent = &self.segments[index];
             log.delivered(sent.order, sent.end(), sent.len, sent.stamp, marks.has(Marks::EVER_RESENT));
         }
@@ -402,7 +423,7 @@ impl SentQueue {
         self.missing_hint = None;
         if let Some(log) = &mut self.log {
             let under_way =
-                self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.is_missing());
+                self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.marks.is_gone());
             let mut under_way: alloc::vec::Vec<_> =
                 under_way.map(|sent| (sent.order, sent.seq, sent.len, sent.sent_at)).collect();
             under_way.sort_unstable_by_key(|&(order, ..)| order);
@@ -471,7 +492,7 @@ impl SentQueue {
             acknowledged.octets += head.len;
             if let Some(log) = &mut self.log {
                 let resent = head.has(Marks::EVER_RESENT);
-                if !head.has(Marks::SACKED) {
+                if !head.has(Marks::SACKED) && !head.has(Marks::HELD) {
                     log.delivered(head.order, head.end(), head.len, head.stamp, resent);
                 }
             }
@@ -519,6 +540,23 @@ impl SentQueue {
         self.missing += u32::from(rest.is_missing());
         self.unexplained += u32::from(rest.marks.is_unexplained());
         self.segments.insert(index + 1, rest);
+    }
+
+    /// Splits segment `index` as [`Self::split`] does, for one of whose parts the peer asked.
+    pub(crate) fn cut(&mut self, index: usize, len: u32) {
+        self.split(index, len);
+        for part in [index, index + 1] {
+            self.set(part, self.segments[part].marks.with(Marks::CUT));
+        }
+    }
+
+    /// The peer says that it holds segment `index`, which is missing. It was in the network once more
+    /// than an ACK for it will tell (Karn).
+    pub(crate) fn hold(&mut self, index: usize) {
+        let marks = self.segments[index].marks;
+        if marks.is_missing() {
+            self.set(index, marks.with(Marks::HELD).with(Marks::EVER_RESENT));
+        }
     }
 
     /// Gives back memory that an idle connection does not need; a little stays, for what it sends

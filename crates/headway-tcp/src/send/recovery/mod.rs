@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 use headway_units::Instant;
 use headway_wire::SeqNumber;
 
+use super::held::Held;
 use super::scoreboard::Scoreboard;
 use super::sent_queue::SentQueue;
 use crate::congestion::CongestionControl;
@@ -84,6 +85,22 @@ impl Recovery {
             LossRecovery::Standard | LossRecovery::Modern => {
                 Self::Standard(Standard::new(sack, true, profile.limited_transmit))
             }
+        }
+    }
+
+    /// What the peer said it holds of segments that arrived damaged.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        match self {
+            Self::Modern(modern) => Some(&modern.held),
+            Self::Standard(_) | Self::Linux22(_) => None,
+        }
+    }
+
+    /// Octets of heap beyond its own size.
+    pub(crate) fn allocated(&self) -> usize {
+        match self {
+            Self::Modern(modern) => size_of::<Modern>() + modern.held.allocated(),
+            Self::Standard(_) | Self::Linux22(_) => 0,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::ledger::{Cause, CauseLedger, Delay};
 use crate::memory::Lessons;
 use crate::profile;
+use crate::send::held::Held;
 use crate::send::sent_queue::{Marks, SentQueue};
 use crate::send::transmissions::{Copy, Delivery, TransmissionLog};
 use episode::Episode;
@@ -107,6 +108,8 @@ pub(crate) struct Modern {
     timeouts: u32,
     /// When [`Modern::on_reorder_timer`] is to look again.
     look_again: Option<Instant>,
+    /// Segments of which the peer asked for some blocks only.
+    pub(crate) held: Held,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
     /// What the path has been told.
@@ -116,6 +119,7 @@ pub(crate) struct Modern {
 impl Modern {
     pub(crate) fn new(switches: profile::Modern) -> Self {
         Self {
+            held: Held::default(),
             switches,
             rack: Rack::new(),
             phase: Phase::Open,

@@ -1,0 +1,252 @@
+//! Damaged payloads that are kept until what was hit has come again (partial recovery,
+//! `docs/repair.md`).
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use headway_wire::SeqNumber;
+use headway_wire::blocks::{COUNT, block_range, block_sums};
+use headway_wire::crc::crc32c;
+
+/// Octets that are kept at most; the oldest payloads go first.
+const MAX_OCTETS: usize = 1 << 20;
+/// Payloads that are kept at most.
+const MAX_ENTRIES: usize = 1024;
+/// A shorter payload is asked for as a whole: headers would take more than the blocks save.
+pub(crate) const LEAST_PAYLOAD: usize = 64 * COUNT;
+
+/// A payload as it arrived, with the CRC that its header vouched for.
+struct Entry {
+    seq: SeqNumber,
+    payload: Box<[u8]>,
+    crc: u32,
+    /// The header had to be repaired: only together with octets that arrived intact is it believed.
+    repaired: bool,
+}
+
+impl Entry {
+    fn end(&self) -> SeqNumber {
+        self.seq + self.payload.len() as u32
+    }
+
+    fn is_sound(&self) -> bool {
+        crc32c(&self.payload) == self.crc
+    }
+}
+
+/// A payload that is what was sent.
+pub(crate) struct Whole {
+    pub(crate) seq: SeqNumber,
+    pub(crate) payload: Box<[u8]>,
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// Oldest first.
+    entries: VecDeque<Entry>,
+    octets: usize,
+}
+
+impl Kept {
+    /// A payload arrived damaged. Together with an earlier copy of it, damaged elsewhere, it may be
+    /// whole; otherwise it is kept.
+    pub(crate) fn keep(&mut self, seq: SeqNumber, payload: &[u8], crc: u32, repaired: bool) -> Option<Whole> {
+        if !(LEAST_PAYLOAD..=MAX_OCTETS).contains(&payload.len()) {
+            return None;
+        }
+        let same = |entry: &Entry| (entry.seq, entry.payload.len(), entry.crc) == (seq, payload.len(), crc);
+        if let Some(place) = self.entries.iter().position(same) {
+            let earlier = self.remove(place)?;
+            if !repaired
+                && !earlier.repaired
+                && let Some(payload) = combine(&earlier.payload, payload, crc)
+            {
+                return Some(Whole { seq, payload });
+            }
+        }
+        while self.octets + payload.len() > MAX_OCTETS || self.entries.len() >= MAX_ENTRIES {
+            self.remove(0)?;
+        }
+        self.octets += payload.len();
+        self.entries.push_back(Entry { seq, payload: payload.into(), crc, repaired });
+        None
+    }
+
+    fn remove(&mut self, place: usize) -> Option<Entry> {
+        let entry = self.entries.remove(place)?;
+        self.octets -= entry.payload.len();
+        Some(entry)
+    }
+
+    /// The block sums of the newest payload that is kept for `seq`.
+    pub(crate) fn sums(&self, seq: SeqNumber) -> Option<[u16; COUNT]> {
+        let entry = self.entries.iter().rev().find(|entry| entry.seq == seq)?;
+        Some(block_sums((&entry.payload, &[])))
+    }
+
+    /// Octets arrived intact: they take the places of what was kept. Gives the payloads that are
+    /// whole by that.
+    pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
+        let end = seq + data.len() as u32;
+        let mut whole = Vec::new();
+        let mut place = 0;
+        while let Some(entry) = self.entries.get_mut(place) {
+            let (from, to) = (seq.max(entry.seq), end.min(entry.end()));
+            place += 1;
+            if !from.lt(to) {
+                continue;
+            }
+            let theirs = (from - seq) as usize..(to - seq) as usize;
+            let ours = (from - entry.seq) as usize..(to - entry.seq) as usize;
+            entry.payload[ours].copy_from_slice(&data[theirs]);
+            if entry.is_sound() {
+                place -= 1;
+                whole
+                    .extend(self.remove(place).map(|entry| Whole { seq: entry.seq, payload: entry.payload }));
+            }
+        }
+        whole
+    }
+
+    /// Drops what `held` says has all arrived.
+    pub(crate) fn prune(&mut self, held: impl Fn(SeqNumber, u32) -> bool) {
+        let mut octets = 0;
+        self.entries.retain(|entry| {
+            let stays = !held(entry.seq, entry.payload.len() as u32);
+            octets += if stays { entry.payload.len() } else { 0 };
+            stays
+        });
+        self.octets = octets;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        size_of::<Self>() + self.entries.capacity() * size_of::<Entry>() + self.octets
+    }
+}
+
+/// Each block of one copy or of the other, so that the CRC holds for the whole: at most 2^7 are tried.
+fn combine(one: &[u8], other: &[u8], crc: u32) -> Option<Box<[u8]>> {
+    let blocks: Vec<_> = (0..COUNT)
+        .map(|block| block_range(one.len(), block))
+        .filter(|block| one[block.clone()] != other[block.clone()])
+        .collect();
+    let mut payload: Box<[u8]> = one.into();
+    for chosen in 1_u32..1 << blocks.len() {
+        for (bit, block) in blocks.iter().enumerate() {
+            let from = if chosen >> bit & 1 == 1 { other } else { one };
+            payload[block.clone()].copy_from_slice(&from[block.clone()]);
+        }
+        if crc32c(&payload) == crc {
+            return Some(payload);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEN: usize = 1436;
+
+    fn sent() -> Vec<u8> {
+        (0..LEN).map(|at| (at * 31 % 251) as u8).collect()
+    }
+
+    fn damaged(bits: &[usize]) -> Vec<u8> {
+        let mut payload = sent();
+        bits.iter().for_each(|bit| payload[bit / 8] ^= 1 << (bit % 8));
+        payload
+    }
+
+    #[test]
+    fn blocks_that_came_again_make_it_whole() {
+        let mut kept = Kept::default();
+        let crc = crc32c(&sent());
+        assert!(kept.keep(SeqNumber(u32::MAX - 700), &damaged(&[100, 8000]), crc, false).is_none());
+        let ours = block_sums((&sent(), &[]));
+        let sums = kept.sums(SeqNumber(u32::MAX - 700)).unwrap();
+        let differ: Vec<usize> = (0..COUNT).filter(|&block| sums[block] != ours[block]).collect();
+        assert_eq!(differ, [0, 4]);
+        let send = |kept: &mut Kept, block: usize| {
+            let range = block_range(LEN, block);
+            let seq = SeqNumber(u32::MAX - 700) + range.start as u32;
+            kept.fill(seq, &sent()[range])
+        };
+        assert!(send(&mut kept, 0).is_empty());
+        let whole = send(&mut kept, 4);
+        assert_eq!(whole.len(), 1);
+        assert_eq!((whole[0].seq, &whole[0].payload[..]), (SeqNumber(u32::MAX - 700), &sent()[..]));
+        assert!(kept.is_empty() && kept.octets == 0);
+    }
+
+    #[test]
+    fn two_copies_make_one() {
+        let mut kept = Kept::default();
+        let crc = crc32c(&sent());
+        assert!(kept.keep(SeqNumber(7), &damaged(&[100, 5000]), crc, false).is_none());
+        let whole = kept.keep(SeqNumber(7), &damaged(&[3000, 11_000]), crc, false).unwrap();
+        assert_eq!(&whole.payload[..], &sent()[..]);
+        // Damaged in the same block: nothing fits, and the newer copy stays.
+        assert!(kept.keep(SeqNumber(7), &damaged(&[100]), crc, false).is_none());
+        assert!(kept.keep(SeqNumber(7), &damaged(&[200]), crc, false).is_none());
+        assert_eq!(kept.entries.len(), 1);
+        // A header that had to be repaired delivers nothing by itself.
+        assert!(kept.keep(SeqNumber(7), &damaged(&[3000]), crc, true).is_none());
+        assert!(kept.keep(SeqNumber(7), &sent(), crc, true).is_none());
+        assert_eq!(kept.fill(SeqNumber(7), &sent()[..1]).len(), 1, "with an intact octet it does");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut kept = Kept::default();
+        for n in 0..5000 {
+            kept.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), 1, false);
+            assert!(kept.octets <= MAX_OCTETS && kept.entries.len() <= MAX_ENTRIES);
+        }
+        assert!(kept.sums(SeqNumber(4999 * 2000)).is_some() && kept.sums(SeqNumber(0)).is_none());
+        assert_eq!(kept.octets, kept.entries.iter().map(|entry| entry.payload.len()).sum::<usize>());
+        for len in [0, LEAST_PAYLOAD - 1, MAX_OCTETS + 1] {
+            kept.keep(SeqNumber(1), &alloc::vec![0; len], 1, false);
+            assert!(kept.sums(SeqNumber(1)).is_none(), "{len}");
+        }
+        kept.prune(|_, _| true);
+        assert!(kept.is_empty() && kept.octets == 0);
+    }
+
+    proptest! {
+        /// Whatever is damaged, and whatever comes again, in whatever pieces: what is given out as
+        /// whole is what was sent.
+        #[test]
+        fn nothing_wrong_is_given_out(
+            copies in prop::collection::vec(
+                (prop::collection::vec(0..LEN * 8, 1..40), any::<bool>()), 1..6,
+            ),
+            pieces in prop::collection::vec((0..LEN, 1..600_usize), 0..30),
+        ) {
+            let mut kept = Kept::default();
+            let crc = crc32c(&sent());
+            let base = SeqNumber(u32::MAX - 500);
+            let mut pieces = pieces.into_iter();
+            for (bits, repaired) in copies {
+                let bits: Vec<usize> = bits;
+                if let Some(whole) = kept.keep(base, &damaged(&bits), crc, repaired) {
+                    prop_assert_eq!(&whole.payload[..], &sent()[..]);
+                }
+                for (start, len) in pieces.by_ref().take(5) {
+                    let end = (start + len).min(LEN);
+                    for whole in kept.fill(base + start as u32, &sent()[start..end]) {
+                        prop_assert_eq!(&whole.payload[..], &sent()[..]);
+                    }
+                }
+            }
+        }
+    }
+}
