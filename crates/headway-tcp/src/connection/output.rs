@@ -420,6 +420,7 @@ impl Connection {
             stamps.echo = stamp;
         }
         let blocks = self.block_request(request.seq);
+        let is_full = blocks.is_some();
         let count = if let Some(blocks) = blocks {
             options.v2 = Some(V2::ack(self.profile.exid, cx.path.damaged_data as u16, blocks));
             1
@@ -452,7 +453,8 @@ impl Connection {
         cx.emit(|| Event::SpecialAckSent { seq: request.seq, count: count as u8 });
         let outgoing = Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options);
         // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
-        let carries_ack = !self.literal();
+        // So does one that block sums leave no room for SACK blocks in.
+        let carries_ack = !(self.literal() || is_full && self.rcv.has_sack_news());
         self.build_segment(cx, buffer, &outgoing, carries_ack)
     }
 

@@ -105,8 +105,7 @@ impl Connection {
         if runs.spared == 0 {
             return;
         }
-        let mut part = index;
-        for &(run, differs) in runs.as_slice() {
+        for (part, &(run, differs)) in (index..).zip(runs.as_slice()) {
             let is_last = self.snd.queue.get(part).len == run;
             if !is_last {
                 self.snd.queue.cut(part, run);
@@ -114,7 +113,6 @@ impl Connection {
             if !differs {
                 self.snd.queue.hold(part);
             }
-            part += 1;
         }
         if let Some(modern) = self.snd.modern() {
             modern.held.add(seq, end, runs.spared);
