@@ -235,16 +235,32 @@ impl Ledger {
         let at = tcp.seq - (peer_iss + 1);
         if let Ok(at) = usize::try_from(at) {
             let end = at + segment.payload.len();
-            if self.have.len() < end {
-                self.have.resize(end, false);
-            }
-            self.have[at..end].fill(true);
-            while self.have.get(self.contiguous) == Some(&true) {
-                self.contiguous += 1;
-            }
+            self.have_arrived(at, end);
             if tcp.flags.contains(TcpFlags::FIN) {
                 self.fin_at = Some(end);
             }
+        }
+    }
+
+    /// A segment of the peer is whole here, pieced together from damaged copies: what the program reads
+    /// tells whether rightly.
+    pub(crate) fn completed(&mut self, seq: SeqNumber, len: u32, peer: &Self) {
+        let Some(peer_iss) = peer.iss else { return };
+        if near(seq, peer_iss)
+            && (seq + len).le(peer.nxt)
+            && let Ok(at) = usize::try_from(seq - (peer_iss + 1))
+        {
+            self.have_arrived(at, at + len as usize);
+        }
+    }
+
+    fn have_arrived(&mut self, at: usize, end: usize) {
+        if self.have.len() < end {
+            self.have.resize(end, false);
+        }
+        self.have[at..end].fill(true);
+        while self.have.get(self.contiguous) == Some(&true) {
+            self.contiguous += 1;
         }
     }
 

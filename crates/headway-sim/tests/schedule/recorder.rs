@@ -2,6 +2,7 @@
 
 use headway_tcp::{ConnectionId, Event, Observer, Timer};
 use headway_units::Instant;
+use headway_wire::SeqNumber;
 
 /// The observer of a host: prints its events if it is asked to.
 pub(crate) struct Recorder {
@@ -10,6 +11,9 @@ pub(crate) struct Recorder {
     pub(crate) on: bool,
     /// Connections whose keep-alive timer expired, and when: those of the latest time.
     pub(crate) keep_alive: Vec<(Instant, ConnectionId)>,
+    /// Segments made whole from damaged payloads and blocks that came again (partial recovery): first
+    /// sequence number and octets.
+    pub(crate) completed: Vec<(SeqNumber, u32)>,
 }
 
 impl Recorder {
@@ -27,6 +31,9 @@ impl Observer for Recorder {
         if matches!(event, Event::TimerExpired(Timer::KeepAlive)) {
             self.keep_alive.retain(|&(at, _)| at == now);
             self.keep_alive.push((now, connection));
+        }
+        if let Event::Completed { seq, len } = event {
+            self.completed.push((*seq, *len));
         }
         if self.on && !matches!(event, Event::Sent { .. } | Event::Received { .. }) {
             self.say(now, format_args!("    {event:?}"));

@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub(crate) wrong_octets: u64,
     /// Packets that arrived with a readable header and a damaged payload.
     pub(crate) salvaged: u64,
+    /// Segments made whole from damaged payloads.
+    pub(crate) completed: u64,
     /// Special ACKs sent.
     pub(crate) special_acks: u64,
     /// Depends on every packet sent.
@@ -59,6 +61,7 @@ impl Outcome {
         self.poisoned += other.poisoned;
         self.wrong_octets += other.wrong_octets;
         self.salvaged += other.salvaged;
+        self.completed += other.completed;
         self.special_acks += other.special_acks;
         self.digest = self.digest.rotate_left(1) ^ other.digest;
     }
@@ -103,7 +106,8 @@ impl World {
         let secrets = [(); 2].map(|()| u128::from(rng.next()) << 64 | u128::from(rng.next()));
         let start = start::time(&plan, &secrets);
         let host = |side: usize| {
-            let recorder = Recorder { host: side, start, on: trace, keep_alive: Vec::new() };
+            let recorder =
+                Recorder { host: side, start, on: trace, keep_alive: Vec::new(), completed: Vec::new() };
             let config = HostConfig::new(plan.addresses[side], secrets[side].to_be_bytes());
             Host::with_observer(config, recorder)
         };
@@ -143,7 +147,13 @@ impl World {
 
     pub(crate) fn say(&self, what: impl std::fmt::Display) {
         if self.hosts[0].observer().on {
-            let recorder = Recorder { host: 9, start: self.start, on: true, keep_alive: Vec::new() };
+            let recorder = Recorder {
+                host: 9,
+                start: self.start,
+                on: true,
+                keep_alive: Vec::new(),
+                completed: Vec::new(),
+            };
             recorder.say(self.now, what);
         }
     }
@@ -256,6 +266,12 @@ impl World {
                         let arrival = Arrival { packet: &packet.bytes, at: self.now, verdicts };
                         self.hosts[to].receive(&arrival);
                     }
+                }
+                for (seq, len) in std::mem::take(&mut self.hosts[to].observer_mut().completed) {
+                    let [first, second] = &mut self.flows[packet.sent.flow].sides;
+                    let (ours, theirs) = if to == 0 { (first, second) } else { (second, first) };
+                    ours.ledger.completed(seq, len, &theirs.ledger);
+                    self.outcome.completed += 1;
                 }
                 causes.push(packet);
                 // A carrier may hand over several packets before it asks for answers.
