@@ -9,7 +9,7 @@ use std::task::Waker;
 use headway_tcp::Arrival;
 use headway_trace::Direction;
 use headway_units::Instant;
-use headway_wire::Verdicts;
+use headway_wire::{HeaderVerdict, Verdicts};
 use parking_lot::MutexGuard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -178,8 +178,11 @@ impl<C: Carrier> Driver<C> {
 
 fn deliver(core: &mut Core, received: &Received<'_>) {
     match &received.segment {
-        Some(segment) => core.host.receive_segment(received.at, segment, received.verdicts),
-        None => core.host.receive(&Arrival {
+        // A header can be repaired from the packet's bytes only.
+        Some(segment) if received.verdicts.header != HeaderVerdict::Bad => {
+            core.host.receive_segment(received.at, segment, received.verdicts);
+        }
+        _ => core.host.receive(&Arrival {
             packet: received.packet,
             at: received.at,
             verdicts: received.verdicts,
