@@ -9,7 +9,7 @@ use super::{Connection, Context, Endpoints, Negotiated, Notification, State, ecn
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 use crate::hack::XHACK_PERMITTED;
-use crate::profile::{HackMode, Profile};
+use crate::profile::{HackMode, LossRecovery, Profile};
 use crate::receive::offered_scale;
 use crate::send::recovery::Recovery;
 
@@ -220,7 +220,10 @@ impl Connection {
             self.recall_variation(cx);
         }
         self.snd.rtt.clear_backoff();
-        if self.syn_retries > 0 {
+        // RFC 5681, 3.1 asks for a window of one segment after a lost SYN. One lost SYN may be bad luck,
+        // and costs a second already: like Linux, the modern sender begins cautiously after two.
+        let tolerated = u32::from(self.profile.recovery == LossRecovery::Modern);
+        if self.syn_retries > tolerated {
             self.snd.rtt.on_syn_loss();
             cx.domain.control.on_syn_loss();
         }
