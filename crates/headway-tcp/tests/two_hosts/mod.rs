@@ -1,0 +1,365 @@
+//! Two connected hosts whose fate a string of bytes decides: which senders they are, what they write
+//! and read, in which order packets and timers come, what is lost, doubled, damaged or forged.
+//!
+//! Nothing may panic, run in circles or grow without bound. As long as nothing was forged, and no
+//! damage passed every checksum, each octet that is read must be the one that was written, and once
+//! the network behaves, all arrive or the connection reports its failure.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use headway_tcp::congestion::Algorithm;
+use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, ListenerId, Profile, Variant};
+use headway_units::{Duration, Instant};
+use headway_wire::{Segment, SeqNumber, TcpFlags, Verdicts, emit, judge};
+
+/// Deeds of one string at most.
+const MOST_DEEDS: usize = 500;
+/// Packets and timers after which a network that behaves must have carried everything.
+const PATIENCE: usize = 20_000;
+/// More than two hosts with these buffers can have to say at once.
+const LARGEST_BURST: usize = 5_000;
+
+/// What the bytes say, one after the other; nothing but zeros behind their end.
+struct Script<'a>(&'a [u8]);
+
+impl Script<'_> {
+    fn next(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or(0)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::from(self.next()) % n
+    }
+
+    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+}
+
+fn profile(script: &mut Script<'_>) -> Profile {
+    let variant = script.pick(&Variant::ALL);
+    let base = match script.next() % 2 {
+        _ if variant.is_modern() => Profile::modern(),
+        0 => Profile::standard(),
+        _ => Profile::linux22(),
+    };
+    let mut profile = variant.apply(base);
+    if variant.is_modern() {
+        profile.congestion = script.pick(&[Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno]);
+        let off = script.next();
+        let modern = &mut profile.modern;
+        for (bit, switch) in [
+            &mut modern.tlp,
+            &mut modern.prr,
+            &mut modern.frto,
+            &mut modern.undo,
+            &mut modern.pacing,
+            &mut modern.ecn,
+            &mut modern.autotune,
+            &mut modern.repair,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            *switch &= off & (1 << bit) == 0;
+        }
+        profile.modern.partial = profile.modern.repair && off & 0x81 == 0x01;
+    }
+    profile.timestamps = !script.next().is_multiple_of(3);
+    profile.mtu = script.pick(&[128, 576, 1500]);
+    profile.send_buffer = script.pick(&[1, 500, 5_000, 60_000]);
+    profile.receive_buffer = script.pick(&[1, 500, 5_000, 60_000]);
+    profile.rto.retries = Some(15);
+    profile
+}
+
+/// One octet of a side's stream.
+fn octet(side: usize, at: usize) -> u8 {
+    ((at as u32 ^ side as u32 * 0x5bd1).wrapping_mul(0x9e37_79b1) >> 23) as u8
+}
+
+struct Side {
+    host: Host,
+    id: Option<ConnectionId>,
+    written: usize,
+    read: usize,
+    closed: bool,
+    /// Octets that it writes at most: through a tiny window each takes a round trip.
+    most: usize,
+    /// What it has sent and the other has not got yet, with whether it was damaged.
+    out: VecDeque<(Vec<u8>, bool)>,
+}
+
+struct Pair {
+    sides: [Side; 2],
+    listener: ListenerId,
+    now: Instant,
+    /// Something false was believed, or may be.
+    poisoned: bool,
+    failed: bool,
+}
+
+fn address(side: usize) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, side as u8 + 1).into()
+}
+
+impl Pair {
+    fn new(script: &mut Script<'_>) -> Self {
+        let profiles = [(); 2].map(|()| Arc::new(profile(script)));
+        let now = Instant::from_nanos(1_000_000_000_000);
+        let mut hosts = [0, 1].map(|side| Host::new(HostConfig::new(address(side), [side as u8; 16])));
+        let end = (address(1), 80).into();
+        let listener = hosts[1].listen(end, 4, profiles[1].clone()).expect("nothing listens");
+        let id = hosts[0].connect(now, (address(0), 5000).into(), end, profiles[0].clone());
+        let side = |host, id, peer: &Profile| {
+            let most = 40 * peer.receive_buffer;
+            Side { host, id, written: 0, read: 0, closed: false, most, out: VecDeque::new() }
+        };
+        let [first, second] = hosts;
+        let sides = [side(first, id.ok(), &profiles[1]), side(second, None, &profiles[0])];
+        Self { sides, listener, now, poisoned: false, failed: false }
+    }
+
+    fn deed(&mut self, script: &mut Script<'_>) {
+        let kind = script.next();
+        let side = usize::from(kind >> 7);
+        match kind & 0x7f {
+            0..30 => self.deliver(side),
+            30..38 => drop(self.sides[side].out.pop_front()),
+            38..42 => {
+                if let Some(packet) = self.sides[side].out.front().cloned() {
+                    self.sides[side].out.push_back(packet);
+                }
+            }
+            42..48 => self.sides[side].out.rotate_left(usize::from(self.sides[side].out.len() > 1)),
+            48..66 => self.damage(side, script),
+            66..72 => self.forge(side, script),
+            72..88 => self.write(side, usize::from(script.next()) * 20),
+            88..100 => self.read(side, usize::from(script.next()) * 20),
+            100..116 => self.wait(Duration::from_millis(1 << (script.next() % 13))),
+            116..122 => self.wait_for_a_timer(),
+            122 => {
+                let mtu = u16::from(script.next()) * 6;
+                self.sides[side].host.set_path_mtu(self.now, address(side), address(1 - side), mtu);
+            }
+            123 => self.close(side),
+            124 if script.next().is_multiple_of(8) => {
+                if let Some(id) = self.sides[side].id {
+                    let _ = self.sides[side].host.abort(self.now, id);
+                    self.failed = true;
+                }
+            }
+            _ => self.read(side, usize::MAX),
+        }
+        self.collect(side);
+        self.collect(1 - side);
+        self.check();
+    }
+
+    /// Takes what a host has to send, and the connection that it accepts.
+    fn collect(&mut self, side: usize) {
+        let this = &mut self.sides[side];
+        if side == 1 && this.id.is_none() {
+            this.id = this.host.accept(self.listener);
+        }
+        let mut buffer = [0; 1500];
+        let mut burst = 0;
+        while let Some(len) = this.host.poll_transmit(self.now, &mut buffer) {
+            burst += 1;
+            assert!(burst < LARGEST_BURST, "host {side} sends and sends");
+            this.out.push_back((buffer[..len].to_vec(), false));
+        }
+        while this.host.poll_notification().is_some() {}
+    }
+
+    /// The oldest packet on its way from `side` arrives.
+    fn deliver(&mut self, side: usize) {
+        let Some((packet, damaged)) = self.sides[side].out.pop_front() else { return };
+        let verdicts = judge(&packet).unwrap_or(Verdicts::BAD);
+        self.poisoned |= damaged && verdicts == Verdicts::GOOD;
+        self.sides[1 - side].host.receive(&Arrival { packet: &packet, at: self.now, verdicts });
+        self.collect(1 - side);
+    }
+
+    fn damage(&mut self, side: usize, script: &mut Script<'_>) {
+        let Some((packet, damaged)) = self.sides[side].out.front_mut() else { return };
+        let before = packet.clone();
+        for _ in 0..=script.below(4) {
+            let place = usize::from(script.next()) * (1 + usize::from(script.next() % 6));
+            if let Some(byte) = packet.get_mut(place) {
+                *byte ^= script.next();
+            }
+        }
+        if script.next().is_multiple_of(16) {
+            packet.truncate(usize::from(script.next()));
+        }
+        *damaged |= *packet != before;
+    }
+
+    /// A peer that lies: fields and options are others, and every sum is right.
+    fn forge(&mut self, side: usize, script: &mut Script<'_>) {
+        let Some((packet, damaged)) = self.sides[side].out.front_mut() else { return };
+        let Ok(segment) = Segment::parse(packet) else { return };
+        let (mut tcp, mut options) = (segment.tcp, segment.options);
+        let step = u32::from(script.next()) << (script.next() % 24);
+        match script.next() % 9 {
+            0 => tcp.ack += step,
+            1 => tcp.ack = tcp.ack - step,
+            2 => tcp.seq += step,
+            3 => tcp.window = step as u16,
+            4 => tcp.flags = TcpFlags::from_bits(step as u8),
+            5 => {
+                options.sack.push((tcp.ack + step, tcp.ack + step + u32::from(script.next()) * 100));
+            }
+            6 => {
+                if let Some(stamps) = &mut options.timestamps {
+                    (stamps.value, stamps.echo) = (stamps.value.wrapping_add(step), stamps.echo ^ step);
+                }
+            }
+            7 => options.hack_ack = Some(tcp.ack + step),
+            _ => forge_v2(&mut options, tcp.ack, step),
+        }
+        let mut forged = vec![0; 1600];
+        let payload = segment.payload.to_vec();
+        if let Ok(len) = emit(&mut forged, &segment.ip, &tcp, &options, (&payload, &[])) {
+            forged.truncate(len);
+            *packet = forged;
+            // It is as if it had been sent so.
+            *damaged = false;
+            self.poisoned = true;
+        }
+    }
+
+    fn write(&mut self, side: usize, len: usize) {
+        let this = &mut self.sides[side];
+        let Some(id) = this.id.filter(|_| !this.closed) else { return };
+        let len = len.min(this.most - this.written);
+        let data: Vec<u8> = (this.written..this.written + len).map(|at| octet(side, at)).collect();
+        this.written += this.host.write(id, &data).unwrap_or(0);
+    }
+
+    fn read(&mut self, side: usize, most: usize) {
+        let this = &mut self.sides[side];
+        let Some(id) = this.id else { return };
+        let mut data = vec![0; most.min(this.host.readable(id))];
+        let got = this.host.read(id, &mut data).unwrap_or(0);
+        for (i, &byte) in data[..got].iter().enumerate() {
+            let wanted = octet(1 - side, this.read + i);
+            assert!(
+                self.poisoned || byte == wanted,
+                "host {side} reads octet {} as it never was",
+                this.read + i
+            );
+        }
+        this.read += got;
+    }
+
+    fn close(&mut self, side: usize) {
+        let this = &mut self.sides[side];
+        if let Some(id) = this.id {
+            this.closed |= this.host.close(self.now, id).is_ok();
+        }
+    }
+
+    fn wait(&mut self, span: Duration) {
+        let until = self.now + span;
+        for side in [0, 1] {
+            self.collect(side);
+        }
+        while let Some(at) = self.next_timer().filter(|&at| at <= until) {
+            self.expire(at);
+        }
+        self.now = until;
+    }
+
+    fn wait_for_a_timer(&mut self) {
+        if let Some(at) = self.next_timer() {
+            self.expire(at);
+        }
+    }
+
+    fn next_timer(&mut self) -> Option<Instant> {
+        self.sides.iter_mut().filter_map(|side| side.host.next_deadline()).min()
+    }
+
+    fn expire(&mut self, at: Instant) {
+        self.now = self.now.max(at);
+        for side in [0, 1] {
+            self.sides[side].host.handle_timeout(self.now);
+            self.collect(side);
+            let next = self.sides[side].host.next_deadline();
+            assert!(next.is_none_or(|next| next > self.now), "a timer that is due again at once");
+        }
+    }
+
+    fn check(&mut self) {
+        for side in &mut self.sides {
+            let Some(statistics) = side.id.and_then(|id| side.host.statistics(id)) else { continue };
+            let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
+            assert!(pipe <= 2 * outstanding, "a pipe of {pipe} octets with {outstanding} outstanding");
+            assert!(statistics.cwnd >= statistics.mss, "a window of less than a segment");
+            assert!(statistics.memory < 1 << 20, "{} octets of memory", statistics.memory);
+            self.failed |= side.id.and_then(|id| side.host.error(id)).is_some();
+            // What is under way is bounded by windows; forged ones may be large.
+            side.out.truncate(LARGEST_BURST);
+        }
+    }
+
+    /// From now on everything arrives, and programs read.
+    fn heal(&mut self) {
+        for turn in 0..PATIENCE {
+            for side in [0, 1] {
+                self.collect(side);
+                self.read(side, usize::MAX);
+            }
+            self.check();
+            if self.failed || self.is_complete() {
+                return;
+            }
+            let side = turn % 2;
+            if !self.sides[side].out.is_empty() {
+                self.deliver(side);
+            } else if self.sides[1 - side].out.is_empty() {
+                self.wait_for_a_timer();
+            }
+        }
+        let stand = |n: usize| (self.sides[n].written, self.sides[1 - n].read);
+        assert!(self.poisoned, "nothing comes of it: written and read {:?} and {:?}", stand(0), stand(1));
+    }
+
+    fn is_complete(&self) -> bool {
+        let [first, second] = &self.sides;
+        first.written == second.read
+            && second.written == first.read
+            && self.sides.iter().all(|side| {
+                let Some(statistics) = side.id.and_then(|id| side.host.statistics(id)) else { return true };
+                statistics.unsent == 0 && statistics.unacknowledged == 0
+            })
+    }
+}
+
+fn forge_v2(options: &mut headway_wire::TcpOptions, ack: SeqNumber, step: u32) {
+    use headway_wire::{V2, V2Form, V2Request};
+    let Some(V2 { form: V2Form::Ack(said), .. }) = &mut options.v2 else { return };
+    match step % 3 {
+        0 => said.unreadable = said.unreadable.wrapping_add(step as u16),
+        1 => said.request = V2Request::segments(ack, [ack + step, ack, ack + 1000]),
+        _ => said.request = V2Request::Blocks { offset: step, sums: [step as u16; 7] },
+    }
+}
+
+/// Does what the bytes say.
+pub(crate) fn check_two_hosts(bytes: &[u8]) {
+    let mut script = Script(bytes);
+    let mut pair = Pair::new(&mut script);
+    pair.collect(0);
+    for _ in 0..MOST_DEEDS {
+        if script.0.is_empty() {
+            break;
+        }
+        pair.deed(&mut script);
+    }
+    pair.heal();
+}
