@@ -2,7 +2,8 @@
 //!
 //! The table is `tests/recovery_table.txt`. A change of loss recovery, congestion control or HACK
 //! changes it; look at the difference, and write it anew with
-//! `HEADWAY_UPDATE=1 cargo test -p headway-sim --test recovery_table`.
+//! `HEADWAY_UPDATE=1 cargo test -p headway-sim --test recovery_table`. Ours have a table of their own,
+//! `tests/recovery_table_ours.txt`.
 //!
 //! The last column digests every packet of the runs, so the table also shows that the same seed
 //! gives the same packets on every machine.
@@ -12,8 +13,11 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use headway_link::{FrameCheck, LinkConfig, QueueLimit};
-use headway_sim::race::{Companion, CrossTraffic, ProfileName, Racer, Scenario, run, run_recorded};
+use headway_sim::race::{
+    Companion, CrossTraffic, ProfileName, Racer, Scenario, TcpSender, run, run_recorded,
+};
 use headway_sim::{Content, LinkPorts, Network, NodeId, Passing, Receiver, Sender, Tap, derive_seed};
+use headway_tcp::congestion::Algorithm;
 use headway_tcp::{Host, HostConfig, Variant};
 use headway_units::{Duration, Instant, Share, Size};
 use sha2::{Digest, Sha256};
@@ -74,11 +78,22 @@ fn cells() -> Vec<(&'static str, Scenario)> {
     ]
 }
 
-fn one_flow(table: &mut String, profile: ProfileName) {
+fn papers() -> Vec<TcpSender> {
+    Variant::PAPERS.map(TcpSender::from).to_vec()
+}
+
+/// Ours, and two of them with BBR.
+fn ours() -> Vec<TcpSender> {
+    let bbr = |variant| TcpSender { variant, congestion: Some(Algorithm::Bbr) };
+    let own = Variant::OURS.map(TcpSender::from);
+    own.into_iter().chain([Variant::Modern, Variant::Headway].map(bbr)).collect()
+}
+
+fn one_flow(table: &mut String, profile: ProfileName, senders: &[TcpSender]) {
     let content = content(1 << 20);
     for (name, scenario) in cells() {
         let scenario = Scenario { profile, ..scenario };
-        for variant in Variant::PAPERS {
+        for &variant in senders {
             let mut fingerprint = Fingerprint::default();
             let (mut seconds, mut resent, mut timeouts, mut special) = (0.0, 0, 0, 0);
             for seed in 1..=RUNS {
@@ -164,15 +179,14 @@ fn receiver_of(network: &Network<Racer<()>>, node: NodeId) -> &Receiver {
     }
 }
 
-fn several_flows(table: &mut String) {
+fn several_flows(table: &mut String, profile: ProfileName, flows: &[Variant]) {
     let content = content(2 << 20);
     let (_, clean) = cells().swap_remove(0);
-    let flows = [Variant::NewReno, Variant::Sack, Variant::HackSack, Variant::XhackSack];
     for (name, damage) in [("4 flows, clean", "none"), ("4 flows, random 2 %", "random:2%")] {
-        let mut scenario = Scenario { profile: ProfileName::Standard, ..clean.clone() };
+        let mut scenario = Scenario { profile, ..clean.clone() };
         scenario.forward.damage = damage.parse().expect("a damage model");
         scenario.forward.header_hit = Some(share(0.4));
-        let Dumbbell { mut network, pairs } = dumbbell(&flows, &scenario, &content, 1);
+        let Dumbbell { mut network, pairs } = dumbbell(flows, &scenario, &content, 1);
         let all = network.run(Instant::ZERO + Duration::from_secs(3600), |network| {
             pairs.iter().all(|pair| receiver_of(network, pair.1).is_complete())
         });
@@ -191,7 +205,7 @@ fn several_flows(table: &mut String) {
         let jain = sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>());
         let listed: Vec<String> =
             flows.iter().zip(&seconds).map(|(variant, seconds)| format!("{variant} {seconds:.2}")).collect();
-        writeln!(table, "standard  {name:<21} {}  Jain {jain:.3}", listed.join(", "))
+        writeln!(table, "{:<9} {name:<21} {}  Jain {jain:.3}", profile.name(), listed.join(", "))
             .expect("a string takes all");
     }
 }
@@ -245,18 +259,42 @@ fn recovery_is_as_reviewed() {
         "1 MiB over 10 Mbit/s, 50 ms one way, queue 100 packets, window 256 KiB; {RUNS} runs: mean seconds, \
          totals of segments resent, timeouts, special ACKs; digest of all packets\n\n"
     );
-    one_flow(&mut table, ProfileName::Linux22);
-    one_flow(&mut table, ProfileName::Standard);
+    one_flow(&mut table, ProfileName::Linux22, &papers());
+    one_flow(&mut table, ProfileName::Standard, &papers());
     table.push_str("\n2 MiB each, side by side through one bottleneck over IPv6: seconds\n\n");
-    several_flows(&mut table);
+    let flows = [Variant::NewReno, Variant::Sack, Variant::HackSack, Variant::XhackSack];
+    several_flows(&mut table, ProfileName::Standard, &flows);
     table.push_str(
         "\n1 MiB beside others that send the same: seconds, resent, timeouts, packets that the queue dropped, \
          and what the others had when the first was done\n\n",
     );
     companions(&mut table);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recovery_table.txt");
+    compare(&table, "recovery_table.txt");
+}
+
+#[test]
+fn so_is_that_of_ours() {
+    let mut table = format!(
+        "1 MiB over 10 Mbit/s, 50 ms one way, queue 100 packets, window 256 KiB; {RUNS} runs: mean seconds, \
+         totals of segments resent, timeouts, special ACKs; digest of all packets\n\n"
+    );
+    one_flow(&mut table, ProfileName::Modern, &ours());
+    table.push_str("\n2 MiB each, side by side through one bottleneck over IPv6: seconds\n\n");
+    several_flows(&mut table, ProfileName::Modern, &[Variant::Modern; 4]);
+    several_flows(&mut table, ProfileName::Modern, &[Variant::Headway; 4]);
+    several_flows(
+        &mut table,
+        ProfileName::Modern,
+        &[Variant::Modern, Variant::ModernHack, Variant::Headway, Variant::Sack],
+    );
+    compare(&table, "recovery_table_ours.txt");
+}
+
+/// `table` must be as the reviewed one in `file`.
+fn compare(table: &str, file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
     if std::env::var_os("HEADWAY_UPDATE").is_some() {
-        std::fs::write(&path, &table).expect("the table can be written");
+        std::fs::write(&path, table).expect("the table can be written");
         return;
     }
     let reviewed = std::fs::read_to_string(&path).expect("the reviewed table");
