@@ -176,6 +176,22 @@ impl Connection {
             }
             return Some(DropReason::OutsideWindow);
         }
+        // An ACK from a peer that sent one number more than it was offered, as a probe, and has not
+        // heard that it was taken. If both ends are in this place, each has what the other waits for in
+        // an ACK that the other drops and answers, without end.
+        let behind = segment.sequence_len() == 0 && tcp.seq + 1 == nxt && tcp.flags.contains(TcpFlags::ACK);
+        if behind
+            && !is_reset
+            && self.state.is_synchronized()
+            && tcp.ack.gt(self.snd.una)
+            && tcp.ack.le(self.snd.nxt)
+        {
+            self.acknowledge(cx, segment);
+            self.closing_progress(cx);
+            if self.state == State::Closed {
+                return Some(DropReason::OutsideWindow);
+            }
+        }
         if !is_reset {
             self.answer_unacceptable(cx.now, segment);
             self.report_repeat(segment);
