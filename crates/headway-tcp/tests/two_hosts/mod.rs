@@ -77,7 +77,7 @@ fn profile(script: &mut Script<'_>) -> Profile {
 
 /// One octet of a side's stream.
 fn octet(side: usize, at: usize) -> u8 {
-    ((at as u32 ^ side as u32 * 0x5bd1).wrapping_mul(0x9e37_79b1) >> 23) as u8
+    ((at as u32 ^ (side as u32 * 0x5bd1)).wrapping_mul(0x9e37_79b1) >> 23) as u8
 }
 
 struct Side {
