@@ -1,0 +1,192 @@
+//! Whatever arrives, the stack goes on. Alone in its process, whose memory it measures.
+//!
+//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test hostile` goes on for five minutes,
+//! with seeds that count on from `HEADWAY_FUZZ_SEED`.
+
+#[expect(dead_code, reason = "shared with the tests over UDP")]
+#[path = "udp/pair.rs"]
+mod pair;
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
+use headway_tcp::{Profile, Variant};
+use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use pair::{content, digest, free_ports, receive, send};
+
+/// Seeds at least.
+const FEWEST: u64 = 20;
+/// Packets of one seed.
+const PACKETS: usize = 5_000;
+/// What the stack may come to hold, whatever comes: a backlog of connections and their paths.
+const LIMIT: usize = 200 << 20;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arbitrary_and_nearly_right_segments() {
+    let [stack_at, peer_at] = free_ports();
+    let config = UdpConfig { peer: None, ..UdpConfig::new(stack_at, peer_at) };
+    let carrier = UdpCarrier::open(&config).unwrap();
+    let addresses = vec![carrier.inner_address()];
+    let profile = Some(Variant::Headway.apply(Profile::modern()));
+    let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() }).unwrap();
+    let address = std::net::SocketAddr::new(stack_at.ip(), 80);
+    let listener = stack.listen(address, 1024).unwrap();
+    // Accepts, reads and answers, so that segments meet connections in every state.
+    let accepted = Arc::new(AtomicU64::new(0));
+    let count = accepted.clone();
+    let serving = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            count.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                let mut buffer = [0; 4096];
+                while let Ok(n @ 1..) = stream.read(&mut buffer).await {
+                    if stream.write_all(&buffer[..n]).await.is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let mut seed = number("HEADWAY_FUZZ_SEED").unwrap_or(1);
+    #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+    let until = Instant::now() + Duration::from_secs(number("HEADWAY_FUZZ_SECONDS").unwrap_or(0));
+    let socket = UdpSocket::bind(peer_at).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    loop {
+        eprintln!("HEADWAY_FUZZ_SEED={seed}");
+        attack(&socket, stack_at, seed);
+        assert!(!serving.is_finished(), "seed {seed}");
+        assert!(resident() < LIMIT, "seed {seed}: {} octets", resident());
+        tokio::task::yield_now().await;
+        seed += 1;
+        #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+        if Instant::now() >= until && seed > FEWEST {
+            break;
+        }
+    }
+    let counters = stack.counters();
+    let met = [counters.malformed, counters.unreadable, counters.resets, accepted.load(Ordering::Relaxed)];
+    assert!(met.iter().all(|&count| count > 100), "it met too little: {counters:?}, {met:?}");
+    // It still serves.
+    drop(socket);
+    let carrier = UdpCarrier::open(&UdpConfig::new(peer_at, stack_at)).unwrap();
+    let addresses = vec![carrier.inner_address()];
+    let client = Stack::start(carrier, StackConfig { addresses, ..StackConfig::default() }).unwrap();
+    let stream = client.connect(address).await.unwrap();
+    let bytes = content(seed, 1_000_000);
+    let (from, to) = tokio::io::split(stream);
+    let (sent, got) = tokio::join!(send(to, &bytes), receive(from));
+    sent.unwrap();
+    assert_eq!(got.unwrap(), (bytes.len(), digest(&bytes)));
+    serving.abort();
+}
+
+/// Sends segments that are right in some respects and wrong in others; hears the answers, so that
+/// numbers can be right too.
+fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut heard = TcpHeader {
+        src_port: 80,
+        dst_port: 1000,
+        seq: SeqNumber(0),
+        ack: SeqNumber(0),
+        flags: TcpFlags::SYN,
+        window: 0,
+        urgent: 0,
+    };
+    let mut buffer = [0; 2048];
+    let mut answer = [0; 2048];
+    for _ in 0..PACKETS {
+        while let Ok(len) = socket.recv(&mut answer) {
+            if let Some(fixed) = answer[..len].first_chunk::<20>() {
+                heard = parse(fixed);
+            }
+        }
+        let roll = chance.next_u64();
+        let len = if roll.is_multiple_of(8) {
+            // Noise of any length.
+            let len = roll as usize / 8 % 200;
+            chance.fill_bytes(&mut buffer[..len]);
+            len
+        } else {
+            let len = segment(&mut buffer, &mut chance, &heard, to);
+            if roll % 8 < 4 {
+                // Nearly right: bits flipped, or cut short.
+                for _ in 0..1 + roll % 3 {
+                    let bit = chance.next_u64() as usize % (len * 8);
+                    buffer[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+            if roll % 16 == 7 { chance.next_u64() as usize % len } else { len }
+        };
+        // A full socket loses it.
+        let _ = socket.send_to(&buffer[..len], to);
+    }
+}
+
+fn parse(fixed: &[u8; 20]) -> TcpHeader {
+    let short = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+    let long = |at: usize| SeqNumber(u32::from(short(at)) << 16 | u32::from(short(at + 2)));
+    TcpHeader {
+        src_port: short(0),
+        dst_port: short(2),
+        seq: long(4),
+        ack: long(8),
+        flags: TcpFlags::from_bits(fixed[13]),
+        window: short(14),
+        urgent: 0,
+    }
+}
+
+/// A segment that answers what was heard last, or opens something new, without its IP header; the
+/// pseudo-header is what the carrier takes.
+fn segment(
+    buffer: &mut [u8],
+    chance: &mut Xoshiro256PlusPlus,
+    heard: &TcpHeader,
+    to: std::net::SocketAddr,
+) -> usize {
+    let roll = chance.next_u64();
+    let near = |number: SeqNumber, roll: u64| match roll % 4 {
+        0 | 1 => number,
+        2 => number + (roll >> 8) as u32 % 100_000,
+        _ => SeqNumber((roll >> 8) as u32),
+    };
+    let new = roll.is_multiple_of(8);
+    let flags = if new { TcpFlags::SYN } else { TcpFlags::from_bits((roll >> 8) as u8 & 0x1f | 0x10) };
+    let tcp = TcpHeader {
+        src_port: if new { 1000 + (roll >> 16) as u16 % 500 } else { heard.dst_port },
+        dst_port: 80,
+        seq: near(heard.ack, chance.next_u64()),
+        ack: if new { SeqNumber(0) } else { near(heard.seq + 1, chance.next_u64()) },
+        flags,
+        window: (roll >> 32) as u16,
+        urgent: 0,
+    };
+    let mut options = TcpOptions { hack: roll.is_multiple_of(3).then_some(0x5848), ..TcpOptions::default() };
+    options.sack_permitted = new;
+    options.mss = new.then_some((roll >> 48) as u16);
+    let len = if new { 0 } else { chance.next_u64() as usize % 600 };
+    let mut payload = [0; 600];
+    chance.fill_bytes(&mut payload[..len]);
+    let ip = IpHeader { src: to.ip(), dst: to.ip(), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let mut packet = [0; 2048];
+    let len = emit(&mut packet, &ip, &tcp, &options, (&payload[..len], &[])).unwrap();
+    buffer[..len - 20].copy_from_slice(&packet[20..len]);
+    len - 20
+}
+
+/// Octets of memory that this process has.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
