@@ -186,10 +186,12 @@ impl Connection {
             return false;
         }
         // A report of a copy cannot be back before a round trip is over. (The half leaves room for a
-        // path that became shorter.) A peer that foresees timestamps must not have us send each
-        // segment as often as it asks.
+        // path that became shorter; and a sample of one tick says that the round trip took one at most,
+        // perhaps next to nothing.) A peer that foresees timestamps must not have us send each segment
+        // as often as it asks.
         let age = cx.now.saturating_since(sent.sent_at);
-        if age < self.snd.rtt.least().unwrap_or(Duration::ZERO) / 2 {
+        let least = self.snd.rtt.least().unwrap_or(Duration::ZERO);
+        if age < Duration::from_nanos(least.as_nanos().saturating_sub(self.profile.clock.as_nanos())) / 2 {
             return false;
         }
         let means_latest = match notice.stamp {
