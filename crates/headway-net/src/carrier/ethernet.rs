@@ -199,7 +199,7 @@ impl Carrier for EthernetCarrier {
             if !ours || destination(packet) != Some(self.ours) || packet.get(9) != Some(&TCP) {
                 continue;
             }
-            packets.push(match frame.checksum {
+            packets.extend(match frame.checksum {
                 FrameChecksum::Final => Received::judge(packet, frame.at),
                 FrameChecksum::Missing => Received::vouched(packet, frame.at),
             });

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
-use headway_wire::{PayloadVerdict, Segment, Verdicts, judge, judge_segment};
+use headway_wire::{ParseError, PayloadVerdict, Segment, Verdicts, judge, judge_segment};
 
 use crate::Clock;
 pub use ethernet::{EthernetCarrier, EthernetConfig};
@@ -31,28 +31,26 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// Judges a packet by its checksums.
-    pub fn judge(packet: &'a [u8], at: Instant) -> Self {
-        match Segment::parse(packet) {
-            Ok(segment) => {
-                let verdicts = judge_segment(&segment, packet);
-                Self { packet, at, segment: Some(segment), verdicts }
-            }
-            Err(_) => {
-                let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
-                Self { packet, at, segment: None, verdicts }
-            }
-        }
+    /// Judges a packet by its checksums. `None` if it is intact as far as can be told, and no TCP: that
+    /// is no damage, and nobody's here.
+    pub fn judge(packet: &'a [u8], at: Instant) -> Option<Self> {
+        let (segment, verdicts) = match Segment::parse(packet) {
+            Ok(segment) => (Some(segment), judge_segment(&segment, packet)),
+            Err(ParseError::NotTcp(_)) => return None,
+            Err(_) => (None, judge(packet).unwrap_or(Verdicts::BAD)),
+        };
+        Some(Self { packet, at, segment, verdicts })
     }
 
     /// A packet that the kernel of this machine made and handed over before its checksum was
     /// computed (Linux's `CHECKSUM_PARTIAL`): it was never on a wire, so it is as it was sent.
-    pub fn vouched(packet: &'a [u8], at: Instant) -> Self {
-        let mut received = Self::judge(packet, at);
+    /// `None` as with [`Received::judge`].
+    pub fn vouched(packet: &'a [u8], at: Instant) -> Option<Self> {
+        let mut received = Self::judge(packet, at)?;
         if received.segment.is_some() {
             received.verdicts = Verdicts { payload: PayloadVerdict::Unchecked, ..Verdicts::GOOD };
         }
-        received
+        Some(received)
     }
 }
 
@@ -154,4 +152,28 @@ impl Carrier for Box<dyn Carrier> {
 /// Whether `error` says that an interface or socket will never work again.
 pub(crate) fn is_fatal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBADFD | libc::EBADF | libc::ENODEV | libc::ENXIO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_tcp_is_no_damage() {
+        let mut ping = [0; 84];
+        let header = headway_wire::IpHeader {
+            src: [192, 0, 2, 1].into(),
+            dst: [192, 0, 2, 2].into(),
+            ecn: headway_wire::Ecn::NotEct,
+            hop_limit: 64,
+            identification: 0,
+        };
+        header.emit(&mut ping, 1, 64).unwrap();
+        assert!(Received::judge(&ping, Instant::ZERO).is_none());
+        // With a damaged IP header nobody can say what it was.
+        ping[9] = 6;
+        let received = Received::judge(&ping, Instant::ZERO).unwrap();
+        assert!(received.segment.is_none());
+        assert_eq!(received.verdicts, Verdicts::BAD);
+    }
 }

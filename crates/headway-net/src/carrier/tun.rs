@@ -144,7 +144,7 @@ impl Carrier for TunCarrier {
     fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
         for index in 0..self.inbox.len() {
             let (packet, at, _) = self.inbox.packet(index);
-            packets.push(Received::judge(packet, at));
+            packets.extend(Received::judge(packet, at));
         }
     }
 

@@ -248,7 +248,7 @@ impl Carrier for UdpCarrier {
         let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
         for index in 0..self.inbox.len() {
             let (packet, at) = self.inbox.with_header(index, header_len);
-            packets.push(Received::judge(packet, at));
+            packets.extend(Received::judge(packet, at));
         }
     }
 
@@ -288,7 +288,8 @@ impl UdpCarrier {
                 continue;
             }
             let (packet, at) = self.inbox.with_header(index, header_len);
-            let readable = Received::judge(packet, at).verdicts.header == HeaderVerdict::Good;
+            let readable =
+                Received::judge(packet, at).is_some_and(|it| it.verdicts.header == HeaderVerdict::Good);
             if readable && (peers.len() < MAX_PEERS || peers.contains_key(&ip)) {
                 peers.insert(ip, *name);
             }

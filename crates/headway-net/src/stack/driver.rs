@@ -3,6 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -49,7 +50,10 @@ impl<C: Carrier> Driver<C> {
         if let Err(error) = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)) {
             tracing::debug!(%error, "the timer slack stays");
         }
-        let carried = self.carry();
+        // A defect must be heard of by those who wait, not leave them waiting.
+        let carried = catch_unwind(AssertUnwindSafe(|| self.carry())).unwrap_or_else(|_| {
+            Err(io::Error::other("the thread of the stack panicked: a defect of headway"))
+        });
         if let Err(error) = &carried {
             tracing::error!(carrier = self.carrier.name(), %error, "the carrier cannot go on");
         }

@@ -87,6 +87,10 @@ async fn through_damage(variant: Variant) {
     drop(server);
     assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
     let hit = link.end();
+    eprintln!(
+        "{variant}: {hit} hit, {} resends, {} recoveries, {} timeouts",
+        sender.damage_resends, sender.fast_recoveries, sender.timeouts
+    );
     assert!(hit > 50, "{variant}: only {hit} packets were hit");
     assert!(receiver.damaged_received > hit / 2, "{variant}: {hit} hit, {receiver:?}");
     assert!(

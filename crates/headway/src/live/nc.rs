@@ -1,8 +1,9 @@
 //! Standard input and output over one connection.
 
+use std::fs::File;
 use std::net::SocketAddr;
 
-use clap::{ArgAction, Args};
+use clap::Args;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
 
 use super::names::{parse_listen, resolve};
@@ -33,9 +34,6 @@ pub(crate) struct Arguments {
     /// Wait for one connection to this port (or address and port) instead
     #[arg(long, short, value_name = "PORT", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
-    /// When the peer has ended its side, go on until standard input ends too
-    #[arg(long, action = ArgAction::SetTrue)]
-    wait_for_input: bool,
     #[command(flatten)]
     plan: Plan,
 }
@@ -68,11 +66,12 @@ async fn talk(arguments: &Arguments, transport: &Transport) -> Result<(), Failur
     };
     // What is typed, or what ssh says, is not to wait for more.
     stream.set_nodelay().map_err(Failure::Connection)?;
-    pipe(stream, arguments.wait_for_input).await
+    pipe(stream).await
 }
 
-/// Copies both ways. Our input's end ends our side of the connection.
-async fn pipe(stream: Stream, wait_for_input: bool) -> Result<(), Failure> {
+/// Copies both ways, until both have ended. Our input's end ends our side of the connection, and the
+/// peer's end closes standard output: ssh ends its proxy then.
+async fn pipe(stream: Stream) -> Result<(), Failure> {
     let (mut from_peer, mut to_peer) = tokio::io::split(stream);
     let sending = async {
         let (mut input, mut buffer) = (stdin(), vec![0; 1 << 16]);
@@ -88,29 +87,13 @@ async fn pipe(stream: Stream, wait_for_input: bool) -> Result<(), Failure> {
         let (mut output, mut buffer) = (stdout(), vec![0; 1 << 16]);
         loop {
             match from_peer.read(&mut buffer).await.map_err(Failure::Connection)? {
-                0 => return Ok::<(), Failure>(()),
-                n => {
-                    output.write_all(&buffer[..n]).await.map_err(Failure::StandardOutput)?;
-                    output.flush().await.map_err(Failure::StandardOutput)?;
-                }
+                0 => break,
+                n => output.write_all(&buffer[..n]).await.map_err(Failure::StandardOutput)?,
             }
+            output.flush().await.map_err(Failure::StandardOutput)?;
         }
+        let nothing = File::options().write(true).open("/dev/null").map_err(Failure::StandardOutput)?;
+        rustix::stdio::dup2_stdout(nothing).map_err(|error| Failure::StandardOutput(error.into()))
     };
-    tokio::pin!(sending, receiving);
-    let mut sent = false;
-    loop {
-        tokio::select! {
-            outcome = &mut sending, if !sent => {
-                outcome?;
-                sent = true;
-            }
-            outcome = &mut receiving => {
-                outcome?;
-                if wait_for_input && !sent {
-                    sending.await?;
-                }
-                return Ok(());
-            }
-        }
-    }
+    tokio::try_join!(sending, receiving).map(|_| ())
 }

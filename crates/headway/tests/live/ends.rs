@@ -72,6 +72,26 @@ fn our_end_by_a_signal_resets_what_is_open() {
     assert_eq!(peer.finish().trim(), "end");
 }
 
+/// As ssh's ProxyCommand: the reader of our output must hear of the peer's end while our input is open.
+#[test]
+fn the_peers_end_closes_standard_output() {
+    let Some(namespace) = Namespace::new() else { return };
+    let peer = python_peer(
+        &namespace,
+        "c.sendall(b'bye')\n\
+         c.shutdown(socket.SHUT_WR)\n\
+         print(c.recv(100).decode())",
+    );
+    let mut nc = nc(&namespace).spawn().unwrap();
+    let mut heard = String::new();
+    std::io::Read::read_to_string(nc.stdout.as_mut().unwrap(), &mut heard).unwrap();
+    assert_eq!(heard, "bye");
+    // And our side goes on.
+    nc.stdin.take().unwrap().write_all(b"later").unwrap();
+    assert!(nc.wait().unwrap().success());
+    assert_eq!(peer.finish().trim(), "later");
+}
+
 #[test]
 fn a_closed_port_refuses() {
     let Some(namespace) = Namespace::new() else { return };
@@ -108,4 +128,76 @@ fn an_interface_that_goes_is_named() {
     assert_eq!(output.status.code(), Some(1));
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(complaint.contains("TUN hw0"), "{complaint}");
+}
+
+#[test]
+fn a_peer_that_is_killed_resets() {
+    let Some(namespace) = Namespace::new() else { return };
+    let peer = python_peer(
+        &namespace,
+        "c.sendall(b'hello')\n\
+         import time; time.sleep(1000)",
+    );
+    let mut nc = nc(&namespace).spawn().unwrap();
+    let mut hello = [0; 5];
+    std::io::Read::read_exact(nc.stdout.as_mut().unwrap(), &mut hello).unwrap();
+    let mut input = nc.stdin.take().unwrap();
+    // What it never reads makes its kernel send a RST when it goes.
+    input.write_all(&[0; 1000]).unwrap();
+    namespace.wait("what was sent", || {
+        let sockets = namespace.run("ss", &["-Htn", "sport = :9000"]).stdout;
+        String::from_utf8_lossy(&sockets).split_whitespace().nth(1) == Some("1000")
+    });
+    drop(peer);
+    let output = nc.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(complaint.contains("connection reset by the peer"), "{complaint}");
+}
+
+/// RFC 9293, 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet of new data
+/// (if available), or retransmit to the receiving TCP peer even if the send window is zero". A minute
+/// long, so only on demand: `cargo test -p headway --test live -- --ignored`.
+#[test]
+#[ignore = "takes a minute"]
+fn a_window_that_is_closed_for_a_minute_opens_again() {
+    let Some(namespace) = Namespace::new() else { return };
+    let peer = python_peer(
+        &namespace,
+        "import time, hashlib\n\
+         time.sleep(60)\n\
+         data = b''\n\
+         while (piece := c.recv(65536)): data += piece\n\
+         c.close()\n\
+         print(hashlib.sha256(data).hexdigest())",
+    );
+    let bytes = crate::programs::content(7, 20_000_000);
+    let mut nc = nc(&namespace).spawn().unwrap();
+    let mut input = nc.stdin.take().unwrap();
+    let expected: String = crate::programs::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let writing = std::thread::spawn(move || input.write_all(&bytes));
+    let output = nc.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    writing.join().unwrap().unwrap();
+    assert_eq!(peer.finish().trim(), expected);
+}
+
+#[test]
+fn a_tree_of_files_goes_through_nc() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [from, to] = folders.each_ref().map(|folder| folder.path().to_str().unwrap());
+    for index in 0..100 {
+        let folder = folders[0].path().join(format!("folder {}", index % 7));
+        std::fs::create_dir_all(&folder).unwrap();
+        let bytes = crate::programs::content(index, 1000 * index as usize);
+        std::fs::write(folder.join(index.to_string()), bytes).unwrap();
+    }
+    let receiving = format!("{HEADWAY} nc --kernel --listen 9000 < /dev/null | tar -x -C {to}");
+    let mut receiver = namespace.command("sh", &["-c", &receiving]).spawn().unwrap();
+    namespace.wait_for_listener(9000);
+    let sending = format!("tar -c -C {from} . | {HEADWAY} nc {} {KERNELS} 9000", TUN.join(" "));
+    namespace.run("sh", &["-c", &sending]);
+    assert!(receiver.wait().unwrap().success());
+    namespace.run("diff", &["-r", from, to]);
 }

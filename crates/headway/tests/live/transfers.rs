@@ -84,3 +84,31 @@ fn over_ipv6() {
     let got = namespace.run("curl", &["-sf", "http://[fd77::2]/file"]).stdout;
     assert_eq!(digest(&got), digest(&bytes));
 }
+
+#[test]
+fn tshark_finds_nothing_wrong_with_our_packets() {
+    let Some(namespace) = Namespace::new() else { return };
+    if std::process::Command::new("tshark").arg("-v").output().is_err() {
+        eprintln!("SKIPPED: there is no tshark");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(3, 5_000_000);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let _server = python_server(&namespace, folder.path());
+    let pcap = folder.path().join("pcapng");
+    let (pcap, url) = (pcap.to_str().unwrap(), format!("http://{KERNELS}:8000/file"));
+    for variant in ["headway", "xhack+sack", "modern:bbr"] {
+        let words = ["fetch", &url, "--output", "-", "--pcap", pcap, "--variant", variant];
+        let output = namespace.run(crate::namespace::HEADWAY, &[&words[..], &TUN].concat());
+        assert_eq!(digest(&output.stdout), digest(&bytes));
+        let look = |filter: &str| {
+            let checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
+            let words = [&["-r", pcap][..], &checks, &["-Y", filter]].concat();
+            String::from_utf8(namespace.run("tshark", &words).stdout).unwrap()
+        };
+        assert!(look("tcp").lines().count() > 1000, "{variant}");
+        let wrong = "_ws.malformed || tcp.checksum.status == \"Bad\" || ip.checksum.status == \"Bad\"";
+        assert_eq!(look(wrong), "", "{variant}");
+    }
+}

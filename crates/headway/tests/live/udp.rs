@@ -34,8 +34,8 @@ fn talk(mut child: Child, input: Vec<u8>) -> Output {
 fn nc_copies_both_ways() {
     let [a, b] = [(); 2].map(|()| free_address().to_string());
     let (up, down) = (content(3, 5_000_000), content(4, 5_000_000));
-    let server = start(&["nc", "--udp", &b, &a, "--listen", "7", "--wait-for-input"]);
-    let client = start(&["nc", "--udp", &a, &b, "127.0.0.1", "7", "--wait-for-input"]);
+    let server = start(&["nc", "--udp", &b, &a, "--listen", "7"]);
+    let client = start(&["nc", "--udp", &a, &b, "127.0.0.1", "7"]);
     let serving = std::thread::spawn({
         let down = down.clone();
         move || talk(server, down)
