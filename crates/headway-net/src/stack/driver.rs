@@ -65,10 +65,12 @@ impl<C: Carrier> Driver<C> {
         loop {
             let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };
             let turn = self.turn(arrived > 0);
+            // Packets first: a peer waits for them.
+            let flushed = self.carrier.flush();
             for waker in self.wakers.drain(..) {
                 waker.wake();
             }
-            self.congested = !self.carrier.flush()?;
+            self.congested = !flushed?;
             readable = match turn {
                 Turn::Over if !self.congested => return Ok(()),
                 Turn::Over => self.sleep(None)?,

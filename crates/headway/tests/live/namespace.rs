@@ -18,7 +18,7 @@ impl Namespace {
     pub(crate) fn new() -> Option<Self> {
         remove_old();
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hw-{}-{number}", std::process::id());
+        let name = format!("hw-{}-test{number}", std::process::id());
         let added = Command::new("ip").args(["netns", "add", &name]).output();
         match added {
             Ok(output) if output.status.success() => {}
@@ -108,8 +108,10 @@ fn skipped<T>(why: &str) -> Option<T> {
 fn remove_old() {
     let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
     for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-        let maker =
-            name.strip_prefix("hw-").and_then(|rest| rest.split('-').next()).and_then(|pid| pid.parse().ok());
+        let maker = name
+            .strip_prefix("hw-")
+            .and_then(|rest| rest.split_once("-test"))
+            .and_then(|(pid, _)| pid.parse().ok());
         if maker.is_some_and(|pid: u32| !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true)) {
             // Another test program may have been faster.
             let _ = Command::new("ip").args(["netns", "del", &name]).output();
