@@ -1,7 +1,7 @@
 //! What this machine can do.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd as _;
 use std::thread::sleep;
 use std::time::Duration;
@@ -63,12 +63,12 @@ pub fn features(interface: &str) -> io::Result<Vec<Feature>> {
 pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
     let loopback = if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
     let fail = |what: &str, source| NetError::Udp { what: what.into(), source, expected: "a loopback" };
-    let [a, b] =
-        free_ports(SocketAddr::new(loopback, 0)).map_err(|source| fail("on the loopback", source))?;
-    let mut from = UdpCarrier::open(&UdpConfig::new(a, b))?;
-    let mut to = UdpCarrier::open(&UdpConfig::new(b, a))?;
+    let any = SocketAddr::new(loopback, 0);
+    let mut to = UdpCarrier::open(&UdpConfig { peer: None, ..UdpConfig::new(any, any) })?;
+    let mut from = UdpCarrier::open(&UdpConfig::new(any, to.local()))?;
+    let ends = (from.local(), to.local());
     let slot = from.slot().ok_or_else(|| fail("no room", io::ErrorKind::OutOfMemory.into()))?;
-    let len = damaged_segment(slot, a, b).map_err(|source| fail("no segment", source))?;
+    let len = damaged_segment(slot, ends.0, ends.1).map_err(|source| fail("no segment", source))?;
     from.queue(len);
     from.flush().map_err(|source| fail("cannot be sent", source))?;
     let clock = Clock::new();
@@ -84,11 +84,6 @@ pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
         sleep(Duration::from_millis(10));
     }
     Err(fail("without checksum does not arrive", io::ErrorKind::TimedOut.into()))
-}
-
-fn free_ports(any: SocketAddr) -> io::Result<[SocketAddr; 2]> {
-    let (a, b) = (UdpSocket::bind(any)?, UdpSocket::bind(any)?);
-    Ok([a.local_addr()?, b.local_addr()?])
 }
 
 /// A segment whose header checksum holds and whose payload is damaged.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use headway_net::{Stack, StackConfig, TcpListener, TcpStream, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
@@ -10,10 +11,18 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Ports that nobody has at the moment.
+/// Addresses that nobody has at the moment, and that no other test gets: their ports are none that
+/// the system gives away by itself.
 pub(crate) fn free_ports<const N: usize>() -> [SocketAddr; N] {
-    let sockets = [(); N].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
-    sockets.each_ref().map(|socket| socket.local_addr().unwrap())
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let free = || loop {
+        let number = std::process::id().wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 10_000 + (number % 20_000) as u16));
+        if UdpSocket::bind(address).is_ok() {
+            return address;
+        }
+    };
+    [(); N].map(|()| free())
 }
 
 pub(crate) struct Pair {

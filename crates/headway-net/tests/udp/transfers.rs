@@ -1,5 +1,7 @@
 //! Bytes arrive as they were sent.
 
+use std::io::Write as _;
+
 use headway_tcp::{Profile, Variant};
 
 use crate::pair::{Pair, content, digest, free_ports, receive, send};
@@ -37,7 +39,8 @@ async fn over_ipv6_too() {
         address
     });
     if std::net::UdpSocket::bind(a).is_err() {
-        eprintln!("SKIPPED: this machine has no IPv6 on its loopback");
+        let why = "SKIPPED over_ipv6_too: this machine has no IPv6 on its loopback";
+        let _ = writeln!(std::io::stderr(), "{why}");
         return;
     }
     let pair = Pair::between(Profile::modern(), UdpConfig::new(a, b), UdpConfig::new(b, a));

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::namespace::{HEADWAY, Namespace};
+use crate::namespace::{HEADWAY, Namespace, say_skipped};
 use crate::programs::{content, digest, python_server};
 
 const OURS: &str = "10.78.0.2";
@@ -38,7 +38,7 @@ fn files_go_both_ways_with_and_without_offload() {
             let words = ["-K", "hw2", "tx", "off", "tso", "off", "gso", "off"];
             let switched = kernels.command("ethtool", &words).output();
             if !switched.is_ok_and(|output| output.status.success()) {
-                eprintln!("SKIPPED: without offload: there is no ethtool");
+                say_skipped("without offload, there is no ethtool");
                 return;
             }
         }

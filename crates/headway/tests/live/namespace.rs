@@ -1,5 +1,6 @@
 //! A network namespace that is there for one test.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -100,8 +101,14 @@ impl Namespace {
 pub(crate) const HEADWAY: &str = env!("CARGO_BIN_EXE_headway");
 
 fn skipped<T>(why: &str) -> Option<T> {
-    eprintln!("SKIPPED: network namespaces need root: {}", why.trim());
+    say_skipped(&format!("network namespaces need root: {}", why.trim()));
     None
+}
+
+/// Says so past the test harness, which keeps to itself what a test that passes prints.
+pub(crate) fn say_skipped(why: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
 /// Takes away namespaces of test programs that were killed.
@@ -159,7 +166,15 @@ pub(crate) const OURS: &str = "10.77.2.2";
 pub(crate) const KERNELS: &str = "10.77.2.1";
 pub(crate) const TUN: [&str; 4] = ["--tun", "hw0", "--address", "10.77.2.2/24"];
 
-/// An address that nobody has at the moment.
+/// An address that nobody has at the moment, and that no other test gets: its port is none that the
+/// system gives away by itself.
 pub(crate) fn free_address() -> SocketAddr {
-    std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = std::process::id().wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + (number % 20_000) as u16));
+        if std::net::UdpSocket::bind(address).is_ok() {
+            return address;
+        }
+    }
 }

@@ -89,7 +89,7 @@ fn over_ipv6() {
 fn tshark_finds_nothing_wrong_with_our_packets() {
     let Some(namespace) = Namespace::new() else { return };
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
-        eprintln!("SKIPPED: there is no tshark");
+        crate::namespace::say_skipped("there is no tshark");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
