@@ -60,7 +60,27 @@ impl<C: Carrier> Driver<C> {
         self.end(carried);
     }
 
+    /// Waits for the first program that wants something.
+    fn wait_for_start(&self) -> io::Result<()> {
+        loop {
+            {
+                let mut core = self.shared.lock();
+                if core.started || core.closing.is_some() {
+                    return Ok(());
+                }
+                core.sleeping = true;
+            }
+            match poll(&mut [PollFd::from_borrowed_fd(self.kicks.as_fd(), PollFlags::IN)], None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            // The counter goes back to zero.
+            let _ = rustix::io::read(&self.kicks, &mut [0; 8]);
+        }
+    }
+
     fn carry(&mut self) -> io::Result<()> {
+        self.wait_for_start()?;
         let mut readable = true;
         loop {
             let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };

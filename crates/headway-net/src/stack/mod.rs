@@ -42,7 +42,8 @@ pub struct StackConfig {
     pub log: Option<LogFile>,
 }
 
-/// A TCP host on a carrier, driven by a thread of its own. Clones are the same stack; when the last
+/// A TCP host on a carrier, driven by a thread of its own. Packets wait in the carrier until the first
+/// call of [`Stack::listen`] or [`Stack::connect`]. Clones are the same stack; when the last
 /// of them and of its listeners and streams is gone, connections that are left are aborted and the
 /// thread ends.
 #[derive(Clone)]
@@ -98,6 +99,7 @@ impl Stack {
         let profile = self.handle.profile.clone();
         let id = self.handle.shared.enter(|core| {
             core.check_running()?;
+            core.started = true;
             core.host.listen(local, backlog, profile).map_err(shared::io_error)
         })?;
         Ok(TcpListener::new(self.handle.clone(), id, local))
@@ -135,6 +137,7 @@ impl Stack {
         let shared = &self.handle.shared;
         let id = shared.enter(|core| {
             core.check_running()?;
+            core.started = true;
             let id = core
                 .host
                 .connect(shared.clock.now(), SocketAddr::new(ours, 0), remote, profile)

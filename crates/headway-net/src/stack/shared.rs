@@ -44,6 +44,8 @@ pub(super) struct Core {
     lingering: Vec<ConnectionId>,
     /// When `lingering` is this long, what is over is taken out of it.
     prune_at: usize,
+    /// A program listens or connects: before, whoever comes would be refused, so packets wait.
+    pub(super) started: bool,
     /// The driver waits for the carrier, or is about to.
     pub(super) sleeping: bool,
     /// When the stack is to end at the latest.
@@ -86,7 +88,8 @@ impl Shared {
             acceptors: Vec::new(),
             lingering: Vec::new(),
             prune_at: 64,
-            sleeping: false,
+            started: false,
+            sleeping: true,
             closing: None,
             closers: Vec::new(),
             ended: false,
