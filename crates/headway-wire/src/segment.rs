@@ -75,7 +75,8 @@ impl<'a> Segment<'a> {
         match TcpOptions::parse_usual(parts.options) {
             Some(options) => Ok(with(options)),
             None => {
-                let mut segment = with(TcpOptions::parse_any(exid, parts.options)?.0);
+                let mut segment = with(TcpOptions::default());
+                segment.options.read(exid, parts.options)?;
                 segment.drop_undue_v2(parts.fixed);
                 Ok(segment)
             }

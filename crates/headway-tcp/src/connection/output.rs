@@ -18,13 +18,13 @@ const OPTION_SPACE: usize = 40;
 const HOP_LIMIT: u8 = 64;
 
 /// A segment about to be built.
-struct Outgoing {
+struct Outgoing<'a> {
     seq: SeqNumber,
     flags: TcpFlags,
     /// Payload: that many octets from this offset in the send buffer.
     offset: usize,
     len: usize,
-    options: TcpOptions,
+    options: &'a TcpOptions,
     /// It carries data that was never sent before, within the peer's window.
     fresh: bool,
 }
@@ -37,8 +37,8 @@ struct Shape {
     fresh: bool,
 }
 
-impl Outgoing {
-    fn control(seq: SeqNumber, flags: TcpFlags, options: TcpOptions) -> Self {
+impl<'a> Outgoing<'a> {
+    fn control(seq: SeqNumber, flags: TcpFlags, options: &'a TcpOptions) -> Self {
         Self { seq, flags, offset: 0, len: 0, options, fresh: false }
     }
 }
@@ -62,7 +62,7 @@ impl Connection {
             let flags = TcpFlags::RST | TcpFlags::ACK;
             // RFC 7323, 3.2: a TSopt "SHOULD be sent in an <RST> segment".
             let options = self.fixed_options(cx, false);
-            return self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, options));
+            return self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, &options));
         }
         if self.owes_syn {
             return self.send_syn(cx, buffer);
@@ -86,7 +86,7 @@ impl Connection {
             // RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data. The peer answers it and
             // takes nothing from it, as it is not acceptable: an ACK that is owed stays so.
             let options = self.fixed_options(cx, false);
-            let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, options);
+            let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, &options);
             return self.build_segment(cx, buffer, &outgoing, false);
         }
         None
@@ -109,7 +109,7 @@ impl Connection {
         }
         self.arm_retransmit(cx.now);
         self.arm_user_timeout();
-        self.build(cx, buffer, &Outgoing::control(self.snd.iss, flags, options))
+        self.build(cx, buffer, &Outgoing::control(self.snd.iss, flags, &options))
     }
 
     // --- data -----------------------------------------------------------------------------------
@@ -384,20 +384,20 @@ impl Connection {
         if push && len > 0 {
             flags.insert(TcpFlags::PSH);
         }
-        let fixed = self.fixed_options(cx, len > 0);
+        let mut options = self.fixed_options(cx, len > 0);
         // Whatever of the packet and of the option space is left may report holes of our own.
         let packet = usize::from(self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX)));
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
-        let options = self.with_sack_blocks(fixed, spare);
+        self.add_sack_blocks(&mut options, spare);
         self.snd.last_sent = Some(cx.now);
-        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options, fresh })
+        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, fresh })
     }
 
     // --- acknowledgements -----------------------------------------------------------------------
 
     fn send_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let options = self.ack_options(cx, OPTION_SPACE);
-        self.build(cx, buffer, &Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options))
+        self.build(cx, buffer, &Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, &options))
     }
 
     /// The sequence number of a segment without data: SND.NXT, or the furthest right edge that the
@@ -448,10 +448,10 @@ impl Connection {
             options.hack_ack = Some(request.seq);
             1
         };
-        let options = self.with_sack_blocks(options, OPTION_SPACE);
+        self.add_sack_blocks(&mut options, OPTION_SPACE);
         self.statistics.special_acks_sent += 1;
         cx.emit(|| Event::SpecialAckSent { seq: request.seq, count: count as u8 });
-        let outgoing = Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, options);
+        let outgoing = Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, &options);
         // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
         // So does one that block sums leave no room for SACK blocks in.
         let carries_ack = !(self.literal() || is_full && self.rcv.has_sack_news());
@@ -459,16 +459,19 @@ impl Connection {
     }
 
     fn ack_options<O>(&mut self, cx: &Context<'_, O>, space: usize) -> TcpOptions {
-        let fixed = self.fixed_options(cx, false);
-        self.with_sack_blocks(fixed, space)
+        let mut options = self.fixed_options(cx, false);
+        self.add_sack_blocks(&mut options, space);
+        options
     }
 
     fn fixed_options<O>(&self, cx: &Context<'_, O>, data: bool) -> TcpOptions {
         let exid = self.profile.exid;
-        let v2 = if data {
-            V2::data(exid)
-        } else {
-            V2::ack(exid, cx.path.damaged_data as u16, V2Request::default())
+        let v2 = || {
+            if data {
+                V2::data(exid)
+            } else {
+                V2::ack(exid, cx.path.damaged_data as u16, V2Request::default())
+            }
         };
         TcpOptions {
             timestamps: self
@@ -477,19 +480,19 @@ impl Connection {
                 .then(|| Timestamps { value: self.stamp(cx.now), echo: self.rcv.ts_recent.value }),
             // Paper 000, section 3.1: every data segment; the value is computed when it is built.
             hack: (data && self.negotiated.hack && !self.negotiated.v2).then_some(0),
-            v2: self.negotiated.v2.then_some(v2),
+            v2: self.negotiated.v2.then(v2),
             ..TcpOptions::default()
         }
     }
 
-    fn with_sack_blocks(&mut self, mut options: TcpOptions, space: usize) -> TcpOptions {
+    #[inline]
+    fn add_sack_blocks(&mut self, options: &mut TcpOptions, space: usize) {
         if self.negotiated.sack && self.rcv.has_sack_news() {
             // The option of v2 on an ACK ends with half a word, which SACK's kind and length fill.
-            let start = if options.v2.is_some_and(|v2| v2.as_ack().is_some()) { 0 } else { 4 };
+            let start = if options.v2.as_ref().is_some_and(|v2| v2.as_ack().is_some()) { 0 } else { 4 };
             let room = space.saturating_sub(options.encoded_len() + start) / 8;
             options.sack = self.rcv.sack_blocks(room.min(4));
         }
-        options
     }
 
     /// Octets that SACK blocks would take from a new data segment: one block's worth while there
@@ -504,7 +507,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_, O>,
         buffer: &mut [u8],
-        outgoing: &Outgoing,
+        outgoing: &Outgoing<'_>,
     ) -> Option<usize> {
         self.build_segment(cx, buffer, outgoing, true)
     }
@@ -513,7 +516,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_, O>,
         buffer: &mut [u8],
-        outgoing: &Outgoing,
+        outgoing: &Outgoing<'_>,
         carries_ack: bool,
     ) -> Option<usize> {
         let (marks, ecn) = self.ecn_marks(outgoing.seq, outgoing.flags, outgoing.fresh);
@@ -537,7 +540,7 @@ impl Connection {
             identification: self.statistics.segments_sent as u16,
         };
         let payload = self.snd.buffer.slices(outgoing.offset, outgoing.len);
-        let built: Result<usize, EmitError> = emit(buffer, &ip, &header, &outgoing.options, payload);
+        let built: Result<usize, EmitError> = emit(buffer, &ip, &header, outgoing.options, payload);
         let len = match built {
             Ok(len) => len,
             // The host checks the buffer's size and options are chosen to fit.

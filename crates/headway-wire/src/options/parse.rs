@@ -60,7 +60,8 @@ impl TcpOptions {
         Ok((options, skipped))
     }
 
-    fn read(&mut self, exid: ExId, bytes: &[u8]) -> Result<Option<Skipped>, OptionError> {
+    /// Takes over every option; the first whose length is wrong for its kind is named.
+    pub(crate) fn read(&mut self, exid: ExId, bytes: &[u8]) -> Result<Option<Skipped>, OptionError> {
         let mut skipped = None;
         for option in Walk::new(bytes) {
             let option = option?;
