@@ -35,7 +35,7 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where it is: http://HOST[:PORT]/PATH
+    /// Where it is: `http://HOST/PATH` or `http://HOST:PORT/PATH`
     url: Uri,
     /// Where it goes; `-` is standard output [default: the last part of the URL's path]
     #[arg(long, short, value_name = "FILE", conflicts_with = "upload")]
