@@ -24,7 +24,7 @@ const TCP_HEADER: u16 = 20;
 
 /// So many repeats of our SYN offer HACK; what follows does without. On a path that damages two of
 /// three packets a SYN is lost several times in a row for that reason alone.
-const BARE_SYN_AFTER: u32 = 6;
+const BARE_SYN_AFTER: u32 = 10;
 
 /// What the SYNs settle on sizes.
 #[derive(Clone, Copy, Default)]
