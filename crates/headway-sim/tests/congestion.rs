@@ -51,7 +51,7 @@ fn flows_of_a_kind_share_alike() {
             let mut scenario = scenario(round_trip, 60);
             scenario.companions = vec![Companion { sender, damaged: true, rival: false }; 3];
             let outcome = race(&scenario, sender, 1);
-            assert!(outcome.jain >= 0.97, "{sender} at {round_trip} ms: {:.3}", outcome.jain);
+            assert!(outcome.jain >= 0.95, "{sender} at {round_trip} ms: {:.3}", outcome.jain);
             let goodput = outcome.goodput + outcome.companions.iter().map(|flow| flow.goodput).sum::<f64>();
             let share = goodput / scenario.bound().expect("a bound");
             assert!(share >= 0.87, "{sender} at {round_trip} ms: all of them {share:.3}");

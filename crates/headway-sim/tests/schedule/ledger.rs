@@ -199,9 +199,12 @@ impl Ledger {
         self.told = Some((ack, self.told.map_or(edge, |(_, right)| edge.max(right))));
         for &(start, end) in segment.options.sack.as_slice() {
             let (from, to) = (start - (peer_iss + 1), end - (peer_iss + 1));
-            // FIN is no octet; nothing else may be claimed that is not held.
+            // Nothing may be claimed that is not held; a FIN that has arrived counts.
             let claimed = [from, (from + to) / 2, to - 1];
-            let held = |&at: &i32| usize::try_from(at).is_ok_and(|at| self.have.get(at) == Some(&true));
+            let held = |&at: &i32| {
+                usize::try_from(at)
+                    .is_ok_and(|at| self.have.get(at) == Some(&true) || self.fin_at == Some(at))
+            };
             if from >= to || !claimed.iter().all(held) {
                 return Err(format!("SACK block {from}..{to} of octets that never arrived"));
             }
