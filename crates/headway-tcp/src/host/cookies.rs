@@ -27,6 +27,9 @@ const PERIODS: u32 = 2;
 /// How long after the last cookie one may come back.
 pub(super) const LIFE: Duration = Duration::from_secs(128);
 
+/// Cookies that came back and are remembered by a listener, so that they do not come back twice.
+pub(super) const REMEMBERED: usize = 1024;
+
 /// The sizes that a cookie can tell of; one in between is rounded down. Those of IPv4 and IPv6 over
 /// Ethernet, tunnels and PPPoE, the defaults of RFC 9293, and jumbo frames.
 const SIZES: [u16; 8] = [48, 536, 1220, 1380, 1400, 1440, 1460, 8940];

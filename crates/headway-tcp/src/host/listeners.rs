@@ -32,6 +32,8 @@ pub(super) struct Listener {
     opening: usize,
     /// When the last cookie was sent.
     cookie_sent: Option<Instant>,
+    /// Cookies that came back, the newest last: each opens one connection.
+    redeemed: VecDeque<(SocketAddr, SeqNumber)>,
     /// Established, waiting to be accepted.
     waiting: VecDeque<ConnectionId>,
 }
@@ -82,6 +84,7 @@ impl<O: Observer> Host<O> {
             backlog: backlog.max(1),
             opening: 0,
             cookie_sent: None,
+            redeemed: VecDeque::new(),
             waiting: VecDeque::new(),
         };
         Ok(ListenerId(self.listeners.insert(listener)))
@@ -248,6 +251,11 @@ impl<O: Observer> Host<O> {
             self.counters.cookies_refused += 1;
             return true;
         };
+        // The ACK of a handshake may be repeated, or overtaken, long after its connection has ended.
+        let used = (ends.remote, ack.tcp.ack);
+        if entry.redeemed.contains(&used) {
+            return false;
+        }
         if !entry.may_use_cookies() || self.connections.len() >= self.config.max_connections {
             self.counters.backlog_drops += 1;
             return true;
@@ -258,6 +266,12 @@ impl<O: Observer> Host<O> {
             return true;
         };
         self.counters.cookies_accepted += 1;
+        if let Some(entry) = self.listeners.get_mut(listener.0) {
+            if entry.redeemed.len() == cookies::REMEMBERED {
+                entry.redeemed.pop_front();
+            }
+            entry.redeemed.push_back(used);
+        }
         self.receive_intact(id, ends, at, ack);
         true
     }
