@@ -96,7 +96,7 @@ fn a_repaired_header_asks_for_a_resend() {
         let answer = Segment::parse(&answers[0]).unwrap();
         let v2 = answer.options.v2.as_ref().and_then(V2::as_ack).unwrap();
         assert_eq!(v2.offsets(), [0], "{bits:?}: the first octet that is missing");
-        assert_eq!(v2.unreadable, 1, "counted once, among all that arrived damaged");
+        assert_eq!(v2.damaged, 1, "counted once, among all that arrived damaged");
         assert_eq!(pair.path(), (1, 0, 0), "{bits:?}");
         let statistics = pair.hosts[SERVER].statistics(pair.ids[SERVER]).unwrap();
         assert_eq!((statistics.repaired, statistics.damaged_received), (1, 1));
@@ -117,7 +117,7 @@ fn without_repair_it_is_counted() {
     let answers = pair.damage(&[40]);
     let answer = Segment::parse(&answers[0]).unwrap();
     let v2 = answer.options.v2.as_ref().and_then(V2::as_ack).unwrap();
-    assert_eq!((v2.offsets(), v2.unreadable), (&[][..], 1));
+    assert_eq!((v2.offsets(), v2.damaged), (&[][..], 1));
     assert_eq!(pair.path(), (0, 0, 1));
 }
 

@@ -194,7 +194,7 @@ fn version_2() {
         "headway.v2.offset",
         "tcp.ack",
         "_ws.col.Info",
-        "headway.v2.unreadable",
+        "headway.v2.damaged",
     ];
     let found = fields(capture, filter, &wanted);
     let mut analyser = Analyser::new(Options { interface: Some(0), ..Options::default() });
@@ -218,9 +218,9 @@ fn version_2() {
     }
     assert_eq!(named, receiver.special.version_2_numbers);
     let sound = "frame.interface_id == 0 && headway.v2.header_verified == 1 && ip.src == 10.0.2.1";
-    let counts = fields(capture, sound, &["headway.v2.unreadable"]);
+    let counts = fields(capture, sound, &["headway.v2.damaged"]);
     let last = counts.iter().rfind(|words| !words[0].is_empty()).expect("a count");
-    assert_eq!(last[0].parse().ok(), receiver.special.unreadable);
+    assert_eq!(last[0].parse().ok(), receiver.special.damaged);
 }
 
 /// Forms and headers that no simulation of ours has: block sums, IPv6, another identifier, lengths
@@ -261,7 +261,7 @@ fn version_2_made_by_hand() {
         "headway.v2.path_verified",
         "headway.v2.header_verified",
         "headway.v2.payload_verified",
-        "headway.v2.unreadable",
+        "headway.v2.damaged",
         "headway.v2.offset",
         "headway.v2.block",
     ];

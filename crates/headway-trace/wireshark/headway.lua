@@ -18,7 +18,7 @@
 --   headway.v2.path_verified    SYN: whether addresses, ports and numbers are those that were sent
 --   headway.v2.header_crc, headway.v2.header_verified     CRC-32C of the header, and whether it holds
 --   headway.v2.payload_crc, headway.v2.payload_verified   the same of the data
---   headway.v2.unreadable       count of damaged packets that could not be read
+--   headway.v2.damaged          count of damaged packets that carried data
 --   headway.v2.seq, headway.v2.offset, headway.v2.count   what a special ACK names
 --   headway.v2.block            CRC-16 of a block, for partial recovery
 --
@@ -48,7 +48,7 @@ local fields = {
     v2_header_ok = ProtoField.bool("headway.v2.header_verified", "Header CRC verified"),
     v2_payload = ProtoField.uint32("headway.v2.payload_crc", "Payload CRC", base.HEX),
     v2_payload_ok = ProtoField.bool("headway.v2.payload_verified", "Payload CRC verified"),
-    v2_unreadable = ProtoField.uint16("headway.v2.unreadable", "Unreadable packets"),
+    v2_damaged = ProtoField.uint16("headway.v2.damaged", "Damaged packets"),
     v2_count = ProtoField.uint8("headway.v2.count", "Damaged segments named"),
     v2_offset = ProtoField.uint32("headway.v2.offset", "Offset of a damaged segment"),
     v2_seq = ProtoField.uint32("headway.v2.seq", "Damaged segment"),
@@ -277,7 +277,7 @@ end
 local function add_ack_v2(tree, option, len, info)
     local has_blocks = len == 28
     local names = has_blocks and 1 or (len - 10) / 4
-    tree:add(fields.v2_unreadable, option(len - 2, 2))
+    tree:add(fields.v2_damaged, option(len - 2, 2))
     tree:add(fields.v2_count, option(1, 1), names)
     local ack = last(tcp_ack())
     local listed = {}

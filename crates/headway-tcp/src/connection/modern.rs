@@ -144,7 +144,7 @@ impl Connection {
         if !self.negotiated.v2 {
             return;
         }
-        let count = segment.options.v2.as_ref().and_then(V2::as_ack).map(|ack: &V2Ack| ack.unreadable);
+        let count = segment.options.v2.as_ref().and_then(V2::as_ack).map(|ack: &V2Ack| ack.damaged);
         if let Some(count) = count {
             let sent = u16::try_from(self.snd.queue.transmissions()).unwrap_or(u16::MAX);
             cx.path.ledger.on_count(cx.now, count, sent);

@@ -307,7 +307,7 @@ fn show_v2(v2: &V2) -> String {
         V2Form::Ack(ack) => {
             let offsets: String = ack.offsets().iter().map(|offset| format!(" {offset}")).collect();
             let blocks = if let V2Request::Blocks { .. } = ack.request { " blocks" } else { "" };
-            format!("v2 {}{offsets}{blocks}", ack.unreadable)
+            format!("v2 {}{offsets}{blocks}", ack.damaged)
         }
     }
 }

@@ -344,7 +344,7 @@ fn forge_v2(options: &mut headway_wire::TcpOptions, ack: SeqNumber, step: u32) {
     use headway_wire::{V2, V2Form, V2Request};
     let Some(V2 { form: V2Form::Ack(said), .. }) = &mut options.v2 else { return };
     match step % 3 {
-        0 => said.unreadable = said.unreadable.wrapping_add(step as u16),
+        0 => said.damaged = said.damaged.wrapping_add(step as u16),
         1 => said.request = V2Request::segments(ack, [ack + step, ack, ack + 1000]),
         _ => said.request = V2Request::Blocks { offset: step, sums: [step as u16; 7] },
     }

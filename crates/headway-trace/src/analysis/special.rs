@@ -21,8 +21,8 @@ pub struct Special {
     pub version_2_numbers: u64,
     /// Of those ACKs, the ones with block sums for partial recovery.
     pub with_blocks: u64,
-    /// The last count of unreadable packets that this side reported, modulo 2^16 (version 2).
-    pub unreadable: Option<u16>,
+    /// The last count of damaged packets that this side reported, modulo 2^16 (version 2).
+    pub damaged: Option<u16>,
     /// Special ACKs that a plain TCP would take for duplicate ACKs.
     pub duplicates: u64,
 }
@@ -47,7 +47,7 @@ impl Special {
         let Some(v2) = &segment.options.v2 else { return false };
         self.header_crcs += u64::from(v2.as_syn().is_none());
         let Some(ack) = v2.as_ack() else { return false };
-        self.unreadable = Some(ack.unreadable);
+        self.damaged = Some(ack.damaged);
         self.version_2 += u64::from(ack.is_special());
         self.version_2_numbers += ack.offsets().len() as u64;
         self.with_blocks += u64::from(matches!(ack.request, V2Request::Blocks { .. }));

@@ -162,7 +162,7 @@ fn version_2_is_counted() {
     assert_eq!((client.special.header_crcs, client.special.acks()), (4, 0));
     let special = &server.special;
     assert_eq!((special.version_2, special.version_2_numbers, special.with_blocks), (2, 3, 1));
-    assert_eq!((special.header_crcs, special.unreadable, special.duplicates), (3, Some(8), 2));
+    assert_eq!((special.header_crcs, special.damaged, special.duplicates), (3, Some(8), 2));
     assert_eq!((special.acks(), special.header_sums), (2, 0));
     let points: Vec<u64> =
         client.graph.as_ref().expect("points").special.points().iter().map(|point| point.seq).collect();

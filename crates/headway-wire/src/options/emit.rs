@@ -170,14 +170,14 @@ fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
                     for offset in offsets {
                         words.put(*offset);
                     }
-                    words.put(halves(ack.unreadable, u16::from_be_bytes(rest)));
+                    words.put(halves(ack.damaged, u16::from_be_bytes(rest)));
                 }
                 V2Request::Blocks { offset, sums: [s0, s1, s2, s3, s4, s5, s6] } => {
                     words.put(*offset);
                     words.put(halves(*s0, *s1));
                     words.put(halves(*s2, *s3));
                     words.put(halves(*s4, *s5));
-                    words.put(halves(*s6, ack.unreadable));
+                    words.put(halves(*s6, ack.damaged));
                 }
             }
         }

@@ -86,8 +86,8 @@ pub struct V2Data {
 pub struct V2Ack {
     /// The CRC-32C of pseudo-header and TCP header. Computed by [`emit()`](crate::emit()).
     pub header_crc: u32,
-    /// The receiver's running count of damaged packets whose header could not be read, modulo 2^16.
-    pub unreadable: u16,
+    /// The receiver's running count of damaged packets that carried data, modulo 2^16.
+    pub damaged: u16,
     /// What is asked for.
     pub request: V2Request,
 }
@@ -133,8 +133,8 @@ impl V2 {
 
     /// The option on a segment without data.
     #[inline]
-    pub fn ack(exid: ExId, unreadable: u16, request: V2Request) -> Self {
-        Self { exid, form: V2Form::Ack(V2Ack { unreadable, request, ..V2Ack::default() }) }
+    pub fn ack(exid: ExId, damaged: u16, request: V2Request) -> Self {
+        Self { exid, form: V2Form::Ack(V2Ack { damaged, request, ..V2Ack::default() }) }
     }
 
     /// What a SYN says, if this is on one.
@@ -189,7 +189,7 @@ impl V2 {
             (len::BLOCKS, _) => V2Form::Ack(blocks(value)?),
             (_, [h0, h1, h2, h3, names @ .., u0, u1]) if value.len() >= ACK => V2Form::Ack(V2Ack {
                 header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
-                unreadable: u16::from_be_bytes([*u0, *u1]),
+                damaged: u16::from_be_bytes([*u0, *u1]),
                 request: V2Request::Segments(offsets(names)?),
             }),
             _ => return None,
@@ -208,10 +208,10 @@ fn blocks(value: &[u8]) -> Option<V2Ack> {
     let (header_crc, value) = value.split_first_chunk()?;
     let (offset, value) = value.split_first_chunk()?;
     let (halves, []) = value.as_chunks::<2>() else { return None };
-    let [sums @ .., unreadable] = halves.first_chunk::<8>()?.map(u16::from_be_bytes);
+    let [sums @ .., damaged] = halves.first_chunk::<8>()?.map(u16::from_be_bytes);
     Some(V2Ack {
         header_crc: u32::from_be_bytes(*header_crc),
-        unreadable,
+        damaged,
         request: V2Request::Blocks { offset: u32::from_be_bytes(*offset), sums },
     })
 }

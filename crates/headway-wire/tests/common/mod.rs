@@ -75,9 +75,8 @@ pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
         V2Request::Segments(offsets)
     });
     let blocks = any::<(u32, [u16; 7])>().prop_map(|(offset, sums)| V2Request::Blocks { offset, sums });
-    let ack = (any::<(u32, u16)>(), prop_oneof![2 => segments, 1 => blocks]).prop_map(
-        |((header_crc, unreadable), request)| V2Form::Ack(V2Ack { header_crc, unreadable, request }),
-    );
+    let ack = (any::<(u32, u16)>(), prop_oneof![2 => segments, 1 => blocks])
+        .prop_map(|((header_crc, damaged), request)| V2Form::Ack(V2Ack { header_crc, damaged, request }));
     prop_oneof![1 => syn, 1 => data, 3 => ack].prop_map(|form| V2 { exid: ExId::DEFAULT, form })
 }
 

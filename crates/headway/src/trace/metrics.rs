@@ -171,7 +171,7 @@ pub(super) const GROUPS: &[(&str, &[Metric])] = &[
         if_any("special_acks_v2", "special ACKs of version 2", |_, d| Count(d.special.version_2)),
         if_any("special_ack_numbers_v2", "numbers in those", |_, d| Count(d.special.version_2_numbers)),
         if_any("special_acks_blocks", "of those with block sums", |_, d| Count(d.special.with_blocks)),
-        if_any("reported_unreadable", "unreadable, as reported", |_, d| d.special.unreadable.map_or(Value::Unknown, |count| Count(count.into()))),
+        if_any("reported_damaged", "damaged, as reported", |_, d| d.special.damaged.map_or(Value::Unknown, |count| Count(count.into()))),
         if_any("special_duplicate_acks", "that look like duplicate ACKs", |_, d| Count(d.special.duplicates)),
         if_any("damaged_salvaged", "damaged, header sound", |_, d| Count(d.all_damage().salvaged)),
         if_any("damaged_unreadable", "damaged, header too", |_, d| Count(d.all_damage().unreadable)),
