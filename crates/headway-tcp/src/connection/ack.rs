@@ -226,9 +226,11 @@ impl Connection {
 
     /// RFC 7323, 4.1: the time since the echoed timestamp was sent.
     pub(super) fn echoed_sample(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
-        if !self.negotiated.timestamps {
-            return None;
-        }
+        if self.negotiated.timestamps { self.echo_age(now, segment) } else { None }
+    }
+
+    /// How long ago the echoed timestamp was sent.
+    pub(super) fn echo_age(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let ticks = self.stamp(now).wrapping_sub(segment.options.timestamps?.echo);
         // An echo from the future, or from before the connection, is no echo of ours.
         if ticks as i32 <= -1 || self.profile.clock * ticks > now.saturating_since(Instant::ZERO) {

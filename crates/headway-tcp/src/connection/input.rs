@@ -145,6 +145,7 @@ impl Connection {
                 self.established(cx);
                 self.rcv.acks.at_once();
             } else {
+                self.take_better_offer(cx, segment);
                 self.owes_syn = true;
             }
             return Some(DropReason::OutsideWindow);

@@ -189,6 +189,8 @@ pub(crate) struct Connection {
     owes_syn: bool,
     /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
     syn_retries: u32,
+    /// A SYN without the offer of HACK was answered: so many more SYNs make it.
+    offers_left: Option<u32>,
     /// A RST is to be sent before the connection is forgotten.
     owes_reset: bool,
     challenges: Challenges,
@@ -246,6 +248,7 @@ impl Connection {
             owes_head: None,
             owes_syn: true,
             syn_retries: 0,
+            offers_left: None,
             owes_reset: false,
             challenges: Challenges::default(),
             keep_alive_probes: 0,

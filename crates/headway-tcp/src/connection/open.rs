@@ -22,9 +22,15 @@ const LEAST_MSS: u16 = 48;
 
 const TCP_HEADER: u16 = 20;
 
-/// So many repeats of our SYN offer HACK; what follows does without. On a path that damages two of
-/// three packets a SYN is lost several times in a row for that reason alone.
-const BARE_SYN_AFTER: u32 = 10;
+/// Half of the repeats of our SYN that are allowed, and this many at most, offer HACK; of those that
+/// follow every other one does without. On a path that damages two of three packets a SYN is lost
+/// several times in a row for that reason alone.
+const BARE_SYN_AFTER: u32 = 6;
+
+/// A SYN without the offer that is answered shows that the path is open, and leaves two reasons why the
+/// others were not: damage, or a middlebox that drops options that it does not know. Damage spares one of
+/// so many.
+const OFFERS_AFTER_ANSWER: u32 = 12;
 
 /// What the SYNs settle on sizes.
 #[derive(Clone, Copy, Default)]
@@ -92,12 +98,57 @@ impl Connection {
         } else {
             self.negotiated
         };
-        // A middlebox that drops SYNs with options that it does not know drops all of them.
-        let bare = self.state == State::SynSent && self.syn_retries > BARE_SYN_AFTER;
-        let shape =
-            SynShape { bare, answers: self.state == State::SynReceived, v4: self.ends.local.is_ipv4() };
+        let shape = SynShape {
+            bare: self.state == State::SynSent && self.is_syn_bare(),
+            answers: self.state == State::SynReceived,
+            v4: self.ends.local.is_ipv4(),
+        };
         let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent.value };
         syn_options(&self.profile, offer, shape, stamps)
+    }
+
+    /// Whether our next SYN goes without the offer. A middlebox that drops SYNs with options that it
+    /// does not know drops all of them.
+    fn is_syn_bare(&self) -> bool {
+        match self.offers_left {
+            Some(left) => left == 0,
+            None => self.syn_retries.saturating_sub(self.offering_repeats()) % 2 == 1,
+        }
+    }
+
+    /// So many repeats of our SYN make the offer before one does without.
+    fn offering_repeats(&self) -> u32 {
+        BARE_SYN_AFTER.min(self.profile.syn_retries / 2)
+    }
+
+    /// A SYN-ACK that takes no offer, and may be the answer to a SYN that made none: it is treated as if
+    /// it had been lost, and the offer made again, at once. Says whether that is so.
+    fn offers_again(&mut self, now: Instant, syn_ack: &Segment<'_>) -> bool {
+        if !self.profile.offers_hack() || agree(&self.profile, syn_ack).hack {
+            return false;
+        }
+        if self.offers_left.is_none() {
+            if self.syn_retries <= self.offering_repeats() {
+                return false;
+            }
+            self.offers_left = Some(OFFERS_AFTER_ANSWER);
+            // The peer was heard: what follows has as many repeats as SYNs without the offer have.
+            self.syn_retries = self.offering_repeats();
+            self.snd.rtt.clear_backoff();
+            if let (true, Some(sample)) = (self.profile.timestamps, self.echo_age(now, syn_ack)) {
+                self.snd.rtt.sample(sample, 1);
+            }
+        }
+        self.owes_syn = self.offers_left != Some(0);
+        self.owes_syn
+    }
+
+    /// The peer's SYN came again, and offers what the first one did not: that one was sent in case the
+    /// offer was why SYNs were lost. Nothing has followed yet that depends on the difference.
+    pub(super) fn take_better_offer<O: Observer>(&mut self, cx: &mut Context<'_, O>, syn: &Segment<'_>) {
+        if self.passive && !self.negotiated.hack && agree(&self.profile, syn).hack {
+            self.take_syn(cx, syn);
+        }
     }
 
     /// Learns the peer's sequence number, options and sizes from its SYN.
@@ -176,6 +227,9 @@ impl Connection {
             return Reply::Nothing;
         }
         // Fourth: the SYN bit.
+        if has_ack && self.offers_again(cx.now, segment) {
+            return Reply::Nothing;
+        }
         self.take_syn(cx, segment);
         if has_ack {
             self.take_syn_ack(cx, segment);

@@ -145,6 +145,13 @@ impl Connection {
     }
 
     fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        // The peer was heard: these repeats are none of those that end an attempt without an answer.
+        if self.offers_left.is_some_and(|left| left > 0) {
+            self.statistics.timeouts += 1;
+            self.statistics.retransmissions += 1;
+            self.owes_syn = true;
+            return;
+        }
         if self.syn_retries >= self.profile.syn_retries {
             self.fail(cx, ConnectionError::TimedOut);
             return;
