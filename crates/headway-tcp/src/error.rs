@@ -2,6 +2,8 @@
 
 use core::net::{IpAddr, SocketAddr};
 
+use headway_wire::icmp::IcmpKind;
+
 /// Why a connection failed or refuses a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
@@ -12,6 +14,9 @@ pub enum ConnectionError {
     /// The peer sent a RST.
     #[error("connection reset by the peer")]
     Reset,
+    /// An ICMP message about the SYN says that trying again is of no use.
+    #[error("connection impossible: {}", describe(*.0))]
+    Unreachable(IcmpKind),
     /// No answer after all retries.
     #[error("connection timed out: no answer after all retransmissions")]
     TimedOut,
@@ -24,6 +29,15 @@ pub enum ConnectionError {
     /// The application closed its side, so it cannot send.
     #[error("the sending side is closed")]
     Closing,
+}
+
+fn describe(kind: IcmpKind) -> &'static str {
+    match kind {
+        IcmpKind::ProtocolUnreachable => "the host has no TCP (ICMP protocol unreachable)",
+        IcmpKind::PortUnreachable => "nobody is at the port (ICMP port unreachable)",
+        IcmpKind::Prohibited => "a filter on the way forbids it (ICMP administratively prohibited)",
+        _ => "the host cannot be reached (ICMP)",
+    }
 }
 
 /// Why a host refuses a call.

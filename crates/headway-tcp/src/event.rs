@@ -3,6 +3,7 @@
 use core::fmt;
 
 use headway_units::Instant;
+use headway_wire::icmp::IcmpKind;
 use headway_wire::{SeqNumber, TcpFlags, TcpHeader, Timestamps};
 
 use crate::{ConnectionId, State};
@@ -213,6 +214,13 @@ pub enum Event {
     },
     /// A segment was dropped without effect on the connection.
     Dropped(DropReason),
+    /// The path's MTU became known, or is to be found out anew (`None`).
+    PathMtu {
+        /// Octets of IP.
+        mtu: Option<u16>,
+    },
+    /// An ICMP error message about a segment in flight, other than those about its length.
+    Icmp(IcmpKind),
 }
 
 /// What the receiver made of a salvaged segment (header readable, payload damaged).

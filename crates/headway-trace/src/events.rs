@@ -133,6 +133,12 @@ enum Record {
     Dropped {
         reason: String,
     },
+    PathMtu {
+        mtu: Option<u16>,
+    },
+    Icmp {
+        kind: String,
+    },
     /// A kind of event that has no record of its own.
     Other {
         text: String,
@@ -162,6 +168,8 @@ impl From<&Event> for Record {
             Event::Recovery(phase) => Self::Recovery { phase: name(phase) },
             Event::Window { cwnd, ssthresh, pipe } => Self::Window { cwnd, ssthresh, pipe },
             Event::Dropped(reason) => Self::Dropped { reason: name(reason) },
+            Event::PathMtu { mtu } => Self::PathMtu { mtu },
+            Event::Icmp(kind) => Self::Icmp { kind: name(kind) },
             ref other => Self::Other { text: format!("{other:?}") },
         }
     }

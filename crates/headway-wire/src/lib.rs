@@ -4,7 +4,8 @@
 //! - [`Segment::parse`] reads a whole IP packet that carries TCP, [`emit()`] writes one.
 //! - [`judge()`] says whether header and payload are what was sent. A wrong checksum is a verdict
 //!   here, not a parse error: a damaged segment with a sound header is still of use (TCP HACK).
-//! - [`ip::Datagram`] reads an IP packet of any protocol.
+//! - [`ip::Datagram`] reads an IP packet of any protocol; [`icmp`] reads what is said of segments, and
+//!   answers echo requests.
 //! - [`repair`] tries what a damaged header may have been, [`blocks`] tells which parts of a damaged
 //!   payload are sound.
 //!
@@ -66,6 +67,7 @@ pub mod checksum;
 pub mod crc;
 mod error;
 mod header_crc;
+pub mod icmp;
 pub mod ip;
 mod list;
 pub mod options;

@@ -14,8 +14,8 @@ use crate::{Clock, Interface, NetError, Prefix};
 /// What is in a frame.
 const IPV4: [u8; 2] = [0x08, 0x00];
 const ARP: [u8; 2] = [0x08, 0x06];
-/// The protocol number of TCP.
-const TCP: u8 = 6;
+/// The protocol numbers of what is for us: TCP and ICMP.
+const TAKEN: [u8; 2] = [6, headway_wire::icmp::ICMP];
 
 /// How an [`EthernetCarrier`] is set up.
 #[derive(Clone, Debug)]
@@ -196,7 +196,10 @@ impl Carrier for EthernetCarrier {
             let Some((header, packet)) = frame.bytes.split_first_chunk::<ETHERNET_HEADER>() else { continue };
             // The interface is the kernel's too: most of what arrives is not for us.
             let ours = header[..6] == self.mac && header[12..] == IPV4;
-            if !ours || destination(packet) != Some(self.ours) || packet.get(9) != Some(&TCP) {
+            if !ours
+                || destination(packet) != Some(self.ours)
+                || !packet.get(9).is_some_and(|protocol| TAKEN.contains(protocol))
+            {
                 continue;
             }
             packets.extend(match frame.checksum {

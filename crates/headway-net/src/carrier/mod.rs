@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
+use headway_wire::icmp::{ICMP, ICMPV6};
 use headway_wire::{ParseError, PayloadVerdict, Segment, Verdicts, judge, judge_segment};
 
 use crate::Clock;
@@ -31,11 +32,12 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// Judges a packet by its checksums. `None` if it is intact as far as can be told, and no TCP: that
-    /// is no damage, and nobody's here.
+    /// Judges a packet by its checksums. ICMP is left to the host to judge. `None` if it is intact as far
+    /// as can be told, and neither: that is no damage, and nobody's here.
     pub fn judge(packet: &'a [u8], at: Instant) -> Option<Self> {
         let (segment, verdicts) = match Segment::parse(packet) {
             Ok(segment) => (Some(segment), judge_segment(&segment, packet)),
+            Err(ParseError::NotTcp(ICMP | ICMPV6)) => (None, Verdicts::GOOD),
             Err(ParseError::NotTcp(_)) => return None,
             Err(_) => (None, judge(packet).unwrap_or(Verdicts::BAD)),
         };
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_no_tcp_is_no_damage() {
-        let mut ping = [0; 84];
+        let mut packet = [0; 84];
         let header = headway_wire::IpHeader {
             src: [192, 0, 2, 1].into(),
             dst: [192, 0, 2, 2].into(),
@@ -168,11 +170,15 @@ mod tests {
             hop_limit: 64,
             identification: 0,
         };
-        header.emit(&mut ping, 1, 64).unwrap();
-        assert!(Received::judge(&ping, Instant::ZERO).is_none());
+        header.emit(&mut packet, 17, 64).unwrap();
+        assert!(Received::judge(&packet, Instant::ZERO).is_none());
+        // The host sees for itself whether an ICMP message is sound.
+        header.emit(&mut packet, 1, 64).unwrap();
+        let ping = Received::judge(&packet, Instant::ZERO).unwrap();
+        assert!(ping.segment.is_none() && ping.verdicts == Verdicts::GOOD);
         // With a damaged IP header nobody can say what it was.
-        ping[9] = 6;
-        let received = Received::judge(&ping, Instant::ZERO).unwrap();
+        packet[9] = 6;
+        let received = Received::judge(&packet, Instant::ZERO).unwrap();
         assert!(received.segment.is_none());
         assert_eq!(received.verdicts, Verdicts::BAD);
     }

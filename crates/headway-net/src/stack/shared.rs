@@ -254,6 +254,7 @@ pub(super) fn connection_error(error: ConnectionError) -> io::Error {
         ConnectionError::TimedOut | ConnectionError::UserTimeout => io::ErrorKind::TimedOut,
         ConnectionError::Aborted => io::ErrorKind::ConnectionAborted,
         ConnectionError::Closing => io::ErrorKind::BrokenPipe,
+        ConnectionError::Unreachable(_) => io::ErrorKind::HostUnreachable,
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, error)

@@ -2,12 +2,14 @@
 //!
 //! How a packet passes through: [`input`] checks an arriving segment in the order of RFC 9293,
 //! 3.10.7, [`ack`] hands its ACK to the send side, [`text`] its data to the receive side;
-//! [`damage`] takes segments whose payload is damaged; [`timers`] answers deadlines; [`output`]
+//! [`damage`] takes segments whose payload is damaged; [`icmp`] hears what
+//! routers say; [`timers`] answers deadlines; [`output`]
 //! chooses and builds the next segment to send.
 
 mod ack;
 mod damage;
 mod ecn;
+mod icmp;
 mod input;
 mod modern;
 mod open;
@@ -362,32 +364,6 @@ impl Connection {
         self.error.get_or_insert(ConnectionError::Aborted);
         self.finish(cx);
         self.owes_reset = tells_peer;
-    }
-
-    /// The path's MTU became known (RFC 8201, RFC 1191).
-    pub(crate) fn path_mtu_changed<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        if self.snd.mss == 0 {
-            return;
-        }
-        let before = self.snd.mss;
-        self.update_mss(cx, false);
-        if self.snd.mss >= before {
-            return;
-        }
-        // Segments in flight that are too long are lost to the path, not to congestion: cut them
-        // and send them again (RFC 1191, 6.4).
-        let mut index = 0;
-        while index < self.snd.queue.len() {
-            let sent = self.snd.queue.get(index);
-            if sent.payload_len() > self.snd.mss {
-                self.snd.queue.split(index, self.snd.mss);
-                self.snd.queue.mark_damaged(index);
-                self.snd.queue.mark_damaged(index + 1);
-                let seqs = [index, index + 1].map(|i| self.snd.queue.get(i).seq);
-                seqs.into_iter().for_each(|seq| self.resends.wait(seq));
-            }
-            index += 1;
-        }
     }
 
     // --- what the host asks --------------------------------------------------------------------

@@ -218,7 +218,7 @@ impl Connection {
                 return None;
             }
             self.snd.queue.mark_lost(index);
-            return Some((index, RetransmitReason::Damage));
+            return Some((index, self.resends.reason()));
         }
         self.snd.recovery.next_resend(&mut self.snd.queue, cwnd, room)
     }

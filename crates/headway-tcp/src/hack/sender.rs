@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
+use crate::event::RetransmitReason;
 use crate::send::sent_queue::{Marks, SentQueue};
 
 /// A number that a special ACK named.
@@ -17,11 +18,19 @@ pub(crate) struct Notice {
     pub(crate) least_age: Duration,
 }
 
-/// Resends that special ACKs asked for.
+/// A segment that waits to be sent again.
+#[derive(Clone, Copy)]
+struct Waiting {
+    seq: SeqNumber,
+    /// It was cut since it was sent: it was too long for the path.
+    cut: bool,
+}
+
+/// Resends that special ACKs asked for, and those of what was too long for the path.
 #[derive(Default)]
 pub(crate) struct Resends {
     /// Named and not yet sent again, in the order of the notices.
-    waiting: VecDeque<SeqNumber>,
+    waiting: VecDeque<Waiting>,
     /// Sent again and hidden from the loss detectors, in the order of sending.
     hidden: VecDeque<(SeqNumber, u64)>,
 }
@@ -31,10 +40,11 @@ impl Resends {
     pub(crate) fn notice_literally(&mut self, queue: &SentQueue, seq: SeqNumber) -> bool {
         let Some(index) = queue.index_of(seq) else { return false };
         let seq = queue.get(index).seq;
-        if self.waiting.contains(&seq) || queue.get(index).has(Marks::SACKED) {
+        let waits = self.waiting.iter().any(|waiting| waiting.seq == seq);
+        if waits || queue.get(index).has(Marks::SACKED) {
             return false;
         }
-        self.waiting.push_back(seq);
+        self.waiting.push_back(Waiting { seq, cut: false });
         true
     }
 
@@ -54,18 +64,18 @@ impl Resends {
             return false;
         }
         queue.mark_damaged(index);
-        self.waiting.push_back(queue.get(index).seq);
+        self.waiting.push_back(Waiting { seq: queue.get(index).seq, cut: false });
         true
     }
 
-    /// The segment at `seq` waits to be resent for a reason of our own.
+    /// The segment at `seq` was cut, and waits to be sent again.
     pub(crate) fn wait(&mut self, seq: SeqNumber) {
-        self.waiting.push_back(seq);
+        self.waiting.push_back(Waiting { seq, cut: true });
     }
 
     /// The segment that is first in line.
     pub(crate) fn next(&mut self, queue: &SentQueue, literal: bool) -> Option<usize> {
-        while let Some(&seq) = self.waiting.front() {
+        while let Some(&Waiting { seq, .. }) = self.waiting.front() {
             if let Some(index) = queue.index_of(seq) {
                 let sent = queue.get(index);
                 let wanted = if literal {
@@ -82,10 +92,16 @@ impl Resends {
         None
     }
 
+    /// Why the segment that is first in line is sent again.
+    pub(crate) fn reason(&self) -> RetransmitReason {
+        let cut = self.waiting.front().is_some_and(|waiting| waiting.cut);
+        if cut { RetransmitReason::PathMtu } else { RetransmitReason::Damage }
+    }
+
     /// Segment `index` has been sent again.
     pub(crate) fn sent(&mut self, queue: &SentQueue, index: usize) {
         let sent = queue.get(index);
-        if self.waiting.front() == Some(&sent.seq) {
+        if self.waiting.front().is_some_and(|waiting| waiting.seq == sent.seq) {
             self.waiting.pop_front();
         }
         if sent.has(Marks::DAMAGED) {
@@ -127,7 +143,7 @@ impl Resends {
     }
 
     pub(crate) fn allocated(&self) -> usize {
-        self.waiting.capacity() * size_of::<SeqNumber>()
+        self.waiting.capacity() * size_of::<Waiting>()
             + self.hidden.capacity() * size_of::<(SeqNumber, u64)>()
     }
 }

@@ -8,8 +8,9 @@ use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
 
 use super::cookies::{self, Kept};
+use super::demux::PathKey;
 use super::slab::Key;
-use super::{ConnectionId, Host, PathKey};
+use super::{ConnectionId, Host};
 use crate::Error;
 use crate::connection::{Connection, Context, Endpoints, State, SynShape, agree, stamp_at, syn_options};
 use crate::event::Observer;

@@ -5,7 +5,8 @@
 //! state. [`demux`] finds the connection of an arriving packet,
 //! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
 //! connections, [`paths`] what is known of the ways to them, [`identity`] makes sequence numbers and
-//! timestamps that cannot be guessed, [`repair`] takes damaged packets whose header cannot be read,
+//! timestamps that cannot be guessed, [`icmp`] hears what routers say of our segments, [`path_mtu`]
+//! keeps what they say of a path's MTU, [`echo`] answers pings, [`repair`] takes damaged packets whose header cannot be read,
 //! [`settings`] changes what may change while a host runs.
 
 mod application;
@@ -13,11 +14,14 @@ mod connect;
 mod cookies;
 mod deadlines;
 mod demux;
+mod echo;
 #[cfg(test)]
 mod footprint;
+mod icmp;
 mod identity;
 mod listeners;
 mod packets;
+mod path_mtu;
 mod paths;
 mod repair;
 mod settings;
@@ -37,13 +41,14 @@ use crate::congestion::CongestionDomain;
 use crate::connection::{Connection, Context};
 use crate::event::Observer;
 use crate::hack::repair::Repairer;
-use crate::path::Path;
 
 use deadlines::Deadlines;
-use demux::{Demux, PathKey};
+use demux::Demux;
+use echo::Echoes;
 use identity::Identity;
 use listeners::Listener;
 pub use listeners::ListenerId;
+use path_mtu::SmallPaths;
 use paths::{IdlePaths, PathEntry};
 use slab::{Key, Slab};
 use strangers::Strangers;
@@ -106,6 +111,14 @@ pub struct HostCounters {
     pub cookies_accepted: u64,
     /// ACKs that acknowledged none of our cookies, while some were out.
     pub cookies_refused: u64,
+    /// ICMP messages about a segment that was in flight.
+    pub icmp_heard: u64,
+    /// Other ICMP messages: about nothing that we have in flight, damaged, or nothing to a host.
+    pub icmp_ignored: u64,
+    /// Echo requests answered.
+    pub echoes_sent: u64,
+    /// Echo requests that came faster than they are answered.
+    pub echoes_dropped: u64,
 }
 
 struct Entry {
@@ -132,12 +145,14 @@ pub struct Host<O: Observer = ()> {
     domains: Slab<CongestionDomain>,
     paths: Slab<PathEntry>,
     idle_paths: IdlePaths,
+    small_paths: SmallPaths,
     listeners: Slab<Listener>,
     demux: Demux,
     ready: VecDeque<ConnectionId>,
     telling: VecDeque<ConnectionId>,
     deadlines: Deadlines,
     strangers: Strangers,
+    echoes: Echoes,
     /// RFC 6056's next_ephemeral.
     next_port: u32,
     /// Made when it is needed first.
@@ -165,11 +180,13 @@ impl<O: Observer> Host<O> {
             domains: Slab::default(),
             paths: Slab::default(),
             idle_paths: IdlePaths::default(),
+            small_paths: SmallPaths::default(),
             listeners: Slab::default(),
             ready: VecDeque::new(),
             telling: VecDeque::new(),
             deadlines: Deadlines::default(),
             strangers: Strangers::default(),
+            echoes: Echoes::default(),
             next_port: 0,
             repairer: None,
             counters: HostCounters::default(),
@@ -210,11 +227,6 @@ impl<O: Observer> Host<O> {
 
     fn connection_mut(&mut self, id: ConnectionId) -> Result<&mut Connection, Error> {
         Ok(&mut self.connections.get_mut(id.0).ok_or(Error::UnknownConnection)?.connection)
-    }
-
-    fn path_mut(&mut self, key: &PathKey) -> Option<&mut Path> {
-        let key = self.demux.path(key)?;
-        Some(&mut self.paths.get_mut(key)?.path)
     }
 
     /// Lends the connection what it needs, and looks after it afterwards.

@@ -1,10 +1,10 @@
 //! What carriers ask of a host: packets in, packets out, and the time.
 
-use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use headway_units::Instant;
-use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
+use headway_wire::icmp::{ICMP, ICMPV6};
+use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
 
 use super::demux::PathKey;
 use super::{Arrival, ConnectionId, Host, ListenerId};
@@ -12,7 +12,7 @@ use crate::connection::{Connection, Context, Endpoints, Reply};
 use crate::event::Observer;
 
 impl<O: Observer> Host<O> {
-    /// A packet arrived.
+    /// A packet arrived: TCP, or ICMP (see [`Host::receive_icmp`]).
     pub fn receive(&mut self, arrival: &Arrival<'_>) {
         if arrival.verdicts.header == HeaderVerdict::Bad {
             self.receive_damaged(arrival.at, arrival.packet);
@@ -20,6 +20,7 @@ impl<O: Observer> Host<O> {
         }
         match Segment::parse(arrival.packet) {
             Ok(segment) => self.receive_segment(arrival.at, &segment, arrival.verdicts),
+            Err(ParseError::NotTcp(ICMP | ICMPV6)) => self.receive_icmp(arrival.at, arrival.packet),
             Err(_) => self.counters.malformed += 1,
         }
     }
@@ -166,28 +167,6 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// The MTU of the path to `remote` became known (RFC 1191, RFC 8201): segments shrink, and
-    /// what is in flight and too long is sent again in pieces.
-    pub fn set_path_mtu(&mut self, now: Instant, local: IpAddr, remote: IpAddr, mtu: u16) {
-        /// RFC 1191, 3 and RFC 8200, 5: no link may be told to be smaller.
-        const LEAST_V4: u16 = 68;
-        const LEAST_V6: u16 = 1280;
-        let mtu = mtu.max(if remote.is_ipv4() { LEAST_V4 } else { LEAST_V6 });
-        let Some(path) = self.path_mut(&PathKey { local, remote }) else { return };
-        path.mtu = Some(mtu);
-        let affected: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(_, entry)| {
-                entry.connection.ends.local.ip() == local && entry.connection.ends.remote.ip() == remote
-            })
-            .map(|(key, _)| ConnectionId(key))
-            .collect();
-        for id in affected {
-            self.with_connection(id, now, Connection::path_mtu_changed);
-        }
-    }
-
     /// Builds the next packet to send into `buffer` and returns its length; `None` when there is
     /// nothing more to send now. `buffer` must hold the largest MTU of any profile in use.
     ///
@@ -197,7 +176,8 @@ impl<O: Observer> Host<O> {
     ///
     /// `buffer` is shorter than a packet to be built.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
-        if let Some(len) = self.strangers.poll_transmit(buffer) {
+        if let Some(len) = self.strangers.poll_transmit(buffer).or_else(|| self.echoes.poll_transmit(buffer))
+        {
             return Some(len);
         }
         while let Some(id) = self.ready.pop_front() {
@@ -225,7 +205,8 @@ impl<O: Observer> Host<O> {
     /// [`Host::poll_transmit`] returned `None`; any other call that takes `&mut self` may change it.
     pub fn next_deadline(&mut self) -> Option<Instant> {
         let connections = &self.connections;
-        self.deadlines.next(|id| connections.get(id.0)?.connection.deadline())
+        let next = self.deadlines.next(|id| connections.get(id.0)?.connection.deadline());
+        next.into_iter().chain(self.small_paths.next_deadline()).min()
     }
 
     /// Lets every timer expire whose time has come.
@@ -235,5 +216,6 @@ impl<O: Observer> Host<O> {
             entry.registered = None;
             self.with_connection(id, now, Connection::handle_timeout);
         }
+        self.forget_path_mtus(now);
     }
 }

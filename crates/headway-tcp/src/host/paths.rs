@@ -126,6 +126,7 @@ impl<O: Observer> Host<O> {
         self.idle_paths.0.remove(&(since, key));
         if let Some(entry) = self.paths.remove(key) {
             self.demux.remove_path(&entry.key);
+            self.small_paths.forget(key);
         }
     }
 }

@@ -48,6 +48,7 @@ impl Runner {
                 let (local, remote) = (self.peer(index).host.ip(), self.peer(index).local.ip());
                 self.host.set_path_mtu(self.now, local, remote, mtu);
             }
+            "icmp" => self.icmp(index, &mut words)?,
             "expect" => return self.expectation(index, &mut words),
             other => return Err(format!("unknown command {other:?}")),
         }

@@ -53,6 +53,7 @@ impl Runner {
             Some(ConnectionError::UserTimeout) => "user-timeout",
             Some(ConnectionError::Aborted) => "aborted",
             Some(ConnectionError::Closing) => "closing",
+            Some(ConnectionError::Unreachable(_)) => "unreachable",
             Some(_) => "other",
         };
         if actual == wanted { Ok(()) } else { Err(format!("expected error {wanted}, found {actual}")) }

@@ -4,6 +4,7 @@
 mod commands;
 mod expectations;
 mod failure;
+mod icmp;
 mod line;
 mod packet;
 mod pattern;

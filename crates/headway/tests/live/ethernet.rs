@@ -49,6 +49,7 @@ fn files_go_both_ways_with_and_without_offload() {
         assert_eq!(digest(&fetched.stdout), digest(&bytes), "fetched, offload {offload}");
         let running = ours.headway(server);
         kernels.wait_for_http(OURS);
+        crate::ping::ping(&kernels, OURS);
         let got = kernels.run("curl", &["-sf", &format!("http://{OURS}/file")]).stdout;
         assert_eq!(digest(&got), digest(&bytes), "served, offload {offload}");
         let mut put = kernels
