@@ -104,17 +104,16 @@ impl Ring {
     }
 
     fn reserve(&mut self, needed: usize) {
-        if needed <= self.bytes.len() {
+        let old = self.bytes.len();
+        if needed <= old {
             return;
         }
-        let mut grown = alloc::vec![0; needed.next_power_of_two().max(SMALLEST)];
-        let old = self.bytes.len();
-        // All of the old ring moves: octets written ahead of `len` count too.
-        let tail = old - self.head;
-        grown[..tail].copy_from_slice(&self.bytes[self.head..]);
-        grown[tail..old].copy_from_slice(&self.bytes[..self.head]);
-        self.bytes = grown;
-        self.head = 0;
+        let grown = needed.next_power_of_two().max(SMALLEST);
+        // Where the memory can grow in place, nothing is copied.
+        self.bytes.reserve_exact(grown - old);
+        self.bytes.resize(grown, 0);
+        // What had wrapped around, or was written ahead of `len`, moves behind the rest.
+        self.bytes.copy_within(..self.head, old);
     }
 }
 

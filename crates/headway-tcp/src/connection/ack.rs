@@ -67,9 +67,11 @@ impl Connection {
         if self.snd.queue.is_empty() && acknowledged.octets == 0 && !self.has_news_of_the_past() {
             return special && self.special_ack(cx, segment);
         }
-        let hold = self.snd.damage_hold();
-        if let Some(lowest) = self.resends.expire(&mut self.snd.queue, cx.now, hold) {
-            self.snd.sacks.rejudge(lowest);
+        if self.resends.any_hidden() {
+            let hold = self.snd.damage_hold();
+            if let Some(lowest) = self.resends.expire(&mut self.snd.queue, cx.now, hold) {
+                self.snd.sacks.rejudge(lowest);
+            }
         }
         let names_new_copy = special && self.special_ack(cx, segment);
         if matches!(self.snd.recovery, Recovery::Modern(_)) {
@@ -265,8 +267,10 @@ impl Connection {
 
     /// Reports the window and what is in the network.
     pub(super) fn tell_window<O: Observer>(&self, cx: &mut Context<'_, O>) {
-        let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
-        cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.queue.pipe() });
+        if O::ENABLED {
+            let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
+            cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.queue.pipe() });
+        }
     }
 
     pub(super) fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {

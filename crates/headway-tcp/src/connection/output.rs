@@ -119,7 +119,11 @@ impl Connection {
         if self.owes_probe {
             return self.send_tail_probe(cx, buffer);
         }
-        if (self.snd.unsent() > 0 || self.snd.queue.first_missing().is_some()) && self.is_paced_out(cx.now) {
+        let has_new = self.snd.unsent() > 0 || self.snd.owes_fin();
+        if !has_new && self.snd.queue.is_empty() {
+            return None;
+        }
+        if (self.snd.unsent() > 0 || self.snd.queue.any_missing()) && self.is_paced_out(cx.now) {
             return None;
         }
         if !self.snd.queue.is_empty()
@@ -128,18 +132,20 @@ impl Connection {
             return self.resend(cx, buffer, index, reason);
         }
         // Rule 2: "If cwnd forbids, it stays first in line": no new data, however small, passes it.
-        if !self.literal() && self.resends.next(&self.snd.queue, false).is_some() {
+        if self.resends.any_waiting()
+            && !self.literal()
+            && self.resends.next(&self.snd.queue, false).is_some()
+        {
             return None;
         }
-        if self.snd.unsent() > 0 || self.snd.owes_fin() {
-            if let Some(sent) = self.send_new(cx, buffer) {
-                return Some(sent);
-            }
-        } else if self.snd.queue.is_empty() {
-            return None;
+        if has_new && let Some(sent) = self.send_new(cx, buffer) {
+            return Some(sent);
         }
         if matches!(self.snd.recovery, Recovery::Modern(_)) {
             return self.send_nothing_new(cx, buffer);
+        }
+        if !self.snd.recovery.may_speculate() {
+            return None;
         }
         // RFC 6675, 5 (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
         let room = self.room(cx);
@@ -204,6 +210,9 @@ impl Connection {
                 self.snd.queue.mark_lost(0);
             }
             return Some((0, reason));
+        }
+        if !self.resends.any_waiting() && !self.snd.recovery.may_resend(&self.snd.queue) {
+            return None;
         }
         let room = self.room(cx);
         let literal = self.literal();

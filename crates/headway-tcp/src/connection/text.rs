@@ -19,14 +19,8 @@ impl Connection {
         self.note_header(cx.now, segment);
         let had_holes = self.rcv.has_holes();
         let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin);
-        self.rcv.tune(&Clocks {
-            now: cx.now,
-            stamp: self.stamp(cx.now),
-            echo: segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo),
-            smoothed: self.snd.rtt.smoothed(),
-        });
-        if self.profile.modern.sharing && self.profile.modern.autotune {
-            cx.path.receive_window = cx.path.receive_window.max(self.rcv.target());
+        if self.profile.modern.autotune {
+            self.tune_receive_buffer(cx, segment);
         }
         if placed.dropped {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
@@ -60,6 +54,18 @@ impl Connection {
         }
         if self.rcv.fin_reached {
             self.fin_reached(cx);
+        }
+    }
+
+    fn tune_receive_buffer<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        self.rcv.tune(&Clocks {
+            now: cx.now,
+            stamp: self.stamp(cx.now),
+            echo: segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo),
+            smoothed: self.snd.rtt.smoothed(),
+        });
+        if self.profile.modern.sharing {
+            cx.path.receive_window = cx.path.receive_window.max(self.rcv.target());
         }
     }
 

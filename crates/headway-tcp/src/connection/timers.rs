@@ -55,7 +55,9 @@ impl Timers {
 
     /// The earliest deadline, also considering `other`.
     pub(super) fn next(&self, other: Option<Instant>) -> Option<Instant> {
-        self.deadlines.iter().copied().filter(|&at| at != NEVER).chain(other).min()
+        // NEVER is later than any.
+        let first = self.deadlines.iter().copied().fold(other.unwrap_or(NEVER), Instant::min);
+        Some(first).filter(|&at| at != NEVER)
     }
 }
 

@@ -73,6 +73,18 @@ impl Resends {
         self.waiting.push_back(Waiting { seq, cut: true });
     }
 
+    /// Whether any wait in line.
+    #[inline]
+    pub(crate) fn any_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether any resent copies are hidden from the loss detectors.
+    #[inline]
+    pub(crate) fn any_hidden(&self) -> bool {
+        !self.hidden.is_empty()
+    }
+
     /// The segment that is first in line.
     pub(crate) fn next(&mut self, queue: &SentQueue, literal: bool) -> Option<usize> {
         while let Some(&Waiting { seq, .. }) = self.waiting.front() {

@@ -208,6 +208,11 @@ impl SentQueue {
         self.sacked
     }
 
+    /// Whether any segment is to be sent again.
+    pub(crate) fn any_missing(&self) -> bool {
+        self.missing > 0
+    }
+
     /// Whether any segment is known to be damaged and held from the loss detectors.
     pub(crate) fn any_damaged(&self) -> bool {
         self.damaged > 0
@@ -215,12 +220,22 @@ impl SentQueue {
 
     /// The segment that contains `seq`.
     pub(crate) fn index_of(&self, seq: SeqNumber) -> Option<usize> {
-        let index = self.segments.partition_point(|sent| sent.seq.le(seq)).checked_sub(1)?;
+        let index = self.first_from(seq + 1).checked_sub(1)?;
         seq.lt(self.segments[index].end()).then_some(index)
     }
 
     /// The first segment that starts at `seq` or later.
     pub(crate) fn first_from(&self, seq: SeqNumber) -> usize {
+        // Segments are of one length as a rule: so the place can be reckoned, and need not be searched.
+        let Some(first) = self.segments.front() else { return 0 };
+        if seq.le(first.seq) {
+            return 0;
+        }
+        let guess = ((seq - first.seq) as u32).div_ceil(first.len.max(1)) as usize;
+        let starts_before = |index: usize| self.segments.get(index).map(|sent| sent.seq.lt(seq));
+        if starts_before(guess - 1) == Some(true) && starts_before(guess) != Some(true) {
+            return guess;
+        }
         self.segments.partition_point(|sent| sent.seq.lt(seq))
     }
 
@@ -601,6 +616,25 @@ mod tests {
         assert_eq!(queue.index_of(seq(5)), None);
         assert_eq!(queue.index_of(seq(0) - 1), None);
         assert_eq!(queue.first_from(seq(1) + 1), 2);
+    }
+
+    #[test]
+    fn finds_segments_of_all_lengths() {
+        const LENGTHS: [u32; 9] = [1000, 1000, 1, 700, 1000, 1000, 3000, 20, 1000];
+        let start = SeqNumber(u32::MAX - 3000);
+        let mut queue = SentQueue::default();
+        let mut next = start;
+        for len in LENGTHS {
+            queue.push(next, len, false, false, Instant::ZERO, 7);
+            next = next + len;
+        }
+        for at in 0..LENGTHS.iter().sum::<u32>() + 2 {
+            let seq = start + at;
+            let before = queue.iter().take_while(|sent| sent.seq.lt(seq)).count();
+            assert_eq!(queue.first_from(seq), before, "{at} octets from the start");
+            let holder = queue.iter().position(|sent| sent.seq.le(seq) && seq.lt(sent.end()));
+            assert_eq!(queue.index_of(seq), holder, "{at} octets from the start");
+        }
     }
 
     #[test]

@@ -189,6 +189,10 @@ impl Linux22 {
         self.reason = RetransmitReason::Timeout;
     }
 
+    pub(super) fn may_resend(&self) -> bool {
+        !matches!(self.burst, Burst::Nothing)
+    }
+
     pub(super) fn next_resend(
         &mut self,
         queue: &mut SentQueue,

@@ -136,6 +136,21 @@ impl Recovery {
         }
     }
 
+    /// Whether [`next_resend`](Self::next_resend) may name a segment.
+    #[inline]
+    pub(crate) fn may_resend(&self, queue: &SentQueue) -> bool {
+        match self {
+            Self::Standard(_) | Self::Modern(_) => queue.any_missing(),
+            Self::Linux22(linux) => linux.may_resend(),
+        }
+    }
+
+    /// Whether [`next_speculative`](Self::next_speculative) may name a segment.
+    #[inline]
+    pub(crate) fn may_speculate(&self) -> bool {
+        matches!(self, Self::Standard(standard) if standard.may_speculate())
+    }
+
     /// A segment worth sending again if there is no new data to send (RFC 6675, `NextSeg` rules
     /// 3 and 4).
     pub(crate) fn next_speculative(

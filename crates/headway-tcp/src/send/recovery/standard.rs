@@ -223,13 +223,17 @@ impl Standard {
         Some((index, reason))
     }
 
+    pub(super) fn may_speculate(&self) -> bool {
+        self.sack && self.in_fast_recovery()
+    }
+
     pub(super) fn next_speculative(
         &mut self,
         queue: &SentQueue,
         sacks: &Scoreboard,
         room: u32,
     ) -> Option<(usize, RetransmitReason)> {
-        if !self.sack || !self.in_fast_recovery() {
+        if !self.may_speculate() {
             return None;
         }
         // RFC 6675, 4, NextSeg rule (3): "one segment of up to SMSS octets starting with S3",
