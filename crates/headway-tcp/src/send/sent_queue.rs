@@ -626,7 +626,7 @@ mod tests {
         let mut next = start;
         for len in LENGTHS {
             queue.push(next, len, false, false, Instant::ZERO, 7);
-            next = next + len;
+            next += len;
         }
         for at in 0..LENGTHS.iter().sum::<u32>() + 2 {
             let seq = start + at;
