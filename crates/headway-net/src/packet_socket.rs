@@ -14,6 +14,9 @@ use crate::{Clock, Interface, NetError};
 /// Destination, source, and what is inside.
 pub const ETHERNET_HEADER: usize = 14;
 
+/// The frame check sequence, behind the frame.
+const FRAME_CHECK: usize = 4;
+
 /// The longest frame that can arrive: an interface with segmentation offload hands over segments
 /// that were never on a wire in one piece.
 const LONGEST: usize = ETHERNET_HEADER + 65_536;
@@ -48,6 +51,15 @@ pub struct PacketSocket {
     interface: Interface,
     inbox: Inbox,
     outbox: Outbox,
+    /// The card hands up the frame check sequence too.
+    has_fcs: bool,
+    /// Switched on by us, and off again at the end.
+    rx_all: Option<RxAll>,
+}
+
+/// A card that hands up frames whose check sequence is wrong, until this is dropped.
+struct RxAll {
+    interface: String,
 }
 
 impl PacketSocket {
@@ -81,7 +93,53 @@ impl PacketSocket {
         }
         sys::bind_packet(socket.as_fd(), interface.index, libc::ETH_P_ALL as u16)
             .map_err(|source| fail("cannot be listened to", source, RIGHTS))?;
-        Ok(Self { socket, interface, inbox: Inbox::new(0, LONGEST), outbox: Outbox::new(0, longest) })
+        let features = sys::features(socket.as_fd(), name).unwrap_or_default();
+        let has_fcs = features.iter().any(|(feature, _, active)| feature == "rx-fcs" && *active);
+        Ok(Self {
+            socket,
+            interface,
+            inbox: Inbox::new(0, LONGEST),
+            outbox: Outbox::new(0, longest),
+            has_fcs,
+            rx_all: None,
+        })
+    }
+
+    /// Has the card hand up frames whose check sequence is wrong (`ethtool -K NAME rx-all on`), until the
+    /// socket is dropped. Where that is on already it stays on.
+    ///
+    /// # Errors
+    ///
+    /// The card cannot do that, or the right to change it is missing.
+    pub fn take_damaged(&mut self) -> Result<(), NetError> {
+        let name = self.interface.name.clone();
+        let fail = |source, expected| NetError::Interface {
+            name: name.clone(),
+            what: "frames with a wrong check sequence stay in the card (rx-all)",
+            source,
+            expected,
+        };
+        const CARD: &str = "a card and driver with rx-all: see `ethtool -k NAME`";
+        let features = sys::features(self.socket.as_fd(), &name).map_err(|source| fail(source, CARD))?;
+        match features.iter().find(|(feature, ..)| feature == "rx-all") {
+            Some((.., true)) => Ok(()),
+            Some((_, true, false)) => {
+                sys::switch_feature(self.socket.as_fd(), &name, "rx-all", true)
+                    .map_err(|source| fail(source, "root or CAP_NET_ADMIN"))?;
+                self.rx_all = Some(RxAll { interface: name });
+                Ok(())
+            }
+            _ => Err(fail(io::Error::from(io::ErrorKind::Unsupported), CARD)),
+        }
+    }
+
+    /// Has the card take frames to this group.
+    ///
+    /// # Errors
+    ///
+    /// The interface has no groups.
+    pub fn join(&self, group: [u8; 6]) -> io::Result<()> {
+        sys::join(self.socket.as_fd(), self.interface.index, group)
     }
 
     /// The interface.
@@ -134,6 +192,8 @@ impl PacketSocket {
         /// `linux/if_packet.h`.
         const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
         let (bytes, at, _) = self.inbox.packet(index);
+        let fcs = if self.has_fcs { FRAME_CHECK } else { 0 };
+        let bytes = &bytes[..bytes.len().saturating_sub(fcs)];
         let status = self
             .inbox
             .control(index)
@@ -166,6 +226,16 @@ impl PacketSocket {
     /// The interface is gone.
     pub fn flush(&mut self) -> io::Result<bool> {
         self.outbox.send(self.socket.as_fd(), false)
+    }
+}
+
+impl Drop for RxAll {
+    fn drop(&mut self) {
+        let switched = Socket::new(Domain::IPV4, Type::DGRAM, None)
+            .and_then(|socket| sys::switch_feature(socket.as_fd(), &self.interface, "rx-all", false));
+        if let Err(error) = switched {
+            tracing::warn!(%error, interface = self.interface, "rx-all stays on");
+        }
     }
 }
 

@@ -4,9 +4,13 @@
 //! Everything here is safe to call. Pointers that the kernel is handed point into slices that
 //! outlive the call, with their own lengths; nothing keeps them afterwards.
 
+mod ethtool;
+
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+pub(crate) use ethtool::{features, switch_feature};
 
 /// Packets in one system call at most.
 pub(crate) const BATCH: usize = 64;
@@ -69,6 +73,27 @@ pub(crate) fn bind_packet(fd: BorrowedFd<'_>, interface: u32, protocol: u16) -> 
             fd.as_raw_fd(),
             (&raw const name).cast(),
             size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The card of this interface takes frames to the Ethernet address of a group, until the socket is closed.
+pub(crate) fn join(fd: BorrowedFd<'_>, interface: u32, group: [u8; 6]) -> io::Result<()> {
+    // SAFETY: all zeros is a valid `packet_mreq`.
+    let mut request: libc::packet_mreq = unsafe { mem::zeroed() };
+    request.mr_ifindex = interface as i32;
+    request.mr_type = libc::PACKET_MR_MULTICAST as _;
+    request.mr_alen = group.len() as _;
+    request.mr_address[..group.len()].copy_from_slice(&group);
+    // SAFETY: `request` lives until the call returns, and its size is the one that is told.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            (&raw const request).cast(),
+            size_of::<libc::packet_mreq>() as libc::socklen_t,
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -157,69 +182,4 @@ pub(crate) fn send_batch<'a>(
         )
     };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
-}
-
-/// `struct ethtool_gfeatures`, `ethtool_gstrings` and `ethtool_sset_info` begin with the command and
-/// end with as many of these as the caller has room for.
-const STRING: usize = 32;
-const BLOCK: usize = 16;
-/// Features of an interface at most; Linux has fewer than 70.
-const MAX_FEATURES: usize = 256;
-
-/// The features of an interface by the names that `ethtool -k` shows (in the kernel's spelling), and
-/// whether each can be changed and is on. `fd` is any socket.
-pub(crate) fn features(fd: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<(String, bool, bool)>> {
-    const ETHTOOL_GSTRINGS: u32 = 0x1b;
-    const ETHTOOL_GSSET_INFO: u32 = 0x37;
-    const ETHTOOL_GFEATURES: u32 = 0x3a;
-    const ETH_SS_FEATURES: u32 = 4;
-    let word = |bytes: &[u8], at: usize| {
-        bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u32::from_ne_bytes(*word))
-    };
-    // How many there are: command, reserved, a mask of 64 bits, and one number for each bit of it.
-    let mut info = [0; 20];
-    info[..4].copy_from_slice(&ETHTOOL_GSSET_INFO.to_ne_bytes());
-    info[8..16].copy_from_slice(&(1_u64 << ETH_SS_FEATURES).to_ne_bytes());
-    ethtool(fd, interface, &mut info)?;
-    let count = word(&info, 16) as usize;
-    // The kernel writes all names, however many were asked for.
-    if count > MAX_FEATURES {
-        return Err(io::Error::other(format!("{count} features: expected at most {MAX_FEATURES}")));
-    }
-    // Command, set, count, names.
-    let mut names = vec![0; 12 + STRING * MAX_FEATURES];
-    names[..4].copy_from_slice(&ETHTOOL_GSTRINGS.to_ne_bytes());
-    names[4..8].copy_from_slice(&ETH_SS_FEATURES.to_ne_bytes());
-    names[8..12].copy_from_slice(&(count as u32).to_ne_bytes());
-    ethtool(fd, interface, &mut names)?;
-    // Command, number of blocks, and for each 32 features: available, requested, active, fixed.
-    let blocks = count.div_ceil(32);
-    let mut states = vec![0; 8 + BLOCK * MAX_FEATURES.div_ceil(32)];
-    states[..4].copy_from_slice(&ETHTOOL_GFEATURES.to_ne_bytes());
-    states[4..8].copy_from_slice(&(blocks as u32).to_ne_bytes());
-    ethtool(fd, interface, &mut states)?;
-    let features = names[12..].chunks_exact(STRING).take(count).enumerate().map(|(index, name)| {
-        let name: Vec<u8> = name.iter().copied().take_while(|&byte| byte != 0).collect();
-        let block = 8 + BLOCK * (index / 32);
-        let bit = |field: usize| word(&states, block + 4 * field) >> (index % 32) & 1 == 1;
-        (String::from_utf8_lossy(&name).into_owned(), bit(0), bit(2))
-    });
-    Ok(features.filter(|(name, ..)| !name.is_empty()).collect())
-}
-
-/// One request of `ethtool`, whose buffer the caller has made as long as the answer can be.
-fn ethtool(fd: BorrowedFd<'_>, interface: &str, buffer: &mut [u8]) -> io::Result<()> {
-    // SAFETY: all zeros is a valid `ifreq`.
-    let mut request: libc::ifreq = unsafe { mem::zeroed() };
-    if interface.len() >= request.ifr_name.len() {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_data = buffer.as_mut_ptr().cast();
-    // SAFETY: the buffer lives until the call returns. What the kernel writes is bounded by the counts
-    // in it, and `features` makes room for more than it asks for.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,12 +1,15 @@
 //! An address of its own on an Ethernet.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
+use headway_wire::icmp::ICMP;
 
-use super::neighbours::{ARP_LEN, Arp, BROADCAST, Mac, Neighbours, Next, Operation};
+use super::arp::{ARP_LEN, Arp, Operation};
+use super::ndp::{self, Message};
+use super::neighbours::{BROADCAST, Mac, Neighbours, News, Next};
 use super::{Carrier, Received};
 use crate::packet_socket::{ETHERNET_HEADER, FrameChecksum, PacketSocket};
 use crate::{Clock, Interface, NetError, Prefix};
@@ -14,36 +17,44 @@ use crate::{Clock, Interface, NetError, Prefix};
 /// What is in a frame.
 const IPV4: [u8; 2] = [0x08, 0x00];
 const ARP: [u8; 2] = [0x08, 0x06];
-/// The protocol numbers of what is for us: TCP and ICMP.
-const TAKEN: [u8; 2] = [6, headway_wire::icmp::ICMP];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+/// The protocol number of TCP.
+const TCP: u8 = 6;
 
 /// How an [`EthernetCarrier`] is set up.
 #[derive(Clone, Debug)]
 pub struct EthernetConfig {
     /// The interface.
     pub interface: String,
-    /// Our stack's address (IPv4), which the kernel must not have.
+    /// Our stack's address, which the kernel must not have.
     pub address: Prefix,
-    /// Where packets for other networks go; `None`: nowhere.
-    pub gateway: Option<Ipv4Addr>,
+    /// Where packets for other networks go: an address of our network, or a link-local one of IPv6;
+    /// `None`: nowhere.
+    pub gateway: Option<IpAddr>,
     /// The interface's MTU; `None`: what the system says.
     pub mtu: Option<u16>,
+    /// Has the card hand up frames whose check sequence is wrong, for as long as the carrier lives
+    /// ([`PacketSocket::take_damaged`]).
+    pub rx_all: bool,
 }
 
-/// IPv4 packets on an Ethernet interface, under an address that the kernel does not have: so it does
-/// not answer for it, and ARP is done here. The Ethernet address is the interface's.
+/// IP packets on an Ethernet interface, under an address that the kernel does not have: so it does
+/// not answer for it, and ARP (IPv4) or neighbour discovery (IPv6) is done here. The Ethernet address is
+/// the interface's.
 ///
 /// Frames that this machine's kernel hands over without a checksum (veth, with transmit checksum
 /// offload on) are taken as they are: [`headway_wire::PayloadVerdict::Unchecked`].
 pub struct EthernetCarrier {
     socket: PacketSocket,
     address: Prefix,
-    ours: Ipv4Addr,
+    ours: IpAddr,
     mac: Mac,
-    gateway: Option<Ipv4Addr>,
+    gateway: Option<IpAddr>,
     mtu: u16,
     neighbours: Neighbours,
     clock: Clock,
+    /// Another station was heard to have our address.
+    conflict: bool,
 }
 
 impl EthernetCarrier {
@@ -51,7 +62,8 @@ impl EthernetCarrier {
     ///
     /// # Errors
     ///
-    /// There is none, the right to see its frames is missing, or the kernel has the address.
+    /// There is none, the right to see its frames is missing, the kernel has the address, or the card
+    /// cannot do what is asked of it.
     pub fn open(config: &EthernetConfig) -> Result<Self, NetError> {
         let fail = |what, source, expected| NetError::Interface {
             name: config.interface.clone(),
@@ -59,25 +71,20 @@ impl EthernetCarrier {
             source,
             expected,
         };
-        let IpAddr::V4(ours) = config.address.address() else {
-            return Err(NetError::BadAddress {
-                got: config.address.to_string(),
-                expected: "an IPv4 address: this carrier does not look for IPv6 neighbours",
-            });
-        };
+        let ours = config.address.address();
         let all =
             Interface::all().map_err(|source| fail("cannot be found", source, "a system with interfaces"))?;
-        if all.iter().any(|interface| interface.addresses.contains(&ours.into())) {
-            return Err(NetError::KernelsAddress(ours.into()));
+        if all.iter().any(|interface| interface.addresses.contains(&ours)) {
+            return Err(NetError::KernelsAddress(ours));
         }
-        if let Some(gateway) = config.gateway.filter(|&gateway| !config.address.contains(gateway.into())) {
+        if let Some(gateway) = config.gateway.filter(|&gateway| !is_reachable(&config.address, gateway)) {
             return Err(NetError::BadAddress {
                 got: format!("gateway {gateway}"),
-                expected: "an address of our own network",
+                expected: "an address of our own network, or fe80::... over IPv6",
             });
         }
         let mtu = config.mtu.unwrap_or_else(|| system_mtu(&config.interface));
-        let socket = PacketSocket::open(&config.interface, ETHERNET_HEADER + usize::from(mtu))?;
+        let mut socket = PacketSocket::open(&config.interface, ETHERNET_HEADER + usize::from(mtu))?;
         let no_ethernet = || {
             let source = io::Error::new(io::ErrorKind::Unsupported, "it has no Ethernet address");
             fail("cannot carry frames", source, "an Ethernet interface, such as eth0 or one end of a veth")
@@ -91,6 +98,15 @@ impl EthernetCarrier {
                 "an interface that is up (`ip link set NAME up`)",
             ));
         }
+        if let IpAddr::V6(ours) = ours {
+            // RFC 4861, 7.2.1: who asks for us asks this group.
+            socket
+                .join(ndp::group_mac(ndp::group(ours)))
+                .map_err(|source| fail("cannot join a group", source, "an interface with multicast"))?;
+        }
+        if config.rx_all {
+            socket.take_damaged()?;
+        }
         Ok(Self {
             socket,
             address: config.address,
@@ -100,20 +116,29 @@ impl EthernetCarrier {
             mtu,
             neighbours: Neighbours::default(),
             clock: Clock::new(),
+            conflict: false,
         })
     }
 
-    fn ask(&mut self, ip: Ipv4Addr) {
-        let question =
-            Arp { operation: Operation::Request, sender: (self.mac, self.ours), target: ([0; 6], ip) };
-        self.send_arp(BROADCAST, &question);
+    /// Asks for `ip`: everybody, or the one at `known` whether it is still there.
+    fn ask(&mut self, ip: IpAddr, known: Option<Mac>) {
+        match (self.ours, ip) {
+            (IpAddr::V4(ours), IpAddr::V4(ip)) => {
+                let sender = (self.mac, ours);
+                let question = Arp { operation: Operation::Request, sender, target: ([0; 6], ip) };
+                self.send_frame(known.unwrap_or(BROADCAST), ARP, &question.emit());
+            }
+            (IpAddr::V6(ours), IpAddr::V6(ip)) => {
+                if let Some((to, question)) = ndp::ask((self.mac, ours), ip, known) {
+                    self.send_frame(to, IPV6, &question);
+                }
+            }
+            // A route never leads to the other family.
+            _ => {}
+        }
     }
 
     /// Without a place it is not sent: whoever needs it asks again.
-    fn send_arp(&mut self, to: Mac, arp: &Arp) {
-        self.send_frame(to, ARP, &arp.emit());
-    }
-
     fn send_frame(&mut self, to: Mac, kind: [u8; 2], body: &[u8]) {
         let header = ethernet_header(to, self.mac, kind);
         let Some(slot) = self.socket.slot() else { return };
@@ -125,20 +150,73 @@ impl EthernetCarrier {
         }
     }
 
-    fn hear(&mut self, at: Instant, arp: &Arp) {
+    fn hear_arp(&mut self, at: Instant, ours: Ipv4Addr, arp: &Arp) {
         let (mac, ip) = arp.sender;
-        if arp.target.1 != self.ours || ip == self.ours || mac[0] & 1 != 0 {
+        if mac == self.mac || mac[0] & 1 != 0 {
             return;
         }
-        for packet in self.neighbours.learn(at, ip, mac) {
-            self.send_frame(mac, IPV4, &packet);
+        if ip == ours {
+            self.report_conflict(mac);
         }
+        if arp.target.1 != ours || ip == ours {
+            return;
+        }
+        self.learn(at, ip.into(), News { mac: Some(mac), solicited: true, overrides: true });
         if arp.operation == Operation::Request {
-            let answer =
-                Arp { operation: Operation::Reply, sender: (self.mac, self.ours), target: (mac, ip) };
-            self.send_arp(mac, &answer);
+            let answer = Arp { operation: Operation::Reply, sender: (self.mac, ours), target: (mac, ip) };
+            self.send_frame(mac, ARP, &answer.emit());
         }
     }
+
+    /// `mac`: the Ethernet address that the frame came from.
+    fn hear_neighbour(&mut self, at: Instant, ours: Ipv6Addr, sender: Mac, message: &Message) {
+        if sender == self.mac {
+            return;
+        }
+        match *message {
+            Message::Solicitation { from: Some(from), target, mac } if target == ours && from != ours => {
+                // RFC 4861, 7.2.3: who asks tells its own address, and where it does not it is known from
+                // the frame.
+                let mac = mac.unwrap_or(sender);
+                self.learn(at, from.into(), News { mac: Some(mac), solicited: false, overrides: true });
+                if let Some((to, answer)) = ndp::answer((self.mac, ours), Some((mac, from))) {
+                    self.send_frame(to, IPV6, &answer);
+                }
+            }
+            Message::Solicitation { from: None, target, .. } if target == ours => {
+                // Somebody wants to have our address.
+                if let Some((to, answer)) = ndp::answer((self.mac, ours), None) {
+                    self.send_frame(to, IPV6, &answer);
+                }
+            }
+            Message::Advertisement { target, .. } if target == ours => self.report_conflict(sender),
+            Message::Advertisement { target, mac, solicited, overrides } => {
+                self.learn(at, target.into(), News { mac, solicited, overrides });
+            }
+            Message::Solicitation { .. } => {}
+        }
+    }
+
+    fn learn(&mut self, at: Instant, ip: IpAddr, news: News) {
+        let Some((mac, waited)) = self.neighbours.learn(at, ip, news) else { return };
+        let kind = if ip.is_ipv4() { IPV4 } else { IPV6 };
+        for packet in waited {
+            self.send_frame(mac, kind, &packet);
+        }
+    }
+
+    fn report_conflict(&mut self, mac: Mac) {
+        if !std::mem::replace(&mut self.conflict, true) {
+            let mac: Vec<String> = mac.iter().map(|octet| format!("{octet:02x}")).collect();
+            tracing::warn!(address = %self.ours, other = mac.join(":"), "another station has our address");
+        }
+    }
+}
+
+/// Whether a gateway is on our own network.
+fn is_reachable(network: &Prefix, gateway: IpAddr) -> bool {
+    let on_link = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
+    gateway != network.address() && (network.contains(gateway) || on_link && network.address().is_ipv6())
 }
 
 fn ethernet_header(to: Mac, from: Mac, kind: [u8; 2]) -> [u8; ETHERNET_HEADER] {
@@ -158,9 +236,18 @@ fn system_mtu(interface: &str) -> u16 {
         .unwrap_or(USUAL)
 }
 
-/// The destination of an IPv4 packet, whose checksums nobody has looked at yet.
-fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
-    Some(Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?))
+/// The destination of a packet, whose checksums nobody has looked at yet.
+fn destination(v4: bool, packet: &[u8]) -> Option<IpAddr> {
+    Some(if v4 {
+        Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?).into()
+    } else {
+        Ipv6Addr::from(*packet.get(24..)?.first_chunk::<16>()?).into()
+    })
+}
+
+/// Whether a packet for our address is the stack's: neighbour discovery is not, nor are other protocols.
+fn is_stacks(v4: bool, packet: &[u8]) -> bool {
+    if v4 { matches!(packet.get(9), Some(&(TCP | ICMP))) } else { !ndp::is_neighbour_discovery(packet) }
 }
 
 impl Carrier for EthernetCarrier {
@@ -181,25 +268,35 @@ impl Carrier for EthernetCarrier {
         let count = self.socket.fill(clock)?;
         for index in 0..count {
             let frame = self.socket.frame(index);
-            if frame.bytes.get(12..ETHERNET_HEADER) == Some(&ARP)
-                && let Some(arp) = frame.bytes.get(ETHERNET_HEADER..).and_then(Arp::parse)
-            {
-                self.hear(frame.at, &arp);
+            let at = frame.at;
+            let Some((header, packet)) = frame.bytes.split_first_chunk::<ETHERNET_HEADER>() else { continue };
+            let [.., s0, s1, s2, s3, s4, s5, k0, k1] = *header;
+            match (self.ours, [k0, k1]) {
+                (IpAddr::V4(ours), ARP) => {
+                    if let Some(arp) = Arp::parse(packet) {
+                        self.hear_arp(at, ours, &arp);
+                    }
+                }
+                (IpAddr::V6(ours), IPV6) => {
+                    if let Some(message) = Message::parse(packet) {
+                        self.hear_neighbour(at, ours, [s0, s1, s2, s3, s4, s5], &message);
+                    }
+                }
+                _ => {}
             }
         }
         Ok(count)
     }
 
     fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+        let v4 = self.ours.is_ipv4();
+        let kind = if v4 { IPV4 } else { IPV6 };
         for index in 0..self.socket.len() {
             let frame = self.socket.frame(index);
             let Some((header, packet)) = frame.bytes.split_first_chunk::<ETHERNET_HEADER>() else { continue };
             // The interface is the kernel's too: most of what arrives is not for us.
-            let ours = header[..6] == self.mac && header[12..] == IPV4;
-            if !ours
-                || destination(packet) != Some(self.ours)
-                || !packet.get(9).is_some_and(|protocol| TAKEN.contains(protocol))
-            {
+            let ours = header[..6] == self.mac && header[12..] == kind;
+            if !ours || destination(v4, packet) != Some(self.ours) || !is_stacks(v4, packet) {
                 continue;
             }
             packets.extend(match frame.checksum {
@@ -216,19 +313,21 @@ impl Carrier for EthernetCarrier {
     fn queue(&mut self, len: usize) {
         let Some(slot) = self.socket.slot() else { return };
         let packet = &mut slot[ETHERNET_HEADER..ETHERNET_HEADER + len];
-        let Some(dst) = destination(packet) else { return };
-        let next_hop = if self.address.contains(dst.into()) { Some(dst) } else { self.gateway };
+        let v4 = self.ours.is_ipv4();
+        let Some(dst) = destination(v4, packet) else { return };
+        let next_hop = if self.address.contains(dst) { Some(dst) } else { self.gateway };
         // No route: lost.
         let Some(next_hop) = next_hop else { return };
+        let kind = if v4 { IPV4 } else { IPV6 };
         match self.neighbours.route(self.clock.now(), next_hop, packet) {
             Next::Send(mac, ask) => {
-                slot[..ETHERNET_HEADER].copy_from_slice(&ethernet_header(mac, self.mac, IPV4));
+                slot[..ETHERNET_HEADER].copy_from_slice(&ethernet_header(mac, self.mac, kind));
                 self.socket.queue(ETHERNET_HEADER + len);
                 if ask {
-                    self.ask(next_hop);
+                    self.ask(next_hop, Some(mac));
                 }
             }
-            Next::Wait(true) => self.ask(next_hop),
+            Next::Wait(true) => self.ask(next_hop, None),
             Next::Wait(false) => {}
         }
     }
@@ -242,10 +341,11 @@ impl Carrier for EthernetCarrier {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        for ip in self.neighbours.due(now) {
-            self.ask(ip);
+        for (ip, known) in self.neighbours.due(now) {
+            self.ask(ip, known);
         }
     }
 }
 
-const _: () = assert!(ARP_LEN + ETHERNET_HEADER <= 128, "an ARP packet fits any MTU that a profile may have");
+const _: () =
+    assert!(ARP_LEN <= 128 && ndp::MESSAGE <= 128, "a question fits any MTU that a profile may have");

@@ -1,7 +1,9 @@
 //! Bringing packets in and out.
 
+mod arp;
 pub(crate) mod batch;
 mod ethernet;
+mod ndp;
 mod neighbours;
 mod tun;
 mod udp;

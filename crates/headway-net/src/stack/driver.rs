@@ -183,20 +183,23 @@ impl<C: Carrier> Driver<C> {
     }
 
     /// The last things: everybody hears that it is over.
-    fn end(mut self, carried: io::Result<()>) {
-        let recorded = std::mem::take(&mut self.recorder).finish();
-        let shared = self.shared.clone();
+    fn end(self, carried: io::Result<()>) {
+        let Self { carrier, shared, recorder, mut wakers, .. } = self;
+        let name = carrier.name();
+        // What it changed of an interface is put back before anybody may end the process.
+        drop(carrier);
+        let recorded = recorder.finish();
         let mut core = shared.lock();
         if let Err(error) = &carried {
-            core.failed = Some((error.kind(), format!("{}: {error}", self.carrier.name())));
+            core.failed = Some((error.kind(), format!("{name}: {error}")));
         }
         let logged = core.host.observer_mut().finish();
         let written = recorded.and(logged).map_err(io::Error::other);
         core.outcome = Some(carried.and(written));
         core.ended = true;
-        core.wake_all(&mut self.wakers);
+        core.wake_all(&mut wakers);
         drop(core);
-        for waker in self.wakers.drain(..) {
+        for waker in wakers {
             waker.wake();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
@@ -46,7 +46,11 @@ pub(crate) struct Plan {
     peer_address: Option<IpAddr>,
     /// With --packet, where packets for other networks go
     #[arg(long, value_name = "ADDRESS", requires = "packet")]
-    gateway: Option<Ipv4Addr>,
+    gateway: Option<IpAddr>,
+    /// With --packet, have the card hand up frames with a wrong check sequence, as long as the command
+    /// runs (`ethtool -K INTERFACE rx-all on`)
+    #[arg(long, action = ArgAction::SetTrue, requires = "packet")]
+    rx_all: bool,
     /// Longest IP packet [default: the interface's; with --udp 1500, all headers included]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
@@ -113,6 +117,7 @@ impl Plan {
                     address,
                     gateway: self.gateway,
                     mtu: self.mtu,
+                    rx_all: self.rx_all,
                 };
                 (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
             }

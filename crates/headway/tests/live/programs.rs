@@ -33,9 +33,15 @@ pub(crate) fn python_server(namespace: &Namespace, folder: &Path) -> Running {
 /// A server of the kernel's TCP in Python: `body` has the accepted connection as `c`, and what it
 /// prints comes out at its end.
 pub(crate) fn python_peer(namespace: &Namespace, body: &str) -> Peer {
+    python_peer_at(namespace, "", body)
+}
+
+/// As [`python_peer`], at an address.
+pub(crate) fn python_peer_at(namespace: &Namespace, address: &str, body: &str) -> Peer {
+    let family = if address.contains(':') { "INET6" } else { "INET" };
     let script = format!(
         "import socket, struct, sys\n\
-         s = socket.create_server(('', 9000))\n\
+         s = socket.create_server(('{address}', 9000), family=socket.AF_{family})\n\
          c, _ = s.accept()\n\
          {body}\n"
     );

@@ -33,7 +33,10 @@ fn addresses_that_are_none_are_named() {
         (&["--udp", "127.0.0.1:1", "[::1]:1"], "one family"),
         (&["--udp", "0.0.0.0:0", "any"], "the inner address beside it"),
         (&["--packet", "lo", "--address", "127.0.0.1/8"], "machine's kernel does not have"),
-        (&["--packet", "lo", "--address", "::2/8"], "an IPv4 address"),
+        (
+            &["--packet", "lo", "--address", "2001:db8::2/64", "--gateway", "10.0.0.1"],
+            "an address of our own network",
+        ),
     ] {
         // What the kernel refuses for want of rights comes later than what is said here.
         let complaint = refuse(&[&["nc", "192.0.2.1", "80"], words].concat(), 2);
