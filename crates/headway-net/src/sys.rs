@@ -18,7 +18,7 @@ pub(crate) const BATCH: usize = 64;
 /// Room for a socket address of any family.
 pub(crate) const NAME: usize = size_of::<libc::sockaddr_storage>();
 
-/// Room for control messages: a time stamp and what a packet socket says of a packet.
+/// Room for control messages: a time stamp, the ECN field, and what a packet socket says of a packet.
 pub(crate) const CONTROL: usize = 128;
 
 /// A socket address as the kernel has it, aligned for it.
@@ -146,21 +146,35 @@ pub(crate) fn receive_batch<'a>(
     Ok(received)
 }
 
-/// Sends packets without waiting, each to the name beside it (or to where the socket is connected).
-/// Returns how many went; an error stands for the first one only.
+/// A packet to be sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where it goes, unless the socket is connected.
+    pub(crate) name: Option<&'a Name>,
+    /// What the kernel is told beside it; perhaps nothing.
+    pub(crate) control: &'a Control,
+}
+
+/// Sends packets without waiting. Returns how many went; an error stands for the first one only.
 pub(crate) fn send_batch<'a>(
     fd: BorrowedFd<'_>,
-    packets: impl Iterator<Item = (&'a [u8], Option<&'a Name>)>,
+    packets: impl Iterator<Item = Outgoing<'a>>,
 ) -> io::Result<usize> {
     // SAFETY: all zeros is a valid `iovec` and a valid `mmsghdr`.
     let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
         unsafe { (mem::zeroed(), mem::zeroed()) };
     let mut count = 0;
-    for (index, (packet, name)) in packets.take(BATCH).enumerate() {
+    for (index, packet) in packets.take(BATCH).enumerate() {
         // Sending does not write to what is sent.
-        vectors[index] = libc::iovec { iov_base: packet.as_ptr().cast_mut().cast(), iov_len: packet.len() };
+        let bytes = packet.bytes;
+        vectors[index] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let header = &mut headers[index].msg_hdr;
-        if let Some(name) = name {
+        if packet.control.len > 0 {
+            header.msg_control = packet.control.bytes.as_ptr().cast_mut().cast();
+            header.msg_controllen = packet.control.len.min(CONTROL) as _;
+        }
+        if let Some(name) = packet.name {
             header.msg_name = name.bytes.as_ptr().cast_mut().cast();
             header.msg_namelen = name.len.min(NAME) as libc::socklen_t;
         }
@@ -171,8 +185,8 @@ pub(crate) fn send_batch<'a>(
     if count == 0 {
         return Ok(0);
     }
-    // SAFETY: the first `count` headers point at a packet and perhaps a name with the lengths that
-    // they tell; all of them are borrowed for longer than this call.
+    // SAFETY: the first `count` headers point at a packet and perhaps a name and control messages with
+    // the lengths that they tell; all of them are borrowed for longer than this call.
     let sent = unsafe {
         libc::sendmmsg(
             fd.as_raw_fd(),

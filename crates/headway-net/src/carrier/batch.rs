@@ -7,7 +7,7 @@ use headway_units::Instant;
 
 use crate::Clock;
 use crate::clock::calendar;
-use crate::sys::{self, BATCH, Control, Name};
+use crate::sys::{self, BATCH, Control, Name, Outgoing};
 
 /// A batch of packets that arrived. In front of each is room for a header that the carrier adds.
 pub(crate) struct Inbox {
@@ -110,6 +110,7 @@ pub(crate) struct Outbox {
     /// Where the packet to be sent begins and ends in its place.
     spans: [(usize, usize); BATCH],
     names: Box<[Name; BATCH]>,
+    controls: Box<[Control; BATCH]>,
     count: usize,
     sent: usize,
 }
@@ -124,6 +125,7 @@ impl Outbox {
             headroom,
             spans: [(0, 0); BATCH],
             names: Box::new([Name::NONE; BATCH]),
+            controls: Box::new([Control::NONE; BATCH]),
             count: 0,
             sent: 0,
         }
@@ -146,8 +148,14 @@ impl Outbox {
 
     /// The next packet stands at `span` of its place, and goes to `name`.
     pub(crate) fn queue(&mut self, span: (usize, usize), name: Name) {
+        self.queue_with(span, name, Control::NONE);
+    }
+
+    /// As [`Outbox::queue`], with something to tell the kernel beside the packet.
+    pub(crate) fn queue_with(&mut self, span: (usize, usize), name: Name, control: Control) {
         self.spans[self.count] = span;
         self.names[self.count] = name;
+        self.controls[self.count] = control;
         self.count += 1;
     }
 
@@ -156,8 +164,9 @@ impl Outbox {
         while self.sent < self.count {
             let packets = (self.sent..self.count).map(|index| {
                 let (start, end) = self.spans[index];
-                let packet = &self.bytes[index * self.stride + start..index * self.stride + end];
-                (packet, named.then_some(&self.names[index]))
+                let bytes = &self.bytes[index * self.stride + start..index * self.stride + end];
+                let name = named.then_some(&self.names[index]);
+                Outgoing { bytes, name, control: &self.controls[index] }
             });
             match sys::send_batch(socket, packets) {
                 Ok(sent) => self.sent += sent,
@@ -218,6 +227,10 @@ enum Refusal {
     Drop,
 }
 
+const WORD: usize = size_of::<usize>();
+/// `struct cmsghdr`: a length, and two `int`s.
+const HEADER: usize = WORD + 8;
+
 impl Control {
     /// The kernel's time stamp, in nanoseconds since 1970.
     fn stamp(&self) -> Option<u64> {
@@ -227,11 +240,20 @@ impl Control {
         u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(nanos).ok()?)
     }
 
+    /// One control message whose value is an `int`.
+    pub(crate) fn of_int(level: i32, kind: i32, value: i32) -> Self {
+        let mut control = Self::NONE;
+        let len = HEADER + size_of::<i32>();
+        control.bytes[..WORD].copy_from_slice(&len.to_ne_bytes());
+        for (at, field) in [(WORD, level), (WORD + 4, kind), (HEADER, value)] {
+            control.bytes[at..at + 4].copy_from_slice(&field.to_ne_bytes());
+        }
+        control.len = len.next_multiple_of(WORD);
+        control
+    }
+
     /// The value of a control message.
     pub(crate) fn find(&self, level: i32, kind: i32) -> Option<&[u8]> {
-        const WORD: usize = size_of::<usize>();
-        /// `struct cmsghdr`: a length, and two `int`s.
-        const HEADER: usize = WORD + 8;
         let mut rest = &self.bytes[..self.len];
         while rest.len() >= HEADER {
             let len = usize::from_ne_bytes(*rest.first_chunk()?);
@@ -274,6 +296,8 @@ mod tests {
         assert_eq!(both.find(263, 8), Some(&[1; 20][..]));
         assert_eq!(both.find(263, 9), None);
         assert_eq!(Control::NONE.stamp(), None);
+        let tos = Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, 3);
+        assert_eq!(tos.find(libc::IPPROTO_IP, libc::IP_TOS), Some(&3_i32.to_ne_bytes()[..]));
         // A length that makes no sense ends the search.
         let mut broken = both;
         broken.bytes[..8].copy_from_slice(&3_usize.to_ne_bytes());

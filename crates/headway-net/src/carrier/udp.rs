@@ -4,8 +4,8 @@
 //! A datagram holds one TCP segment, from its first port to the end of its payload; there is no IP
 //! header inside. TCP's pseudo-header takes the *inner* addresses of both ends: those of the UDP
 //! packets, unless others are configured. They must be configured where an address translator stands
-//! between, because both ends must use the same pair. The inner length is what UDP says; the ECN field
-//! of the outer packets is not used (and they say that they are not capable of it).
+//! between, because both ends must use the same pair. The inner length is what UDP says, and the ECN field
+//! that of the outer packets, both ways (RFC 6040, 4.1: "normal mode").
 //!
 //! RFC 768: "An all zero transmitted checksum value means that the transmitter generated no checksum".
 //! RFC 6935 and RFC 6936 permit that over IPv6 for tunnels that protect themselves; TCP's checksums
@@ -21,7 +21,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::batch::{Inbox, Outbox};
 use super::{Carrier, Received};
-use crate::sys::{self, Name};
+use crate::sys::{self, Control, Name};
 use crate::{Clock, NetError};
 
 /// The protocol number of TCP.
@@ -171,6 +171,15 @@ fn open_socket(local: SocketAddr, peer: Option<SocketAddr>) -> Result<Socket, Fa
         sys::set_option(socket.as_fd(), level, name, 1)
             .map_err(|source| (format!("{local}: the checksum stays on"), source, "Linux 3.16 or later"))?;
     }
+    // Without it every packet looks as if its path knew no ECN, which TCP copes with.
+    let receive_ecn = if local.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_RECVTOS)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
+    };
+    if let Err(error) = sys::set_option(socket.as_fd(), receive_ecn.0, receive_ecn.1, 1) {
+        tracing::debug!(%error, "the ECN field is not told");
+    }
     // Arrival times as near to the wire as can be; without, the time of reading has to do.
     if let Err(error) = sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1) {
         tracing::debug!(%error, "no time stamps");
@@ -229,7 +238,7 @@ impl Carrier for UdpCarrier {
             let header = IpHeader {
                 src: src.unwrap_or(self.inner_local),
                 dst: self.inner_local,
-                ecn: Ecn::NotEct,
+                ecn: self.inbox.control(index).ecn(),
                 hop_limit: HOP_LIMIT,
                 identification: 0,
             };
@@ -259,6 +268,11 @@ impl Carrier for UdpCarrier {
     fn queue(&mut self, len: usize) {
         let Ok(datagram) = Datagram::parse(&self.outbox.place()[..len]) else { return };
         let (header_len, dst) = (datagram.header_len, datagram.header.dst);
+        let control = match (datagram.header.ecn, self.local.is_ipv4()) {
+            (Ecn::NotEct, _) => Control::NONE,
+            (ecn, true) => Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, ecn.bits().into()),
+            (ecn, false) => Control::of_int(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn.bits().into()),
+        };
         let name = match &self.peers {
             Peers::One(inner) if *inner == dst => Name::NONE,
             Peers::Many(peers) => match peers.get(&dst) {
@@ -268,7 +282,7 @@ impl Carrier for UdpCarrier {
             // There is no way to any other address.
             Peers::One(_) => return,
         };
-        self.outbox.queue((header_len, len), name);
+        self.outbox.queue_with((header_len, len), name, control);
     }
 
     fn flush(&mut self) -> io::Result<bool> {
@@ -294,6 +308,16 @@ impl UdpCarrier {
                 peers.insert(ip, *name);
             }
         }
+    }
+}
+
+impl Control {
+    /// The ECN field of the packet; IPv4 has it in an octet, IPv6 in an `int`.
+    fn ecn(&self) -> Ecn {
+        let v4 = self.find(libc::IPPROTO_IP, libc::IP_TOS).and_then(|value| value.first().copied());
+        let v6 = self.find(libc::IPPROTO_IPV6, libc::IPV6_TCLASS).and_then(|value| value.first_chunk());
+        let bits = v4.or(v6.map(|value| i32::from_ne_bytes(*value) as u8));
+        bits.map_or(Ecn::NotEct, Ecn::from_bits)
     }
 }
 

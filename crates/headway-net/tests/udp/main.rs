@@ -1,6 +1,7 @@
 //! Two stacks over UDP on the loopback: needs no privilege.
 
 mod damage;
+mod ecn;
 mod ends;
 mod many;
 mod pair;
