@@ -19,8 +19,8 @@ pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, 
 pub use damage::{DamageError, Traces};
 pub use error::LabError;
 pub use experiment::{
-    Aim, Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides, Scalar,
-    Statistic, schema,
+    Aim, Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, LINK_KEYS, Measure, Overrides,
+    Scalar, Statistic, load_links, schema,
 };
 pub use replay::replay;
 pub use results::{CODE, COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};

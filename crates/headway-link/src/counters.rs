@@ -1,5 +1,7 @@
 //! What a link has done so far.
 
+use std::ops::AddAssign;
+
 /// What a link has done so far, in packets unless a name says otherwise.
 ///
 /// Every packet offered is accounted for at any time: `offered` is `queue_drops + lost +
@@ -51,4 +53,54 @@ pub struct LinkCounters {
     pub duplicated: u64,
     /// Held back so that others overtake them.
     pub reordered: u64,
+}
+
+/// Of two links that carried one after the other: sums, and the larger of what is a maximum.
+impl AddAssign for LinkCounters {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            offered,
+            offered_bytes,
+            queue_drops,
+            queue_entered,
+            marked,
+            queue_left,
+            max_queue_packets,
+            max_queue_bytes,
+            transmissions,
+            transmitted_bytes,
+            lost,
+            hit,
+            hit_in_header,
+            flipped_bits,
+            frame_check_drops,
+            arq_resends,
+            delivered,
+            delivered_bytes,
+            delivered_damaged,
+            duplicated,
+            reordered,
+        } = other;
+        self.offered += offered;
+        self.offered_bytes += offered_bytes;
+        self.queue_drops += queue_drops;
+        self.queue_entered += queue_entered;
+        self.marked += marked;
+        self.queue_left += queue_left;
+        self.max_queue_packets = self.max_queue_packets.max(max_queue_packets);
+        self.max_queue_bytes = self.max_queue_bytes.max(max_queue_bytes);
+        self.transmissions += transmissions;
+        self.transmitted_bytes += transmitted_bytes;
+        self.lost += lost;
+        self.hit += hit;
+        self.hit_in_header += hit_in_header;
+        self.flipped_bits += flipped_bits;
+        self.frame_check_drops += frame_check_drops;
+        self.arq_resends += arq_resends;
+        self.delivered += delivered;
+        self.delivered_bytes += delivered_bytes;
+        self.delivered_damaged += delivered_damaged;
+        self.duplicated += duplicated;
+        self.reordered += reordered;
+    }
 }

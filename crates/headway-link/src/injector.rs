@@ -9,6 +9,7 @@ use crate::{
     trace::Replay,
 };
 use headway_units::{Instant, Share};
+use std::fmt;
 
 /// What was done to a damaged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,15 @@ pub struct Hit {
     pub flips: u32,
     /// Whether one of them is before the payload.
     pub header: bool,
+}
+
+/// `3 bits flipped` or `1 bit flipped, header hit`.
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = if self.flips == 1 { "bit" } else { "bits" };
+        let place = if self.header { ", header hit" } else { "" };
+        write!(f, "{} {bits} flipped{place}", self.flips)
+    }
 }
 
 /// What a hit does to the bytes.

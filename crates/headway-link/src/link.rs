@@ -99,6 +99,25 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
         }
     }
 
+    /// A link of another configuration that takes the place of `earlier`, which carries what it has to
+    /// its end and is offered nothing more.
+    ///
+    /// Its transmitter is busy until that of `earlier` has done with all that waits, and no packet arrives
+    /// before those that `earlier` had: both are one link to whoever sends through it. Not waited for are
+    /// packets that `earlier` holds back so that others overtake them, and resends of its link ARQ. What
+    /// waits in `earlier` takes no room in the queue of the new link.
+    pub fn succeeding(config: LinkConfig, seed: u64, earlier: &Self) -> Self {
+        let mut link = Self::new(config, seed);
+        let transmit = |frame: &Frame<P>| transmit_time(&earlier.config, frame.len);
+        link.free_at = earlier.waiting.iter().map(transmit).fold(earlier.free_at, |at, time| at + time);
+        link.last_arrival = if earlier.waiting.is_empty() {
+            earlier.last_arrival
+        } else {
+            earlier.last_arrival.max(link.free_at + earlier.config.delay + earlier.config.jitter)
+        };
+        link
+    }
+
     /// Offers a packet: the first `wire_len` bytes of `packet`, whose headers end where `headers` says.
     ///
     /// One that is not `exposed` is never damaged, and the damage model takes no notice of it.

@@ -23,10 +23,27 @@ impl Recorder {
         Self { file, failed: None }
     }
 
+    pub(crate) fn is_recording(&self) -> bool {
+        self.file.is_some()
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, packet: &[u8], direction: Direction, remark: Option<&str>) {
+        self.record_at(0, at, packet, direction, remark);
+    }
+
+    /// As [`Recorder::record`], for one of several interfaces.
+    #[inline]
+    pub(crate) fn record_at(
+        &mut self,
+        interface: usize,
+        at: Instant,
+        packet: &[u8],
+        direction: Direction,
+        remark: Option<&str>,
+    ) {
         let Some(file) = &mut self.file else { return };
-        if let Err(error) = file.packet(0, at, packet, direction, remark) {
+        if let Err(error) = file.packet(interface, at, packet, direction, remark) {
             tracing::error!(%error, "the capture ends here");
             self.failed = Some(error);
             self.file = None;

@@ -22,6 +22,8 @@
 //! # }
 //! ```
 //!
+//! - [`error_delay_box`] puts the link of the simulator between two interfaces.
+//!
 //! Linux only. The system calls that have no safe binding stand in one small module, `sys`.
 #![deny(unsafe_code)]
 
@@ -29,6 +31,7 @@ mod capture;
 pub mod carrier;
 mod clock;
 mod error;
+pub mod error_delay_box;
 mod interface;
 pub mod packet_socket;
 
@@ -44,6 +47,6 @@ pub use carrier::{
 };
 pub use clock::Clock;
 pub use error::NetError;
-pub use interface::Interface;
+pub use interface::{Framing, Interface};
 pub use prefix::{Prefix, PrefixError};
 pub use stack::{Accepted, Stack, StackConfig, TcpListener, TcpStream};

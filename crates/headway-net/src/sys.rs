@@ -80,12 +80,22 @@ pub(crate) fn bind_packet(fd: BorrowedFd<'_>, interface: u32, protocol: u16) -> 
 
 /// The card of this interface takes frames to the Ethernet address of a group, until the socket is closed.
 pub(crate) fn join(fd: BorrowedFd<'_>, interface: u32, group: [u8; 6]) -> io::Result<()> {
+    add_membership(fd, interface, libc::PACKET_MR_MULTICAST, &group)
+}
+
+/// Frames for every address come in at an interface while the packet socket is open.
+pub(crate) fn join_promiscuous(fd: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
+    add_membership(fd, interface, libc::PACKET_MR_PROMISC, &[])
+}
+
+/// `group` has at most 8 octets.
+fn add_membership(fd: BorrowedFd<'_>, interface: u32, kind: i32, group: &[u8]) -> io::Result<()> {
     // SAFETY: all zeros is a valid `packet_mreq`.
     let mut request: libc::packet_mreq = unsafe { mem::zeroed() };
     request.mr_ifindex = interface as i32;
-    request.mr_type = libc::PACKET_MR_MULTICAST as _;
+    request.mr_type = kind as _;
     request.mr_alen = group.len() as _;
-    request.mr_address[..group.len()].copy_from_slice(&group);
+    request.mr_address[..group.len()].copy_from_slice(group);
     // SAFETY: `request` lives until the call returns, and its size is the one that is told.
     let result = unsafe {
         libc::setsockopt(
@@ -196,4 +206,32 @@ pub(crate) fn send_batch<'a>(
         )
     };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// How many packets a packet socket had no room for since it was last asked.
+pub(crate) fn packet_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, which `statistics` has.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut statistics).cast(),
+            &raw mut len,
+        )
+    };
+    if result == 0 { Ok(statistics.tp_drops) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets the calling thread run before all others that are not real-time (`SCHED_FIFO`, at the least
+/// priority).
+pub(crate) fn run_in_real_time() -> io::Result<()> {
+    // SAFETY: all zeros is a valid `sched_param`.
+    let mut parameters: libc::sched_param = unsafe { mem::zeroed() };
+    parameters.sched_priority = 1;
+    // SAFETY: `parameters` lives until the call returns; 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

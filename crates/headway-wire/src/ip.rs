@@ -198,9 +198,10 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Protocol and header length of a packet, when its shape allows to tell; no sum is checked.
+/// Protocol and length of the IP header of a packet, in bytes, when its shape allows to tell; no sum is
+/// checked. Of IPv6 extension headers those are skipped that [`Datagram::parse`] skips.
 #[inline]
-pub(crate) fn layout(bytes: &[u8]) -> Option<(u8, usize)> {
+pub fn layout(bytes: &[u8]) -> Option<(u8, usize)> {
     match bytes.first()? >> 4 {
         4 => ipv4::layout(bytes),
         6 => ipv6::walk(bytes).ok(),

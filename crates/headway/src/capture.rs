@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use headway_link::Hit;
 use headway_sim::{NodeId, Passing, Tap};
 use headway_trace::{Capture, Direction, TraceError};
 
@@ -64,17 +63,11 @@ impl<W: Write> Tap for PacketTap<W> {
         }
         let Some(interface) = self.interface(passing.host) else { return };
         let direction = if passing.outbound { Direction::Outbound } else { Direction::Inbound };
-        let comment = passing.damage.map(describe);
+        let comment = passing.damage.map(|hit| format!("damaged: {hit}"));
         let written =
             self.capture.packet(interface, passing.at, passing.packet, direction, comment.as_deref());
         self.failure = written.err();
     }
-}
-
-fn describe(hit: Hit) -> String {
-    let bits = if hit.flips == 1 { "bit" } else { "bits" };
-    let place = if hit.header { ", header hit" } else { "" };
-    format!("damaged: {} {bits} flipped{place}", hit.flips)
 }
 
 #[cfg(test)]

@@ -70,6 +70,8 @@ pub(crate) enum Failure {
     Connection(io::Error),
     #[error("the network: {0}")]
     Stack(io::Error),
+    #[error("the thread of the box panicked: a defect of headway")]
+    BoxPanicked,
     #[error("standard input cannot be read: {0}")]
     StandardInput(io::Error),
     #[error("{host}: {reason}; expected an address or a name that the system knows")]

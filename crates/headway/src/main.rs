@@ -4,6 +4,8 @@
 mod capture;
 mod failure;
 mod lab;
+mod link_arguments;
+mod link_row;
 mod live;
 mod page;
 mod race;
@@ -42,6 +44,8 @@ enum Command {
     Serve(Box<live::ServeArguments>),
     /// Fetch a file over HTTP, or put one there
     Fetch(Box<live::FetchArguments>),
+    /// Put a link that delays, loses and damages packets between two interfaces
+    Box(Box<live::BoxArguments>),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
 }
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Command::Nc(arguments) => live::run_nc(&arguments),
         Command::Serve(arguments) => live::run_serve(&arguments),
         Command::Fetch(arguments) => live::run_fetch(&arguments),
+        Command::Box(arguments) => live::run_box(&arguments),
         Command::Doctor(arguments) => live::run_doctor(&arguments),
     };
     match outcome {

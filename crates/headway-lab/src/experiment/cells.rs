@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::Cell;
-use super::file::ExperimentFile;
+use super::file::{ExperimentFile, line_of};
 use super::scenario::{Complaint, KEYS, Settings, is_key, is_of_sender, way};
 use crate::damage::{DamageError, Traces};
 use crate::error::LabError;
@@ -59,7 +59,7 @@ fn cell(
 ) -> Result<Cell, LabError> {
     let complaint = |key: &str, problem: String| LabError::Invalid {
         file: file.into(),
-        line: read.line_of(key, text),
+        line: line_of(key, text),
         key: key.into(),
         problem,
     };

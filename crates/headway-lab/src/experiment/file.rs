@@ -340,14 +340,7 @@ pub fn schema() -> String {
 
 impl ExperimentFile {
     pub(super) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            LabError::Malformed {
-                file: file.into(),
-                line: line_at(text, start),
-                problem: error.message().trim().replace('\n', "; "),
-            }
-        })
+        toml::from_str(text).map_err(|error| malformed(file, text, &error))
     }
 
     /// Applies `KEY=VALUE` from the command line.
@@ -376,18 +369,27 @@ impl ExperimentFile {
         }
         Ok(())
     }
+}
 
-    /// The line on which `key` is set, or where it would be expected.
-    pub(super) fn line_of(&self, key: &str, text: &str) -> usize {
-        let sets = |line: &str| {
-            let line = line.trim_start();
-            let named = line.strip_prefix('[').map_or(line, |rest| rest.trim_start_matches('['));
-            named
-                .trim_start_matches('"')
-                .strip_prefix(key)
-                .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']']))
-        };
-        text.lines().position(sets).map_or(1, |line| line + 1)
+/// The line on which `key` is set in a file's `text`, or where it would be expected; counted from 1.
+pub(super) fn line_of(key: &str, text: &str) -> usize {
+    let sets = |line: &str| {
+        let line = line.trim_start();
+        let named = line.strip_prefix('[').map_or(line, |rest| rest.trim_start_matches('['));
+        named
+            .trim_start_matches('"')
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']']))
+    };
+    text.lines().position(sets).map_or(1, |line| line + 1)
+}
+
+/// What is wrong with the TOML of a file.
+pub(super) fn malformed(file: &str, text: &str, error: &toml::de::Error) -> LabError {
+    LabError::Malformed {
+        file: file.into(),
+        line: line_at(text, error.span().map_or(0, |span| span.start)),
+        problem: error.message().trim().replace('\n', "; "),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cells;
 mod file;
+mod links;
 mod scenario;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use indexmap::IndexMap;
 
 use file::ExperimentFile;
 pub use file::{Aim, Claim, EvidenceSource, Figure, FigureKind, Given, Measure, Scalar, Statistic, schema};
+pub use links::{LINK_KEYS, load_links};
 pub(crate) use scenario::{Complaint, Settings};
 
 use crate::damage::Traces;
@@ -130,7 +132,7 @@ impl Experiment {
         let runs = overrides.runs.unwrap_or(read.runs);
         let complaint = |key: &str, problem: String| LabError::Invalid {
             file: file.into(),
-            line: read.line_of(key, text),
+            line: file::line_of(key, text),
             key: key.into(),
             problem,
         };

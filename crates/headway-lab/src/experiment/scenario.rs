@@ -194,10 +194,22 @@ impl Settings {
                 forward.jitter = parse(value)?;
                 reverse.jitter = forward.jitter;
             }
-            "loss" => forward.loss = parse(value)?,
-            "duplicate" => forward.duplicate = parse(value)?,
-            "reorder" => forward.reorder = parse(value)?,
-            "reorder-delay" => forward.reorder_delay = parse(value)?,
+            "loss" => {
+                forward.loss = parse(value)?;
+                reverse.loss = forward.loss;
+            }
+            "duplicate" => {
+                forward.duplicate = parse(value)?;
+                reverse.duplicate = forward.duplicate;
+            }
+            "reorder" => {
+                forward.reorder = parse(value)?;
+                reverse.reorder = forward.reorder;
+            }
+            "reorder-delay" => {
+                forward.reorder_delay = parse(value)?;
+                reverse.reorder_delay = forward.reorder_delay;
+            }
             "damage" => forward.damage = damage(value, key, traces)?,
             "reverse-damage" => reverse.damage = damage(value, key, traces)?,
             "header-hit" => {

@@ -1,6 +1,7 @@
 //! Commands on real networks, in real time: their own TCP, or this machine's for comparison.
 
 mod doctor;
+mod error_delay_box;
 mod fetch;
 mod http;
 mod names;
@@ -18,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 pub(crate) use doctor::Arguments as DoctorArguments;
+pub(crate) use error_delay_box::Arguments as BoxArguments;
 pub(crate) use fetch::Arguments as FetchArguments;
 pub(crate) use nc::Arguments as NcArguments;
 pub(crate) use perf::Arguments as PerfArguments;
@@ -42,6 +44,10 @@ pub(crate) fn run_serve(arguments: &ServeArguments) -> Result<(), Failure> {
 
 pub(crate) fn run_fetch(arguments: &FetchArguments) -> Result<(), Failure> {
     block_on(fetch::run(arguments))
+}
+
+pub(crate) fn run_box(arguments: &BoxArguments) -> Result<(), Failure> {
+    block_on(error_delay_box::run(arguments))
 }
 
 pub(crate) fn run_doctor(arguments: &DoctorArguments) -> Result<(), Failure> {

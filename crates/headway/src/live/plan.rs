@@ -93,7 +93,7 @@ fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) 
 impl Plan {
     /// Starts what the options describe.
     pub(super) fn open(&self) -> Result<Transport, Failure> {
-        self.start_log();
+        start_log(self.verbose);
         if self.kernel {
             return Ok(Transport::Kernel);
         }
@@ -123,7 +123,7 @@ impl Plan {
             }
             _ => return Err(Failure::NoCarrier),
         };
-        let capture = self.pcap.as_deref().map(|path| open_capture(path, &carrier.name())).transpose()?;
+        let capture = self.pcap.as_deref().map(|path| open_capture(path, &[&carrier.name()])).transpose()?;
         let log = self.events.as_deref().map(open_log).transpose()?;
         let config =
             StackConfig { addresses, profile: Some(self.tcp()?), capture, log, ..StackConfig::default() };
@@ -188,18 +188,18 @@ impl Plan {
             .map_err(|error| bad("--window", self.window.map_or(String::new(), |w| w.to_string()), error))?;
         Ok(profile)
     }
+}
 
-    fn start_log(&self) {
-        let level = match self.verbose {
-            0 => tracing::Level::WARN,
-            1 => tracing::Level::DEBUG,
-            _ => tracing::Level::TRACE,
-        };
-        let subscriber =
-            tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).finish();
-        // Set already at worst.
-        let _ = tracing::subscriber::set_global_default(subscriber);
-    }
+/// Tells on standard error what happens; more of it, the more `verbose`.
+pub(super) fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => tracing::Level::WARN,
+        1 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).finish();
+    // Set already at worst.
+    let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
 fn create(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
@@ -207,8 +207,8 @@ fn create(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
     Ok(Box::new(BufWriter::new(file)))
 }
 
-fn open_capture(path: &Path, interface: &str) -> Result<CaptureFile, Failure> {
-    Capture::new(create(path)?, &[interface]).map_err(|source| Failure::Capture { path: path.into(), source })
+pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, Failure> {
+    Capture::new(create(path)?, interfaces).map_err(|source| Failure::Capture { path: path.into(), source })
 }
 
 fn open_log(path: &Path) -> Result<LogFile, Failure> {

@@ -1,11 +1,11 @@
 //! The results for machines: one object, SI units.
 
-use headway_link::LinkConfig;
 use headway_sim::race::{RunOutcome, Scenario, Spread, Summary, congestion_name};
 use headway_tcp::HackRules;
 use serde::Serialize;
 
 use super::Results;
+use crate::link_row::{LinkRow, link_row};
 
 #[derive(Serialize)]
 struct Document {
@@ -30,24 +30,6 @@ struct ScenarioRow {
     reverse: LinkRow,
     share_of_packets_hit: f64,
     bound_bps: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct LinkRow {
-    rate_bps: Option<u64>,
-    delay_seconds: f64,
-    queue: String,
-    overhead_bytes: u32,
-    jitter_seconds: f64,
-    duplicate: f64,
-    reorder: f64,
-    reorder_delay_seconds: f64,
-    loss: f64,
-    damage: String,
-    header_hit: Option<f64>,
-    hit_zone: String,
-    flips: Option<u32>,
-    frame_check: String,
 }
 
 #[derive(Serialize)]
@@ -122,25 +104,6 @@ fn scenario_row(scenario: &Scenario, size: Option<u64>) -> ScenarioRow {
         reverse: link_row(&scenario.reverse),
         share_of_packets_hit: scenario.share_hit(),
         bound_bps: scenario.bound(),
-    }
-}
-
-fn link_row(link: &LinkConfig) -> LinkRow {
-    LinkRow {
-        rate_bps: link.rate.map(headway_units::Rate::bits_per_second),
-        delay_seconds: link.delay.as_secs_f64(),
-        queue: link.queue.to_string(),
-        overhead_bytes: link.overhead,
-        jitter_seconds: link.jitter.as_secs_f64(),
-        duplicate: link.duplicate.value(),
-        reorder: link.reorder.value(),
-        reorder_delay_seconds: link.reorder_delay.as_secs_f64(),
-        loss: link.loss.value(),
-        damage: link.damage.to_string(),
-        header_hit: link.header_hit.map(headway_units::Share::value),
-        hit_zone: link.hit_zone.to_string(),
-        flips: link.flips.or(link.damage.default_flips()),
-        frame_check: link.frame_check.to_string(),
     }
 }
 

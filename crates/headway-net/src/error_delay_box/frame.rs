@@ -1,0 +1,105 @@
+//! A frame on its way through the box.
+
+use headway_link::Headers;
+
+use crate::Framing;
+use crate::packet_socket::{ETHERNET_HEADER, OFFLOAD_HEADER};
+
+/// The types of frames that carry IPv4 and IPv6.
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+/// Tags of VLANs (IEEE 802.1Q, 802.1ad), 4 octets each.
+const TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
+const MAX_TAGS: usize = 2;
+
+/// A frame that carries an IP packet, as it will be sent: an empty offload header, what stands before
+/// the IP header, the packet.
+///
+/// To a [`Link`](headway_link::Link) it is the IP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    bytes: Vec<u8>,
+    ip: usize,
+}
+
+impl AsMut<[u8]> for Frame {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.ip..]
+    }
+}
+
+impl Frame {
+    /// A frame of the header of layer 2 and the IP packet in two parts.
+    pub fn new(link_header: &[u8], headers: &[u8], payload: &[u8]) -> Self {
+        let ip = OFFLOAD_HEADER + link_header.len();
+        let mut bytes = Vec::with_capacity(ip + headers.len() + payload.len());
+        bytes.extend_from_slice(&[0; OFFLOAD_HEADER]);
+        bytes.extend_from_slice(link_header);
+        bytes.extend_from_slice(headers);
+        bytes.extend_from_slice(payload);
+        Self { bytes, ip }
+    }
+
+    /// The IP packet.
+    pub fn packet(&self) -> &[u8] {
+        &self.bytes[self.ip..]
+    }
+
+    /// What is sent, with the offload header in front.
+    pub(super) fn wire(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where the headers end, as the simulator tells its links: those of a packet that is no TCP go on
+    /// to its end. The header of UDP, which the simulator does not damage, is known as well.
+    pub(super) fn headers(&self) -> Headers {
+        const UDP: u8 = 17;
+        const UDP_HEADER: usize = 8;
+        let packet = self.packet();
+        if let Some(layout) = headway_wire::layout(packet) {
+            return Headers { ip_header_len: layout.ip_header_len, header_len: layout.header_len };
+        }
+        match headway_wire::ip::layout(packet) {
+            Some((UDP, ip)) if ip + UDP_HEADER <= packet.len() => {
+                Headers { ip_header_len: ip, header_len: ip + UDP_HEADER }
+            }
+            Some((_, ip)) if ip <= packet.len() => Headers { ip_header_len: ip, header_len: packet.len() },
+            _ => Headers { ip_header_len: 0, header_len: packet.len() },
+        }
+    }
+}
+
+/// Where the IP packet begins and ends in a frame; `None` if it carries none.
+pub(super) fn packet_range(frame: &[u8], framing: Framing) -> Option<(usize, usize)> {
+    let start = match framing {
+        Framing::Ip => 0,
+        Framing::Ethernet => ip_behind_ethernet(frame)?,
+        Framing::Other(_) => return None,
+    };
+    let packet = frame.get(start..)?;
+    let stated = match (packet.first()? >> 4, packet.first_chunk::<6>()) {
+        (4, Some(fixed)) => usize::from(u16::from_be_bytes([fixed[2], fixed[3]])),
+        (6, Some(fixed)) => 40 + usize::from(u16::from_be_bytes([fixed[4], fixed[5]])),
+        // Shorter than any header: not for the model.
+        _ => return None,
+    };
+    // A short packet has padding behind it, which the card that sends it adds anew. A length that cannot
+    // be, as that of a packet in pieces beyond 64 KiB, says nothing.
+    let len = if (20..=packet.len()).contains(&stated) { stated } else { packet.len() };
+    Some((start, start + len))
+}
+
+fn ip_behind_ethernet(frame: &[u8]) -> Option<usize> {
+    let mut start = ETHERNET_HEADER;
+    for _ in 0..=MAX_TAGS {
+        let kind: [u8; 2] = *frame.get(start - 2..)?.first_chunk()?;
+        if kind == IPV4 || kind == IPV6 {
+            return Some(start);
+        }
+        if !TAGS.contains(&kind) {
+            return None;
+        }
+        start += 4;
+    }
+    None
+}

@@ -1,0 +1,87 @@
+//! One direction of the box.
+
+use std::collections::VecDeque;
+
+use headway_link::{Delivery, Link, LinkConfig, LinkCounters, Offer};
+use headway_units::Instant;
+
+use super::Frame;
+
+/// One direction: the link that takes packets now, and behind it those that it succeeded and that
+/// still have some.
+pub(super) struct Lane {
+    /// The oldest first.
+    links: VecDeque<Link<Frame>>,
+    /// Of links that are empty and gone.
+    retired: LinkCounters,
+    /// Links want their time in order; stamps of packets may lag behind the clock.
+    time: Instant,
+}
+
+impl Lane {
+    pub(super) fn new(config: LinkConfig, seed: u64) -> Self {
+        let links = VecDeque::from([Link::new(config, seed)]);
+        Self { links, retired: LinkCounters::default(), time: Instant::ZERO }
+    }
+
+    /// Packets that come from now on go through a link of this configuration.
+    pub(super) fn change(&mut self, now: Instant, config: LinkConfig, seed: u64) {
+        self.time = self.time.max(now);
+        let next = match self.links.back() {
+            Some(link) => Link::succeeding(config, seed, link),
+            None => Link::new(config, seed),
+        };
+        self.links.push_back(next);
+        self.retire();
+    }
+
+    pub(super) fn offer(&mut self, at: Instant, frame: Frame) {
+        self.time = self.time.max(at);
+        let (len, headers) = (frame.packet().len(), frame.headers());
+        let Some(link) = self.links.back_mut() else { return };
+        match link.offer(self.time, frame, len, headers, true) {
+            // The link has counted it.
+            Offer::Queued | Offer::QueueFull(_) => {}
+        }
+    }
+
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Delivery<Frame>> {
+        self.time = self.time.max(now);
+        let time = self.time;
+        let delivery = self.links.iter_mut().find_map(|link| link.poll(time));
+        if self.links.len() > 1 {
+            self.retire();
+        }
+        delivery
+    }
+
+    pub(super) fn next_event(&self) -> Option<Instant> {
+        self.links.iter().filter_map(Link::next_event).min()
+    }
+
+    pub(super) fn counters(&self) -> LinkCounters {
+        let mut counters = self.retired;
+        for link in &self.links {
+            counters += *link.counters();
+        }
+        counters
+    }
+
+    pub(super) fn queue(&self) -> (usize, u64) {
+        let lengths = self.links.iter().map(|link| (link.queue_len(), link.queue_bytes()));
+        lengths.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    pub(super) fn in_link(&self) -> usize {
+        self.links.iter().map(Link::in_link).sum()
+    }
+
+    /// Drops links that have nothing more, but the last.
+    fn retire(&mut self) {
+        while self.links.len() > 1 && self.links.front().is_some_and(|link| link.next_event().is_none()) {
+            if let Some(link) = self.links.pop_front() {
+                self.retired += *link.counters();
+            }
+        }
+    }
+}

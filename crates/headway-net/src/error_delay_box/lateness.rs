@@ -1,0 +1,134 @@
+//! How late things happen: a histogram of times.
+
+use headway_units::Duration;
+
+/// Buckets for each power of two: values are kept to 1/32.
+const PRECISION: u32 = 5;
+const STEPS: usize = 1 << PRECISION;
+const BUCKETS: usize = (64 - PRECISION as usize + 1) * STEPS;
+
+/// Times, counted by their length to 3 %.
+#[derive(Clone)]
+pub(super) struct Histogram {
+    counts: Box<[u64; BUCKETS]>,
+    total: u64,
+    max: Duration,
+}
+
+/// What is told of a [`Histogram`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantiles {
+    /// How many times were measured.
+    pub count: u64,
+    /// Half of them are at most this, to 3 %.
+    pub median: Duration,
+    /// 99 % of them are at most this, to 3 %.
+    pub p99: Duration,
+    /// The longest, exactly.
+    pub max: Duration,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: Box::new([0; BUCKETS]), total: 0, max: Duration::ZERO }
+    }
+}
+
+impl Histogram {
+    pub(super) fn add(&mut self, time: Duration) {
+        self.counts[bucket(time.as_nanos())] += 1;
+        self.total += 1;
+        self.max = self.max.max(time);
+    }
+
+    pub(super) fn absorb(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *count += more;
+        }
+        self.total += other.total;
+        self.max = self.max.max(other.max);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.counts.fill(0);
+        self.total = 0;
+        self.max = Duration::ZERO;
+    }
+
+    pub(super) fn quantiles(&self) -> Quantiles {
+        Quantiles {
+            count: self.total,
+            median: self.below(self.total.div_ceil(2)),
+            p99: self.below(self.total - self.total / 100),
+            max: self.max,
+        }
+    }
+
+    /// What the `rank` shortest do not exceed.
+    fn below(&self, rank: u64) -> Duration {
+        let mut seen = 0;
+        let found = self.counts.iter().position(|count| {
+            seen += count;
+            rank > 0 && seen >= rank
+        });
+        found.map_or(Duration::ZERO, |index| Duration::from_nanos(largest_in(index)).min(self.max))
+    }
+}
+
+/// Values below [`STEPS`] have a bucket each; above, each power of two has [`STEPS`] of them.
+fn bucket(value: u64) -> usize {
+    let power = (63 - PRECISION).saturating_sub(value.leading_zeros());
+    (power as usize) * STEPS + (value >> power) as usize
+}
+
+/// The largest value of a bucket.
+fn largest_in(index: usize) -> u64 {
+    let power = (index / STEPS).saturating_sub(1);
+    let step = (index - power * STEPS) as u64;
+    (step << power) + ((1 << power) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_exact_to_three_percent() {
+        let mut last = 0;
+        for exponent in 0..64 {
+            for near in [0, 1, 2, 3] {
+                for value in [(1_u64 << exponent).saturating_sub(near), (1_u64 << exponent) + near] {
+                    let index = bucket(value);
+                    assert!(index < BUCKETS, "{value}");
+                    let largest = largest_in(index);
+                    assert!(largest >= value && largest - value <= value / 32, "{value}: {largest}");
+                    assert!(index == 0 || largest_in(index - 1) < value, "{value}");
+                }
+            }
+            let first = bucket(1 << exponent);
+            assert!(first >= last);
+            last = first;
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_times() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.quantiles(), Quantiles::default());
+        for micros in 1..=1000 {
+            histogram.add(Duration::from_micros(micros));
+        }
+        let found = histogram.quantiles();
+        assert_eq!((found.count, found.max), (1000, Duration::from_millis(1)));
+        for (found, exact) in [(found.median, 500_000), (found.p99, 990_000)] {
+            assert!((exact..=exact + exact / 32).contains(&found.as_nanos()), "{found}");
+        }
+        let mut twice = histogram.clone();
+        twice.absorb(&histogram);
+        assert_eq!(twice.quantiles().median, found.median);
+        assert_eq!(twice.quantiles().count, 2000);
+        twice.clear();
+        assert_eq!(twice.quantiles(), Quantiles::default());
+    }
+}

@@ -1,0 +1,302 @@
+//! The box between two interfaces.
+
+use std::io;
+use std::num::NonZeroU64;
+
+use headway_trace::Direction;
+use headway_units::{Duration, Instant};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::control::{Order, Orders, control};
+use super::lateness::Histogram;
+use super::port::{Incoming, Outgoing, Port};
+use super::{BoxControl, BoxReport, End, ErrorDelayBox, LaneConfig, LaneReport, Priority};
+use crate::capture::Recorder;
+use crate::{CaptureFile, Clock, NetError, sys};
+
+/// How a [`LiveBox`] is set up.
+pub struct BoxConfig {
+    /// Its two interfaces, in the namespace of the thread that opens it.
+    pub interfaces: [String; 2],
+    /// The way from the first to the second, then the way back.
+    pub lanes: [LaneConfig; 2],
+    /// Whether the thread that runs it shall go before others (`SCHED_FIFO`), if that is permitted.
+    pub real_time: bool,
+    /// Where IP packets are written: interface 0 is the first, 1 the second. Inbound packets are those
+    /// that arrived, outbound ones as they were sent, with a remark if the link damaged them.
+    pub capture: Option<CaptureFile>,
+}
+
+/// An [`ErrorDelayBox`] between two interfaces of this machine.
+pub struct LiveBox {
+    model: ErrorDelayBox,
+    ports: [Port; 2],
+    clock: Clock,
+    started: Instant,
+    orders: Orders,
+    recorder: Recorder,
+    real_time: bool,
+    priority: Priority,
+    /// By the end at which packets come in.
+    times: [Times; 2],
+    /// When it was last seen that the interfaces are there.
+    checked: Instant,
+}
+
+/// How a box ended.
+#[derive(Debug)]
+pub struct BoxEnd {
+    /// What it did.
+    pub report: BoxReport,
+    /// Why it ended, unless it was told to.
+    pub outcome: Result<(), NetError>,
+    /// Why the capture ends early, if it does.
+    pub capture: Result<(), headway_trace::TraceError>,
+}
+
+/// How late a direction is, since the last report and before.
+#[derive(Default)]
+struct Times {
+    lateness: [Histogram; 2],
+    reading: [Histogram; 2],
+}
+
+/// Interfaces are looked for this often.
+const CHECK: Duration = Duration::from_secs(1);
+
+impl LiveBox {
+    /// Opens the interfaces. Packets that arrive from now on are kept until the box runs.
+    ///
+    /// # Errors
+    ///
+    /// An interface is missing, down, of another kind, or both are one; or the right to see its frames is
+    /// missing.
+    pub fn open(config: BoxConfig) -> Result<(Self, BoxControl), NetError> {
+        let [first, second] = &config.interfaces;
+        if first == second {
+            return Err(NetError::BadAddress {
+                got: format!("interface {first} twice"),
+                expected: "two interfaces to stand between",
+            });
+        }
+        let ports = [Port::open(first)?, Port::open(second)?];
+        let [one, other] = [0, 1].map(|index: usize| ports[index].interface());
+        if one.framing != other.framing {
+            return Err(NetError::BadAddress {
+                got: format!("{first} ({:?}) and {second} ({:?})", one.framing, other.framing),
+                expected: "two Ethernet interfaces or two TUN devices",
+            });
+        }
+        let (control, orders) = control().map_err(NetError::Start)?;
+        let clock = Clock::new();
+        let now = clock.now();
+        let live = Self {
+            model: ErrorDelayBox::new(config.lanes),
+            ports,
+            clock,
+            started: now,
+            orders,
+            recorder: Recorder::new(config.capture),
+            real_time: config.real_time,
+            priority: Priority::Ordinary,
+            times: Default::default(),
+            checked: now,
+        };
+        Ok((live, control))
+    }
+
+    /// Carries packets until it is told to stop or an interface is gone.
+    pub fn run(mut self) -> BoxEnd {
+        // Timers that are exact: by default Linux rounds up by 50 us.
+        if let Err(error) = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)) {
+            tracing::debug!(%error, "the timer slack stays");
+        }
+        if self.real_time {
+            self.priority = match sys::run_in_real_time() {
+                Ok(()) => Priority::RealTime,
+                Err(error) => {
+                    tracing::debug!(%error, "no real time");
+                    Priority::Refused
+                }
+            };
+        }
+        let outcome = self.carry();
+        let report = self.report();
+        BoxEnd { report, outcome, capture: self.recorder.finish() }
+    }
+
+    fn carry(&mut self) -> Result<(), NetError> {
+        let mut readable = [true; 2];
+        loop {
+            for end in End::BOTH {
+                if readable[end.index()] {
+                    self.read(end)?;
+                }
+            }
+            let now = self.clock.now();
+            for end in End::BOTH {
+                while let Some(delivery) = self.model.poll(end, now) {
+                    let (due, damage) = (Some(delivery.at), delivery.damage);
+                    let outgoing = Outgoing { frame: delivery.packet, due, damage };
+                    self.ports[end.opposite().index()].queue(outgoing);
+                }
+                self.flush(end)?;
+            }
+            if now.saturating_since(self.checked) >= CHECK {
+                self.check(now)?;
+            }
+            readable = match self.sleep().map_err(NetError::Start)? {
+                Woken::Readable(readable) => readable,
+                Woken::Told(readable) => {
+                    if self.obey() {
+                        return Ok(());
+                    }
+                    readable
+                }
+            };
+        }
+    }
+
+    /// Takes in what waits at an interface.
+    fn read(&mut self, end: End) -> Result<(), NetError> {
+        let (port, across) = match (&mut self.ports, end) {
+            ([first, second], End::First) => (first, second),
+            ([first, second], End::Second) => (second, first),
+        };
+        let (clock, model, recorder) = (&self.clock, &mut self.model, &mut self.recorder);
+        let [reading, _] = &mut self.times[end.index()].reading;
+        let mut now = None;
+        let read = port.read(clock, |at, incoming| match incoming {
+            Incoming::Packet(frame) => {
+                let now = *now.get_or_insert_with(|| clock.now());
+                reading.add(now.saturating_since(at));
+                recorder.record_at(end.index(), at, frame.packet(), Direction::Inbound, None);
+                model.offer(end, at, frame);
+            }
+            Incoming::Other(frame) => across.queue(Outgoing { frame, due: None, damage: None }),
+        });
+        read.map_err(|source| self.gone(end, source))
+    }
+
+    /// Sends what came in at `end` and is due at the other.
+    fn flush(&mut self, end: End) -> Result<(), NetError> {
+        let out = end.opposite();
+        let recorder = &mut self.recorder;
+        let [lateness, _] = &mut self.times[end.index()].lateness;
+        let flushed = self.ports[out.index()].flush(&self.clock, |now, outgoing| {
+            let Some(due) = outgoing.due else { return };
+            lateness.add(now.saturating_since(due));
+            let remark = || outgoing.damage.map(|hit| format!("damaged: {hit}"));
+            if recorder.is_recording() {
+                let packet = outgoing.frame.packet();
+                recorder.record_at(out.index(), now, packet, Direction::Outbound, remark().as_deref());
+            }
+        });
+        flushed.map_err(|source| self.gone(out, source))
+    }
+
+    fn gone(&self, end: End, source: io::Error) -> NetError {
+        NetError::Interface {
+            name: self.ports[end.index()].interface().name.clone(),
+            what: "is gone",
+            source,
+            expected: "an interface that stays while the box runs",
+        }
+    }
+
+    /// An interface that is taken away while it is down says nothing.
+    fn check(&mut self, now: Instant) -> Result<(), NetError> {
+        self.checked = now;
+        match End::BOTH.into_iter().find(|end| !self.ports[end.index()].is_there()) {
+            Some(end) => Err(self.gone(end, io::Error::from_raw_os_error(libc::ENODEV))),
+            None => Ok(()),
+        }
+    }
+
+    /// Does what was ordered; true if that was to stop.
+    fn obey(&mut self) -> bool {
+        self.orders.clear();
+        while let Some(order) = self.orders.next() {
+            // Whoever asked may have gone.
+            match order {
+                Order::Report(answer) => {
+                    let _ = answer.send(self.report());
+                }
+                Order::Change(lanes, answer) => {
+                    self.model.change(self.clock.now(), *lanes);
+                    let _ = answer.send(());
+                }
+                Order::Stop => return true,
+            }
+        }
+        false
+    }
+
+    fn report(&mut self) -> BoxReport {
+        let names = [0, 1].map(|index: usize| self.ports[index].interface().name.clone());
+        let ports = [0, 1].map(|index: usize| self.ports[index].counters());
+        let lanes = End::BOTH.map(|end| {
+            let (from, to) = (end.index(), end.opposite().index());
+            let (queue_packets, queue_bytes) = self.model.queue(end);
+            let mut port = ports[from];
+            port.refused = ports[to].refused;
+            let times = &mut self.times[from];
+            let [lateness, lateness_overall] = told(&mut times.lateness);
+            let [reading, reading_overall] = told(&mut times.reading);
+            LaneReport {
+                from: names[from].clone(),
+                to: names[to].clone(),
+                link: self.model.counters(end),
+                queue_packets,
+                queue_bytes,
+                in_link: self.model.in_link(end),
+                port,
+                lateness,
+                lateness_overall,
+                reading,
+                reading_overall,
+            }
+        });
+        let elapsed = self.clock.now().saturating_since(self.started);
+        BoxReport { elapsed, priority: self.priority, lanes }
+    }
+
+    /// Waits until there is something to do.
+    fn sleep(&self) -> io::Result<Woken> {
+        let until = self.model.next_event().unwrap_or(Instant::MAX).min(self.checked + CHECK);
+        let left = until.saturating_since(self.clock.now()).as_nanos();
+        let timeout =
+            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
+        let [first, second] = &self.ports;
+        let wanted = |port: &Port| {
+            if port.is_congested() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
+        };
+        let mut fds = [
+            PollFd::from_borrowed_fd(first.fd(), wanted(first)),
+            PollFd::from_borrowed_fd(second.fd(), wanted(second)),
+            PollFd::from_borrowed_fd(self.orders.fd(), PollFlags::IN),
+        ];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [first, second, orders] = fds.map(|fd| fd.revents());
+        // An error shows when it is read.
+        let readable = [first, second].map(|events| !events.difference(PollFlags::OUT).is_empty());
+        Ok(if orders.is_empty() { Woken::Readable(readable) } else { Woken::Told(readable) })
+    }
+}
+
+/// Why the box woke: which interfaces have something, and whether there are orders.
+enum Woken {
+    Readable([bool; 2]),
+    Told([bool; 2]),
+}
+
+/// What the times are since the last report, and overall.
+fn told([since, before]: &mut [Histogram; 2]) -> [super::Quantiles; 2] {
+    before.absorb(since);
+    let quantiles = [since.quantiles(), before.quantiles()];
+    since.clear();
+    quantiles
+}

@@ -1,0 +1,191 @@
+//! An interface of the box.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use headway_link::Hit;
+use headway_units::Instant;
+use nix::net::if_::if_nametoindex;
+
+use super::finish::{complete, cut};
+use super::frame::packet_range;
+use super::receive_offload::ReceiveOffload;
+use super::{Frame, PortCounters};
+use crate::carrier::is_fatal;
+use crate::packet_socket::{self, ChecksumPlace, PacketSocket, SegmentKind};
+use crate::{Clock, Framing, Interface, NetError};
+
+/// An interface of the box: frames in and out, and those that wait to be sent.
+pub(super) struct Port {
+    socket: PacketSocket,
+    /// Switched back when the port is dropped.
+    _receive_offload: ReceiveOffload,
+    outgoing: VecDeque<Outgoing>,
+    counters: PortCounters,
+}
+
+/// What comes in.
+pub(super) enum Incoming {
+    /// An IP packet.
+    Packet(Frame),
+    /// Anything else, which the model does not know.
+    Other(Frame),
+}
+
+/// What goes out.
+pub(super) struct Outgoing {
+    pub(super) frame: Frame,
+    /// When it had to go; `None`: at once.
+    pub(super) due: Option<Instant>,
+    pub(super) damage: Option<Hit>,
+}
+
+impl Port {
+    pub(super) fn open(name: &str) -> Result<Self, NetError> {
+        let socket = PacketSocket::open_for_relaying(name)?;
+        let fail = |source, expected| NetError::Interface {
+            name: name.into(),
+            what: "cannot be an end of the box",
+            source,
+            expected,
+        };
+        if let Framing::Other(kind) = socket.interface().framing {
+            let source = io::Error::other(format!("its frames are of another kind (ARPHRD {kind})"));
+            return Err(fail(source, "an Ethernet interface, such as eth0 or one end of a veth, or a TUN"));
+        }
+        if !socket.interface().up {
+            let source = io::Error::from_raw_os_error(libc::ENETDOWN);
+            return Err(fail(source, "an interface that is up (`ip link set NAME up`)"));
+        }
+        let receive_offload = ReceiveOffload::switch_off(name);
+        Ok(Self {
+            socket,
+            _receive_offload: receive_offload,
+            outgoing: VecDeque::new(),
+            counters: PortCounters::default(),
+        })
+    }
+
+    pub(super) fn interface(&self) -> &Interface {
+        self.socket.interface()
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.fd()
+    }
+
+    /// What happened here, with what the kernel has to say.
+    pub(super) fn counters(&mut self) -> PortCounters {
+        // A kernel that does not say has dropped none that is known of.
+        self.counters.kernel_drops += u64::from(self.socket.drops().unwrap_or(0));
+        self.counters
+    }
+
+    /// Whether the interface is still the one that was opened.
+    pub(super) fn is_there(&self) -> bool {
+        let opened = self.socket.interface();
+        if_nametoindex(opened.name.as_str()).is_ok_and(|index| index == opened.index)
+    }
+
+    /// Reads a batch of frames that wait.
+    pub(super) fn read(&mut self, clock: &Clock, mut each: impl FnMut(Instant, Incoming)) -> io::Result<()> {
+        for index in 0..self.socket.fill(clock)? {
+            let frame = self.socket.frame(index);
+            take_in(&frame, self.socket.interface().framing, &mut self.counters, &mut each);
+        }
+        Ok(())
+    }
+
+    pub(super) fn queue(&mut self, outgoing: Outgoing) {
+        self.outgoing.push_back(outgoing);
+    }
+
+    /// Whether frames wait until the socket takes them, after a flush.
+    pub(super) fn is_congested(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// Sends what waits, as far as the socket takes it; `sent` gets each frame that went, and when it had
+    /// gone.
+    pub(super) fn flush(
+        &mut self,
+        clock: &Clock,
+        mut sent: impl FnMut(Instant, &Outgoing),
+    ) -> io::Result<()> {
+        while !self.outgoing.is_empty() {
+            let frames = self.outgoing.iter().map(|outgoing| outgoing.frame.wire());
+            match self.socket.send(frames) {
+                Ok(count) => {
+                    let now = clock.now();
+                    self.outgoing.drain(..count).for_each(|outgoing| sent(now, &outgoing));
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => return Ok(()),
+                Err(error) if is_fatal(&error) => return Err(error),
+                Err(error) => {
+                    tracing::debug!(%error, interface = self.socket.interface().name, "a frame was refused");
+                    self.counters.refused += 1;
+                    self.outgoing.pop_front();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes of a frame what goes on: one or more that are complete.
+fn take_in(
+    frame: &packet_socket::Frame<'_>,
+    framing: Framing,
+    counters: &mut PortCounters,
+    each: &mut impl FnMut(Instant, Incoming),
+) {
+    let Some((start, end)) = packet_range(frame.bytes, framing) else {
+        let (link_header, rest) = frame.bytes.split_at(frame.bytes.len().min(TAG_AT));
+        let tag = frame.vlan.unwrap_or_default();
+        let tag = if frame.vlan.is_some() { &tag[..] } else { &[] };
+        counters.passed += 1;
+        return each(frame.at, Incoming::Other(Frame::new(link_header, tag, rest)));
+    };
+    let mut link_header = [0; MAX_LINK_HEADER];
+    let link_header = with_tag(&mut link_header, &frame.bytes[..start], frame.vlan);
+    let packet = &frame.bytes[start..end];
+    match frame.offload.segments {
+        _ if !frame.whole => counters.uncut += 1,
+        Some(segments) if matches!(segments.kind, SegmentKind::Tcp | SegmentKind::Udp) => {
+            counters.cut += 1;
+            if !cut(link_header, packet, segments, |piece| each(frame.at, Incoming::Packet(piece))) {
+                counters.uncut += 1;
+            }
+        }
+        Some(_) => counters.uncut += 1,
+        None => {
+            let mut whole = Frame::new(link_header, packet, &[]);
+            if let Some(place) = frame.offload.checksum
+                && let Some(from) = place.start.checked_sub(start)
+            {
+                complete(whole.as_mut(), ChecksumPlace { start: from, ..place });
+                counters.completed += 1;
+            }
+            each(frame.at, Incoming::Packet(whole));
+        }
+    }
+}
+
+/// Two addresses; then comes the type, or a tag in front of it.
+const TAG_AT: usize = 12;
+/// Ethernet with two tags, and one that the interface took out.
+const MAX_LINK_HEADER: usize = packet_socket::ETHERNET_HEADER + 3 * 4;
+
+/// The header of layer 2, with the tag that the interface took out.
+fn with_tag<'a>(room: &'a mut [u8; MAX_LINK_HEADER], header: &[u8], tag: Option<[u8; 4]>) -> &'a [u8] {
+    let (addresses, rest) = header.split_at(header.len().min(TAG_AT));
+    let mut len = 0;
+    for part in [addresses, tag.as_ref().map_or(&[][..], |tag| tag), rest] {
+        if let Some(place) = room.get_mut(len..len + part.len()) {
+            place.copy_from_slice(part);
+            len += part.len();
+        }
+    }
+    &room[..len]
+}

@@ -1,0 +1,141 @@
+//! The options of `headway box`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum};
+use headway_lab::load_links;
+use headway_link::LinkConfig;
+use headway_net::error_delay_box::LaneConfig;
+use headway_sim::derive_seed;
+use headway_units::Duration;
+
+use crate::failure::Failure;
+use crate::link_arguments::{LinkArguments, models};
+
+const EXAMPLES: &str = concat!(
+    "\
+Examples:
+  headway box hw1 hw2 --rate 10mbit --delay 150ms --damage random:2% --reverse-damage random:2%
+      Packets that come in at hw1 go out at hw2, and the other way round, as over a link of 10 Mbit/s that
+      damages 2 % of them each way.
+  headway box hw1 hw2 --rate 1gbit --delay 1ms --queue 1bdp --damage none --loss 1% --json
+      A line of JSON every second; the last one has \"end\": true.
+  headway box hw1 hw2 --config link.toml
+      The parameters from a file, with the keys that [scenario] has for a link in experiment files:
+      rate = \"10mbit\", delay = \"20ms\", damage = \"burst:5%:5\" and so on. `kill -HUP` has it read again.
+  headway box hw1 hw2 --duration 60s --pcap box.pcapng
+      Everything that comes in and goes out, with a remark at what the link damaged.
+
+The way of the data is that from IFACE_A to IFACE_B.
+
+",
+    models!()
+);
+
+/// Put a link that delays, loses and damages packets between two interfaces.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// An interface without an address of its own: an Ethernet card, one end of a veth, a TUN device
+    #[arg(value_name = "IFACE_A")]
+    first: String,
+    /// The other one
+    #[arg(value_name = "IFACE_B")]
+    second: String,
+
+    /// Take the parameters of the link from a TOML file instead, and again at every SIGHUP
+    #[arg(long, value_name = "FILE", conflicts_with = "LinkArguments")]
+    config: Option<PathBuf>,
+    /// Seed of all chance
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Length of the packets that queues in bandwidth-delay products count
+    #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+    mtu: u16,
+    /// End after this time [default: at SIGINT or SIGTERM]
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// Whether the box goes before all other programs (SCHED_FIFO): if that is permitted, with a complaint
+    /// if it is not, or never
+    #[arg(long, value_name = "WHEN", default_value = "try", default_missing_value = "on",
+          num_args = 0..=1, require_equals = true)]
+    realtime: RealTime,
+
+    #[command(flatten)]
+    link: LinkArguments,
+
+    /// Make this file as soon as packets pass
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) ready_file: Option<PathBuf>,
+    /// Time between two lines of counters
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Output")]
+    interval: Duration,
+    /// Print lines of JSON instead of a table
+    #[arg(long, action = ArgAction::SetTrue, help_heading = "Output")]
+    pub(super) json: bool,
+    /// Write every IP packet, at both interfaces, into this file (pcapng)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) pcap: Option<PathBuf>,
+    /// Say more on standard error
+    #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
+    pub(super) verbose: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum RealTime {
+    Try,
+    On,
+    Off,
+}
+
+/// More often than this a table says nothing.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+
+impl Arguments {
+    pub(super) fn interfaces(&self) -> [String; 2] {
+        [self.first.clone(), self.second.clone()]
+    }
+
+    pub(super) fn real_time(&self) -> RealTime {
+        self.realtime
+    }
+
+    /// Whether there is a file to read again.
+    pub(super) fn has_config(&self) -> bool {
+        self.config.is_some()
+    }
+
+    /// The links both ways, as file or options say now.
+    pub(super) fn links(&self) -> Result<[LinkConfig; 2], Failure> {
+        match &self.config {
+            Some(path) => Ok(load_links(path, self.mtu)?),
+            None => self.link.both(self.mtu),
+        }
+    }
+
+    /// Seeded as the simulator seeds the links of a race; `generation` counts the changes of the links.
+    pub(super) fn seeded(&self, links: [LinkConfig; 2], generation: u64) -> [LaneConfig; 2] {
+        let [forward, reverse] = links;
+        let seed = |purpose| derive_seed(self.seed, purpose, generation);
+        [
+            LaneConfig { link: forward, seed: seed("forward link") },
+            LaneConfig { link: reverse, seed: seed("reverse link") },
+        ]
+    }
+
+    pub(super) fn interval(&self) -> Result<std::time::Duration, Failure> {
+        if self.interval < SHORTEST_INTERVAL {
+            let value = self.interval.to_string();
+            return Err(Failure::BadOption {
+                option: "--interval",
+                value,
+                expected: "expected at least 10ms".into(),
+            });
+        }
+        Ok(std::time::Duration::from_nanos(self.interval.as_nanos()))
+    }
+
+    pub(super) fn duration(&self) -> Option<std::time::Duration> {
+        self.duration.map(|duration| std::time::Duration::from_nanos(duration.as_nanos()))
+    }
+}

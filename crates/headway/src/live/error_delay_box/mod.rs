@@ -1,0 +1,156 @@
+//! `headway box`: the simulator's link between two interfaces.
+
+mod arguments;
+mod json;
+mod output;
+mod table;
+
+use std::fs::File;
+use std::future::pending;
+use std::thread;
+
+use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, LiveBox, Priority};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::plan::{open_capture, start_log};
+use crate::failure::Failure;
+pub(crate) use arguments::Arguments;
+use arguments::RealTime;
+use output::Output;
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    start_log(arguments.verbose);
+    let interval = arguments.interval()?;
+    let links = arguments.links()?;
+    // A signal that comes while the box is set up must not end it without a word.
+    let mut signals = Signals::new()?;
+    let interfaces = arguments.interfaces();
+    let lanes = arguments.seeded(links.clone(), 0);
+    let names = [&*interfaces[0], &*interfaces[1]];
+    let capture = arguments.pcap.as_deref().map(|path| open_capture(path, &names)).transpose()?;
+    let real_time = arguments.real_time() != RealTime::Off;
+    let (live, control) =
+        LiveBox::open(BoxConfig { interfaces: interfaces.clone(), lanes, real_time, capture })?;
+    let mut ended = start(live)?;
+    let mut output = Output::new(arguments.json, interfaces);
+
+    if let Some(report) = control.report() {
+        if arguments.real_time() == RealTime::On && report.priority == Priority::Refused {
+            eprintln!("headway: real-time priority is not permitted: expected root or CAP_SYS_NICE");
+        }
+        output.ready(&links, report.priority)?;
+        if let Some(path) = &arguments.ready_file {
+            File::create(path).map_err(|source| Failure::Output { path: path.clone(), source })?;
+        }
+    }
+    let mut ticks = tokio::time::interval(interval);
+    ticks.tick().await;
+    let time_is_up = async {
+        match arguments.duration() {
+            Some(duration) => sleep(duration).await,
+            None => pending().await,
+        }
+    };
+    tokio::pin!(time_is_up);
+    let mut generation = 0;
+    loop {
+        tokio::select! {
+            end = &mut ended => return finish(arguments, &mut output, end),
+            () = &mut time_is_up => break,
+            told = signals.next() => match told {
+                Told::Stop => break,
+                Told::Reload => reload(arguments, &control, &mut generation, &mut output)?,
+            },
+            _ = ticks.tick() => {
+                if let Some(report) = control.report() {
+                    output.interval(&report)?;
+                }
+            }
+        }
+    }
+    control.stop();
+    finish(arguments, &mut output, (&mut ended).await)
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let listen = |kind| signal(kind).map_err(Failure::NoRuntime);
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.interrupt.recv() => Told::Stop,
+            _ = self.terminate.recv() => Told::Stop,
+            _ = self.hangup.recv() => Told::Reload,
+        }
+    }
+}
+
+enum Told {
+    Stop,
+    Reload,
+}
+
+/// Runs the box in a thread of its own, which says how it ended.
+fn start(live: LiveBox) -> Result<oneshot::Receiver<BoxEnd>, Failure> {
+    let (sender, receiver) = oneshot::channel();
+    let run = move || {
+        // Nobody waits any more only when the command ends.
+        let _ = sender.send(live.run());
+    };
+    thread::Builder::new().name("box".into()).spawn(run).map_err(Failure::NoRuntime)?;
+    Ok(receiver)
+}
+
+/// Reads the file again. What is wrong with it changes nothing.
+fn reload(
+    arguments: &Arguments,
+    control: &BoxControl,
+    generation: &mut u64,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if !arguments.has_config() {
+        let problem = "SIGHUP: there is no --config to read again";
+        eprintln!("headway: {problem}");
+        return output.kept(problem);
+    }
+    match arguments.links() {
+        Ok(links) => {
+            *generation += 1;
+            control.change(arguments.seeded(links.clone(), *generation));
+            output.changed(&links)
+        }
+        Err(failure) => {
+            eprintln!("headway: {failure}; the link stays as it was");
+            output.kept(&failure.to_string())
+        }
+    }
+}
+
+fn finish(
+    arguments: &Arguments,
+    output: &mut Output,
+    end: Result<BoxEnd, oneshot::error::RecvError>,
+) -> Result<(), Failure> {
+    let BoxEnd { report, outcome, capture } = end.map_err(|_| Failure::BoxPanicked)?;
+    let written = match (capture, &arguments.pcap) {
+        (Err(source), Some(path)) => Err(Failure::Capture { path: path.clone(), source }),
+        _ => Ok(()),
+    };
+    let outcome = outcome.map_err(Failure::Net).and(written);
+    output.end(&report, outcome.as_ref().err().map(ToString::to_string))?;
+    outcome
+}

@@ -1,0 +1,82 @@
+//! What the box says, as a table or as lines of JSON.
+
+use std::io::{self, Write as _};
+
+use headway_link::LinkConfig;
+use headway_net::error_delay_box::{BoxReport, Priority};
+
+use super::{json, table};
+use crate::failure::Failure;
+
+pub(super) struct Output {
+    json: bool,
+    interfaces: [String; 2],
+    /// What the table showed last.
+    last: Option<BoxReport>,
+    lines: u32,
+}
+
+/// Lines of numbers between two headings.
+const HEADING_EVERY: u32 = 20;
+
+impl Output {
+    pub(super) fn new(json: bool, interfaces: [String; 2]) -> Self {
+        Self { json, interfaces, last: None, lines: 0 }
+    }
+
+    /// Packets pass.
+    pub(super) fn ready(&mut self, links: &[LinkConfig; 2], priority: Priority) -> Result<(), Failure> {
+        if self.json {
+            return print(&[json::ready(&self.interfaces, links, priority)]);
+        }
+        let mut lines = table::describe(&self.interfaces, links);
+        lines.push(table::priority(priority).into());
+        lines.push("ready".into());
+        print(&lines)
+    }
+
+    /// Time has passed.
+    pub(super) fn interval(&mut self, report: &BoxReport) -> Result<(), Failure> {
+        if self.json {
+            return print(&[json::report(report, false, None)]);
+        }
+        let mut lines = Vec::new();
+        if self.lines.is_multiple_of(HEADING_EVERY) {
+            lines.push(table::heading(report));
+        }
+        self.lines += 1;
+        lines.extend(table::interval(report, self.last.as_ref()));
+        self.last = Some(report.clone());
+        print(&lines)
+    }
+
+    /// The links are others now.
+    pub(super) fn changed(&mut self, links: &[LinkConfig; 2]) -> Result<(), Failure> {
+        if self.json {
+            return print(&[json::changed(links)]);
+        }
+        print(&table::describe(&self.interfaces, links))
+    }
+
+    /// They were to be others, and are not.
+    pub(super) fn kept(&mut self, problem: &str) -> Result<(), Failure> {
+        if self.json { print(&[json::kept(problem)]) } else { Ok(()) }
+    }
+
+    /// All is over.
+    pub(super) fn end(&mut self, report: &BoxReport, error: Option<String>) -> Result<(), Failure> {
+        if self.json {
+            return print(&[json::report(report, true, error)]);
+        }
+        print(&table::summary(report))
+    }
+}
+
+fn print(lines: &[String]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    lines
+        .iter()
+        .try_for_each(|line| writeln!(out, "{line}"))
+        .and_then(|()| out.flush())
+        .map_err(Failure::StandardOutput)
+}
