@@ -57,6 +57,11 @@ pub enum NetError {
     /// The thread that drives the stack, or what it needs, cannot be made.
     #[error("the stack cannot start: {0}")]
     Start(#[source] io::Error),
+    /// The profile has HACK, and the carrier puts segments together or hides damage.
+    #[error(
+        "{0}: expected a profile without HACK: segments are put together there, and each of HACK bears its own sums"
+    )]
+    NoHack(String),
     /// The profile cannot work.
     #[error(transparent)]
     Profile(headway_tcp::Error),

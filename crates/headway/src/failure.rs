@@ -119,7 +119,7 @@ impl Failure {
             }
             Self::Trace { .. } | Self::NotAFile { .. } => ExitCode::from(Self::USAGE),
             Self::NoCarrier
-            | Self::Net(NetError::BadAddress { .. } | NetError::KernelsAddress(_))
+            | Self::Net(NetError::BadAddress { .. } | NetError::KernelsAddress(_) | NetError::NoHack(_))
             | Self::Folder { .. }
             | Self::BadUrl { .. } => ExitCode::from(Self::USAGE),
             Self::UnknownPaper { .. }

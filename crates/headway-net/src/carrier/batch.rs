@@ -1,10 +1,11 @@
 //! Places for a batch of packets, in and out.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
 
+use super::train::Train;
 use crate::Clock;
 use crate::clock::calendar;
 use crate::sys::{self, BATCH, Control, Name, Outgoing};
@@ -24,9 +25,14 @@ pub(crate) struct Inbox {
 impl Inbox {
     /// For packets of at most `longest` octets.
     pub(crate) fn new(headroom: usize, longest: usize) -> Self {
+        Self::of(BATCH, headroom, longest)
+    }
+
+    /// For that many packets; no more than [`BATCH`].
+    pub(crate) fn of(packets: usize, headroom: usize, longest: usize) -> Self {
         let stride = headroom + longest;
         Self {
-            bytes: vec![0; stride * BATCH].into(),
+            bytes: vec![0; stride * packets.min(BATCH)].into(),
             stride,
             headroom,
             lens: [0; BATCH],
@@ -183,16 +189,35 @@ impl Outbox {
 
     /// Sends with one call for each packet.
     pub(crate) fn write(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<bool> {
-        while self.sent < self.count {
-            let (start, end) = self.spans[self.sent];
-            let at = self.sent * self.stride;
-            match write(&self.bytes[at + start..at + end]) {
-                Ok(_) => self.sent += 1,
-                Err(error) => match self.refused(error) {
-                    Refusal::Wait => return Ok(false),
-                    Refusal::Fatal(error) => return Err(error),
-                    Refusal::Drop => self.sent += 1,
-                },
+        self.write_some(|packets| packets.next().map(|packet| (1, write(packet))))
+    }
+
+    /// Sends with one call for all packets that may leave together.
+    pub(crate) fn write_trains(
+        &mut self,
+        mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<bool> {
+        self.write_some(|packets| {
+            Train::couple(packets).map(|train| (train.count(), train.write(|pieces| write(pieces))))
+        })
+    }
+
+    /// Calls `write` with the packets that are left as long as there are any. It says how many of them it
+    /// has dealt with, and how.
+    fn write_some(
+        &mut self,
+        mut write: impl FnMut(&mut dyn Iterator<Item = &[u8]>) -> Option<(usize, io::Result<usize>)>,
+    ) -> io::Result<bool> {
+        loop {
+            let mut packets = (self.sent..self.count).map(|index| {
+                let (start, end) = self.spans[index];
+                &self.bytes[index * self.stride + start..index * self.stride + end]
+            });
+            let Some((count, result)) = write(&mut packets) else { break };
+            match result.err().map(|error| self.refused(error)) {
+                Some(Refusal::Wait) => return Ok(false),
+                Some(Refusal::Fatal(error)) => return Err(error),
+                None | Some(Refusal::Drop) => self.sent += count,
             }
         }
         self.clear();

@@ -5,8 +5,10 @@ pub(crate) mod batch;
 mod ethernet;
 mod ndp;
 mod neighbours;
+mod train;
 mod tun;
 mod udp;
+mod virtio;
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -46,15 +48,13 @@ impl<'a> Received<'a> {
         Some(Self { packet, at, segment, verdicts })
     }
 
-    /// A packet that the kernel of this machine made and handed over before its checksum was
-    /// computed (Linux's `CHECKSUM_PARTIAL`): it was never on a wire, so it is as it was sent.
-    /// `None` as with [`Received::judge`].
+    /// A packet whose sums were checked before it came, or that the kernel of this machine made and handed
+    /// over before its checksum was computed (Linux's `CHECKSUM_PARTIAL`): it was never on a wire, so it is
+    /// as it was sent. `None` as with [`Received::judge`].
     pub fn vouched(packet: &'a [u8], at: Instant) -> Option<Self> {
-        let mut received = Self::judge(packet, at)?;
-        if received.segment.is_some() {
-            received.verdicts = Verdicts { payload: PayloadVerdict::Unchecked, ..Verdicts::GOOD };
-        }
-        Some(received)
+        let Ok(segment) = Segment::parse(packet) else { return Self::judge(packet, at) };
+        let verdicts = Verdicts { payload: PayloadVerdict::Unchecked, ..Verdicts::GOOD };
+        Some(Self { packet, at, segment: Some(segment), verdicts })
     }
 }
 
@@ -73,6 +73,12 @@ pub trait Carrier: Send {
 
     /// What it is, for people.
     fn name(&self) -> String;
+
+    /// Whether each segment goes and comes as a packet of its own, with its own checksums, as HACK needs
+    /// it.
+    fn keeps_segments(&self) -> bool {
+        true
+    }
 
     /// Reads packets that wait, as many as fit a batch, without waiting for any; says how many there
     /// are. Those of the call before are dropped.
@@ -122,6 +128,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn name(&self) -> String {
         (**self).name()
+    }
+
+    fn keeps_segments(&self) -> bool {
+        (**self).keeps_segments()
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {

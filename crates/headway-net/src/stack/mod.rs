@@ -17,7 +17,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use headway_tcp::{Host, HostConfig, HostCounters, Profile};
+use headway_tcp::{HackMode, Host, HostConfig, HostCounters, Profile};
 use headway_units::Duration;
 
 use crate::{CaptureFile, Carrier, Clock, LogFile, NetError};
@@ -56,7 +56,7 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// There is no address, the profile cannot work, or the system has no thread or no randomness.
+    /// There is no address, the profile cannot work or not on this carrier, or the system has no thread or no randomness.
     pub fn start(carrier: impl Carrier + 'static, config: StackConfig) -> Result<Self, NetError> {
         if config.addresses.is_empty() {
             return Err(NetError::BadAddress { got: "no address".into(), expected: "at least one" });
@@ -64,6 +64,10 @@ impl Stack {
         let mut profile = config.profile.unwrap_or_else(Profile::modern);
         profile.mtu = profile.mtu.min(carrier.mtu());
         profile.check().map_err(NetError::Profile)?;
+        let carries_hack = carrier.keeps_segments();
+        if profile.hack != HackMode::Off && !carries_hack {
+            return Err(NetError::NoHack(carrier.name()));
+        }
         // RFC 6528, 3: the secret must be out of an attacker's reach.
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(|error| NetError::Start(io::Error::other(error.to_string())))?;
@@ -80,7 +84,7 @@ impl Stack {
             .name("headway-stack".into())
             .spawn(move || driver.run())
             .map_err(NetError::Start)?;
-        let handle = Handle { shared, addresses: config.addresses, profile: Arc::new(profile) };
+        let handle = Handle { shared, addresses: config.addresses, profile: Arc::new(profile), carries_hack };
         Ok(Self { handle: Arc::new(handle) })
     }
 
@@ -114,7 +118,8 @@ impl Stack {
         self.connect_with(remote, self.handle.profile.clone()).await
     }
 
-    /// As [`Stack::connect`], with a profile of its own, whose MTU must not exceed the stack's.
+    /// As [`Stack::connect`], with a profile of its own, whose MTU must not exceed the stack's, and which
+    /// must not have HACK where the carrier cannot carry it ([`Carrier::keeps_segments`]).
     ///
     /// # Errors
     ///
@@ -127,6 +132,12 @@ impl Stack {
                     "an MTU of {}: expected at most the stack's, {}",
                     profile.mtu, self.handle.profile.mtu
                 ),
+            ));
+        }
+        if profile.hack != HackMode::Off && !self.handle.carries_hack {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a profile with HACK: expected one without, as the carrier puts segments together",
             ));
         }
         let ours = self.handle.addresses.iter().find(|address| address.is_ipv4() == remote.is_ipv4());

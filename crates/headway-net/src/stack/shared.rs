@@ -20,6 +20,8 @@ pub(super) struct Handle {
     pub(super) shared: Arc<Shared>,
     pub(super) addresses: Vec<IpAddr>,
     pub(super) profile: Arc<Profile>,
+    /// What the carrier says of itself.
+    pub(super) carries_hack: bool,
 }
 
 impl Drop for Handle {

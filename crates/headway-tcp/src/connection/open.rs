@@ -77,6 +77,13 @@ impl Connection {
         bare_headers(self.ends.local.is_ipv4())
     }
 
+    /// Octets of payload that the peer can put into a segment: what our MSS option asked for, less the
+    /// timestamps.
+    pub(super) fn longest_segment(&self) -> u32 {
+        let options = if self.negotiated.timestamps { 12 } else { 0 };
+        u32::from(self.profile.mtu.saturating_sub(self.bare_headers() + options).max(1))
+    }
+
     fn mtu<O>(&self, cx: &Context<'_, O>) -> u16 {
         self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX))
     }

@@ -64,7 +64,7 @@ impl Connection {
         }
         self.statistics.completed += 1;
         cx.emit(|| Event::Completed { seq, len });
-        let placed = self.rcv.place(seq, &whole.payload, false);
+        let placed = self.rcv.place(seq, &whole.payload, false, self.longest_segment());
         self.statistics.octets_received += u64::from(placed.advanced);
         self.rcv.acks.at_once();
         if placed.advanced > 0 {

@@ -18,7 +18,7 @@ impl Connection {
         }
         self.note_header(cx.now, segment);
         let had_holes = self.rcv.has_holes();
-        let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin);
+        let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin, self.longest_segment());
         if self.profile.modern.autotune {
             self.tune_receive_buffer(cx, segment);
         }

@@ -149,9 +149,10 @@ impl ReceiveSide {
         self.size.limit().saturating_sub(self.assembler.readable() as u32).min(tellable)
     }
 
-    /// Places the payload of an acceptable segment.
-    pub(crate) fn place(&mut self, seq: SeqNumber, payload: &[u8], fin: bool) -> Placed {
-        self.peer_segment = self.peer_segment.max(payload.len() as u32);
+    /// Places the payload of an acceptable segment. One that is longer than `longest`, which the path takes
+    /// at most, is several that a carrier has put together.
+    pub(crate) fn place(&mut self, seq: SeqNumber, payload: &[u8], fin: bool, longest: u32) -> Placed {
+        self.peer_segment = self.peer_segment.max(longest.min(payload.len() as u32));
         if fin && self.fin.is_none() {
             self.fin = Some(seq + payload.len() as u32);
         }
@@ -304,7 +305,7 @@ mod tests {
                     break;
                 }
                 let n = window.min(len);
-                let placed = rcv.place(rcv.nxt(), &segment[..n as usize], false);
+                let placed = rcv.place(rcv.nxt(), &segment[..n as usize], false, len);
                 assert_eq!((placed.advanced, placed.dropped), (n, false), "after {}", rcv.readable());
             }
             assert!(rcv.readable() > buffer - unit as usize && rcv.readable() <= buffer + unit as usize);

@@ -11,8 +11,8 @@ use headway_net::{
     TunConfig, UdpCarrier, UdpConfig,
 };
 use headway_sim::race::{Part, ProfileName, Switches, TcpSender, parse_congestion};
-use headway_tcp::Profile;
 use headway_tcp::congestion::Algorithm;
+use headway_tcp::{HackMode, Profile};
 use headway_trace::{Capture, EventLog};
 use headway_units::Size;
 
@@ -26,6 +26,10 @@ pub(crate) struct Plan {
     /// A TUN device between our TCP and this machine's kernel; made if it is not there
     #[arg(long, value_name = "DEVICE", group = "carrier", requires = "address")]
     tun: Option<String>,
+    /// Let several segments be one packet between the kernel and our TCP: faster, but without HACK, and
+    /// damage is hidden
+    #[arg(long, action = ArgAction::SetTrue, requires = "tun")]
+    offload: bool,
     /// TCP segments in UDP datagrams without checksum, from LOCAL to PEER (`any`: whoever comes); needs
     /// no privilege
     #[arg(long, num_args = 2, value_names = ["LOCAL", "PEER"], group = "carrier")]
@@ -97,12 +101,23 @@ impl Plan {
         if self.kernel {
             return Ok(Transport::Kernel);
         }
+        let profile = self.tcp()?;
         let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match (&self.tun, &self.udp, &self.packet)
         {
             (Some(device), _, _) => {
                 let address = self.prefix("--tun")?;
-                let config =
-                    TunConfig { device: device.clone(), address, kernel: self.peer_address, mtu: self.mtu };
+                if self.offload && profile.hack != HackMode::Off {
+                    const EXPECTED: &str =
+                        "expected a --variant without HACK, such as modern, with --offload";
+                    return Err(bad("--variant", self.variant.to_string(), EXPECTED));
+                }
+                let config = TunConfig {
+                    device: device.clone(),
+                    address,
+                    kernel: self.peer_address,
+                    mtu: self.mtu,
+                    offload: self.offload,
+                };
                 (Box::new(TunCarrier::open(&config)?), vec![address.address()])
             }
             (_, Some(ends), _) => {
@@ -126,7 +141,7 @@ impl Plan {
         let capture = self.pcap.as_deref().map(|path| open_capture(path, &[&carrier.name()])).transpose()?;
         let log = self.events.as_deref().map(open_log).transpose()?;
         let config =
-            StackConfig { addresses, profile: Some(self.tcp()?), capture, log, ..StackConfig::default() };
+            StackConfig { addresses, profile: Some(profile), capture, log, ..StackConfig::default() };
         Ok(Transport::Stack(Stack::start(carrier, config)?))
     }
 

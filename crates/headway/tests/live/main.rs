@@ -5,6 +5,7 @@ mod doctor;
 mod ends;
 mod ethernet;
 mod namespace;
+mod offload;
 mod ping;
 mod programs;
 mod refusals;

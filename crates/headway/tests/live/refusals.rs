@@ -23,12 +23,13 @@ fn a_network_is_needed() {
 }
 
 #[test]
-fn addresses_that_are_none_are_named() {
+fn networks_that_cannot_be_are_named() {
     for (words, expected) in [
         (&["--tun", "hw0", "--address", "10.77.2.2"][..], "10.77.2.2/24"),
         (&["--tun", "hw0", "--address", "10.77.2.2/33"], "10.77.2.2/33"),
         (&["--tun", "a-name-far-too-long", "--address", "10.77.2.2/24"], "1 to 15 bytes"),
         (&["--tun", "hw0", "--address", "10.77.2.2/32"], "room for the kernel's address"),
+        (&["--tun", "hw0", "--address", "10.77.2.2/24", "--offload"], "a --variant without HACK"),
         (&["--udp", "127.0.0.1", "127.0.0.1:1"], "an address with a port"),
         (&["--udp", "127.0.0.1:1", "[::1]:1"], "one family"),
         (&["--udp", "0.0.0.0:0", "any"], "the inner address beside it"),

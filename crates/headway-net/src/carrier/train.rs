@@ -1,0 +1,307 @@
+//! Segmentation offload: segments of a connection that follow one another leave as one packet, which the
+//! kernel cuts again, or takes as it is.
+//!
+//! They are coupled here and not in the TCP: that builds each segment as on any other carrier, and its
+//! window, its pacing and what it counts stay as they are.
+
+use std::io::IoSlice;
+
+use headway_wire::{TcpFlags, checksum::Sum, layout};
+
+use super::virtio;
+use crate::sys::BATCH;
+
+/// The longest packet that a length of 16 bits can tell of.
+const LONGEST: usize = 65_535;
+/// The longest headers: IPv6 without extensions, or IPv4, and TCP.
+const HEADERS: usize = 40 + 60;
+const TCP: u8 = 6;
+
+/// Packets that leave together.
+pub(crate) struct Train<'a> {
+    /// The virtio header, and, of more packets than one, the headers of all.
+    head: [u8; virtio::LEN + HEADERS],
+    head_len: usize,
+    /// What follows it.
+    bodies: [&'a [u8]; BATCH],
+    count: usize,
+}
+
+impl<'a> Train<'a> {
+    /// As many of the packets, from the first on, as may leave together; at least that one. `None` if
+    /// there is none.
+    pub(crate) fn couple(mut packets: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        let first = packets.next()?;
+        let mut train =
+            Self { head: [0; virtio::LEN + HEADERS], head_len: virtio::LEN, bodies: [&[]; BATCH], count: 1 };
+        train.head[..virtio::LEN].copy_from_slice(&virtio::WHOLE);
+        train.bodies[0] = first;
+        let Some(engine) = Engine::of(first) else { return Some(train) };
+        let mut len = first.len();
+        let mut push = first[engine.ip + FLAGS] & TcpFlags::PSH.bits();
+        for packet in packets.take(BATCH - 1) {
+            let before = len - engine.all;
+            if push != 0 || len + packet.len() - engine.all.min(packet.len()) > LONGEST {
+                break;
+            }
+            let Some(body) = engine.body_of_next(packet, before) else { break };
+            train.bodies[train.count] = body;
+            train.count += 1;
+            len += body.len();
+            push = packet[engine.ip + FLAGS] & TcpFlags::PSH.bits();
+            // A shorter one is the last: all the others are cut to the same length.
+            if body.len() < engine.segment() {
+                break;
+            }
+        }
+        if train.count > 1 {
+            train.bodies[0] = &first[engine.all..];
+            train.head_len += engine.all;
+            let (virtio, headers) = train.head[..train.head_len].split_at_mut(virtio::LEN);
+            virtio.copy_from_slice(&virtio::cut(engine.is_v4, engine.ip, engine.all, engine.segment()));
+            engine.headers(headers, len, push);
+        }
+        Some(train)
+    }
+
+    /// How many packets.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Calls `write` with the pieces that make one packet of them.
+    pub(crate) fn write<T>(&self, write: impl FnOnce(&[IoSlice<'_>]) -> T) -> T {
+        let mut pieces = [IoSlice::new(&[]); BATCH + 1];
+        pieces[0] = IoSlice::new(&self.head[..self.head_len]);
+        for (piece, body) in pieces[1..].iter_mut().zip(&self.bodies[..self.count]) {
+            *piece = IoSlice::new(body);
+        }
+        write(&pieces[..=self.count])
+    }
+}
+
+/// Where fields stand in the TCP header.
+const SEQ: usize = 4;
+const ACK: usize = 8;
+const FLAGS: usize = 13;
+const WINDOW: usize = 14;
+const CHECKSUM: usize = 16;
+const URGENT: usize = 18;
+
+/// The first packet of a train.
+struct Engine<'a> {
+    packet: &'a [u8],
+    is_v4: bool,
+    /// Octets of the IP header, and of all headers.
+    ip: usize,
+    all: usize,
+}
+
+impl<'a> Engine<'a> {
+    /// `None` if others must not be coupled to the packet: it is no segment with data and nothing but ACK
+    /// and PSH.
+    fn of(packet: &'a [u8]) -> Option<Self> {
+        let is_v4 = packet.first()? >> 4 == 4;
+        let found = layout(packet)?;
+        let (ip, all) = (found.ip_header_len, found.header_len);
+        (ip == if is_v4 { 20 } else { 40 }
+            && all < packet.len()
+            && packet[ip + FLAGS] & !TcpFlags::PSH.bits() == TcpFlags::ACK.bits())
+        .then_some(Self { packet, is_v4, ip, all })
+    }
+
+    /// Octets of payload in the first packet, and in every other but the last.
+    fn segment(&self) -> usize {
+        self.packet.len() - self.all
+    }
+
+    /// The payload of `packet` if it is what follows `before` octets of payload: everything in its headers
+    /// is the same, apart from lengths, identification, sequence number, PSH and checksums.
+    fn body_of_next(&self, packet: &'a [u8], before: usize) -> Option<&'a [u8]> {
+        let (headers, body) = packet.split_at_checked(self.all)?;
+        let first = &self.packet[..self.all];
+        let tcp = self.ip;
+        let same = |from: usize, to: usize| first[from..to] == headers[from..to];
+        let ip =
+            if self.is_v4 { same(0, 2) && same(6, 10) && same(12, 20) } else { same(0, 4) && same(6, 40) };
+        let seq = number(first, tcp + SEQ)?.wrapping_add(before as u32);
+        let follows = ip
+            && number(headers, tcp + SEQ)? == seq
+            && same(tcp, tcp + SEQ)
+            && same(tcp + ACK, tcp + FLAGS)
+            && headers[tcp + FLAGS] & !TcpFlags::PSH.bits() == TcpFlags::ACK.bits()
+            && same(tcp + WINDOW, tcp + CHECKSUM)
+            && same(tcp + URGENT, self.all)
+            && !body.is_empty()
+            && body.len() <= self.segment();
+        follows.then_some(body)
+    }
+
+    /// Writes the headers of a packet of `len` octets. The checksum is left to the kernel, whose sum
+    /// begins with what stands in the field: the pseudo-header's.
+    fn headers(&self, to: &mut [u8], len: usize, push: u8) {
+        to.copy_from_slice(&self.packet[..self.all]);
+        let mut pseudo = Sum::default();
+        if self.is_v4 {
+            to[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+            to[10..12].fill(0);
+            let mut sum = Sum::default();
+            sum.add_bytes(&to[..self.ip]);
+            to[10..12].copy_from_slice(&sum.complement().to_be_bytes());
+            pseudo.add_bytes(&to[12..20]);
+        } else {
+            to[4..6].copy_from_slice(&((len - self.ip) as u16).to_be_bytes());
+            pseudo.add_bytes(&to[8..40]);
+        }
+        pseudo.add_u16(TCP.into());
+        pseudo.add_u32((len - self.ip) as u32);
+        to[self.ip + FLAGS] |= push;
+        to[self.ip + CHECKSUM..][..2].copy_from_slice(&pseudo.fold().to_be_bytes());
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_wire::{
+        Ecn, IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, Timestamps, Verdicts, emit, judge,
+    };
+
+    use super::*;
+
+    /// A segment of a connection over IPv4 or IPv6, changed by `change`.
+    fn segment(
+        is_v4: bool,
+        seq: u32,
+        len: usize,
+        change: impl FnOnce(&mut IpHeader, &mut TcpHeader, &mut TcpOptions),
+    ) -> Vec<u8> {
+        let address = |last| {
+            if is_v4 { [192, 0, 2, last].into() } else { [0xfd00, 0, 0, 0, 0, 0, 0, last.into()].into() }
+        };
+        let mut ip = IpHeader {
+            src: address(1_u8),
+            dst: address(2),
+            ecn: Ecn::Ect0,
+            hop_limit: 64,
+            identification: seq as u16,
+        };
+        let mut tcp = TcpHeader {
+            src_port: 5000,
+            dst_port: 80,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(7),
+            flags: TcpFlags::ACK,
+            window: 1000,
+            urgent: 0,
+        };
+        let mut options =
+            TcpOptions { timestamps: Some(Timestamps { value: 1, echo: 2 }), ..TcpOptions::default() };
+        change(&mut ip, &mut tcp, &mut options);
+        let payload: Vec<u8> = (0..len).map(|at| (seq as usize + at) as u8).collect();
+        let mut packet = vec![0; 2000];
+        let len = emit(&mut packet, &ip, &tcp, &options, (&payload, &[])).unwrap();
+        packet.truncate(len);
+        packet
+    }
+
+    /// How many leave together, the virtio header, and the packet with its checksum computed as the kernel
+    /// does.
+    fn coupled(packets: &[Vec<u8>]) -> (usize, [u8; virtio::LEN], Vec<u8>) {
+        let train = Train::couple(packets.iter().map(Vec::as_slice)).unwrap();
+        let bytes = train.write(|pieces| pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<u8>>());
+        let (&header, packet) = bytes.split_first_chunk().unwrap();
+        let mut packet = packet.to_vec();
+        if train.count() > 1 {
+            let [_, _, _, _, _, _, a, b, c, d] = header;
+            let start = usize::from(u16::from_ne_bytes([a, b]));
+            let at = start + usize::from(u16::from_ne_bytes([c, d]));
+            let mut sum = Sum::default();
+            sum.add_bytes(&packet[start..]);
+            packet[at..at + 2].copy_from_slice(&sum.complement().to_be_bytes());
+        }
+        (train.count(), header, packet)
+    }
+
+    const FIRST: u32 = u32::MAX - 1500;
+
+    #[test]
+    fn segments_that_follow_one_another_are_one_packet() {
+        for is_v4 in [true, false] {
+            let mut packets: Vec<Vec<u8>> =
+                (0..5).map(|i| segment(is_v4, FIRST.wrapping_add(i * 1000), 1000, |_, _, _| ())).collect();
+            packets
+                .push(segment(is_v4, FIRST.wrapping_add(5000), 300, |_, tcp, _| tcp.flags |= TcpFlags::PSH));
+            // This one would follow, but the one before is shorter.
+            packets.push(segment(is_v4, FIRST.wrapping_add(5300), 300, |_, _, _| ()));
+            let (count, header, packet) = coupled(&packets);
+            assert_eq!(count, 6);
+            let [flags, kind, _, _, a, b, ..] = header;
+            assert_eq!((flags, kind, u16::from_ne_bytes([a, b])), (1, if is_v4 { 1 } else { 4 }, 1000));
+            assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+            let whole = Segment::parse(&packet).unwrap();
+            let first = Segment::parse(&packets[0]).unwrap();
+            assert_eq!((whole.ip, whole.options), (first.ip, first.options));
+            assert_eq!(whole.tcp, TcpHeader { flags: TcpFlags::ACK | TcpFlags::PSH, ..first.tcp });
+            let payloads = packets[..6].iter().flat_map(|packet| Segment::parse(packet).unwrap().payload);
+            assert!(whole.payload.iter().eq(payloads));
+        }
+    }
+
+    #[test]
+    fn what_differs_leaves_by_itself() {
+        type Change = fn(&mut IpHeader, &mut TcpHeader, &mut TcpOptions);
+        let changes: [Change; 12] = [
+            |ip, _, _| ip.ecn = Ecn::NotEct,
+            |ip, _, _| ip.hop_limit = 63,
+            |ip, _, _| ip.dst = if ip.dst.is_ipv4() { [192, 0, 2, 3].into() } else { [0; 8].into() },
+            |_, tcp, _| tcp.src_port = 5001,
+            |_, tcp, _| tcp.seq += 1,
+            |_, tcp, _| tcp.ack += 1,
+            |_, tcp, _| tcp.flags |= TcpFlags::FIN,
+            |_, tcp, _| tcp.flags |= TcpFlags::CWR,
+            |_, tcp, _| tcp.window = 999,
+            |_, _, options| options.timestamps = Some(Timestamps { value: 2, echo: 2 }),
+            |_, _, options| options.timestamps = None,
+            |_, _, options| assert!(options.sack.push((SeqNumber(9), SeqNumber(10)))),
+        ];
+        for is_v4 in [true, false] {
+            let first = segment(is_v4, 1, 1000, |_, _, _| ());
+            for (index, change) in changes.into_iter().enumerate() {
+                let packets = [first.clone(), segment(is_v4, 1001, 1000, change)];
+                let (count, header, packet) = coupled(&packets);
+                assert_eq!((count, header), (1, virtio::WHOLE), "change {index}");
+                assert_eq!(packet, first);
+            }
+            let longer = [first.clone(), segment(is_v4, 1001, 1001, |_, _, _| ())];
+            assert_eq!(coupled(&longer).0, 1);
+            let empty = [first, segment(is_v4, 1001, 0, |_, _, _| ())];
+            assert_eq!(coupled(&empty).0, 1);
+        }
+    }
+
+    #[test]
+    fn nothing_is_coupled_to_what_is_special() {
+        let after = segment(true, 1001, 1000, |_, _, _| ());
+        for flags in [TcpFlags::PSH, TcpFlags::FIN, TcpFlags::CWR, TcpFlags::ECE, TcpFlags::URG] {
+            let first = segment(true, 1, 1000, |_, tcp, _| tcp.flags |= flags);
+            assert_eq!(coupled(&[first, after.clone()]).0, 1, "{flags:?}");
+        }
+        for first in [vec![], vec![0x45; 3], vec![0x45; 100], segment(true, 1001, 0, |_, _, _| ())] {
+            assert_eq!(coupled(&[first, after.clone()]).0, 1);
+        }
+        assert!(Train::couple([].into_iter()).is_none());
+    }
+
+    #[test]
+    fn a_packet_is_no_longer_than_its_length_can_tell() {
+        let packets: Vec<Vec<u8>> =
+            (0..60).map(|i| segment(true, 1 + i * 1448, 1448, |_, _, _| ())).collect();
+        let (count, _, packet) = coupled(&packets);
+        assert_eq!((count, packet.len()), (45, 52 + 45 * 1448));
+        assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+    }
+}

@@ -1,0 +1,87 @@
+//! Segmentation offload between our TCP and the kernel's: files come out as they went in.
+
+use crate::namespace::{HEADWAY, KERNELS, Namespace, OURS};
+use crate::programs::{content, digest, python_server};
+
+const SIZE: usize = 100_000_000;
+const OFFLOAD: [&str; 7] = ["--tun", "hw0", "--address", "10.77.2.2/24", "--offload", "--variant", "modern"];
+
+/// Packets and octets that the kernel gave to the TUN, and took from it.
+fn counts(namespace: &Namespace, what: &str) -> [u64; 2] {
+    ["packets", "bytes"].map(|unit| {
+        let path = format!("/sys/class/net/hw0/statistics/{what}_{unit}");
+        String::from_utf8(namespace.run("cat", &[&path]).stdout).unwrap().trim().parse().unwrap()
+    })
+}
+
+#[test]
+fn curl_fetches_and_puts_a_hundred_megabytes() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(1, SIZE);
+    let file = folder.path().join("file");
+    std::fs::write(&file, &bytes).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let _server = namespace.headway(&[&["serve", "--write", path], &OFFLOAD[..]].concat());
+    namespace.wait_for_http(OURS);
+    let got = folder.path().join("got");
+    namespace.run("curl", &["-sf", "-o", got.to_str().unwrap(), &format!("http://{OURS}/file")]);
+    assert_eq!(digest(&std::fs::read(got).unwrap()), digest(&bytes));
+    namespace.run("curl", &["-sf", "-T", file.to_str().unwrap(), &format!("http://{OURS}/put")]);
+    assert_eq!(digest(&std::fs::read(folder.path().join("put")).unwrap()), digest(&bytes));
+    // They came and went in packets that are longer than the MTU, or nothing was offloaded. The ACKs of the
+    // other way are among them.
+    for what in ["rx", "tx"] {
+        let [packets, octets] = counts(&namespace, what);
+        assert!(octets > SIZE as u64 && octets / packets > 1500, "{what}: {octets} in {packets} packets");
+    }
+}
+
+#[test]
+fn other_mtus_and_ipv6() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(2, 5_000_000);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let path = folder.path().to_str().unwrap();
+    for (mtu, ours, url) in [
+        ("576", "10.77.2.2/24", "10.77.2.2"),
+        ("9000", "10.77.2.2/24", "10.77.2.2"),
+        ("1280", "fd77::2/64", "[fd77::2]"),
+        ("65535", "fd77::2/64", "[fd77::2]"),
+    ] {
+        let words = ["serve", "--write", path, "--tun", "hw0", "--address", ours, "--offload"];
+        let listen = format!("{url}:80");
+        let more = ["--mtu", mtu, "--variant", "modern", "--listen", &listen];
+        let mut server = namespace.headway(&[&words[..], &more].concat());
+        namespace.wait_for_http(url);
+        let got = namespace.run("curl", &["-sf", &format!("http://{url}/file")]).stdout;
+        assert_eq!(digest(&got), digest(&bytes), "{mtu} {ours}");
+        let file = folder.path().join("file");
+        namespace.run("curl", &["-sf", "-T", file.to_str().unwrap(), &format!("http://{url}/put")]);
+        assert_eq!(
+            digest(&std::fs::read(folder.path().join("put")).unwrap()),
+            digest(&bytes),
+            "{mtu} {ours}"
+        );
+        server.signal("-TERM");
+        assert_eq!(server.wait(), Some(0));
+    }
+}
+
+/// What the kernel hands over is a matter of the device, and outlives the program that chose it.
+#[test]
+fn a_device_that_had_offload_can_be_used_without() {
+    let Some(namespace) = Namespace::new() else { return };
+    namespace.ip(&["tuntap", "add", "hw0", "mode", "tun"]);
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(3, 5_000_000);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let _server = python_server(&namespace, folder.path());
+    let url = format!("http://{KERNELS}:8000/file");
+    let fetch = ["fetch", &url, "--output", "-"];
+    for words in [&OFFLOAD[..], &OFFLOAD[..4], &OFFLOAD[..]] {
+        let output = namespace.run(HEADWAY, &[&fetch[..], words].concat());
+        assert_eq!(digest(&output.stdout), digest(&bytes), "{words:?}");
+    }
+}
