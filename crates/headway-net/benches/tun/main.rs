@@ -1,0 +1,105 @@
+//! Throughput on one machine: our TCP through a TUN with this machine's kernel as its peer, beside the
+//! kernel's own over veth and smoltcp on a TAP. Needs root, `ip`, and `ethtool` for veth.
+//!
+//! ```sh
+//! cargo bench -p headway-net --bench tun                      # all but smoltcp
+//! cargo bench -p headway-net --bench tun -- --smoltcp         # builds reference/smoltcp and asks it too
+//! cargo bench -p headway-net --bench tun -- --profile send    # where the time of one goes, by perf
+//! ```
+//!
+//! Each repetition measures every case once, so that whatever else the machine does hits all alike.
+
+mod cases;
+mod cpu;
+mod namespace;
+mod peer;
+mod profile;
+mod report;
+mod subject;
+mod traffic;
+
+use std::process::ExitCode;
+
+use cases::Case;
+use report::Sample;
+
+/// What is asked for.
+struct Options {
+    repetitions: usize,
+    seconds: f64,
+    only: Vec<String>,
+    smoltcp: bool,
+    profile: Option<String>,
+}
+
+const USAGE: &str = "[--repetitions N] [--seconds S] [--only CASE,...] [--smoltcp] [--profile CASE]";
+
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.split_first() {
+        Some((&"peer", rest)) => peer::run(rest),
+        Some((&"subject", rest)) => subject::run(rest),
+        _ => Options::parse(&words).and_then(|options| measure(&options)),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tun: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Options {
+    fn parse(words: &[&str]) -> Result<Self, Error> {
+        let mut options =
+            Self { repetitions: 5, seconds: 2.0, only: Vec::new(), smoltcp: false, profile: None };
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            let mut value = || words.next().copied().ok_or(format!("{word}: expected a value; {USAGE}"));
+            match word {
+                "--repetitions" => options.repetitions = value()?.parse()?,
+                "--seconds" => options.seconds = value()?.parse()?,
+                "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
+                "--smoltcp" => options.smoltcp = true,
+                "--profile" => options.profile = Some(value()?.to_owned()),
+                _ => return Err(format!("{word:?}: expected {USAGE}").into()),
+            }
+        }
+        let known = cases::ALL.map(|case| case.key);
+        let asked = options.only.iter().chain(&options.profile);
+        if let Some(unknown) = asked.into_iter().find(|key| !known.contains(&key.as_str())) {
+            return Err(format!("{unknown:?}: expected one of {}", known.join(", ")).into());
+        }
+        if options.repetitions == 0 || !(0.1..=60.0).contains(&options.seconds) {
+            return Err("expected at least one repetition of 0.1 to 60 seconds".into());
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, case: &Case) -> bool {
+        let named = self.only.iter().any(|key| key == case.key);
+        named || self.only.is_empty() && (self.smoltcp || !case.is_smoltcp())
+    }
+}
+
+fn measure(options: &Options) -> Result<(), Error> {
+    if let Some(key) = &options.profile {
+        let case = cases::ALL.iter().find(|case| case.key == key).ok_or("no such case")?;
+        return profile::run(case, options.seconds.max(5.0));
+    }
+    let wanted: Vec<&Case> = cases::ALL.iter().filter(|case| options.wants(case)).collect();
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); wanted.len()];
+    for repetition in 1..=options.repetitions {
+        for (case, samples) in wanted.iter().zip(&mut samples) {
+            let sample = case.run(options.seconds)?;
+            eprintln!("{repetition}/{}  {:20} {sample}", options.repetitions, case.key);
+            samples.push(sample);
+        }
+    }
+    report::print(&wanted, &samples, options.seconds);
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Where the time of the stack's thread goes, by `perf`.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use crate::Error;
+use crate::cases::Case;
+
+/// Where a sample belongs: the first line one of whose words stands in its call chain, from the
+/// innermost function outwards. Functions that the compiler put into others count as those.
+const GROUPS: [(&str, &[&str]); 12] = [
+    ("kernel: wakes another thread", &["eventfd_write", "__x64_sys_futex", "do_futex"]),
+    ("kernel: waits (poll)", &["do_sys_poll", "__x64_sys_ppoll", "__x64_sys_poll"]),
+    ("kernel: its IP and TCP, behind write", &["netif_receive_skb", "netif_rx", "net_rx_action"]),
+    ("kernel: write, the packet's copy", &["skb_copy_datagram_from_iter", "_copy_from_iter"]),
+    ("kernel: write, the rest of it", &["tun_chr_write_iter", "ksys_write", "do_writev", "__x64_sys_write"]),
+    ("kernel: read, the packet's copy", &["skb_copy_datagram_iter", "_copy_to_iter"]),
+    ("kernel: read, the rest of it", &["tun_chr_read_iter", "ksys_read", "do_readv", "__x64_sys_read"]),
+    ("copies", &["memmove", "memcpy", "memset"]),
+    (
+        "checksum, CRC, building packets",
+        &["headway_wire::checksum", "headway_wire::crc", "headway_wire::emit"],
+    ),
+    ("parsing and verdicts", &["headway_wire::"]),
+    ("TCP output", &["connection::output", "poll_transmit"]),
+    ("TCP input: ACK, text, recovery, congestion", &["headway_tcp::"]),
+];
+const KERNEL: &str = "kernel: other";
+const DRIVER: &str = "driver and carrier";
+
+/// Runs one case under `perf` and prints its table.
+pub(crate) fn run(case: &Case, seconds: f64) -> Result<(), Error> {
+    let file = std::env::temp_dir().join(format!("headway-{}.perf", std::process::id()));
+    let outcome = record(case, seconds, &file.to_string_lossy());
+    // It may not be there.
+    let _ = std::fs::remove_file(&file);
+    outcome
+}
+
+fn record(case: &Case, seconds: f64, file: &str) -> Result<(), Error> {
+    let (_places, subject) = case.start(seconds)?;
+    let thread = subject.thread()?.to_string();
+    let time = (seconds - 1.0).to_string();
+    let words = ["record", "-q", "-g", "-F", "5000", "-t", &thread, "-o", file, "--", "sleep", &time];
+    if !Command::new("perf").args(words).status().map_err(|error| format!("perf: {error}"))?.success() {
+        return Err("perf record failed".into());
+    }
+    let sample = subject.sample()?;
+    let script = Command::new("perf").args(["script", "-F", "ip,sym,dso", "-i", file]).output()?;
+    let text = String::from_utf8_lossy(&script.stdout);
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for stack in text.split("\n\n").filter(|stack| !stack.trim().is_empty()) {
+        *counts.entry(group(stack)).or_default() += 1;
+    }
+    let all: u64 = counts.values().sum();
+    let cost = sample.costs().first().copied().unwrap_or(f64::NAN);
+    println!("{}: {sample}\n\n| {} | share | ns a segment |\n|---|---|---|", case.title, case.key);
+    let order = GROUPS.iter().map(|&(name, _)| name).chain([KERNEL, DRIVER]);
+    for (name, &count) in order.filter_map(|name| Some((name, counts.get(name)?))) {
+        let share = count as f64 / all as f64;
+        println!("| {name} | {:.1} % | {:.0} |", share * 100.0, share * cost);
+    }
+    Ok(())
+}
+
+/// The group of one call chain as `perf script` prints it, innermost function first.
+fn group(stack: &str) -> &'static str {
+    let in_kernel = stack.lines().next().is_some_and(|line| line.contains("[kernel"));
+    let mut frames = stack.lines().filter(|line| line.contains("[kernel") == in_kernel);
+    let found = frames.find_map(|frame| {
+        let is_here = |words: &[&str]| words.iter().any(|word| frame.contains(word));
+        GROUPS.iter().find(|(name, words)| name.starts_with("kernel") == in_kernel && is_here(words))
+    });
+    found.map_or(if in_kernel { KERNEL } else { DRIVER }, |&(name, _)| name)
+}
