@@ -263,6 +263,7 @@ impl Connection {
         let acknowledged = self.snd.queue.acknowledge(una);
         // The SYN's delivery is no part of what the next ACK tells of.
         self.snd.queue.take_delivery(cx.now);
+        self.snd.queue.release();
         self.snd.una = una;
         self.snd.last_advance = cx.now;
         self.timers.stop(Timer::Retransmit);

@@ -43,7 +43,7 @@ impl<O: Observer> Host<O> {
             0 => self.free_port(local.ip(), remote).ok_or(Error::NoFreePort(remote))?,
             _ => Endpoints { local, remote },
         };
-        if self.demux.connection(&ends).is_some() {
+        if self.demux.connection(&self.connections, &ends).is_some() {
             return Err(Error::AddressInUse(local));
         }
         let iss = self.identity.initial_sequence(&ends, now);
@@ -67,7 +67,7 @@ impl<O: Observer> Host<O> {
             let port = FIRST + self.next_port.wrapping_add(offset) % COUNT;
             self.next_port = (self.next_port + 1) % COUNT;
             let ends = Endpoints { local: SocketAddr::new(local, port as u16), remote };
-            self.demux.connection(&ends).is_none().then_some(ends)
+            self.demux.connection(&self.connections, &ends).is_none().then_some(ends)
         })
     }
 
@@ -100,7 +100,7 @@ impl<O: Observer> Host<O> {
             released: false,
             registered: None,
         })));
-        self.demux.add(ends, id);
+        self.demux.add(&self.connections, ends, id);
         self.settle(id);
         id
     }

@@ -1,14 +1,15 @@
 //! Which connection, and which path, a packet belongs to.
 
-use core::hash::{BuildHasher, Hash, Hasher};
+use alloc::boxed::Box;
+use core::hash::{BuildHasher, Hash as _, Hasher as _};
 use core::net::IpAddr;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
 use siphasher::sip::SipHasher24;
 
-use super::ConnectionId;
 use super::identity::Identity;
-use super::slab::Key;
+use super::slab::{Key, Slab};
+use super::{ConnectionId, Entry};
 use crate::connection::Endpoints;
 
 /// A pair of addresses.
@@ -19,6 +20,7 @@ pub(super) struct PathKey {
 }
 
 /// Keyed, so that a peer cannot choose ports that collide.
+#[derive(Clone)]
 struct Keyed(SipHasher24);
 
 impl BuildHasher for Keyed {
@@ -30,58 +32,70 @@ impl BuildHasher for Keyed {
 
 /// Tables that are looked up, never walked: their order reaches no result.
 pub(super) struct Demux {
-    connections: HashMap<Compact, ConnectionId, Keyed>,
+    /// Without their ends, which the connections know.
+    connections: HashTable<ConnectionId>,
     paths: HashMap<PathKey, Key, Keyed>,
     /// The last connection found: packets come in runs.
     last: Option<(Endpoints, ConnectionId)>,
 }
 
-/// [`Endpoints`], hashed in one piece.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Compact(Endpoints);
-
-impl Hash for Compact {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let ports = u32::from(self.0.local.port()) << 16 | u32::from(self.0.remote.port());
+impl Keyed {
+    /// The hash of `ends`, which go into it in one piece.
+    fn hash(&self, ends: &Endpoints) -> u64 {
+        let mut hasher = self.0;
+        let ports = u32::from(ends.local.port()) << 16 | u32::from(ends.remote.port());
         hasher.write_u32(ports);
-        match (self.0.local.ip(), self.0.remote.ip()) {
+        match (ends.local.ip(), ends.remote.ip()) {
             (IpAddr::V4(a), IpAddr::V4(b)) => {
                 hasher.write_u64(u64::from(a.to_bits()) << 32 | u64::from(b.to_bits()));
             }
-            (a, b) => (a, b).hash(hasher),
+            (a, b) => (a, b).hash(&mut hasher),
         }
+        hasher.finish()
     }
+}
+
+/// The ends of a connection that is in the table.
+fn ends_of(entries: &Slab<Box<Entry>>, id: ConnectionId) -> Option<Endpoints> {
+    Some(entries.get(id.0)?.connection.ends)
 }
 
 impl Demux {
     pub(super) fn new(identity: &Identity) -> Self {
-        let keyed = || Keyed(identity.hasher());
-        Self { connections: HashMap::with_hasher(keyed()), paths: HashMap::with_hasher(keyed()), last: None }
+        let keyed = Keyed(identity.hasher());
+        Self { connections: HashTable::new(), paths: HashMap::with_hasher(keyed), last: None }
     }
 
-    pub(super) fn connection(&self, ends: &Endpoints) -> Option<ConnectionId> {
-        self.connections.get(&Compact(*ends)).copied()
+    pub(super) fn connection(&self, entries: &Slab<Box<Entry>>, ends: &Endpoints) -> Option<ConnectionId> {
+        let hash = self.paths.hasher().hash(ends);
+        self.connections.find(hash, |&id| ends_of(entries, id) == Some(*ends)).copied()
     }
 
     /// The connection of a packet that arrived.
-    pub(super) fn find(&mut self, ends: &Endpoints) -> Option<ConnectionId> {
+    pub(super) fn find(&mut self, entries: &Slab<Box<Entry>>, ends: &Endpoints) -> Option<ConnectionId> {
         if let Some((last, id)) = self.last
             && last == *ends
         {
             return Some(id);
         }
-        let id = self.connection(ends)?;
+        let id = self.connection(entries, ends)?;
         self.last = Some((*ends, id));
         Some(id)
     }
 
-    pub(super) fn add(&mut self, ends: Endpoints, id: ConnectionId) {
-        self.connections.insert(Compact(ends), id);
+    /// Adds a connection, which is among `entries`.
+    pub(super) fn add(&mut self, entries: &Slab<Box<Entry>>, ends: Endpoints, id: ConnectionId) {
+        let keyed = self.paths.hasher();
+        let hash = |&id: &ConnectionId| ends_of(entries, id).map_or(0, |ends| keyed.hash(&ends));
+        self.connections.insert_unique(keyed.hash(&ends), id, hash);
         self.last = Some((ends, id));
     }
 
-    pub(super) fn remove(&mut self, ends: &Endpoints) {
-        self.connections.remove(&Compact(*ends));
+    pub(super) fn remove(&mut self, ends: &Endpoints, id: ConnectionId) {
+        let hash = self.paths.hasher().hash(ends);
+        if let Ok(found) = self.connections.find_entry(hash, |&other| other == id) {
+            found.remove();
+        }
         self.last = None;
     }
 

@@ -286,7 +286,7 @@ impl<O: Observer> Host<O> {
     fn remove(&mut self, id: ConnectionId, now: Instant) {
         let Some(entry) = self.connections.remove(id.0) else { return };
         self.deadlines.forget(id, entry.registered);
-        self.demux.remove(&entry.connection.ends);
+        self.demux.remove(&entry.connection.ends, id);
         if let Some(listener) = entry.listener {
             self.forget_pending(listener, id);
         }

@@ -42,7 +42,7 @@ impl<O: Observer> Host<O> {
             local: SocketAddr::new(segment.ip.dst, segment.tcp.dst_port),
             remote: SocketAddr::new(segment.ip.src, segment.tcp.src_port),
         };
-        let found = self.demux.find(&ends);
+        let found = self.demux.find(&self.connections, &ends);
         let intact = verdicts.header == HeaderVerdict::Good && verdicts.payload != PayloadVerdict::Bad;
         if !intact {
             match found {

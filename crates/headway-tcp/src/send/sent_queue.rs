@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 use headway_units::Instant;
 use headway_wire::SeqNumber;
 
-use super::transmissions::{Copy, Delivery, TransmissionLog};
+use super::transmissions::{Copy, Delivery, Totals, TransmissionLog};
 use crate::congestion::{LostSegment, RateSample};
 
 /// The marks of a segment. `SACKED` excludes `LOST` and `RESENT`; a segment that is `RESENT` and
@@ -142,18 +142,60 @@ pub(crate) struct SentQueue {
     transmissions: u64,
     /// No segment below this is missing.
     missing_hint: Option<SeqNumber>,
-    /// The copies in the order of sending, where recovery asks for it.
-    log: Option<Box<TransmissionLog>>,
+    log: Log,
+}
+
+/// The copies in the order of sending.
+#[derive(Default)]
+enum Log {
+    /// Recovery does not ask for it.
+    #[default]
+    Never,
+    /// Nothing is outstanding.
+    Resting(Totals),
+    Kept(Box<TransmissionLog>),
+}
+
+impl Log {
+    fn kept(&self) -> Option<&TransmissionLog> {
+        if let Self::Kept(log) = self { Some(log) } else { None }
+    }
+
+    #[inline]
+    fn kept_mut(&mut self) -> Option<&mut TransmissionLog> {
+        if let Self::Kept(log) = self { Some(log) } else { None }
+    }
+
+    fn rest(&mut self) {
+        if let Self::Kept(log) = self {
+            *self = Self::Resting(log.totals());
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Self::Resting(totals) = self {
+            *self = Self::Kept(Box::new(TransmissionLog::resume(*totals)));
+        }
+    }
 }
 
 impl SentQueue {
     /// A queue that keeps the order of transmissions.
     pub(crate) fn with_log() -> Self {
-        Self { log: Some(Box::default()), ..Self::default() }
+        Self { log: Log::Resting(Totals::default()), ..Self::default() }
     }
 
     pub(crate) fn log(&self) -> Option<&TransmissionLog> {
-        self.log.as_deref()
+        self.log.kept()
+    }
+
+    /// Octets that arrived damaged, in all.
+    pub(crate) fn crossed_octets(&self) -> u64 {
+        match &self.log {
+            Log::Never => 0,
+            Log::Resting(totals) => totals.crossed,
+            Log::Kept(log) => log.totals().crossed,
+        }
     }
 
     /// How many copies have been sent in all.
@@ -251,11 +293,10 @@ impl SentQueue {
         }
         self.transmissions += 1;
         let order = self.transmissions;
-        if self.log.is_some() {
-            let pipe = self.pipe();
-            if let Some(log) = &mut self.log {
-                log.sent(seq, len, order, now, pipe);
-            }
+        self.log.wake();
+        let pipe = self.pipe();
+        if let Some(log) = self.log.kept_mut() {
+            log.sent(seq, len, order, now, pipe);
         }
         self.segments.push_back(Sent { seq, len, marks, copies: 1, named: 0, stamp, order, sent_at: now });
     }
@@ -272,12 +313,12 @@ impl SentQueue {
         self.transmissions += 1;
         let before = self.segments[index].marks.without(Marks::HELD);
         let mut marks = before.with(Marks::RESENT).with(Marks::EVER_RESENT);
-        if self.log.is_some() {
+        if self.log.kept().is_some() {
             // The order of sending says what a later ACK means: no mark needs to.
             marks = marks.without(Marks::DAMAGED);
             let pipe = self.pipe();
             let sent = &self.segments[index];
-            if let Some(log) = &mut self.log {
+            if let Some(log) = self.log.kept_mut() {
                 log.supersede(sent.order);
                 log.sent(sent.seq, sent.len, self.transmissions, now, pipe);
             }
@@ -329,7 +370,7 @@ impl SentQueue {
         if sent.has(Marks::SACKED) {
             return;
         }
-        if let Some(log) = &mut self.log {
+        if let Some(log) = self.log.kept_mut() {
             log.settle(sent.order);
         }
         let (seq, marks) = (sent.seq, sent.marks);
@@ -377,7 +418,7 @@ impl SentQueue {
             return false;
         }
         // What the peer held of a damaged copy was counted when that crossed the network.
-        if let Some(log) = &mut self.log
+        if let Some(log) = self.log.kept_mut()
             && !marks.has(Marks::HELD)
         {
             let sent = &self.segments[index];
@@ -390,7 +431,7 @@ impl SentQueue {
     /// The segment whose latest copy is `copy`. If there is none, nothing will be said of it any more.
     pub(crate) fn segment_of(&mut self, copy: &Copy) -> Option<usize> {
         let index = self.index_of(copy.last()).filter(|&index| self.get(index).order == copy.order);
-        if let (None, Some(log)) = (index, &mut self.log) {
+        if let (None, Some(log)) = (index, self.log.kept_mut()) {
             log.settle(copy.order);
         }
         index
@@ -400,7 +441,7 @@ impl SentQueue {
     pub(crate) fn mark_crossed(&mut self, index: usize, now: Instant) {
         self.mark_damaged(index);
         let sent = &self.segments[index];
-        if let Some(log) = &mut self.log {
+        if let Some(log) = self.log.kept_mut() {
             log.crossed(sent.order, now, sent.len);
         }
     }
@@ -408,12 +449,12 @@ impl SentQueue {
     /// The latest copy of segment `index`, which is `copy`, was lost, and not to damage.
     pub(crate) fn mark_dropped(&mut self, index: usize, copy: &Copy, now: Instant) -> Option<LostSegment> {
         self.mark_lost(index);
-        Some(self.log.as_mut()?.lose(copy, now))
+        Some(self.log.kept_mut()?.lose(copy, now))
     }
 
     /// What the ACK at hand has delivered, and what that says of the network's rate.
     pub(crate) fn take_delivery(&mut self, now: Instant) -> (Delivery, Option<RateSample>) {
-        let Some(log) = &mut self.log else { return Default::default() };
+        let Some(log) = self.log.kept_mut() else { return Default::default() };
         let delivery = log.take_delivery(now);
         let rate = log.rate(&delivery, now);
         (delivery, rate)
@@ -422,7 +463,7 @@ impl SentQueue {
     /// The application has nothing to send, although the window would allow it.
     pub(crate) fn app_limited(&mut self) {
         let pipe = self.pipe();
-        if let Some(log) = &mut self.log {
+        if let Some(log) = self.log.kept_mut() {
             log.app_limited(pipe);
         }
     }
@@ -436,7 +477,7 @@ impl SentQueue {
             }
         }
         self.missing_hint = None;
-        if let Some(log) = &mut self.log {
+        if let Some(log) = self.log.kept_mut() {
             let under_way =
                 self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.marks.is_gone());
             let mut under_way: alloc::vec::Vec<_> =
@@ -505,7 +546,7 @@ impl SentQueue {
                 break;
             }
             acknowledged.octets += head.len;
-            if let Some(log) = &mut self.log {
+            if let Some(log) = self.log.kept_mut() {
                 let resent = head.has(Marks::EVER_RESENT);
                 if !head.has(Marks::SACKED) && !head.has(Marks::HELD) {
                     log.delivered(head.order, head.end(), head.len, head.stamp, resent);
@@ -574,21 +615,17 @@ impl SentQueue {
         }
     }
 
-    /// Gives back memory that an idle connection does not need; a little stays, for what it sends
-    /// now and then.
+    /// Gives back the memory that a connection does not need while nothing is outstanding.
     pub(crate) fn release(&mut self) {
-        const KEPT: usize = 8;
-        if self.segments.is_empty() && self.segments.capacity() > KEPT {
+        if self.segments.is_empty() {
             self.segments = VecDeque::new();
-        }
-        if let Some(log) = &mut self.log {
-            log.release();
+            self.log.rest();
         }
     }
 
     /// Heap octets in use.
     pub(crate) fn allocated(&self) -> usize {
-        self.segments.capacity() * size_of::<Sent>() + self.log.as_ref().map_or(0, |log| log.allocated())
+        self.segments.capacity() * size_of::<Sent>() + self.log.kept().map_or(0, |log| size_of::<TransmissionLog>() + log.allocated())
     }
 }
 

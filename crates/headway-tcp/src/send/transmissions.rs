@@ -69,6 +69,20 @@ pub(crate) struct Delivery {
     pub(crate) lowest_original: Option<SeqNumber>,
 }
 
+/// What is counted from the beginning of the connection on: all that is left of the log while nothing is
+/// outstanding.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Totals {
+    /// Octets delivered.
+    delivered: u64,
+    /// The sender had nothing to send until so much is delivered.
+    app_limited_until: u64,
+    /// Octets lost, not to damage.
+    lost: u64,
+    /// Octets that arrived damaged.
+    pub(crate) crossed: u64,
+}
+
 /// All copies that are not settled, and some that are.
 #[derive(Default)]
 pub(crate) struct TransmissionLog {
@@ -78,21 +92,24 @@ pub(crate) struct TransmissionLog {
     gone: usize,
     /// So many of the first are not live.
     settled: usize,
-    /// Octets delivered in all, and when that last grew.
-    delivered: u64,
+    totals: Totals,
+    /// When the octets delivered last grew.
     delivered_at: Instant,
     flight_start: Instant,
-    /// The sender had nothing to send until so much is delivered.
-    app_limited_until: u64,
-    /// Octets lost, not to damage.
-    lost: u64,
-    /// Octets that arrived damaged.
-    crossed: u64,
     /// What the ACK that is being processed delivered.
     current: Delivery,
 }
 
 impl TransmissionLog {
+    /// An empty log that counts on.
+    pub(crate) fn resume(totals: Totals) -> Self {
+        Self { totals, ..Self::default() }
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        self.totals
+    }
+
     /// A copy leaves: the number `order` follows the last. `pipe` is what is in the network without it.
     pub(crate) fn sent(&mut self, seq: SeqNumber, len: u32, order: u64, now: Instant, pipe: u32) {
         if pipe == 0 {
@@ -107,12 +124,12 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
-            app_limited: self.app_limited_until > self.delivered,
+            app_limited: self.totals.app_limited_until > self.totals.delivered,
             in_flight: pipe.saturating_add(len),
-            delivered: self.delivered,
+            delivered: self.totals.delivered,
             delivered_at: self.delivered_at,
             flight_start: self.flight_start,
-            lost: self.lost,
+            lost: self.totals.lost,
         });
     }
 
@@ -186,26 +203,21 @@ impl TransmissionLog {
     /// the network's rate.
     pub(crate) fn crossed(&mut self, order: u64, now: Instant, octets: u32) {
         self.settle(order);
-        self.crossed += u64::from(octets);
-        self.delivered += u64::from(octets);
+        self.totals.crossed += u64::from(octets);
+        self.totals.delivered += u64::from(octets);
         self.delivered_at = now;
-    }
-
-    /// Octets that arrived damaged, in all.
-    pub(crate) fn crossed_octets(&self) -> u64 {
-        self.crossed
     }
 
     /// The copy is lost, and not to damage.
     pub(crate) fn lose(&mut self, copy: &Copy, now: Instant) -> LostSegment {
         self.settle(copy.order);
-        self.lost += u64::from(copy.len);
+        self.totals.lost += u64::from(copy.len);
         LostSegment {
             order: copy.order,
             now,
             octets: copy.len,
             in_flight: copy.in_flight,
-            lost: self.lost - copy.lost,
+            lost: self.totals.lost - copy.lost,
             prior_delivered: copy.delivered,
             app_limited: copy.app_limited,
         }
@@ -215,7 +227,7 @@ impl TransmissionLog {
     pub(crate) fn take_delivery(&mut self, now: Instant) -> Delivery {
         let delivery = core::mem::take(&mut self.current);
         if delivery.octets > 0 {
-            self.delivered += u64::from(delivery.octets);
+            self.totals.delivered += u64::from(delivery.octets);
             self.delivered_at = now;
         }
         delivery
@@ -230,19 +242,19 @@ impl TransmissionLog {
         let acknowledging = now.saturating_since(copy.delivered_at);
         self.flight_start = copy.sent_at;
         Some(RateSample {
-            delivered: self.delivered - copy.delivered,
+            delivered: self.totals.delivered - copy.delivered,
             interval: sending.max(acknowledging).max(Duration::from_nanos(1)),
             app_limited: copy.app_limited,
             prior_delivered: copy.delivered,
-            total_delivered: self.delivered,
+            total_delivered: self.totals.delivered,
             in_flight: copy.in_flight,
-            lost: self.lost - copy.lost,
+            lost: self.totals.lost - copy.lost,
         })
     }
 
     /// The sender has nothing to send although the window would let it, with `pipe` in the network.
     pub(crate) fn app_limited(&mut self, pipe: u32) {
-        self.app_limited_until = self.delivered + u64::from(pipe).max(1);
+        self.totals.app_limited_until = self.totals.delivered + u64::from(pipe).max(1);
     }
 
     /// The oldest copy that is not settled.
@@ -259,7 +271,7 @@ impl TransmissionLog {
     /// These copies (order, first number, length, time of sending), in the order of sending, are the
     /// ones that are not settled.
     pub(crate) fn rebuild(&mut self, live: impl Iterator<Item = (u64, SeqNumber, u32, Instant)>) {
-        let (in_flight, delivered, lost) = (0, self.delivered, self.lost);
+        let (in_flight, delivered, lost) = (0, self.totals.delivered, self.totals.lost);
         let (delivered_at, flight_start) = (self.delivered_at, self.flight_start);
         (self.gone, self.settled) = (0, 0);
         self.copies.clear();
@@ -277,14 +289,6 @@ impl TransmissionLog {
             flight_start,
             lost,
         }));
-    }
-
-    /// Gives back the memory that an idle connection does not need.
-    pub(crate) fn release(&mut self) {
-        const KEPT: usize = 8;
-        if self.copies.is_empty() && self.copies.capacity() > KEPT {
-            self.copies = VecDeque::new();
-        }
     }
 
     pub(crate) fn allocated(&self) -> usize {

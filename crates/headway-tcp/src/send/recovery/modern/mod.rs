@@ -20,7 +20,7 @@ use crate::memory::Lessons;
 use crate::profile;
 use crate::send::held::Held;
 use crate::send::sent_queue::{Marks, SentQueue};
-use crate::send::transmissions::{Copy, Delivery, TransmissionLog};
+use crate::send::transmissions::{Copy, Delivery};
 use episode::Episode;
 use prr::Prr;
 use rack::Rack;
@@ -199,7 +199,7 @@ impl Modern {
         if let Some(prr) = &mut self.prr {
             let (pipe, ssthresh) = (bench.queue.pipe(), bench.control.ssthresh());
             // What arrived damaged has left the network too.
-            let crossed = bench.queue.log().map_or(0, TransmissionLog::crossed_octets);
+            let crossed = bench.queue.crossed_octets();
             let left = crossed.wrapping_sub(core::mem::replace(&mut self.crossed, crossed)) as u32;
             let arrived = news.delivery.octets.saturating_add(left);
             prr.on_ack(arrived, pipe, ssthresh, bench.mss, advanced && !lost);
@@ -290,7 +290,7 @@ impl Modern {
         }
         if self.switches.prr && !bench.control.recovers_by_itself() {
             self.prr = Some(Prr::new(flight));
-            self.crossed = bench.queue.log().map_or(0, TransmissionLog::crossed_octets);
+            self.crossed = bench.queue.crossed_octets();
         }
         self.forced = true;
         verdict.phase = Some(RecoveryPhase::Fast);
