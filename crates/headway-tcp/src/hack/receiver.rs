@@ -1,5 +1,6 @@
 //! The receiver's part: which special ACKs are owed, and `s_buffer`.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant};
@@ -26,62 +27,71 @@ struct Entry {
 /// Paper 003, section 4.2: "we save all the recovered sequence numbers into the s_buffer";
 /// they "would be cleared if the corresponding retransmitted packets have been received
 /// correctly or the timers expire".
+///
+/// Most connections at most times have neither.
 pub(crate) struct Requests {
+    lists: Option<Box<Lists>>,
+    limit: usize,
+}
+
+#[derive(Default)]
+struct Lists {
     owed: VecDeque<Request>,
     /// Newest last.
     s_buffer: VecDeque<Entry>,
-    limit: usize,
 }
 
 impl Requests {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { owed: VecDeque::new(), s_buffer: VecDeque::new(), limit }
+        Self { lists: None, limit }
     }
 
     /// A damaged segment is to be asked for; its number stays in `s_buffer` for `life`.
     pub(crate) fn push(&mut self, request: Request, now: Instant, life: Duration) {
-        if self.owed.len() == MAX_OWED {
-            self.owed.pop_front();
+        let Lists { owed, s_buffer } = &mut **self.lists.get_or_insert_default();
+        if owed.len() == MAX_OWED {
+            owed.pop_front();
         }
-        self.owed.push_back(request);
-        self.s_buffer.retain(|entry| entry.seq != request.seq);
-        if self.s_buffer.len() >= self.limit {
-            self.s_buffer.pop_front();
+        owed.push_back(request);
+        s_buffer.retain(|entry| entry.seq != request.seq);
+        if s_buffer.len() >= self.limit {
+            s_buffer.pop_front();
         }
         if self.limit > 0 {
-            self.s_buffer.push_back(Entry { seq: request.seq, expires: now + life });
+            s_buffer.push_back(Entry { seq: request.seq, expires: now + life });
         }
     }
 
     pub(crate) fn is_owed(&self) -> bool {
-        !self.owed.is_empty()
+        self.lists.as_ref().is_some_and(|lists| !lists.owed.is_empty())
     }
 
     /// The next special ACK to send.
     pub(crate) fn pop(&mut self) -> Option<Request> {
-        self.owed.pop_front()
+        self.lists.as_mut()?.owed.pop_front()
     }
 
     /// Drops the numbers whose data has arrived or whose time is over.
     pub(crate) fn prune(&mut self, now: Instant, held: impl Fn(SeqNumber) -> bool) {
-        self.s_buffer.retain(|entry| entry.expires > now && !held(entry.seq));
+        if let Some(lists) = &mut self.lists {
+            lists.s_buffer.retain(|entry| entry.expires > now && !held(entry.seq));
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.s_buffer.is_empty()
+        self.lists.as_ref().is_none_or(|lists| lists.s_buffer.is_empty())
     }
 
     /// Nothing is asked for any more; the memory goes too.
     pub(crate) fn clear(&mut self) {
-        self.owed = VecDeque::new();
-        self.s_buffer = VecDeque::new();
+        self.lists = None;
     }
 
     /// Up to `room` numbers for an extended special ACK, `first` and then the newest.
     pub(crate) fn list(&self, first: SeqNumber, room: usize) -> SeqList {
         let mut list = SeqList::default();
         list.push(first);
-        for entry in self.s_buffer.iter().rev() {
+        for entry in self.lists.iter().flat_map(|lists| lists.s_buffer.iter().rev()) {
             if list.len() >= room {
                 break;
             }
@@ -93,7 +103,11 @@ impl Requests {
     }
 
     pub(crate) fn allocated(&self) -> usize {
-        self.owed.capacity() * size_of::<Request>() + self.s_buffer.capacity() * size_of::<Entry>()
+        self.lists.as_ref().map_or(0, |lists| {
+            size_of::<Lists>()
+                + lists.owed.capacity() * size_of::<Request>()
+                + lists.s_buffer.capacity() * size_of::<Entry>()
+        })
     }
 }
 

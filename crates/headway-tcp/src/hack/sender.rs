@@ -1,5 +1,6 @@
 //! The sender's part: which segments special ACKs make it send again.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant};
@@ -28,7 +29,10 @@ struct Waiting {
 
 /// Resends that special ACKs asked for, and those of what was too long for the path.
 #[derive(Default)]
-pub(crate) struct Resends {
+pub(crate) struct Resends(Option<Box<Lines>>);
+
+#[derive(Default)]
+struct Lines {
     /// Named and not yet sent again, in the order of the notices.
     waiting: VecDeque<Waiting>,
     /// Sent again and hidden from the loss detectors, in the order of sending.
@@ -36,15 +40,19 @@ pub(crate) struct Resends {
 }
 
 impl Resends {
+    fn lines(&mut self) -> &mut Lines {
+        self.0.get_or_insert_default()
+    }
+
     /// Paper 000, section 3.3 (2): the named segment is queued for retransmission, and that is all.
     pub(crate) fn notice_literally(&mut self, queue: &SentQueue, seq: SeqNumber) -> bool {
         let Some(index) = queue.index_of(seq) else { return false };
         let seq = queue.get(index).seq;
-        let waits = self.waiting.iter().any(|waiting| waiting.seq == seq);
-        if waits || queue.get(index).has(Marks::SACKED) {
+        let waiting = &mut self.lines().waiting;
+        if waiting.iter().any(|waiting| waiting.seq == seq) || queue.get(index).has(Marks::SACKED) {
             return false;
         }
-        self.waiting.push_back(Waiting { seq, cut: false });
+        waiting.push_back(Waiting { seq, cut: false });
         true
     }
 
@@ -64,30 +72,31 @@ impl Resends {
             return false;
         }
         queue.mark_damaged(index);
-        self.waiting.push_back(Waiting { seq: queue.get(index).seq, cut: false });
+        self.lines().waiting.push_back(Waiting { seq: queue.get(index).seq, cut: false });
         true
     }
 
     /// The segment at `seq` was cut, and waits to be sent again.
     pub(crate) fn wait(&mut self, seq: SeqNumber) {
-        self.waiting.push_back(Waiting { seq, cut: true });
+        self.lines().waiting.push_back(Waiting { seq, cut: true });
     }
 
     /// Whether any wait in line.
     #[inline]
     pub(crate) fn any_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        self.0.as_ref().is_some_and(|lines| !lines.waiting.is_empty())
     }
 
     /// Whether any resent copies are hidden from the loss detectors.
     #[inline]
     pub(crate) fn any_hidden(&self) -> bool {
-        !self.hidden.is_empty()
+        self.0.as_ref().is_some_and(|lines| !lines.hidden.is_empty())
     }
 
     /// The segment that is first in line.
     pub(crate) fn next(&mut self, queue: &SentQueue, literal: bool) -> Option<usize> {
-        while let Some(&Waiting { seq, .. }) = self.waiting.front() {
+        let waiting = &mut self.0.as_mut()?.waiting;
+        while let Some(&Waiting { seq, .. }) = waiting.front() {
             if let Some(index) = queue.index_of(seq) {
                 let sent = queue.get(index);
                 let wanted = if literal {
@@ -99,25 +108,28 @@ impl Resends {
                     return Some(index);
                 }
             }
-            self.waiting.pop_front();
+            waiting.pop_front();
         }
         None
     }
 
     /// Why the segment that is first in line is sent again.
     pub(crate) fn reason(&self) -> RetransmitReason {
-        let cut = self.waiting.front().is_some_and(|waiting| waiting.cut);
+        let first = self.0.as_ref().and_then(|lines| lines.waiting.front());
+        let cut = first.is_some_and(|waiting| waiting.cut);
         if cut { RetransmitReason::PathMtu } else { RetransmitReason::Damage }
     }
 
     /// Segment `index` has been sent again.
     pub(crate) fn sent(&mut self, queue: &SentQueue, index: usize) {
         let sent = queue.get(index);
-        if self.waiting.front().is_some_and(|waiting| waiting.seq == sent.seq) {
-            self.waiting.pop_front();
+        if let Some(lines) = &mut self.0
+            && lines.waiting.front().is_some_and(|waiting| waiting.seq == sent.seq)
+        {
+            lines.waiting.pop_front();
         }
         if sent.has(Marks::DAMAGED) {
-            self.hidden.push_back((sent.seq, sent.order));
+            self.lines().hidden.push_back((sent.seq, sent.order));
         }
     }
 
@@ -130,7 +142,8 @@ impl Resends {
         hold: Duration,
     ) -> Option<SeqNumber> {
         let mut lowest: Option<SeqNumber> = None;
-        while let Some(&(seq, order)) = self.hidden.front() {
+        let hidden = &mut self.0.as_mut()?.hidden;
+        while let Some(&(seq, order)) = hidden.front() {
             let known = queue.index_of(seq).filter(|&index| {
                 let sent = queue.get(index);
                 // One that was named again waits in line, and is no resent copy.
@@ -143,7 +156,7 @@ impl Resends {
                 queue.forget_damage(index);
                 lowest = Some(lowest.map_or(seq, |lowest| lowest.min(seq)));
             }
-            self.hidden.pop_front();
+            hidden.pop_front();
         }
         lowest
     }
@@ -155,7 +168,10 @@ impl Resends {
     }
 
     pub(crate) fn allocated(&self) -> usize {
-        self.waiting.capacity() * size_of::<Waiting>()
-            + self.hidden.capacity() * size_of::<(SeqNumber, u64)>()
+        self.0.as_ref().map_or(0, |lines| {
+            size_of::<Lines>()
+                + lines.waiting.capacity() * size_of::<Waiting>()
+                + lines.hidden.capacity() * size_of::<(SeqNumber, u64)>()
+        })
     }
 }

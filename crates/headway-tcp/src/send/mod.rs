@@ -8,6 +8,8 @@ pub(crate) mod scoreboard;
 pub(crate) mod sent_queue;
 pub(crate) mod transmissions;
 
+use alloc::sync::Arc;
+
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
@@ -65,7 +67,7 @@ pub(crate) struct SendSide {
 }
 
 impl SendSide {
-    pub(crate) fn new(iss: SeqNumber, profile: &Profile, now: Instant) -> Self {
+    pub(crate) fn new(iss: SeqNumber, profile: &Arc<Profile>, now: Instant) -> Self {
         Self {
             iss,
             una: iss,
@@ -91,7 +93,7 @@ impl SendSide {
             },
             sacks: Scoreboard::default(),
             recovery: Recovery::new(profile, false),
-            rtt: RttEstimator::new(profile.rto, profile.clock),
+            rtt: RttEstimator::new(profile.clone()),
             last_sent: None,
             last_advance: now,
             probes: 0,

@@ -1,14 +1,15 @@
 //! The round-trip estimate and the retransmission timeout (RFC 6298).
 
+use alloc::sync::Arc;
+
 use headway_units::Duration;
 
-use crate::profile::RtoConfig;
+use crate::profile::{Profile, RtoConfig};
 
 /// Smoothed round-trip time, its variation, and the timeout that follows.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
-    config: RtoConfig,
-    granularity: Duration,
+    profile: Arc<Profile>,
     smoothed: Option<Duration>,
     variation: Duration,
     least: Option<Duration>,
@@ -19,29 +20,37 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub(crate) fn new(config: RtoConfig, granularity: Duration) -> Self {
+    pub(crate) fn new(profile: Arc<Profile>) -> Self {
         Self {
-            config,
-            granularity,
+            base: profile.rto.initial,
+            profile,
             smoothed: None,
             variation: Duration::ZERO,
             least: None,
             latest: None,
-            base: config.initial,
             backoff: 0,
         }
     }
 
+    fn config(&self) -> &RtoConfig {
+        &self.profile.rto
+    }
+
+    /// RFC 6298's G: the tick of the clock.
+    fn granularity(&self) -> Duration {
+        self.profile.clock
+    }
+
     /// Takes a sample; `segments` is the congestion window, which Linux 2.2's margin looks at.
     pub(crate) fn sample(&mut self, rtt: Duration, segments: u32) {
-        let rtt = rtt.max(self.granularity);
+        let rtt = rtt.max(self.granularity());
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         self.latest = Some(rtt);
         match self.smoothed {
             None => {
                 self.smoothed = Some(rtt);
                 // RFC 6298 (2.2): "RTTVAR <- R/2". Linux 2.2 starts with R.
-                self.variation = if self.config.linux22_margin { rtt } else { rtt / 2 };
+                self.variation = if self.config().linux22_margin { rtt } else { rtt / 2 };
             }
             Some(smoothed) => {
                 // RFC 6298 (2.3), alpha = 1/8, beta = 1/4.
@@ -50,18 +59,18 @@ impl RttEstimator {
                 self.smoothed = Some(smoothed - smoothed / 8 + rtt / 8);
             }
         }
-        let mut base = self.with_margin(self.granularity.max(self.config.min_variation));
-        if self.config.linux22_margin {
+        let mut base = self.with_margin(self.granularity().max(self.config().min_variation));
+        if self.config().linux22_margin {
             base = base + base / 4 + base / (1 << segments.saturating_sub(1).min(31));
         }
-        self.base = base.max(self.config.min).min(self.config.max);
+        self.base = base.max(self.config().min).min(self.config().max);
     }
 
     /// Before the first sample: an earlier connection measured this. The timeout is no shorter.
     pub(crate) fn recall(&mut self, smoothed: Duration, variation: Duration) {
         if self.smoothed.is_none() {
-            let timeout = smoothed + (variation * 4).max(self.config.min_variation);
-            self.base = self.base.max(timeout).min(self.config.max);
+            let timeout = smoothed + (variation * 4).max(self.config().min_variation);
+            self.base = self.base.max(timeout).min(self.config().max);
         }
     }
 
@@ -72,27 +81,27 @@ impl RttEstimator {
         let error = if first > smoothed { first - smoothed } else { smoothed - first };
         if error < smoothed / 4 {
             self.variation = self.variation.min(variation.max(error));
-            let base = self.with_margin(self.granularity.max(self.config.min_variation));
-            self.base = base.max(self.config.min).min(self.config.max);
+            let base = self.with_margin(self.granularity().max(self.config().min_variation));
+            self.base = base.max(self.config().min).min(self.config().max);
         }
     }
 
     /// RFC 6298 (2.3): "SRTT + max (G, K*RTTVAR)"; the initial timeout before the first sample.
     pub(crate) fn with_variation(&self) -> Duration {
-        self.with_margin(self.granularity)
+        self.with_margin(self.granularity())
     }
 
     /// The same with another lower bound of the margin than the clock's granularity G.
     fn with_margin(&self, least: Duration) -> Duration {
         match self.smoothed {
             Some(smoothed) => smoothed + (self.variation * 4).max(least),
-            None => self.config.initial,
+            None => self.config().initial,
         }
     }
 
     /// The smoothed round-trip time, or the initial timeout before the first sample.
     pub(crate) fn smoothed(&self) -> Duration {
-        self.smoothed.unwrap_or(self.config.initial)
+        self.smoothed.unwrap_or(self.config().initial)
     }
 
     /// The smoothed round-trip time, once there is one.
@@ -116,7 +125,7 @@ impl RttEstimator {
 
     /// The timeout, with its backoff.
     pub(crate) fn timeout(&self) -> Duration {
-        (self.base * (1u32 << self.backoff.min(16))).min(self.config.max)
+        (self.base * (1u32 << self.backoff.min(16))).min(self.config().max)
     }
 
     /// The handshake is over, and a SYN or SYN-ACK of ours was lost in it.
@@ -127,7 +136,7 @@ impl RttEstimator {
     pub(crate) fn on_syn_loss(&mut self) {
         const AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
         if self.smoothed.is_none() {
-            self.base = self.base.max(AFTER_SYN_LOSS).min(self.config.max);
+            self.base = self.base.max(AFTER_SYN_LOSS).min(self.config().max);
         }
     }
 
@@ -150,7 +159,7 @@ mod tests {
     fn follows_rfc_6298() {
         let mut profile = Profile::standard();
         profile.rto.min_variation = Duration::ZERO;
-        let mut rtt = RttEstimator::new(profile.rto, profile.clock);
+        let mut rtt = RttEstimator::new(Arc::new(profile.clone()));
         assert_eq!(rtt.timeout(), Duration::from_secs(1));
         rtt.sample(Duration::from_millis(400), 10);
         assert_eq!(rtt.timeout(), Duration::from_millis(1200));
@@ -174,7 +183,7 @@ mod tests {
     #[test]
     fn a_steady_path_leaves_room_for_a_delayed_ack() {
         let profile = Profile::standard();
-        let mut rtt = RttEstimator::new(profile.rto, profile.clock);
+        let mut rtt = RttEstimator::new(Arc::new(profile));
         for _ in 0..100 {
             rtt.sample(Duration::from_millis(600), 10);
         }
@@ -184,7 +193,7 @@ mod tests {
     #[test]
     fn linux22_adds_its_margin() {
         let profile = Profile::linux22();
-        let mut rtt = RttEstimator::new(profile.rto, profile.clock);
+        let mut rtt = RttEstimator::new(Arc::new(profile));
         rtt.sample(Duration::from_millis(400), 2);
         // 400 + 4 * 400 = 2000; a quarter and a half of it more.
         assert_eq!(rtt.timeout(), Duration::from_millis(3500));

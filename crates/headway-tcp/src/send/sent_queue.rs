@@ -625,7 +625,8 @@ impl SentQueue {
 
     /// Heap octets in use.
     pub(crate) fn allocated(&self) -> usize {
-        self.segments.capacity() * size_of::<Sent>() + self.log.kept().map_or(0, |log| size_of::<TransmissionLog>() + log.allocated())
+        self.segments.capacity() * size_of::<Sent>()
+            + self.log.kept().map_or(0, |log| size_of::<TransmissionLog>() + log.allocated())
     }
 }
 

@@ -7,6 +7,8 @@
 
 mod curve;
 
+use alloc::boxed::Box;
+
 use headway_units::{Duration, Instant};
 
 use super::careful_resume::CarefulResume;
@@ -26,7 +28,7 @@ pub struct Cubic {
     initial_segments: u32,
     state: State,
     /// The state before the last reduction, for [`CongestionControl::on_spurious`].
-    before: Option<State>,
+    before: Option<Box<State>>,
     usage: Usage,
     resume: CarefulResume,
     smoothed_rtt: Option<Duration>,
@@ -168,7 +170,7 @@ impl Cubic {
 
     /// RFC 9438, 4.6 and 4.7, up to the setting of the window.
     fn reduce(&mut self, loss: &Loss) {
-        self.before = Some(self.state.clone());
+        self.before = Some(Box::new(self.state.clone()));
         let State { cwnd, w_max, .. } = self.state;
         // 4.7: "if cwnd < W_max and fast convergence enabled, further reduce W_max".
         self.state.w_max = Some(match w_max {
@@ -288,7 +290,7 @@ impl CongestionControl for Cubic {
         if let Some(before) = self.before.take()
             && self.state.cwnd < self.state.cwnd_prior
         {
-            self.state = before;
+            self.state = *before;
         }
     }
 

@@ -9,6 +9,8 @@ mod episode;
 mod prr;
 mod rack;
 
+use alloc::boxed::Box;
+
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
@@ -99,7 +101,7 @@ pub(crate) struct Modern {
     rack: Rack,
     phase: Phase,
     prr: Option<Prr>,
-    episode: Option<Episode>,
+    episode: Option<Box<Episode>>,
     probe: Option<Probe>,
     /// Octets that had arrived damaged when proportional rate reduction last looked.
     crossed: u64,
@@ -283,7 +285,7 @@ impl Modern {
         let order = bench.queue.transmissions();
         self.phase = Phase::Fast { point: bench.nxt, order };
         // A reduction that a mark called for is not taken back.
-        self.episode = (self.switches.undo && !bench.answered).then(Episode::new);
+        self.episode = (self.switches.undo && !bench.answered).then(|| Box::new(Episode::new()));
         self.undone = false;
         if !bench.answered {
             bench.control.on_loss(&Loss { now: bench.now, flight });
@@ -373,7 +375,7 @@ impl Modern {
         self.prr = None;
         if first {
             self.undone = false;
-            self.episode = self.switches.undo.then(Episode::new);
+            self.episode = self.switches.undo.then(|| Box::new(Episode::new()));
         }
         // "the sender SHOULD NOT enter [F-RTO] if there are already retransmissions outstanding".
         let frto =
