@@ -33,6 +33,7 @@ mod clock;
 mod error;
 pub mod error_delay_box;
 mod interface;
+mod namespace;
 pub mod packet_socket;
 
 mod prefix;
@@ -48,5 +49,6 @@ pub use carrier::{
 pub use clock::Clock;
 pub use error::NetError;
 pub use interface::{Framing, Interface};
+pub use namespace::Namespace;
 pub use prefix::{Prefix, PrefixError};
 pub use stack::{Accepted, Stack, StackConfig, TcpListener, TcpStream};

@@ -36,6 +36,8 @@ pub struct EthernetConfig {
     /// Has the card hand up frames whose check sequence is wrong, for as long as the carrier lives
     /// ([`PacketSocket::take_damaged`]).
     pub rx_all: bool,
+    /// Neighbours whose Ethernet addresses are known: they are never asked for.
+    pub neighbours: Vec<(IpAddr, [u8; 6])>,
 }
 
 /// IP packets on an Ethernet interface, under an address that the kernel does not have: so it does
@@ -107,6 +109,8 @@ impl EthernetCarrier {
         if config.rx_all {
             socket.take_damaged()?;
         }
+        let mut neighbours = Neighbours::default();
+        config.neighbours.iter().for_each(|&(ip, mac)| neighbours.know(ip, mac));
         Ok(Self {
             socket,
             address: config.address,
@@ -114,7 +118,7 @@ impl EthernetCarrier {
             mac,
             gateway: config.gateway,
             mtu,
-            neighbours: Neighbours::default(),
+            neighbours,
             clock: Clock::new(),
             conflict: false,
         })

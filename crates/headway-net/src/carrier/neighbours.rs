@@ -62,6 +62,18 @@ pub(super) struct News {
 }
 
 impl Neighbours {
+    /// Somebody's address that nobody has to be asked for, ever.
+    pub(super) fn know(&mut self, ip: IpAddr, mac: Mac) {
+        let entry = Neighbour {
+            mac: Some(mac),
+            confirmed: Some(Instant::MAX),
+            asked: None,
+            questions: 0,
+            waiting: Vec::new(),
+        };
+        self.table.insert(ip, entry);
+    }
+
     /// A packet goes to `neighbour`. It is kept if the address is not known.
     pub(super) fn route(&mut self, now: Instant, neighbour: IpAddr, packet: &[u8]) -> Next {
         if self.table.len() >= MAX_NEIGHBOURS && !self.table.contains_key(&neighbour) {
@@ -209,6 +221,16 @@ mod tests {
         assert!(matches!(neighbours.route(at(2), IP, b"two"), Next::Send(MAC, true)), "but asked");
         neighbours.learn(at(3), IP, News { overrides: true, ..hint });
         assert!(matches!(neighbours.route(at(4), IP, b"three"), Next::Send(OTHER, true)), "it moved");
+    }
+
+    #[test]
+    fn who_is_known_is_never_asked_for() {
+        let mut neighbours = Neighbours::default();
+        neighbours.know(IP, MAC);
+        for millis in [0, 60_000, 3_600_000] {
+            assert!(matches!(neighbours.route(at(millis), IP, b"packet"), Next::Send(MAC, false)));
+        }
+        assert_eq!(neighbours.next_deadline(), None);
     }
 
     #[test]

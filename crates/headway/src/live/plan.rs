@@ -133,6 +133,7 @@ impl Plan {
                     gateway: self.gateway,
                     mtu: self.mtu,
                     rx_all: self.rx_all,
+                    neighbours: Vec::new(),
                 };
                 (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
             }
