@@ -19,6 +19,9 @@ const CODE: [&str; 7] = [
     "src/experiment/scenario.rs",
 ];
 
+/// What packets of other TCPs go through in real time.
+const LINK: [&str; 3] = ["../headway-units/src", "../headway-wire/src", "../headway-link/src"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     for path in CODE {
@@ -29,14 +32,16 @@ fn main() {
     }
     // In a package the other crates are elsewhere; there the version stands for their code.
     let version = || std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
-    let code = fingerprint().unwrap_or_else(|_| version());
-    println!("cargo::rustc-env=HEADWAY_CODE={code}");
+    for (name, paths) in [("HEADWAY_CODE", &CODE[..]), ("HEADWAY_LINK_CODE", &LINK)] {
+        let code = fingerprint(paths).unwrap_or_else(|_| version());
+        println!("cargo::rustc-env={name}={code}");
+    }
 }
 
 /// The same for the same sources, wherever they lie and in whatever order the file system lists them.
-fn fingerprint() -> io::Result<String> {
+fn fingerprint(paths: &[&str]) -> io::Result<String> {
     let mut files = Vec::new();
-    for path in CODE {
+    for path in paths {
         collect(Path::new(path), &mut files)?;
     }
     files.sort();

@@ -55,8 +55,8 @@ pub enum LabError {
         /// What was expected and what stands there.
         problem: String,
     },
-    /// The sender of a cell is no TCP.
-    #[error("{sender} is no TCP: there is no connection to look at")]
+    /// The sender of a cell is no TCP of the simulator.
+    #[error("{sender} is no TCP in virtual time: there is no connection to look at")]
     NoConnection {
         /// Its name.
         sender: String,
@@ -69,6 +69,15 @@ pub enum LabError {
         /// Why.
         problem: String,
     },
+    /// Cells run in real time, and there is nobody to do it.
+    #[error("{name}: clock = \"real\": expected virtual; `headway lab live` runs what is real")]
+    NoRealTime {
+        /// The experiment.
+        name: String,
+    },
+    /// Runs in real time cannot be made on this machine, or one of them cannot be trusted.
+    #[error("in real time: {0}")]
+    Live(String),
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),

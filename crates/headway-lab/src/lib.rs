@@ -10,6 +10,7 @@ mod claims;
 mod damage;
 mod error;
 mod experiment;
+mod live;
 mod replay;
 mod results;
 mod runner;
@@ -19,9 +20,10 @@ pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, 
 pub use damage::{DamageError, Traces};
 pub use error::LabError;
 pub use experiment::{
-    Aim, Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, LINK_KEYS, Measure, Overrides,
-    Scalar, Statistic, load_links, schema,
+    Aim, Cell, Claim, Clock, EvidenceSource, Experiment, Figure, FigureKind, Foreign, Given, LINK_KEYS,
+    Measure, Overrides, Scalar, Sender, Statistic, load_links, schema,
 };
+pub use live::{Live, LiveOutcome};
 pub use replay::replay;
 pub use results::{CODE, COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
 pub use runner::{Progress, Request, run};

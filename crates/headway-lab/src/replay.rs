@@ -3,11 +3,11 @@
 use std::io;
 
 use headway_sim::Tap;
-use headway_sim::race::{self, Recording};
+use headway_sim::race::{self, Entrant, Recording};
 
 use crate::damage::Traces;
 use crate::error::LabError;
-use crate::experiment::{Complaint, Settings};
+use crate::experiment::{Clock, Complaint, Sender, Settings};
 use crate::results::{Manifest, ManifestCell};
 use crate::runner::content;
 
@@ -37,9 +37,9 @@ pub fn replay<T: Tap>(
     let sender = settings
         .sender()
         .map_err(|Complaint { key, problem }| LabError::NotReplayable { key: key.into(), problem })?;
-    if sender.tcp().is_none() {
+    let (Sender::Ours(Entrant::Tcp(tcp)), Clock::Virtual) = (&sender, settings.clock) else {
         return Err(LabError::NoConnection { sender: sender.to_string() });
-    }
+    };
     let content = content(settings.size());
-    Ok(race::run_recorded(&settings.scenario, sender, &content, seed, false, || (), tap)?)
+    Ok(race::run_recorded(&settings.scenario, *tcp, &content, seed, false, || (), tap)?)
 }

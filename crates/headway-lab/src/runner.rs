@@ -1,8 +1,9 @@
-//! Running an experiment: over all cores, resumable, each result written as it comes.
+//! Running an experiment: resumable, each result written as it comes; virtual time over all cores.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use headway_sim::race::{self, OracleOutcome, RunOutcome};
 use headway_sim::{Content, derive_seed};
@@ -10,8 +11,9 @@ use headway_units::Size;
 use rayon::prelude::*;
 
 use crate::error::LabError;
-use crate::experiment::{Cell, Experiment};
-use crate::results::{CODE, Journal, Made, Results, Row, write_tables};
+use crate::experiment::{Cell, Clock, Experiment, Sender};
+use crate::live::Live;
+use crate::results::{Journal, Made, Results, Row, code_of, write_tables};
 
 /// Hears of the progress of a sweep.
 pub trait Progress: Sync {
@@ -36,56 +38,109 @@ pub struct Request<'a> {
     pub folder: &'a Path,
     /// Keep rows that were made by other code ([`crate::CODE`]) rather than make them again.
     pub reuse: bool,
+    /// Makes the runs of cells in real time; `None` where there is nobody to do so.
+    pub live: Option<&'a dyn Live>,
     /// Hears of the progress.
     pub progress: &'a dyn Progress,
 }
 
-/// Makes the runs that are missing in the folder, and the tables when all are there.
+/// A run that is missing.
+#[derive(Clone, Copy)]
+struct Missing<'a> {
+    cell: &'a Cell,
+    run: u32,
+    key: &'a str,
+}
+
+/// Makes the runs that are missing in the folder, and the tables when all are there. Those in virtual time
+/// come first.
 ///
 /// # Errors
 ///
-/// The folder cannot be written, or a run shows a defect.
+/// The folder cannot be written, a run shows a defect, or cells run in real time and cannot.
 pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
-    let Request { experiment, folder, reuse, progress } = *request;
+    let Request { experiment, folder, reuse, live, progress } = *request;
+    if live.is_none() && experiment.cells.iter().any(|cell| cell.clock == Clock::Real) {
+        return Err(LabError::NoRealTime { name: experiment.name.clone() });
+    }
     std::fs::create_dir_all(folder)
         .map_err(|error| LabError::Unwritable { path: folder.into(), problem: error.to_string() })?;
     let mut rows = Journal::read(folder)?;
     let planned = Results::assemble(experiment, &rows);
-    if !reuse {
-        if planned.outdated > 0 {
-            progress.outdated(planned.outdated);
-        }
-        rows.retain(|_, made| made.is_current());
+    if !reuse && planned.outdated > 0 {
+        progress.outdated(planned.outdated);
     }
     planned.manifest.write(folder)?;
-    let missing: Vec<(&Cell, u32, &str)> = experiment
-        .cells
-        .iter()
-        .zip(&planned.manifest.cells)
-        .flat_map(|(cell, keyed)| {
-            keyed.keys.iter().enumerate().map(move |(run, key)| (cell, run as u32, key.as_str()))
-        })
-        .filter(|(_, _, key)| !rows.contains_key(*key))
-        .collect();
+    let mut missing: Vec<Missing<'_>> = Vec::new();
+    for (cell, keyed) in experiment.cells.iter().zip(&planned.manifest.cells) {
+        for (run, key) in keyed.keys.iter().enumerate() {
+            let there = |made: &Made| reuse || made.code == code_of(&cell.settings);
+            if !rows.get(key).is_some_and(there) {
+                missing.push(Missing { cell, run: run as u32, key });
+            }
+        }
+    }
     progress.begin(missing.len());
-    let contents = contents(experiment);
     let oracles = Oracles::default();
     let journal = Mutex::new(Journal::open(folder)?);
-    let made: Vec<(String, Row)> = missing
+    let keep = |missing: &Missing<'_>, row: Row| -> Result<(String, Made), LabError> {
+        let made = Made { row, code: code_of(&missing.cell.settings).into() };
+        journal.lock().unwrap_or_else(PoisonError::into_inner).append(missing.key, &made)?;
+        progress.advance();
+        Ok((missing.key.to_owned(), made))
+    };
+    let (real, simulated): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|missing| missing.cell.clock == Clock::Real);
+    let contents = contents(experiment);
+    let made: Vec<(String, Made)> = simulated
         .par_iter()
-        .map(|&(cell, run, key)| {
-            let row = make(experiment, cell, run, &contents[&cell.size.map(Size::bytes)], &oracles)?;
-            let mut journal = journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            journal.append(key, &row)?;
-            drop(journal);
-            progress.advance();
-            Ok((key.to_owned(), row))
+        .map(|missing| {
+            let content = &contents[&missing.cell.size.map(Size::bytes)];
+            keep(missing, simulate(experiment, missing.cell, missing.run, content, &oracles)?)
         })
         .collect::<Result<_, LabError>>()?;
-    rows.extend(made.into_iter().map(|(key, row)| (key, Made { row, code: CODE.into() })));
+    rows.extend(made);
+    if let Some(live) = live.filter(|_| !real.is_empty()) {
+        rows.extend(run_live(live, experiment, real, &oracles, &keep)?);
+    }
     let results = Results::assemble(experiment, &rows);
     write_tables(&results, folder)?;
     Ok(results)
+}
+
+/// Makes runs in real time, so many side by side; each cell's first run before any cell's second, so that
+/// what disturbs the machine for a while does not hit one cell alone.
+fn run_live<'a>(
+    live: &dyn Live,
+    experiment: &Experiment,
+    mut missing: Vec<Missing<'a>>,
+    oracles: &Oracles,
+    keep: &(impl Fn(&Missing<'a>, Row) -> Result<(String, Made), LabError> + Sync),
+) -> Result<Vec<(String, Made)>, LabError> {
+    live.prepare(&missing.iter().map(|missing| missing.cell).collect::<Vec<_>>())?;
+    missing.sort_by_key(|missing| missing.run);
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(String, Made)>, LabError> {
+        let mut made = Vec::new();
+        while let Some(missing) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let seed = run_seed(experiment, missing.cell, missing.run);
+            let outcome = live.run(missing.cell, seed).inspect_err(|_| {
+                // The others end what they are at, and begin nothing.
+                next.store(usize::MAX / 2, Ordering::Relaxed);
+            })?;
+            let oracle = oracles.of(missing.cell, seed);
+            made.push(keep(missing, outcome.row(missing.cell, missing.run, seed, oracle))?);
+        }
+        Ok(made)
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..live.jobs().min(missing.len())).map(|_| scope.spawn(work)).collect();
+        let mut made = Vec::new();
+        for worker in workers {
+            made.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(made)
+    })
 }
 
 /// One content for each size.
@@ -108,7 +163,7 @@ struct Oracles(Mutex<BTreeMap<u64, Option<OracleOutcome>>>);
 
 impl Oracles {
     fn of(&self, cell: &Cell, seed: u64) -> Option<OracleOutcome> {
-        let known = || self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(outcome) = known().get(&seed) {
             return *outcome;
         }
@@ -124,7 +179,7 @@ pub(crate) fn run_seed(experiment: &Experiment, cell: &Cell, run: u32) -> u64 {
     derive_seed(experiment.seed, &format!("{}\n{}", experiment.name, cell.fate), run.into())
 }
 
-fn make(
+fn simulate(
     experiment: &Experiment,
     cell: &Cell,
     run: u32,
@@ -132,7 +187,10 @@ fn make(
     oracles: &Oracles,
 ) -> Result<Row, LabError> {
     let seed = run_seed(experiment, cell, run);
-    let outcome: RunOutcome = race::run(&cell.scenario, cell.sender, content, seed, cell.size.is_some())?;
+    let Sender::Ours(entrant) = cell.sender else {
+        unreachable!("the check finds senders that are not of virtual time");
+    };
+    let outcome: RunOutcome = race::run(&cell.scenario, entrant, content, seed, cell.size.is_some())?;
     let oracle = oracles.of(cell, seed);
     let outcome = outcome.beside(oracle.as_ref());
     Ok(Row {
@@ -146,20 +204,22 @@ fn make(
         share_of_oracle: outcome.share_of_oracle,
         sha256_ok: outcome.sha256_ok,
         damaged_bytes_delivered: outcome.damaged_bytes_delivered,
-        undetected_packets: outcome.undetected_packets,
+        undetected_packets: Some(outcome.undetected_packets),
         delivered_bytes: outcome.delivered,
-        octets_sent: outcome.octets_sent,
-        retransmissions: outcome.retransmissions,
-        timeouts: outcome.timeouts,
-        slow_starts: outcome.slow_starts,
-        fast_recoveries: outcome.fast_recoveries,
-        special_acks: outcome.special_acks,
-        queue_drops: outcome.queue_drops,
+        octets_sent: Some(outcome.octets_sent),
+        retransmissions: Some(outcome.retransmissions),
+        timeouts: Some(outcome.timeouts),
+        slow_starts: Some(outcome.slow_starts),
+        fast_recoveries: Some(outcome.fast_recoveries),
+        special_acks: Some(outcome.special_acks),
+        queue_drops: Some(outcome.queue_drops),
         drops_per_megabyte: outcome.drops_per_megabyte,
         jain: outcome.jain,
         jain_alike: outcome.jain_alike,
         rival_goodput_bps: outcome.rival_goodput(),
         companions_bps: outcome.companions.iter().map(|other| other.goodput).collect(),
+        box_late_s: None,
+        box_latest_s: None,
         failure: outcome.failure.map(|failure| failure.to_string()),
     })
 }

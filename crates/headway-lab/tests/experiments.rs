@@ -54,7 +54,7 @@ fn with(text: &str, overrides: &Overrides) -> Result<Experiment, String> {
 }
 
 fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, progress: &() }).expect("a sweep")
+    run(&Request { experiment, folder, reuse: false, live: None, progress: &() }).expect("a sweep")
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn mistakes_name_file_line_and_what_is_allowed() {
         (
             "delay = \"20ms\"",
             "dealy = \"20ms\"",
-            "small.toml:10: dealy: unknown key: expected one of profile,",
+            "small.toml:10: dealy: unknown key: expected one of clock, profile,",
         ),
         (
             "{length}",
@@ -134,7 +134,7 @@ fn overrides_change_keys_and_axes() {
     assert_eq!(experiment.cells.len(), 6);
     assert_eq!(experiment.cells[5].scenario.forward.delay.as_millis(), 150);
     for (setting, expected) in [
-        ("dealy=1ms", "\"dealy\" is neither an axis (variant, length) nor a key of [scenario] (profile,"),
+        ("dealy=1ms", "\"dealy\" is neither an axis (variant, length) nor a key of [scenario] (clock,"),
         ("delay", "expected KEY=VALUE"),
         ("delay=fast", "expected"),
     ] {
@@ -219,7 +219,7 @@ fn rows_of_other_code_are_known_as_such() {
 
     let with = |reuse| {
         let heard = Heard(AtomicUsize::new(99), AtomicUsize::new(0));
-        let request = Request { experiment: &experiment, folder, reuse, progress: &heard };
+        let request = Request { experiment: &experiment, folder, reuse, live: None, progress: &heard };
         let results = run(&request).expect("a sweep");
         (results, heard.0.into_inner(), heard.1.into_inner())
     };

@@ -39,7 +39,8 @@ fn claiming(claim: &str) -> Experiment {
 fn sweep(folder: &Path) -> Results {
     let experiment =
         Experiment::parse("readings", "readings.toml", SWEEP, &Overrides::default()).expect("a sweep");
-    run(&Request { experiment: &experiment, folder, reuse: false, progress: &() }).expect("results")
+    run(&Request { experiment: &experiment, folder, reuse: false, live: None, progress: &() })
+        .expect("results")
 }
 
 fn weighed(claim: &str, sweep: &Results) -> Result<Option<Evidence>, EvidenceError> {

@@ -47,16 +47,21 @@ pub(super) fn enumerate(
             })
             .collect();
     }
-    combinations.into_iter().map(|values| cell(read, values, file, text, traces)).collect()
+    combinations
+        .into_iter()
+        .filter(|values| !read.skips(values))
+        .filter_map(|values| cell(read, values, file, text, traces).transpose())
+        .collect()
 }
 
+/// `None` where the clock is an axis, and the sender none of that clock's.
 fn cell(
     read: &ExperimentFile,
     values: IndexMap<String, String>,
     file: &str,
     text: &str,
     traces: &Traces<'_>,
-) -> Result<Cell, LabError> {
+) -> Result<Option<Cell>, LabError> {
     let complaint = |key: &str, problem: String| LabError::Invalid {
         file: file.into(),
         line: line_of(key, text),
@@ -85,6 +90,9 @@ fn cell(
     for (key, value) in &given {
         settings.set(key, value, traces).map_err(|problem| complaint(key, problem))?;
     }
+    if values.contains_key("clock") && !settings.is_possible() {
+        return Ok(None);
+    }
     let sender = settings.sender().map_err(|Complaint { key, problem }| complaint(key, problem))?;
     // A trace is what its file says, not what the file is called.
     let mut recorded = Vec::new();
@@ -99,15 +107,16 @@ fn cell(
         lines.extend(recorded.iter().cloned());
         lines.join("\n")
     };
-    Ok(Cell {
+    Ok(Some(Cell {
         identity: write(&|_| true),
         fate: write(&|key| !is_of_sender(key)),
         values,
+        clock: settings.clock,
         sender,
         size: settings.size(),
         scenario: settings.scenario,
         settings: given,
-    })
+    }))
 }
 
 /// In a fixed order, since some keys build on others.

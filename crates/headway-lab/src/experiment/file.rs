@@ -54,17 +54,39 @@ pub(super) struct ExperimentFile {
     /// The axes: every combination of their values is a cell.
     #[serde(default)]
     pub(super) sweep: IndexMap<String, Vec<Scalar>>,
+    /// Combinations that are left out: those where each axis named has the value, or one of the values.
+    #[serde(default)]
+    pub(super) skip: Vec<IndexMap<String, OneOrMore>>,
     /// Keys and units of the options of `headway race`; `{axis}` stands for the axis' value,
     /// which may name other axes in the same way. Beside those options: the parts of the modern sender,
     /// such as `tlp`, each `on` or `off`; `companions` and `rivals` on the link, such as
-    /// `3 modern:cubic undamaged, sack`; `cross` traffic with its `cross-packet`; and `warm`, `on` where
-    /// the hosts make one transfer before.
+    /// `3 modern:cubic undamaged, sack`; `cross` traffic with its `cross-packet`; `warm`, `on` where
+    /// the hosts make one transfer before; and `clock`, `virtual` or `real`. In real time (`headway lab
+    /// live`) there are further senders: `linux:cubic` and the kernel's other congestion controls,
+    /// `quinn:bbr`, `kcptun`. Where `clock` is an axis, senders that a clock does not have are left out.
     pub(super) scenario: IndexMap<String, Scalar>,
     /// How it is drawn.
     pub(super) figure: Figure,
     /// What the source says of it.
     #[serde(default)]
     pub(super) claim: Vec<Claim>,
+}
+
+/// A value of an axis, or several.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum OneOrMore {
+    One(Scalar),
+    More(Vec<Scalar>),
+}
+
+impl OneOrMore {
+    pub(super) fn values(&self) -> &[Scalar] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::More(values) => values,
+        }
+    }
 }
 
 fn one() -> u64 {
@@ -368,6 +390,16 @@ impl ExperimentFile {
             )));
         }
         Ok(())
+    }
+
+    /// Whether a combination of the axes is left out.
+    pub(super) fn skips(&self, values: &IndexMap<String, String>) -> bool {
+        let is = |axis: &String, left_out: &OneOrMore| {
+            values
+                .get(axis)
+                .is_some_and(|own| left_out.values().iter().any(|value| value.to_string() == *own))
+        };
+        self.skip.iter().any(|skip| skip.iter().all(|(axis, left_out)| is(axis, left_out)))
     }
 }
 

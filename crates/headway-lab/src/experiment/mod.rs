@@ -4,10 +4,11 @@ mod cells;
 mod file;
 mod links;
 mod scenario;
+mod sender;
 
 use std::path::Path;
 
-use headway_sim::race::{Entrant, Scenario};
+use headway_sim::race::Scenario;
 use headway_units::Size;
 use indexmap::IndexMap;
 
@@ -15,6 +16,7 @@ use file::ExperimentFile;
 pub use file::{Aim, Claim, EvidenceSource, Figure, FigureKind, Given, Measure, Scalar, Statistic, schema};
 pub use links::{LINK_KEYS, load_links};
 pub(crate) use scenario::{Complaint, Settings};
+pub use sender::{Clock, Foreign, Sender};
 
 use crate::damage::Traces;
 use crate::error::LabError;
@@ -54,8 +56,10 @@ pub struct Experiment {
 pub struct Cell {
     /// The value of each axis.
     pub values: IndexMap<String, String>,
+    /// The time that its runs take place in.
+    pub clock: Clock,
     /// The sender.
-    pub sender: Entrant,
+    pub sender: Sender,
     /// How much is sent; `None` in runs of fixed duration.
     pub size: Option<Size>,
     /// Everything else.
@@ -79,6 +83,9 @@ pub struct Overrides {
     /// `KEY=VALUE` for keys of `[scenario]` or axes (whose values are then separated by commas); a
     /// leading `scenario.`, `link.` or `sweep.` may stand for clarity.
     pub settings: Vec<String>,
+    /// Real time, where the file names no clock. The experiment is then called by its file's name and
+    /// `-live`, so that its results stand beside those of virtual time.
+    pub real: bool,
 }
 
 /// More cells than this are a typing mistake.
@@ -129,6 +136,11 @@ impl Experiment {
         for setting in &overrides.settings {
             read.set(setting)?;
         }
+        let moves =
+            overrides.real && !read.sweep.contains_key("clock") && !read.scenario.contains_key("clock");
+        if moves {
+            read.scenario.insert("clock".into(), Scalar::Text(Clock::Real.name().into()));
+        }
         let runs = overrides.runs.unwrap_or(read.runs);
         let complaint = |key: &str, problem: String| LabError::Invalid {
             file: file.into(),
@@ -151,6 +163,9 @@ impl Experiment {
             return Err(complaint("sweep", problem));
         }
         let cells = cells::enumerate(&read, file, text, traces)?;
+        if cells.is_empty() {
+            return Err(complaint("sweep", "no cell is left: expected at least one".into()));
+        }
         let recordings =
             cells::recordings(&cells, traces).map_err(|error| complaint("damage", error.to_string()))?;
         check_figure(&read, &complaint)?;
@@ -160,7 +175,7 @@ impl Experiment {
             .map(|(axis, values)| (axis.clone(), values.iter().map(Scalar::to_string).collect()))
             .collect();
         Ok(Self {
-            name: name.into(),
+            name: if moves { format!("{name}-live") } else { name.into() },
             title: read.title,
             source: read.source,
             reading: read.reading.trim().into(),
@@ -195,6 +210,17 @@ fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabEr
     for (key, axis) in [("x", &figure.x), ("series", &figure.series), ("panels", &figure.panels)] {
         if let Some(axis) = axis {
             known(key, axis)?;
+        }
+    }
+    for (axis, left_out) in read.skip.iter().flatten() {
+        known("skip", axis)?;
+        for value in left_out.values() {
+            if !read.sweep[axis].iter().any(|known| known.to_string() == value.to_string()) {
+                return Err(complaint(
+                    "skip",
+                    format!("{axis} = {:?}: expected a value of that axis", value.to_string()),
+                ));
+            }
         }
     }
     for axis in &read.readings {

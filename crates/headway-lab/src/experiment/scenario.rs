@@ -3,18 +3,18 @@
 use std::str::FromStr;
 
 use headway_link::Damage;
-use headway_sim::race::{
-    Companion, CrossTraffic, Entrant, Part, QueueSize, Scenario, TcpSender, parse_congestion,
-};
+use headway_sim::race::{Companion, CrossTraffic, Part, QueueSize, Scenario, TcpSender, parse_congestion};
 use headway_tcp::HackRules;
 use headway_tcp::congestion::Algorithm;
 use headway_trace::Way;
 use headway_units::{Duration, Size};
 
+use super::sender::{Clock, Sender};
 use crate::damage::Traces;
 
 /// Every key.
-pub(super) const KEYS: [&str; 44] = [
+pub(super) const KEYS: [&str; 45] = [
+    "clock",
     "profile",
     "rules",
     "variant",
@@ -65,15 +65,17 @@ pub(super) fn is_key(key: &str) -> bool {
     KEYS.contains(&key)
 }
 
-/// Whether a key is about the sender alone: senders that differ in nothing else face the same fates.
+/// Whether a key is about the sender or its clock alone: senders that differ in nothing else face the same
+/// fates.
 pub(super) fn is_of_sender(key: &str) -> bool {
-    matches!(key, "variant" | "rules" | "profile" | "cc" | "warm") || key.parse::<Part>().is_ok()
+    matches!(key, "clock" | "variant" | "rules" | "profile" | "cc" | "warm") || key.parse::<Part>().is_ok()
 }
 
 /// What the keys describe.
 pub(crate) struct Settings {
     pub(crate) scenario: Scenario,
-    variant: Option<Entrant>,
+    pub(crate) clock: Clock,
+    variant: Option<Sender>,
     congestion: Option<Algorithm>,
     size: Option<Size>,
 }
@@ -93,12 +95,12 @@ impl Settings {
         let mut scenario = Scenario::default();
         scenario.forward.damage = Damage::None;
         scenario.forward.header_hit = None;
-        Self { scenario, variant: None, congestion: None, size: None }
+        Self { scenario, clock: Clock::default(), variant: None, congestion: None, size: None }
     }
 
     /// The sender, once all keys are set; the error says what does not fit together.
-    pub(crate) fn sender(&self) -> Result<Entrant, Complaint> {
-        let Some(variant) = self.variant else {
+    pub(crate) fn sender(&self) -> Result<Sender, Complaint> {
+        let Some(variant) = self.variant.clone() else {
             let problem = "expected a sender, as an axis or in [scenario], such as variant = \"sack\"";
             return Err(Complaint { key: "variant", problem: problem.into() });
         };
@@ -107,9 +109,14 @@ impl Settings {
             return Err(Complaint { key: "duration", problem: problem.into() });
         }
         let sender = variant.with_congestion(self.congestion);
-        let blame = if self.scenario.warm { "warm" } else { "variant" };
-        self.scenario.check(sender).map_err(|error| Complaint { key: blame, problem: error.to_string() })?;
+        sender.check(&self.scenario, self.clock)?;
         Ok(sender)
+    }
+
+    /// Whether the sender is one that the clock has. Where the clock is an axis, other combinations are
+    /// none.
+    pub(super) fn is_possible(&self) -> bool {
+        self.variant.as_ref().is_none_or(|variant| variant.exists_on(self.clock))
     }
 
     /// How much is sent; `None` in a run of fixed duration.
@@ -122,6 +129,7 @@ impl Settings {
         let scenario = &mut self.scenario;
         let (forward, reverse) = (&mut scenario.forward, &mut scenario.reverse);
         match key {
+            "clock" => self.clock = value.parse()?,
             "profile" => scenario.profile = parse(value)?,
             "rules" => {
                 scenario.rules = match value {
@@ -148,7 +156,7 @@ impl Settings {
             "duration" => {
                 let duration: Duration = parse(value)?;
                 if duration.is_zero() {
-                    return Err("expected some virtual time, such as 60s".into());
+                    return Err("expected some time, such as 60s".into());
                 }
                 scenario.duration = Some(duration);
             }

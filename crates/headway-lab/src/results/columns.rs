@@ -6,7 +6,7 @@ use headway_units::{Rate, Share};
 use serde::{Deserialize, Serialize};
 
 use super::Row;
-use crate::experiment::Cell;
+use crate::experiment::{Cell, Foreign, Sender};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,8 @@ const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column
 }
 
 /// Parameters, then measures.
-pub const COLUMNS: [Column; 58] = [
+pub const COLUMNS: [Column; 61] = [
+    column("clock", Kind::Text, "virtual (the simulator's time) or real (this machine's)"),
     column("profile", Kind::Text, "sender profile"),
     column("rules", Kind::Text, "how special ACKs are answered"),
     column("variant", Kind::Text, "the sender"),
@@ -65,7 +66,7 @@ pub const COLUMNS: [Column; 58] = [
     column("window_bytes", Kind::Integer, "largest window that the receiver offers"),
     column("mtu_bytes", Kind::Integer, "largest IP packet"),
     column("retries", Kind::Integer, "timeouts in a row before the sender gives up; empty: never"),
-    column("time_limit_s", Kind::Number, "virtual time after which a run is ended"),
+    column("time_limit_s", Kind::Number, "time after which a run is ended"),
     column("rate_bps", Kind::Integer, "rate of the way of the data"),
     column("reverse_rate_bps", Kind::Integer, "rate of the way of the ACKs"),
     column("delay_s", Kind::Number, "propagation delay, one way"),
@@ -115,6 +116,8 @@ pub const COLUMNS: [Column; 58] = [
     ),
     column("rival_goodput_bps", Kind::Number, "mean goodput of the rivals until then"),
     column("companions_bps", Kind::Text, "goodput of each companion and rival until then"),
+    column("box_late_s", Kind::Number, "real time: how late 99 % of the packets left the box at most"),
+    column("box_latest_s", Kind::Number, "and the latest of them"),
     column("failure", Kind::Text, "why the connection failed"),
 ];
 
@@ -133,16 +136,33 @@ pub(super) fn parameters(cell: &Cell) -> Vec<Value> {
             scenario.companions.iter().filter(|other| other.rival == rival).map(name).collect();
         flows.join(", ")
     };
-    let tcp = cell.sender.tcp();
+    let tcp = match &cell.sender {
+        Sender::Ours(entrant) => entrant.tcp(),
+        Sender::Foreign(_) => None,
+    };
+    let foreign = match &cell.sender {
+        Sender::Ours(_) => None,
+        Sender::Foreign(foreign) => Some(foreign),
+    };
     let of_tcp = |value: Option<String>| value.map_or(Value::Nothing, Value::Text);
+    let variant = match (tcp, foreign) {
+        (Some(tcp), _) => text(&tcp.variant),
+        (None, Some(foreign)) => text(&foreign.name()),
+        (None, None) => text(&cell.sender),
+    };
+    let congestion = match (tcp, foreign) {
+        (Some(tcp), _) => Some(congestion_name(scenario.profile_of(tcp).congestion)),
+        (None, foreign) => foreign.and_then(Foreign::congestion),
+    };
     vec![
+        text(&cell.clock.name()),
         of_tcp(tcp.map(|tcp| scenario.profile_name(tcp).to_string())),
         text(&match scenario.rules {
             HackRules::Literal => "literal",
             HackRules::Default => "default",
         }),
-        tcp.map_or_else(|| text(&cell.sender), |tcp| text(&tcp.variant)),
-        of_tcp(tcp.map(|tcp| congestion_name(scenario.profile_of(tcp).congestion).into())),
+        variant,
+        of_tcp(congestion.map(str::to_owned)),
         text(&scenario.switches),
         Value::Flag(scenario.warm),
         cell.size.map_or(Value::Nothing, |size| integer(size.bytes())),
@@ -178,6 +198,7 @@ pub(super) fn parameters(cell: &Cell) -> Vec<Value> {
 /// The measures of a run, as the last columns have them.
 pub(super) fn measures(row: &Row) -> Vec<Value> {
     let integer = Value::Integer;
+    let count = |count: Option<u64>| count.map_or(Value::Nothing, Value::Integer);
     vec![
         integer(row.run.into()),
         integer(row.seed),
@@ -189,20 +210,22 @@ pub(super) fn measures(row: &Row) -> Vec<Value> {
         row.share_of_oracle.map_or(Value::Nothing, Value::Number),
         row.sha256_ok.map_or(Value::Nothing, Value::Flag),
         integer(row.damaged_bytes_delivered),
-        integer(row.undetected_packets),
+        count(row.undetected_packets),
         integer(row.delivered_bytes),
-        integer(row.octets_sent),
-        integer(row.retransmissions),
-        integer(row.timeouts),
-        integer(row.slow_starts),
-        integer(row.fast_recoveries),
-        integer(row.special_acks),
-        integer(row.queue_drops),
+        count(row.octets_sent),
+        count(row.retransmissions),
+        count(row.timeouts),
+        count(row.slow_starts),
+        count(row.fast_recoveries),
+        count(row.special_acks),
+        count(row.queue_drops),
         Value::Number(row.drops_per_megabyte),
         Value::Number(row.jain),
         Value::Number(row.jain_alike),
         row.rival_goodput_bps.map_or(Value::Nothing, Value::Number),
         Value::Text(row.companions_bps.iter().map(|rate| format!("{rate:.0}")).collect::<Vec<_>>().join(" ")),
+        row.box_late_s.map_or(Value::Nothing, Value::Number),
+        row.box_latest_s.map_or(Value::Nothing, Value::Number),
         row.failure.clone().map_or(Value::Nothing, Value::Text),
     ]
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CODE, Row};
+use super::Row;
 use crate::error::LabError;
 
 const FILE: &str = "runs.jsonl";
@@ -25,13 +25,6 @@ struct Line {
 pub(crate) struct Made {
     pub(crate) row: Row,
     pub(crate) code: String,
-}
-
-impl Made {
-    /// Whether this program would have made it: its code is the same.
-    pub(crate) fn is_current(&self) -> bool {
-        self.code == CODE
-    }
 }
 
 /// The file that rows are appended to.
@@ -75,8 +68,8 @@ impl Journal {
     }
 
     /// Appends a row.
-    pub(crate) fn append(&mut self, key: &str, row: &Row) -> Result<(), LabError> {
-        let line = Line { key: key.into(), code: CODE.into(), row: row.clone() };
+    pub(crate) fn append(&mut self, key: &str, made: &Made) -> Result<(), LabError> {
+        let line = Line { key: key.into(), code: made.code.clone(), row: made.row.clone() };
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         // One write a line: what is interrupted is at most the last.

@@ -8,6 +8,7 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use columns::{COLUMNS, Column, Kind, Value};
@@ -16,13 +17,21 @@ pub use manifest::{Manifest, ManifestCell};
 pub(crate) use tables::write_tables;
 
 use crate::error::LabError;
-use crate::experiment::{Experiment, Measure};
+use crate::experiment::{Experiment, Measure, Sender};
 
 /// A fingerprint of the code that determines results: the sources of the TCP, the link and the simulator.
 /// Each row is stored with it. Where the program was built from a package, it is the version.
 pub const CODE: &str = env!("HEADWAY_CODE");
 
-/// What was measured of one run.
+/// The code that determines the results of a cell with these settings. Other TCPs have their own; only the
+/// link is ours. What moves packets in real time is not in it.
+pub(crate) fn code_of(settings: &IndexMap<String, String>) -> &'static str {
+    const LINK_CODE: &str = env!("HEADWAY_LINK_CODE");
+    let foreign = settings.get("variant").is_some_and(|name| matches!(name.parse(), Ok(Sender::Foreign(_))));
+    if foreign { LINK_CODE } else { CODE }
+}
+
+/// What was measured of one run. What a sender does not tell is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The run within its cell, from 0.
@@ -31,7 +40,7 @@ pub struct Row {
     pub seed: u64,
     /// Whether all arrived within the time limit.
     pub finished: bool,
-    /// Virtual seconds until the last octet arrived, or until the run was ended.
+    /// Seconds until the last octet arrived, or until the run was ended.
     pub seconds: f64,
     /// Payload bits per second.
     pub goodput_bps: f64,
@@ -48,23 +57,23 @@ pub struct Row {
     /// Octets delivered although damaged.
     pub damaged_bytes_delivered: u64,
     /// Damaged packets that passed every check.
-    pub undetected_packets: u64,
+    pub undetected_packets: Option<u64>,
     /// Octets delivered.
     pub delivered_bytes: u64,
     /// Payload octets sent.
-    pub octets_sent: u64,
+    pub octets_sent: Option<u64>,
     /// Segments sent again.
-    pub retransmissions: u64,
+    pub retransmissions: Option<u64>,
     /// Expiries of the retransmission timer.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// Falls of the window to one segment.
-    pub slow_starts: u64,
+    pub slow_starts: Option<u64>,
     /// Times that fast recovery began.
-    pub fast_recoveries: u64,
+    pub fast_recoveries: Option<u64>,
     /// Special ACKs sent.
-    pub special_acks: u64,
+    pub special_acks: Option<u64>,
     /// Packets that the queue dropped.
-    pub queue_drops: u64,
+    pub queue_drops: Option<u64>,
     /// Of those, for each 10^6 octets delivered to anybody.
     #[serde(default)]
     pub drops_per_megabyte: f64,
@@ -79,6 +88,12 @@ pub struct Row {
     /// Goodput of each other flow, bits per second: companions and rivals in the file's order.
     #[serde(default)]
     pub companions_bps: Vec<f64>,
+    /// Of a run in real time: how late the box let packets go, seconds; 99 % of them by no more than this.
+    #[serde(default)]
+    pub box_late_s: Option<f64>,
+    /// And the latest of them.
+    #[serde(default)]
+    pub box_latest_s: Option<f64>,
     /// Why the connection failed, if it did.
     pub failure: Option<String>,
 }
@@ -92,14 +107,14 @@ impl Row {
             Measure::ShareOfBound => self.share_of_bound?,
             Measure::ShareOfOracle => self.share_of_oracle?,
             Measure::Finished => f64::from(u8::from(self.finished)),
-            Measure::Retransmissions => self.retransmissions as f64,
-            Measure::Timeouts => self.timeouts as f64,
-            Measure::SlowStarts => self.slow_starts as f64,
-            Measure::FastRecoveries => self.fast_recoveries as f64,
-            Measure::SpecialAcks => self.special_acks as f64,
-            Measure::QueueDrops => self.queue_drops as f64,
+            Measure::Retransmissions => self.retransmissions? as f64,
+            Measure::Timeouts => self.timeouts? as f64,
+            Measure::SlowStarts => self.slow_starts? as f64,
+            Measure::FastRecoveries => self.fast_recoveries? as f64,
+            Measure::SpecialAcks => self.special_acks? as f64,
+            Measure::QueueDrops => self.queue_drops? as f64,
             Measure::DamagedBytes => self.damaged_bytes_delivered as f64,
-            Measure::OctetsSent => self.octets_sent as f64,
+            Measure::OctetsSent => self.octets_sent? as f64,
             Measure::Jain => self.jain,
             Measure::JainAlike => self.jain_alike,
             Measure::RivalGoodput => self.rival_goodput_bps?,
@@ -157,13 +172,19 @@ impl Results {
     /// The rows that belong to the experiment.
     fn pick(manifest: Manifest, journal: &BTreeMap<String, Made>) -> Self {
         let mut outdated = 0;
-        let mut row = |key: &String| {
+        let mut row = |key: &String, code: &str| {
             let made = journal.get(key)?;
-            outdated += usize::from(!made.is_current());
+            outdated += usize::from(made.code != code);
             Some(made.row.clone())
         };
-        let rows =
-            manifest.cells.iter().map(|cell| cell.keys.iter().filter_map(&mut row).collect()).collect();
+        let rows = manifest
+            .cells
+            .iter()
+            .map(|cell| {
+                let code = code_of(&cell.settings);
+                cell.keys.iter().filter_map(|key| row(key, code)).collect()
+            })
+            .collect();
         Self { manifest, rows, outdated }
     }
 }

@@ -21,7 +21,9 @@ use crate::transfer::{Receiver, Sender};
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
 /// What the seed of the way of the data is derived for.
-pub(super) const FORWARD_LINK: &str = "forward link";
+pub const FORWARD_LINK: &str = "forward link";
+/// What that of the way of the ACKs is derived for.
+pub const REVERSE_LINK: &str = "reverse link";
 
 /// The program of either side.
 pub enum Racer<O> {
@@ -89,8 +91,7 @@ impl<O: Observer, T: Tap> Arena<O, T> {
         let forward = LinkPorts { from: left, to: right };
         let forward = network.add_link(forward, scenario.forward.clone(), derive_seed(seed, FORWARD_LINK, 0));
         let reverse = LinkPorts { from: right, to: left };
-        let reverse =
-            network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, "reverse link", 0));
+        let reverse = network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, REVERSE_LINK, 0));
         let mut arena = Self { network, flows, forward };
         if left != arena.flows[0].sender {
             arena.connect_edges(scenario, (left, right), (forward, reverse));

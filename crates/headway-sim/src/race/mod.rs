@@ -11,7 +11,7 @@ mod sender;
 mod summary;
 mod switches;
 
-pub use arena::Racer;
+pub use arena::{FORWARD_LINK, REVERSE_LINK, Racer};
 pub use check::Unraceable;
 pub use oracle::{OracleOutcome, oracle};
 pub use outcome::{CompanionOutcome, RunOutcome};

@@ -120,7 +120,7 @@ struct RunOptions {
 
 impl RunOptions {
     fn overrides(&self) -> Overrides {
-        Overrides { runs: self.runs, seed: self.seed, settings: self.settings.clone() }
+        Overrides { runs: self.runs, seed: self.seed, settings: self.settings.clone(), real: false }
     }
 }
 
@@ -165,8 +165,13 @@ fn run_all(experiments: &[Experiment], options: &RunOptions) -> Result<(), Failu
     for experiment in experiments {
         let folder = out.join(&experiment.name);
         bar.name(&experiment.name);
-        let results: Results =
-            headway_lab::run(&Request { experiment, folder: &folder, reuse: *reuse, progress: &bar })?;
+        let results: Results = headway_lab::run(&Request {
+            experiment,
+            folder: &folder,
+            reuse: *reuse,
+            live: None,
+            progress: &bar,
+        })?;
         if experiments.len() == 1 {
             text.push_str(&table::results(&results));
         }

@@ -1,0 +1,213 @@
+//! Who sends in a cell, and on which clock.
+
+use std::fmt;
+use std::str::FromStr;
+
+use headway_sim::race::{Entrant, Scenario};
+use headway_tcp::congestion::Algorithm;
+
+use super::scenario::Complaint;
+
+/// What a run takes place in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Clock {
+    /// The simulator's time.
+    #[default]
+    Virtual,
+    /// That of this machine: real packets between network namespaces.
+    Real,
+}
+
+impl Clock {
+    /// Its name in files and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Virtual => "virtual",
+            Self::Real => "real",
+        }
+    }
+}
+
+impl FromStr for Clock {
+    type Err = String;
+
+    fn from_str(input: &str) -> Result<Self, String> {
+        [Self::Virtual, Self::Real]
+            .into_iter()
+            .find(|clock| clock.name() == input)
+            .ok_or_else(|| format!("{input:?}: expected virtual or real"))
+    }
+}
+
+/// A sender that is not ours: it runs in real time only.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Foreign {
+    /// This machine's TCP with a congestion control by the kernel's name for it: `linux:cubic`.
+    Linux(String),
+    /// QUIC as the crate `quinn` has it, with one of its controllers: `quinn:bbr`.
+    Quinn(String),
+    /// TCP through a tunnel of KCP.
+    Kcptun,
+}
+
+/// The controllers that `quinn` has.
+const OF_QUINN: [&str; 3] = ["bbr", "cubic", "newreno"];
+/// The kernel's names are shorter than this (`TCP_CA_NAME_MAX`).
+const LONGEST_NAME: usize = 15;
+
+impl Foreign {
+    /// What it is called without its congestion control.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Linux(_) => "linux",
+            Self::Quinn(_) => "quinn",
+            Self::Kcptun => "kcptun",
+        }
+    }
+
+    /// Its congestion control; `None` where it has none to choose.
+    pub fn congestion(&self) -> Option<&str> {
+        match self {
+            Self::Linux(congestion) | Self::Quinn(congestion) => Some(congestion),
+            Self::Kcptun => None,
+        }
+    }
+
+    /// `None` where `input` names none of them.
+    fn parse(input: &str) -> Option<Result<Self, String>> {
+        let (name, congestion) = match input.split_once(':') {
+            Some((name, congestion)) => (name, Some(congestion)),
+            None => (input, None),
+        };
+        let known = |congestion: &str| OF_QUINN.contains(&congestion);
+        let plain = |congestion: &str| {
+            (1..=LONGEST_NAME).contains(&congestion.len())
+                && congestion.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+        };
+        Some(match (name, congestion) {
+            ("linux", Some(congestion)) if plain(congestion) => Ok(Self::Linux(congestion.into())),
+            ("linux", _) => {
+                Err(format!("{input:?}: expected a congestion control of the kernel, such as linux:cubic"))
+            }
+            ("quinn", Some(congestion)) if known(congestion) => Ok(Self::Quinn(congestion.into())),
+            ("quinn", _) => Err(format!("{input:?}: expected quinn: and one of {}", OF_QUINN.join(", "))),
+            ("kcptun", None) => Ok(Self::Kcptun),
+            ("kcptun", Some(_)) => Err(format!("{input:?}: expected kcptun alone")),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.congestion() {
+            Some(congestion) => f.pad(&format!("{}:{congestion}", self.name())),
+            None => f.pad(self.name()),
+        }
+    }
+}
+
+/// Who sends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// What the simulator can run; its TCPs run in real time too.
+    Ours(Entrant),
+    /// What runs in real time only.
+    Foreign(Foreign),
+}
+
+impl Sender {
+    /// With `congestion` as the controller, where it is one of ours that names none.
+    #[must_use]
+    pub(super) fn with_congestion(self, congestion: Option<Algorithm>) -> Self {
+        match self {
+            Self::Ours(entrant) => Self::Ours(entrant.with_congestion(congestion)),
+            Self::Foreign(_) => self,
+        }
+    }
+
+    /// Whether there is such a sender on that clock at all.
+    pub(super) fn exists_on(&self, clock: Clock) -> bool {
+        match self {
+            Self::Ours(Entrant::Tcp(_)) => true,
+            Self::Ours(Entrant::Oracle) => clock == Clock::Virtual,
+            Self::Foreign(_) => clock == Clock::Real,
+        }
+    }
+
+    /// Whether it can send in `scenario` on `clock`.
+    pub(super) fn check(&self, scenario: &Scenario, clock: Clock) -> Result<(), Complaint> {
+        let complaint = |key, problem: String| Err(Complaint { key, problem });
+        if !self.exists_on(clock) {
+            return complaint(
+                "variant",
+                match clock {
+                    Clock::Virtual => format!(
+                        "{self} runs in real time only: expected `headway lab live`, or clock = \"real\""
+                    ),
+                    Clock::Real => format!("{self} is no sender of packets: expected clock = \"virtual\""),
+                },
+            );
+        }
+        if clock == Clock::Real {
+            let alone = "one transfer at a time runs in real time: expected none";
+            if scenario.warm {
+                return complaint("warm", "in real time every run has new hosts: expected off".into());
+            } else if let Some(other) = scenario.companions.first() {
+                return complaint(if other.rival { "rivals" } else { "companions" }, alone.into());
+            } else if scenario.cross.is_some() {
+                return complaint("cross", alone.into());
+            }
+        }
+        let Self::Ours(entrant) = *self else { return Ok(()) };
+        let blame = if scenario.warm { "warm" } else { "variant" };
+        scenario.check(entrant).or_else(|error| complaint(blame, error.to_string()))
+    }
+}
+
+impl FromStr for Sender {
+    type Err = String;
+
+    fn from_str(input: &str) -> Result<Self, String> {
+        match Foreign::parse(input) {
+            Some(foreign) => foreign.map(Self::Foreign),
+            None => input
+                .parse()
+                .map(Self::Ours)
+                .map_err(|error: headway_sim::race::UnknownName| error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(entrant) => entrant.fmt(f),
+            Self::Foreign(foreign) => foreign.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in ["sack", "modern:bbr", "oracle", "linux:cubic", "linux:bbr", "quinn:bbr", "kcptun"] {
+            assert_eq!(name.parse::<Sender>().expect(name).to_string(), name);
+        }
+        for (name, expected) in [
+            ("linux", "\"linux\": expected a congestion control of the kernel"),
+            ("linux:", "expected a congestion control of the kernel"),
+            ("linux:cubic/../x", "expected a congestion control of the kernel"),
+            ("quinn", "expected quinn: and one of bbr, cubic, newreno"),
+            ("quinn:vegas", "expected quinn: and one of"),
+            ("kcptun:bbr", "expected kcptun alone"),
+            ("tahoe", "expected one of newreno,"),
+        ] {
+            let problem = name.parse::<Sender>().expect_err(name);
+            assert!(problem.contains(expected), "{problem}");
+        }
+    }
+}
