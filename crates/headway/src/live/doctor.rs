@@ -1,27 +1,33 @@
 //! What this machine, and a path, can do.
 
 mod findings;
+mod path;
+mod peer;
+mod watch;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use headway_net::{Interface, probe};
-use tokio::time::timeout;
 
-use super::names::resolve;
+use super::names::{parse_listen, resolve};
 use super::plan::Plan;
-use super::transport::{Stream, Transport};
+use super::transport::Transport;
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
 use findings::{Findings, Mark};
+use watch::{Sightings, Watch};
 
 const EXAMPLES: &str = "\
 Examples:
   headway doctor
       What this machine can do; more of it as root.
-  headway doctor --udp 192.0.2.1:4000 192.0.2.2:4000 --connect 192.0.2.2:80
-      Whether that path brings UDP without checksum both ways, and our options: at 192.0.2.2 runs
-      `headway serve --udp 192.0.2.2:4000 any DIR`.";
+  headway doctor --udp 192.0.2.2:4000 any --listen 7
+      At one end of a path: tell whoever asks what of its packets arrived.
+  headway doctor --udp 192.0.2.1:4000 192.0.2.2:4000 --connect 192.0.2.2:7
+      At the other: whether the path strips options, and whether it brings damaged payloads, both ways.
+      Connected to another server of headway's it says what both agreed on.";
 
 /// Say what this machine and a path can do, and which carrier to use.
 #[derive(Args)]
@@ -30,6 +36,10 @@ pub(crate) struct Arguments {
     /// Connect to this peer too, over the network that the options name, and say what both agreed on
     #[arg(long, value_name = "HOST:PORT", requires = "carrier")]
     connect: Option<String>,
+    /// Be the peer of such a connection, at [ADDRESS:]PORT, until stopped
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_listen, requires = "carrier",
+        conflicts_with = "connect")]
+    listen: Option<SocketAddr>,
     /// Print one JSON object
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
@@ -41,13 +51,60 @@ pub(crate) struct Arguments {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(local) = arguments.listen {
+        return listen(arguments, local).await;
+    }
     let mut findings = Findings::default();
     machine(&mut findings);
     if let Some(peer) = &arguments.connect {
-        path(&mut findings, arguments, peer).await?;
+        connect(&mut findings, arguments, peer).await?;
     }
     findings.print(arguments.json);
     Ok(())
+}
+
+async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), Failure> {
+    let expected = || Failure::BadOption {
+        option: "--connect",
+        value: peer.into(),
+        expected: "expected HOST:PORT, such as 192.0.2.2:80".into(),
+    };
+    let (host, port) = peer.rsplit_once(':').ok_or_else(expected)?;
+    let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
+    let (transport, sightings) = open(arguments)?;
+    let outcome = tokio::select! {
+        () = path::examine(findings, &transport, &sightings, remote) => Ok(()),
+        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+    };
+    outcome.and(transport.close(GRACE_STOPPED).await)
+}
+
+async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), Failure> {
+    let (transport, sightings) = open(arguments)?;
+    if let Transport::Kernel = transport {
+        return Err(Failure::BadOption {
+            option: "--listen",
+            value: local.to_string(),
+            expected: "expected --tun, --udp or --packet beside it: the kernel does not say what arrives"
+                .into(),
+        });
+    }
+    let listener = transport.listen(local).await?;
+    eprintln!("headway: telling what arrives at {local}");
+    let outcome = tokio::select! {
+        outcome = peer::answer(&listener, &sightings, PATIENCE) => outcome.map_err(Failure::Connection),
+        signal = stop_signal() => signal.map(|_| ()),
+    };
+    drop(listener);
+    outcome.and(transport.close(GRACE_STOPPED).await)
+}
+
+/// Our TCP on a carrier whose packets are watched.
+fn open(arguments: &Arguments) -> Result<(Transport, Sightings), Failure> {
+    let sightings = Sightings::default();
+    let seen = sightings.clone();
+    let transport = arguments.plan.open_through(|inner| Box::new(Watch { inner, sightings: seen }))?;
+    Ok((transport, sightings))
 }
 
 fn machine(findings: &mut Findings) {
@@ -120,7 +177,13 @@ fn describe_interface(findings: &mut Findings, interface: &Interface) {
         words.push(format!("sends without checksum or in long pieces ({})", missing.join(", ")));
     }
     if !hiding.is_empty() {
-        words.push(format!("may hide damage on the way in ({})", hiding.join(", ")));
+        let switches: Vec<String> = hiding.iter().map(|feature| format!("{feature} off")).collect();
+        words.push(format!(
+            "may hide damage on the way in ({}; `ethtool -K {} {}`)",
+            hiding.join(", "),
+            interface.name,
+            switches.join(" ")
+        ));
     }
     findings.add(&name, Mark::Noted, words.join("; "));
 }
@@ -130,62 +193,4 @@ fn describe<T, E: std::fmt::Display>(outcome: &Result<T, E>, good: &str) -> Stri
         Ok(_) => good.into(),
         Err(error) => error.to_string(),
     }
-}
-
-/// Connects, and says what passed.
-async fn path(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), Failure> {
-    let expected = || Failure::BadOption {
-        option: "--connect",
-        value: peer.into(),
-        expected: "expected HOST:PORT, such as 192.0.2.2:80".into(),
-    };
-    let (host, port) = peer.rsplit_once(':').ok_or_else(expected)?;
-    let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
-    let transport = arguments.plan.open()?;
-    let attempt = tokio::select! {
-        attempt = timeout(PATIENCE, transport.connect(remote)) => attempt,
-        signal = stop_signal() => return Err(Failure::Stopped(signal?)),
-    };
-    match attempt {
-        Ok(Ok(stream)) => describe_connection(findings, &stream),
-        Ok(Err(error)) => findings.add("path", Mark::Bad, error.to_string()),
-        Err(_) => findings.add("path", Mark::Bad, format!("{remote}: no answer in 20 s")),
-    }
-    close(transport).await
-}
-
-async fn close(transport: Transport) -> Result<(), Failure> {
-    transport.close(GRACE_STOPPED).await
-}
-
-fn describe_connection(findings: &mut Findings, stream: &Stream) {
-    findings.add("path", Mark::Good, "packets pass both ways".into());
-    let Some(agreed) = stream.negotiated() else {
-        return findings.add("options", Mark::Unknown, "the kernel's TCP does not say".into());
-    };
-    let options = [
-        ("SACK", agreed.sack),
-        ("timestamps", agreed.timestamps),
-        ("window scaling", agreed.window_scaling),
-        ("HACK (kinds 14 and 15)", agreed.hack),
-        ("Extended HACK (kind 16)", agreed.xhack),
-        ("HACK v2", agreed.v2),
-    ];
-    let list = |wanted: bool| {
-        let names: Vec<&str> =
-            options.iter().filter(|(_, on)| *on == wanted).map(|(name, _)| *name).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-    };
-    let ours = agreed.hack || agreed.v2;
-    let text = if ours {
-        format!("agreed: {}; not: {}", list(true), list(false))
-    } else {
-        format!(
-            "agreed: {}; not: {}: the peer has no HACK or is told not to use it, or something on the path \
-             takes unknown options away",
-            list(true),
-            list(false)
-        )
-    };
-    findings.add("options", if ours { Mark::Good } else { Mark::Unknown }, text);
 }

@@ -97,6 +97,14 @@ fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) 
 impl Plan {
     /// Starts what the options describe.
     pub(super) fn open(&self) -> Result<Transport, Failure> {
+        self.open_through(|carrier| carrier)
+    }
+
+    /// The same, with something around the carrier.
+    pub(super) fn open_through(
+        &self,
+        wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
+    ) -> Result<Transport, Failure> {
         start_log(self.verbose);
         if self.kernel {
             return Ok(Transport::Kernel);
@@ -139,6 +147,7 @@ impl Plan {
             }
             _ => return Err(Failure::NoCarrier),
         };
+        let carrier = wrap(carrier);
         let capture = self.pcap.as_deref().map(|path| open_capture(path, &[&carrier.name()])).transpose()?;
         let log = self.events.as_deref().map(open_log).transpose()?;
         let config =

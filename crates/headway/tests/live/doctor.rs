@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::namespace::{HEADWAY, Namespace, OURS, free_address};
+use crate::relay::{self, Relay};
 
 fn report(command: &mut Command) -> serde_json::Value {
     let output = command.output().unwrap();
@@ -35,6 +36,66 @@ fn a_path_to_a_peer_has_our_options() {
     server.wait().unwrap();
     assert_eq!((mark(&report, "path"), mark(&report, "options")), ("good", "good"), "{report}");
     assert!(report.to_string().contains("HACK v2; not: Extended HACK"), "{report}");
+}
+
+fn text<'a>(report: &'a serde_json::Value, subject: &str) -> &'a str {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().find(|finding| finding["subject"] == subject).unwrap()["text"].as_str().unwrap()
+}
+
+/// Two doctors, with a box between them.
+fn through(mangle: fn(bool, &mut [u8]) -> bool) -> serde_json::Value {
+    let [a, b] = [(); 2].map(|()| free_address());
+    let relay = Relay::new(a, b, mangle);
+    let [a, b] = [a, b].map(|address| address.to_string());
+    let mut server =
+        Command::new(HEADWAY).args(["doctor", "--udp", &b, "any", "--listen", "7"]).spawn().unwrap();
+    let near = relay.address.to_string();
+    let words = ["doctor", "--json", "--udp", &a, &near, "--connect", "127.0.0.1:7"];
+    let report = report(Command::new(HEADWAY).args(words));
+    assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
+    assert_eq!(server.wait().unwrap().code(), Some(0), "SIGTERM ends it well");
+    report
+}
+
+#[test]
+fn a_clear_path_brings_everything() {
+    let report = through(|_, _| true);
+    for subject in ["path", "options", "options there", "options back", "damage there", "damage back"] {
+        assert_eq!(mark(&report, subject), "good", "{subject}: {report:#}");
+    }
+    assert!(text(&report, "options there").contains("HACK v2 (kind 253)"), "{report:#}");
+    // The relay does not pass the field on.
+    assert_eq!((mark(&report, "ECN there"), mark(&report, "ECN back")), ("bad", "bad"), "{report:#}");
+}
+
+#[test]
+fn what_a_path_strips_is_told_from_what_the_peer_lacks() {
+    let report = through(relay::strips_hack);
+    assert_eq!(mark(&report, "options there"), "bad", "{report:#}");
+    let there = text(&report, "options there");
+    assert!(there.contains("taken away on the path: HACK (kind 14), HACK v2 (kind 253)"), "{there}");
+    assert!(there.contains("MSS from") && there.contains("to 1200"), "{there}");
+    assert_eq!(mark(&report, "options back"), "good", "{report:#}");
+    assert!(text(&report, "options").contains("not: HACK (kinds 14 and 15)"), "{report:#}");
+    // A peer that is told to do without: nothing is taken away.
+    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let words = ["doctor", "--udp", &b, "any", "--listen", "7", "--variant", "modern"];
+    let mut server = Command::new(HEADWAY).args(words).spawn().unwrap();
+    let words = ["doctor", "--json", "--udp", &a, &b, "--connect", "127.0.0.1:7"];
+    let report = self::report(Command::new(HEADWAY).args(words));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!((mark(&report, "options"), mark(&report, "options there")), ("unknown", "good"), "{report:#}");
+    // Nothing between them: ECN arrives too.
+    assert_eq!((mark(&report, "ECN there"), mark(&report, "ECN back")), ("good", "good"), "{report:#}");
+}
+
+#[test]
+fn a_path_that_drops_damage_is_told() {
+    let report = through(relay::drops_damage);
+    assert_eq!((mark(&report, "damage there"), mark(&report, "damage back")), ("bad", "bad"), "{report:#}");
+    assert_eq!(mark(&report, "options there"), "good", "{report:#}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod offload;
 mod ping;
 mod programs;
 mod refusals;
+mod relay;
 mod routes;
 mod transfers;
 mod udp;
