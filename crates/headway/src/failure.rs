@@ -86,6 +86,8 @@ pub(crate) enum Failure {
     HttpStatus { url: String, status: u16 },
     #[error("HTTP: {}", with_causes(.0))]
     Http(hyper::Error),
+    #[error("{program}: {source}")]
+    Leash { program: String, source: io::Error },
     #[error("stopped by {0}")]
     Stopped(&'static str),
 }

@@ -4,6 +4,7 @@
 mod capture;
 mod failure;
 mod lab;
+mod leash;
 mod link_arguments;
 mod link_row;
 mod live;
@@ -48,6 +49,8 @@ enum Command {
     Box(Box<live::BoxArguments>),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
+    #[command(hide = true)]
+    Leash(leash::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Fetch(arguments) => live::run_fetch(&arguments),
         Command::Box(arguments) => live::run_box(&arguments),
         Command::Doctor(arguments) => live::run_doctor(&arguments),
+        Command::Leash(arguments) => leash::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! `headway lab` and `headway paper`: experiments as data.
 
 mod columns;
+mod live;
 mod papers;
 mod progress;
 mod report;
@@ -10,7 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use headway_lab::{Experiment, Overrides, Request, Results};
+use headway_lab::{Experiment, Live, Overrides, Request, Results};
 
 use crate::failure::Failure;
 use progress::Bar;
@@ -22,11 +23,27 @@ Examples:
   headway lab run my.toml
   headway lab run beyond/*.toml
   headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
+  headway lab live my.toml
   headway lab report results
   headway lab schema > experiment.schema.json
 
 Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
 goes on. `headway paper list` shows files to start from.";
+
+const LIVE_EXAMPLES: &str = "\
+Examples:
+  headway lab live my.toml
+      Cells with clock = \"real\" in real time, the others in the simulator; where the file names no
+      clock, all in real time. Results then go to results/my-live, beside those of `headway lab run`.
+  headway lab live live/*.toml --jobs 16 --runs 3
+  headway lab report results
+  headway lab live my.toml --set variant=headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
+
+Each run has network namespaces of its own for two hosts and a box between them, which is the
+simulator's link on real packets. They vanish with this program, however it ends. Senders are ours,
+those of the kernel (linux:NAME, of net.ipv4.tcp_available_congestion_control), quinn:bbr (QUIC; built
+by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`) and kcptun
+(the package of this name). An interrupted sweep goes on where it stopped. Needs root and iproute2.";
 
 const PAPER_EXAMPLES: &str = "\
 Examples:
@@ -52,6 +69,18 @@ enum LabCommand {
         /// The experiments (TOML)
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// Run experiment files in real time, between network namespaces of this machine
+    #[command(after_help = LIVE_EXAMPLES)]
+    Live {
+        /// The experiments (TOML)
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Runs side by side
+        #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = parse_jobs)]
+        jobs: usize,
         #[command(flatten)]
         options: RunOptions,
     },
@@ -122,11 +151,19 @@ impl RunOptions {
     fn overrides(&self) -> Overrides {
         Overrides { runs: self.runs, seed: self.seed, settings: self.settings.clone(), real: false }
     }
+
+    fn overrides_in_real_time(&self) -> Overrides {
+        Overrides { real: true, ..self.overrides() }
+    }
 }
 
 pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
     match &arguments.command {
-        LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options),
+        LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
+        LabCommand::Live { files, jobs, options } => {
+            let experiments = load(files, &options.overrides_in_real_time())?;
+            run_all(&experiments, options, Some(&live::ThisMachine::new(*jobs)))
+        }
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, report::Kind::Own)?),
         LabCommand::Columns => print(&columns::markdown()),
@@ -139,9 +176,18 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
         PaperCommand::List => print(&papers::list()?),
         PaperCommand::Run { names, options } => {
             let experiments = papers::experiments(names, &options.overrides())?;
-            run_all(&experiments, options)
+            run_all(&experiments, options, None)
         }
         PaperCommand::Report { options } => print(&report::write(options, report::Kind::Papers)?),
+    }
+}
+
+/// Each run takes three namespaces and a dozen threads: more side by side are a typing mistake.
+fn parse_jobs(input: &str) -> Result<usize, String> {
+    const MOST: usize = 1000;
+    match input.parse() {
+        Ok(jobs) if (1..=MOST).contains(&jobs) => Ok(jobs),
+        _ => Err(format!("expected 1 to {MOST}")),
     }
 }
 
@@ -158,20 +204,15 @@ fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, Fai
 }
 
 /// Every experiment is read before the first is run.
-fn run_all(experiments: &[Experiment], options: &RunOptions) -> Result<(), Failure> {
+fn run_all(experiments: &[Experiment], options: &RunOptions, live: Option<&dyn Live>) -> Result<(), Failure> {
     let RunOptions { out, reuse, .. } = options;
     let bar = Bar::over(experiments);
     let mut text = String::new();
     for experiment in experiments {
         let folder = out.join(&experiment.name);
         bar.name(&experiment.name);
-        let results: Results = headway_lab::run(&Request {
-            experiment,
-            folder: &folder,
-            reuse: *reuse,
-            live: None,
-            progress: &bar,
-        })?;
+        let results: Results =
+            headway_lab::run(&Request { experiment, folder: &folder, reuse: *reuse, live, progress: &bar })?;
         if experiments.len() == 1 {
             text.push_str(&table::results(&results));
         }

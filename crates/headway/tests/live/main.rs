@@ -4,6 +4,7 @@
 mod doctor;
 mod ends;
 mod ethernet;
+mod lab;
 mod namespace;
 mod offload;
 mod ping;

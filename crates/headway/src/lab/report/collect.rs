@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use headway_lab::{Overrides, Results};
+use headway_lab::{Clock, Overrides, Results};
 
 use super::Kind;
 use crate::failure::Failure;
@@ -48,12 +48,19 @@ fn found(folder: &Path) -> Result<Vec<Results>, Failure> {
 /// The command that makes these results, as one would type it.
 pub(super) fn command(results: &[Results], kind: Kind) -> String {
     match kind {
+        Kind::Own if results.iter().any(is_live) => "headway lab live FILE".into(),
         Kind::Own => "headway lab run FILE".into(),
         Kind::Papers => {
             let runs = common_runs(results);
             format!("headway paper run all{}", runs.map_or(String::new(), |runs| format!(" --runs {runs}")))
         }
     }
+}
+
+/// Whether it has cells in real time.
+fn is_live(results: &Results) -> bool {
+    let clock = |cell: &headway_lab::ManifestCell| cell.settings.get("clock").cloned();
+    results.manifest.cells.iter().any(|cell| clock(cell).as_deref() == Some(Clock::Real.name()))
 }
 
 /// How many runs there were of each cell, where that was the same everywhere.

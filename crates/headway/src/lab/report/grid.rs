@@ -129,7 +129,7 @@ impl Entry {
         let interval =
             point.summary.as_ref().filter(|summary| summary.count > 1).map(|summary| summary.interval);
         Self {
-            value: point.value.map_or("not run".into(), number),
+            value: point.value.map_or(if point.exists { "not run" } else { "\u{2013}" }.into(), number),
             interval: interval
                 .map_or(String::new(), |(low, high)| format!("{} \u{2013} {}", number(low), number(high))),
             unfinished: match point.unfinished {

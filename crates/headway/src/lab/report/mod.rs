@@ -13,6 +13,7 @@ mod over_time;
 mod page;
 mod panels;
 mod readings;
+mod tables;
 mod tally;
 mod words;
 
@@ -45,6 +46,10 @@ pub(super) struct ReportOptions {
     /// Write the table of claims (Markdown) here
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write a table of the results of each experiment (Markdown) here; in a file that has the lines
+    /// `<!-- tables -->` and `<!-- /tables -->`, between them
+    #[arg(long, value_name = "FILE")]
+    tables: Option<PathBuf>,
 }
 
 /// What the report is of.
@@ -105,13 +110,17 @@ pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, Failu
         written.push(path.display().to_string());
         Ok(())
     };
-    let nothing_asked = options.html.is_none() && options.figures.is_none() && options.markdown.is_none();
+    let texts = [&options.html, &options.figures, &options.markdown, &options.tables];
+    let nothing_asked = texts.iter().all(|asked| asked.is_none());
     let page = options.html.clone().or_else(|| nothing_asked.then(|| options.folder.join("report.html")));
     if let Some(path) = page {
         put(&path, &page::page(&entries, kind, &command))?;
     }
     if let Some(path) = &options.markdown {
         put(path, &markdown::table(&entries, kind, &command))?;
+    }
+    if let Some(path) = &options.tables {
+        put(path, &tables::placed(&entries, &command, path)?)?;
     }
     if let Some(folder) = &options.figures {
         output::create_directory(folder)?;

@@ -29,6 +29,8 @@ pub(super) struct Series {
 pub(super) struct Point {
     /// The value along x.
     pub(super) x: String,
+    /// Whether there is such a cell: not every combination of the axes need be one.
+    pub(super) exists: bool,
     /// In the unit of the figure; `None` where there are no runs.
     pub(super) summary: Option<Summary>,
     /// The statistic that the figure shows.
@@ -103,8 +105,9 @@ pub(super) fn cells_at<'a>(
 
 fn point(results: &Results, x: &str, place: &Place<'_>) -> Point {
     let figure = &results.manifest.figure;
-    let (mut values, mut runs, mut unfinished) = (Vec::new(), 0, 0);
+    let (mut values, mut runs, mut unfinished, mut exists) = (Vec::new(), 0, 0, false);
     for (_, rows) in cells_at(results, place) {
+        exists = true;
         let measured = rows.iter().filter_map(|row| row.measure(figure.measure));
         values.extend(measured.map(|value| in_unit(value, figure.measure, figure.unit.as_deref())));
         runs += rows.len();
@@ -112,7 +115,7 @@ fn point(results: &Results, x: &str, place: &Place<'_>) -> Point {
     }
     let summary = Summary::of(&values, figure.statistic);
     let value = summary.as_ref().map(|summary| summary.value(figure.statistic));
-    Point { x: x.to_owned(), summary, value, runs, unfinished }
+    Point { x: x.to_owned(), exists, summary, value, runs, unfinished }
 }
 
 /// Axes that the figure does not tell apart: their cells are taken together.

@@ -1,0 +1,158 @@
+//! The hosts of a run: who connects and sends, who accepts and receives.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+
+use headway_lab::{Foreign, LabError};
+use headway_net::{EthernetCarrier, Stack, StackConfig};
+use headway_sim::race::Scenario;
+use headway_tcp::{Profile, Statistics};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::programs::Program;
+use super::testbed::{Side, Testbed};
+use super::trouble;
+
+/// Where receivers listen, whoever they are.
+pub(super) const PORT: u16 = 5001;
+
+/// What is written to.
+pub(super) trait Outlet: AsyncWrite + Unpin {
+    /// What the connection counted, where it is ours.
+    fn statistics(&self) -> Option<Statistics> {
+        None
+    }
+}
+
+/// What is read from.
+pub(super) trait Inlet: AsyncRead + Unpin {
+    /// What the connection counted, where it is ours.
+    fn statistics(&self) -> Option<Statistics> {
+        None
+    }
+}
+
+impl Outlet for headway_net::TcpStream {
+    fn statistics(&self) -> Option<Statistics> {
+        self.statistics().ok()
+    }
+}
+
+impl Inlet for headway_net::TcpStream {
+    fn statistics(&self) -> Option<Statistics> {
+        self.statistics().ok()
+    }
+}
+
+impl Outlet for TcpStream {}
+impl Inlet for TcpStream {}
+impl Outlet for ChildStdin {}
+impl Inlet for ChildStdout {}
+
+/// Starts our stack on the interface of a host; called inside of its namespace.
+fn stack(testbed: &Testbed, side: Side, profile: &Arc<Profile>) -> Result<Stack, LabError> {
+    let net = |error: headway_net::NetError| LabError::Live(error.to_string());
+    let carrier = EthernetCarrier::open(&testbed.ethernet(side)?).map_err(net)?;
+    let config = StackConfig {
+        addresses: vec![side.address().into()],
+        profile: Some(Profile::clone(profile)),
+        ..StackConfig::default()
+    };
+    Stack::start(carrier, config).map_err(net)
+}
+
+/// The sending host.
+pub(super) enum Sending {
+    Ours(Stack),
+    /// The kernel, with this congestion control, and where it connects to.
+    Kernel(String, SocketAddr),
+    /// The kernel's TCP to a program in the same namespace that carries it on.
+    Tunnel {
+        _program: Program,
+        to: SocketAddr,
+    },
+    /// A program that sends what is written to it.
+    Pipe(Program),
+}
+
+impl Sending {
+    pub(super) fn ours(testbed: &Testbed, profile: &Arc<Profile>) -> Result<Self, LabError> {
+        Ok(Self::Ours(stack(testbed, Side::Sender, profile)?))
+    }
+
+    pub(super) async fn foreign(foreign: &Foreign, scenario: &Scenario) -> Result<Self, LabError> {
+        Ok(match foreign {
+            Foreign::Linux(congestion) => {
+                Self::Kernel(congestion.clone(), at(Side::Receiver.address(), PORT))
+            }
+            Foreign::Quinn(congestion) => Self::Pipe(Program::quic_sender(congestion, scenario).await?),
+            Foreign::Kcptun => {
+                let (program, to) = Program::kcptun_client(scenario).await?;
+                Self::Tunnel { _program: program, to }
+            }
+        })
+    }
+
+    pub(super) async fn connect(&mut self) -> io::Result<Box<dyn Outlet>> {
+        Ok(match self {
+            Self::Ours(stack) => Box::new(stack.connect(at(Side::Receiver.address(), PORT)).await?),
+            Self::Kernel(congestion, to) => {
+                let socket = TcpSocket::new_v4()?;
+                socket2::SockRef::from(&socket).set_tcp_congestion(congestion.as_bytes())?;
+                Box::new(socket.connect(*to).await?)
+            }
+            Self::Tunnel { to, .. } => Box::new(TcpStream::connect(*to).await?),
+            Self::Pipe(program) => Box::new(program.stdin()?),
+        })
+    }
+}
+
+/// The receiving host.
+pub(super) enum Receiving {
+    Ours(headway_net::TcpListener),
+    Kernel(TcpListener),
+    /// The kernel's TCP behind a program in the same namespace.
+    Tunnel {
+        _program: Program,
+        listener: TcpListener,
+    },
+    /// A program that writes what it receives.
+    Pipe(Program),
+}
+
+impl Receiving {
+    pub(super) fn ours(testbed: &Testbed, profile: &Arc<Profile>) -> Result<Self, LabError> {
+        let stack = stack(testbed, Side::Receiver, profile)?;
+        let local = at(Side::Receiver.address(), PORT);
+        Ok(Self::Ours(stack.listen(local, 1).map_err(trouble("our stack"))?))
+    }
+
+    pub(super) async fn foreign(foreign: &Foreign, scenario: &Scenario) -> Result<Self, LabError> {
+        let listen = async |address: Ipv4Addr| {
+            TcpListener::bind(at(address, PORT)).await.map_err(trouble("the kernel's TCP"))
+        };
+        Ok(match foreign {
+            Foreign::Linux(_) => Self::Kernel(listen(Side::Receiver.address()).await?),
+            Foreign::Quinn(_) => Self::Pipe(Program::quic_receiver(scenario).await?),
+            Foreign::Kcptun => {
+                let listener = listen(Ipv4Addr::LOCALHOST).await?;
+                Self::Tunnel { _program: Program::kcptun_server(scenario).await?, listener }
+            }
+        })
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<Box<dyn Inlet>> {
+        Ok(match self {
+            Self::Ours(listener) => Box::new(listener.accept().await?.0),
+            Self::Kernel(listener) | Self::Tunnel { listener, .. } => Box::new(listener.accept().await?.0),
+            Self::Pipe(program) => Box::new(program.stdout()?),
+        })
+    }
+}
+
+pub(super) const fn at(address: Ipv4Addr, port: u16) -> SocketAddr {
+    SocketAddr::V4(SocketAddrV4::new(address, port))
+}

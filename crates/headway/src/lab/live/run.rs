@@ -1,0 +1,107 @@
+//! One run: a testbed, a box, two hosts, and what came of it.
+
+use headway_lab::{Cell, LabError, LiveOutcome, Sender};
+use headway_net::error_delay_box::BoxEnd;
+use headway_sim::Content;
+use headway_sim::race::Entrant;
+use headway_tcp::Statistics;
+use headway_units::Size;
+use tokio::runtime;
+use tokio::time::Duration;
+
+use super::course::{Arrived, Course};
+use super::host::{Receiving, Sending};
+use super::testbed::{Owner, Side, Testbed, inside};
+use super::the_box::TheBox;
+use super::trouble;
+
+/// Makes one run.
+///
+/// Each host and the box has a thread in its namespace; all have the same clock.
+pub(super) fn run(cell: &Cell, seed: u64) -> Result<LiveOutcome, LabError> {
+    let scenario = &cell.scenario;
+    let owner = match cell.sender {
+        Sender::Ours(_) => Owner::Ours,
+        Sender::Foreign(_) => Owner::Kernel,
+    };
+    let testbed = Testbed::new(owner, scenario)?;
+    let open_box = TheBox::open(&testbed, scenario, seed)?;
+    let control = open_box.control();
+    let limit = scenario.duration.unwrap_or(scenario.time_limit);
+    let content = Content::generated(cell.size.map_or(u64::MAX, Size::bytes));
+    let course = Course::new(content, Duration::from_nanos(limit.as_nanos()));
+    let (sent, received, end) = std::thread::scope(|scope| {
+        let middle = scope.spawn(|| inside(&testbed.between, || Ok(open_box.run())));
+        let receiving = scope.spawn(|| receive(cell, &testbed, &course));
+        let sent = send(cell, &testbed, &course);
+        let received = join(receiving);
+        control.stop();
+        (sent, received, join(middle))
+    });
+    let (sender, arrived, end) = (sent?, received?, end?);
+    let BoxEnd { report, outcome, .. } = &end;
+    if let Err(error) = outcome {
+        return Err(LabError::Live(format!("the box: {error}")));
+    }
+    let failure = course.failure();
+    let seconds = if arrived.complete { arrived.last } else { Duration::from_nanos(limit.as_nanos()) };
+    let late = report.lanes.iter().map(|lane| lane.lateness_overall);
+    Ok(LiveOutcome {
+        finished: failure.is_none() && (cell.size.is_none() || arrived.complete),
+        seconds: seconds.as_secs_f64(),
+        delivered: arrived.delivered,
+        differing: arrived.differing,
+        octets_sent: sender.map(|sender| sender.octets_sent),
+        retransmissions: sender.map(|sender| sender.retransmissions),
+        timeouts: sender.map(|sender| sender.timeouts),
+        slow_starts: sender.map(|sender| sender.slow_starts),
+        fast_recoveries: sender.map(|sender| sender.fast_recoveries),
+        special_acks: arrived.statistics.map(|receiver| receiver.special_acks_sent),
+        queue_drops: Some(report.lanes[0].link.queue_drops),
+        box_late: late.clone().map(|late| late.p99.as_secs_f64()).reduce(f64::max),
+        box_latest: late.map(|late| late.max.as_secs_f64()).reduce(f64::max),
+        failure,
+    })
+}
+
+fn send(cell: &Cell, testbed: &Testbed, course: &Course) -> Result<Option<Statistics>, LabError> {
+    in_host(testbed, Side::Sender, course, async || {
+        let mut host = match &cell.sender {
+            Sender::Ours(entrant) => Sending::ours(testbed, &cell.scenario.profile_of(tcp(*entrant)?))?,
+            Sender::Foreign(foreign) => Sending::foreign(foreign, &cell.scenario).await?,
+        };
+        Ok(course.send(async || host.connect().await).await)
+    })
+}
+
+fn receive(cell: &Cell, testbed: &Testbed, course: &Course) -> Result<Arrived, LabError> {
+    in_host(testbed, Side::Receiver, course, async || {
+        let mut host = match &cell.sender {
+            Sender::Ours(entrant) => Receiving::ours(testbed, &cell.scenario.profile_of(tcp(*entrant)?))?,
+            Sender::Foreign(foreign) => Receiving::foreign(foreign, &cell.scenario).await?,
+        };
+        Ok(course.receive(async || host.accept().await).await)
+    })
+}
+
+fn tcp(entrant: Entrant) -> Result<headway_sim::race::TcpSender, LabError> {
+    entrant.tcp().ok_or_else(|| LabError::Live(format!("{entrant} is no sender of packets")))
+}
+
+/// Does the work of a host in its namespace. What goes wrong ends the run at the other host too.
+fn in_host<T: Send>(
+    testbed: &Testbed,
+    side: Side,
+    course: &Course,
+    work: impl AsyncFnOnce() -> Result<T, LabError> + Send,
+) -> Result<T, LabError> {
+    let outcome = inside(testbed.host(side), || {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(trouble("the runtime"))?.block_on(work())
+    });
+    outcome.inspect_err(|error| course.fail(error.to_string()))
+}
+
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

@@ -1,0 +1,100 @@
+//! The results themselves as tables, for documents: a row for each combination of the axes but that of the
+//! series, which runs across.
+
+use std::path::Path;
+
+use headway_lab::{Results, Row, Summary, in_unit};
+
+use super::Entry;
+use super::panels::values;
+use super::words::{number, spoken};
+use crate::failure::Failure;
+
+/// Lines of a file between which the tables stand; what is around them stays.
+const MARKS: [&str; 2] = ["<!-- tables -->", "<!-- /tables -->"];
+
+/// The tables in the place that `path` has for them, or as a file of their own.
+pub(super) fn placed(entries: &[Entry], command: &str, path: &Path) -> Result<String, Failure> {
+    let tables = tables(entries, command);
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(tables),
+        Err(source) => return Err(Failure::Input { path: path.into(), source }),
+    };
+    let [start, end] = MARKS.map(|mark| text.find(mark));
+    match start.zip(end) {
+        Some((start, end)) if start < end => {
+            Ok(format!("{}\n\n{tables}\n{}", &text[..start + MARKS[0].len()], &text[end..]))
+        }
+        _ => Ok(tables),
+    }
+}
+
+fn tables(entries: &[Entry], command: &str) -> String {
+    let mut text = format!("Made by `{command}` and `headway lab report results --tables FILE`.\n");
+    for entry in entries {
+        text.push_str(&table(&entry.results));
+    }
+    text
+}
+
+fn table(results: &Results) -> String {
+    let manifest = &results.manifest;
+    let figure = &manifest.figure;
+    let across = figure.series.as_deref();
+    let down: Vec<&str> =
+        manifest.axes.keys().map(String::as_str).filter(|axis| Some(*axis) != across).collect();
+    let names = values(manifest, across);
+    let unit = figure.unit_name();
+    let measure = format!("{}{}{unit}", figure.measure.name(), if unit.is_empty() { "" } else { ", " });
+    let heads = down.iter().map(|axis| spoken(axis)).chain(names.iter().map(|name| (*name).to_owned()));
+    let heads: Vec<String> = heads.collect();
+    let rules: Vec<&str> = down.iter().map(|_| "---").chain(names.iter().map(|_| "--:")).collect();
+    let mut text = format!(
+        "\n**{}** (`{}`): {} of {measure} over {} runs, the least and the most in brackets.\n\n| {} |\n|{}|\n",
+        manifest.title,
+        manifest.name,
+        figure.statistic.name(),
+        manifest.runs,
+        heads.join(" | "),
+        rules.join("|")
+    );
+    let mut places: Vec<Vec<&str>> = Vec::new();
+    for cell in &manifest.cells {
+        let place = down.iter().map(|axis| cell.values.get(*axis).map_or("", String::as_str)).collect();
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    for place in places {
+        let row = names.iter().map(|name| {
+            let mut cells = manifest.cells.iter().zip(&results.rows).filter(|(cell, _)| {
+                let mut axes =
+                    down.iter().copied().zip(place.iter().copied()).chain(across.map(|axis| (axis, *name)));
+                axes.all(|(axis, value)| cell.values.get(axis).is_some_and(|own| own == value))
+            });
+            cells.next().map_or("\u{2013}".into(), |(_, rows)| value(results, rows))
+        });
+        let fields: Vec<String> = place.iter().map(|value| (*value).to_owned()).chain(row).collect();
+        text.push_str(&format!("| {} |\n", fields.join(" | ")));
+    }
+    text
+}
+
+fn value(results: &Results, rows: &[Row]) -> String {
+    let figure = &results.manifest.figure;
+    let unit = figure.unit.as_deref();
+    let measured = rows.iter().filter_map(|row| row.measure(figure.measure));
+    let values: Vec<f64> = measured.map(|value| in_unit(value, figure.measure, unit)).collect();
+    let Some(summary) = Summary::of(&values, figure.statistic) else { return "not run".into() };
+    let told = number(summary.value(figure.statistic));
+    let (least, most) = values
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
+    let unfinished = rows.iter().filter(|row| !row.finished).count();
+    let unfinished =
+        if unfinished == 0 { String::new() } else { format!(", {unfinished} of {} unfinished", rows.len()) };
+    let spread =
+        if values.len() > 1 { format!(" ({} to {})", number(least), number(most)) } else { String::new() };
+    format!("{told}{spread}{unfinished}")
+}

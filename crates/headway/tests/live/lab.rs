@@ -1,0 +1,217 @@
+//! `headway lab live`: runs between namespaces of its own, which leave nothing behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::namespace::{HEADWAY, Namespace, say_skipped};
+
+const SMALL: &str = r#"
+title = "Small"
+runs = 2
+
+[sweep]
+clock = ["virtual", "real"]
+variant = ["headway", "linux:cubic"]
+
+[scenario]
+size = "300KB"
+delay = "10ms"
+damage = "random:2%"
+header-hit = "40%"
+time-limit = "60s"
+
+[figure]
+kind = "table"
+measure = "time"
+"#;
+
+/// A folder with an experiment, where this machine and user may run it.
+fn with_experiment(text: &str) -> Option<tempfile::TempDir> {
+    // Says why, where it is not so.
+    drop(Namespace::new()?);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), text).unwrap();
+    Some(folder)
+}
+
+fn lab_live(folder: &Path) -> Command {
+    let mut command = Command::new(HEADWAY);
+    command.args(["lab", "live", "small.toml", "--jobs", "4"]).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn every_byte_arrives_and_runs_are_made_once() {
+    let Some(folder) = with_experiment(SMALL) else { return };
+    let journal = || fs::read(folder.path().join("results/small/runs.jsonl")).unwrap();
+    let output = lab_live(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let table = fs::read_to_string(folder.path().join("results/small/runs.csv")).unwrap();
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    let senders: Vec<_> = rows.iter().map(|row| (row[place("clock")], row[place("variant")])).collect();
+    let expected = [("virtual", "headway"), ("real", "headway"), ("real", "linux")];
+    assert_eq!(senders, expected.map(|sender| [sender; 2]).concat());
+    for row in &rows {
+        assert_eq!(row[place("finished")], "true", "{row:?}");
+        assert_eq!(row[place("delivered_bytes")], "300000", "{row:?}");
+        assert_eq!(row[place("damaged_bytes_delivered")], "0", "{row:?}");
+        let real = row[place("clock")] == "real";
+        assert_eq!(row[place("box_late_s")].parse::<f64>().is_ok(), real, "{row:?}");
+    }
+    let made = journal();
+    let output = lab_live(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(journal(), made, "what is there is not run again");
+}
+
+#[test]
+fn a_run_of_fixed_duration_counts_what_came() {
+    let text = SMALL.replace("size = \"300KB\"", "duration = \"1s\"").replace("runs = 2", "runs = 1");
+    let Some(folder) = with_experiment(&text) else { return };
+    let output = lab_live(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let table = fs::read_to_string(folder.path().join("results/small/runs.csv")).unwrap();
+    let real: Vec<&str> = table.lines().filter(|row| row.starts_with("real,")).collect();
+    assert_eq!(real.len(), 2, "{table}");
+    assert!(real.iter().all(|row| row.contains(",true,1,")), "finished after a second: {table}");
+}
+
+/// Its namespaces, by the numbers of the file system that they are in, and the processes that it started.
+fn of_process(pid: u32) -> (BTreeSet<String>, Vec<u32>) {
+    let namespaces = links(&format!("/proc/{pid}/fd")).filter(|link| link.starts_with("net:[")).collect();
+    let parent = format!("PPid:\t{pid}");
+    let children = processes().filter(|child| {
+        fs::read_to_string(format!("/proc/{child}/status"))
+            .is_ok_and(|status| status.lines().any(|line| line == parent))
+    });
+    (namespaces, children.collect())
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn links(folder: &str) -> impl Iterator<Item = String> {
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_str()?.to_owned()))
+}
+
+/// Whether any process has one of these namespaces, as its own or as a file, or any mount keeps it.
+fn anybody_has(namespaces: &BTreeSet<String>) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    namespaces.iter().any(|namespace| mounts.contains(namespace.as_str()))
+        || processes().any(|pid| {
+            ["ns", "fd"]
+                .iter()
+                .any(|what| links(&format!("/proc/{pid}/{what}")).any(|link| namespaces.contains(&link)))
+        })
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        sleep(Duration::from_millis(100));
+    }
+    panic!("{what}: not in a minute");
+}
+
+/// Kills what it is told to, however the test ends.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It is dead already, if all went well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn nothing_is_left_behind_after_sigkill() {
+    let has_kcptun = Command::new("kcptun-client").arg("-v").output().is_ok();
+    let variant = if has_kcptun { "\"headway\", \"kcptun\"" } else { "\"headway\", \"linux:cubic\"" };
+    let text = SMALL
+        .replace("\"headway\", \"linux:cubic\"", variant)
+        .replace("size = \"300KB\"", "duration = \"600s\"")
+        .replace("clock = [\"virtual\", \"real\"]", "clock = [\"real\"]")
+        .replace("runs = 2", "runs = 1");
+    let Some(folder) = with_experiment(&text) else { return };
+    if !has_kcptun {
+        say_skipped("programs of others, there is no kcptun");
+    }
+    let interfaces = || links("/sys/class/net").count();
+    let before = interfaces();
+    let mut running = Killed(lab_live(folder.path()).stderr(Stdio::null()).spawn().unwrap());
+    let pid = running.0.id();
+    let programs = if has_kcptun { 2 } else { 0 };
+    let mut found = (BTreeSet::new(), Vec::new());
+    // `ip` comes and goes.
+    wait_until("six namespaces and the programs in them", || {
+        found = of_process(pid);
+        found.0.len() == 6 && found.1.len() == programs
+    });
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    let (namespaces, children) = found;
+    assert!(namespaces.iter().all(|namespace| namespace.starts_with("net:[")));
+    wait_until("processes and namespaces are gone", || {
+        let lives = |child: &u32| Path::new(&format!("/proc/{child}/exe")).read_link().is_ok();
+        !children.iter().any(lives) && !anybody_has(&namespaces)
+    });
+    assert_eq!(interfaces(), before);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let refuse = |variant: &str, change: &dyn Fn(&mut Command)| {
+        let text = SMALL.replace("\"headway\", \"linux:cubic\"", &format!("\"{variant}\""));
+        let folder = with_experiment(&text)?;
+        let mut command = lab_live(folder.path());
+        change(&mut command);
+        let output = command.output().unwrap();
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(1), "{variant}: {complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        Some(complaint)
+    };
+    let Some(told) = refuse("linux:vegas-of-none", &|_| {}) else { return };
+    assert!(told.contains("linux:vegas-of-none") && told.contains("this kernel has"), "{told}");
+    let bare = tempfile::tempdir().unwrap();
+    let nowhere = |command: &mut Command| {
+        command.env("PATH", bare.path());
+    };
+    let told = refuse("headway", &nowhere).unwrap();
+    assert!(told.contains("expected the package iproute2"), "{told}");
+    let ip = String::from_utf8(Command::new("sh").args(["-c", "command -v ip"]).output().unwrap().stdout);
+    std::os::unix::fs::symlink(ip.unwrap().trim(), bare.path().join("ip")).unwrap();
+    let told = refuse("kcptun", &nowhere).unwrap();
+    assert!(told.contains("expected the package kcptun"), "{told}");
+    // Somebody without rights, in a folder of theirs.
+    let told = refuse("headway", &|command| {
+        let folder = command.get_current_dir().unwrap().to_owned();
+        std::os::unix::fs::chown(&folder, Some(65_534), None).unwrap();
+        command.uid(65_534);
+    });
+    let told = told.unwrap();
+    assert!(told.contains("expected root"), "{told}");
+    let folder = with_experiment(SMALL).unwrap();
+    let output =
+        Command::new(HEADWAY).args(["lab", "run", "small.toml"]).current_dir(folder.path()).output().unwrap();
+    assert!(complaint(&output).contains("headway lab live"), "{}", complaint(&output));
+}
