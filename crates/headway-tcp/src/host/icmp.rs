@@ -9,6 +9,11 @@ use super::echo::Echo;
 use crate::connection::Endpoints;
 use crate::event::Observer;
 
+/// A message that tells of less is taken to tell of this: 296 octets are the least that RFC 1191, 7.1 knows
+/// of a link. With the 68 that IPv4 permits, a segment would carry a dozen octets, and whoever can forge
+/// one message would have us send, and remember, a hundred times as many.
+const LEAST_TOLD: u16 = 296;
+
 impl<O: Observer> Host<O> {
     /// An ICMP or ICMPv6 message arrived, in its IP packet.
     ///
@@ -68,6 +73,7 @@ impl<O: Observer> Host<O> {
             return None;
         }
         let (local, remote) = (quoted.src.ip(), quoted.dst.ip());
+        let mtu = mtu.max(LEAST_TOLD);
         if self.path(local, remote)?.mtu.is_some_and(|known| known <= mtu) {
             return None;
         }
