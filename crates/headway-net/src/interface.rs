@@ -18,35 +18,10 @@ pub struct Interface {
     pub addresses: Vec<IpAddr>,
     /// Its Ethernet address, if it has one.
     pub hardware: Option<[u8; 6]>,
-    /// What its frames begin with.
-    pub framing: Framing,
     /// Whether it is up.
     pub up: bool,
     /// Whether it is the loopback.
     pub loopback: bool,
-}
-
-/// What the frames of an interface begin with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Framing {
-    /// An Ethernet header: a card, one end of a veth, a bridge, a TAP.
-    Ethernet,
-    /// The IP header: a TUN.
-    Ip,
-    /// Something else: the kernel's number of it (`ARPHRD_`).
-    Other(u16),
-}
-
-impl Framing {
-    fn new(hardware_type: u16) -> Self {
-        /// `linux/if_arp.h`: no hardware at all, as a TUN, and a modem with plain IP.
-        const IP: [u16; 2] = [libc::ARPHRD_NONE, 519];
-        match hardware_type {
-            libc::ARPHRD_ETHER => Self::Ethernet,
-            kind if IP.contains(&kind) => Self::Ip,
-            kind => Self::Other(kind),
-        }
-    }
 }
 
 impl Interface {
@@ -64,7 +39,6 @@ impl Interface {
                 name: entry.interface_name,
                 addresses: Vec::new(),
                 hardware: None,
-                framing: Framing::Other(libc::ARPHRD_VOID),
                 up: flags.contains(InterfaceFlags::IFF_UP),
                 loopback: flags.contains(InterfaceFlags::IFF_LOOPBACK),
             });
@@ -75,7 +49,6 @@ impl Interface {
                 interface.addresses.push(v6.ip().into());
             } else if let Some(link) = address.as_link_addr() {
                 interface.hardware = link.addr();
-                interface.framing = Framing::new(link.hatype());
             }
         }
         Ok(found.into_values().collect())
@@ -100,7 +73,6 @@ mod tests {
     fn the_loopback_is_known() {
         let loopback = Interface::all().unwrap().into_iter().find(|interface| interface.loopback).unwrap();
         assert_ne!(loopback.index, 0);
-        assert_eq!(loopback.framing, Framing::Other(libc::ARPHRD_LOOPBACK));
         assert_eq!(Interface::named(&loopback.name).unwrap(), loopback);
         let error = Interface::named("no-such-one").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);

@@ -48,7 +48,7 @@ pub use carrier::{
 };
 pub use clock::Clock;
 pub use error::NetError;
-pub use interface::{Framing, Interface};
+pub use interface::Interface;
 pub use namespace::Namespace;
 pub use prefix::{Prefix, PrefixError};
 pub use stack::{Accepted, Stack, StackConfig, TcpListener, TcpStream};

@@ -208,6 +208,16 @@ pub(crate) fn send_batch<'a>(
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
+/// What kind of interface (`ARPHRD_`) a packet socket is bound to.
+pub(crate) fn hardware_type(fd: BorrowedFd<'_>) -> io::Result<u16> {
+    // SAFETY: all zeros is a valid `sockaddr_ll`.
+    let mut name: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    let mut len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, which `name` has.
+    let result = unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut name).cast(), &raw mut len) };
+    if result == 0 { Ok(name.sll_hatype) } else { Err(io::Error::last_os_error()) }
+}
+
 /// How many packets a packet socket had no room for since it was last asked.
 pub(crate) fn packet_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };

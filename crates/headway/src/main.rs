@@ -106,6 +106,11 @@ fn expected(error: &clap::Error) -> Option<String> {
     let suggestion = similar(ContextKind::SuggestedArg).or_else(|| similar(ContextKind::SuggestedSubcommand));
     match (error.kind(), suggestion) {
         (_, Some(name)) => Some(format!("; did you mean '{name}'?")),
+        // One is named in the complaint itself.
+        (ErrorKind::ArgumentConflict, None) => match error.get(ContextKind::PriorArg)? {
+            ContextValue::Strings(names) => Some(format!(" {}", names.join(", "))),
+            _ => None,
+        },
         (ErrorKind::MissingRequiredArgument, None) => match error.get(ContextKind::InvalidArg)? {
             ContextValue::Strings(names) => Some(format!(" {}", names.join(", "))),
             _ => None,

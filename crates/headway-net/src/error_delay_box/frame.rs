@@ -2,8 +2,7 @@
 
 use headway_link::Headers;
 
-use crate::Framing;
-use crate::packet_socket::{ETHERNET_HEADER, OFFLOAD_HEADER};
+use crate::packet_socket::{ETHERNET_HEADER, Framing, OFFLOAD_HEADER};
 
 /// The types of frames that carry IPv4 and IPv6.
 const IPV4: [u8; 2] = [0x08, 0x00];

@@ -80,10 +80,10 @@ impl LiveBox {
             });
         }
         let ports = [Port::open(first)?, Port::open(second)?];
-        let [one, other] = [0, 1].map(|index: usize| ports[index].interface());
-        if one.framing != other.framing {
+        let [one, other] = [ports[0].framing(), ports[1].framing()];
+        if one != other {
             return Err(NetError::BadAddress {
-                got: format!("{first} ({:?}) and {second} ({:?})", one.framing, other.framing),
+                got: format!("{first} ({one:?}) and {second} ({other:?})"),
                 expected: "two Ethernet interfaces or two TUN devices",
             });
         }
@@ -126,10 +126,10 @@ impl LiveBox {
     }
 
     fn carry(&mut self) -> Result<(), NetError> {
-        let mut readable = [true; 2];
+        let mut woken = Woken { readable: [true; 2], told: true };
         loop {
             for end in End::BOTH {
-                if readable[end.index()] {
+                if woken.readable[end.index()] {
                     self.read(end)?;
                 }
             }
@@ -145,15 +145,10 @@ impl LiveBox {
             if now.saturating_since(self.checked) >= CHECK {
                 self.check(now)?;
             }
-            readable = match self.sleep().map_err(NetError::Start)? {
-                Woken::Readable(readable) => readable,
-                Woken::Told(readable) => {
-                    if self.obey() {
-                        return Ok(());
-                    }
-                    readable
-                }
-            };
+            if woken.told && self.obey() {
+                return Ok(());
+            }
+            woken = self.sleep().map_err(NetError::Start)?;
         }
     }
 
@@ -283,14 +278,16 @@ impl LiveBox {
         let [first, second, orders] = fds.map(|fd| fd.revents());
         // An error shows when it is read.
         let readable = [first, second].map(|events| !events.difference(PollFlags::OUT).is_empty());
-        Ok(if orders.is_empty() { Woken::Readable(readable) } else { Woken::Told(readable) })
+        Ok(Woken { readable, told: !orders.is_empty() })
     }
 }
 
-/// Why the box woke: which interfaces have something, and whether there are orders.
-enum Woken {
-    Readable([bool; 2]),
-    Told([bool; 2]),
+/// Why the box woke.
+struct Woken {
+    /// Whether an interface has something.
+    readable: [bool; 2],
+    /// Whether there may be orders.
+    told: bool,
 }
 
 /// What the times are since the last report, and overall.

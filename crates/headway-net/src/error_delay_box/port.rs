@@ -13,12 +13,13 @@ use super::frame::packet_range;
 use super::receive_offload::ReceiveOffload;
 use super::{Frame, PortCounters};
 use crate::carrier::is_fatal;
-use crate::packet_socket::{self, ChecksumPlace, PacketSocket, SegmentKind};
-use crate::{Clock, Framing, Interface, NetError};
+use crate::packet_socket::{self, ChecksumPlace, Framing, PacketSocket, SegmentKind};
+use crate::{Clock, Interface, NetError};
 
 /// An interface of the box: frames in and out, and those that wait to be sent.
 pub(super) struct Port {
     socket: PacketSocket,
+    framing: Framing,
     /// Switched back when the port is dropped.
     _receive_offload: ReceiveOffload,
     outgoing: VecDeque<Outgoing>,
@@ -50,7 +51,8 @@ impl Port {
             source,
             expected,
         };
-        if let Framing::Other(kind) = socket.interface().framing {
+        let framing = socket.framing().map_err(|source| fail(source, "an interface that is there"))?;
+        if let Framing::Other(kind) = framing {
             let source = io::Error::other(format!("its frames are of another kind (ARPHRD {kind})"));
             return Err(fail(source, "an Ethernet interface, such as eth0 or one end of a veth, or a TUN"));
         }
@@ -61,6 +63,7 @@ impl Port {
         let receive_offload = ReceiveOffload::switch_off(name);
         Ok(Self {
             socket,
+            framing,
             _receive_offload: receive_offload,
             outgoing: VecDeque::new(),
             counters: PortCounters::default(),
@@ -69,6 +72,10 @@ impl Port {
 
     pub(super) fn interface(&self) -> &Interface {
         self.socket.interface()
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        self.framing
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -92,7 +99,7 @@ impl Port {
     pub(super) fn read(&mut self, clock: &Clock, mut each: impl FnMut(Instant, Incoming)) -> io::Result<()> {
         for index in 0..self.socket.fill(clock)? {
             let frame = self.socket.frame(index);
-            take_in(&frame, self.socket.interface().framing, &mut self.counters, &mut each);
+            take_in(&frame, self.framing, &mut self.counters, &mut each);
         }
         Ok(())
     }

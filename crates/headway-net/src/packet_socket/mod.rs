@@ -1,5 +1,6 @@
 //! Ethernet frames of an interface, as they are on the wire (Linux's `AF_PACKET`).
 
+mod framing;
 mod offload;
 
 use std::io;
@@ -12,6 +13,7 @@ use crate::carrier::batch::{Inbox, Outbox};
 use crate::carrier::is_fatal;
 use crate::sys::{self, Control, Name, Outgoing};
 use crate::{Clock, Interface, NetError};
+pub use framing::Framing;
 pub use offload::{ChecksumPlace, OFFLOAD_HEADER, Offload, SegmentKind, Segments};
 
 /// Destination, source, and what is inside.
@@ -191,6 +193,15 @@ impl PacketSocket {
     /// The interface.
     pub fn interface(&self) -> &Interface {
         &self.interface
+    }
+
+    /// What its frames begin with.
+    ///
+    /// # Errors
+    ///
+    /// The system does not say.
+    pub fn framing(&self) -> io::Result<Framing> {
+        Framing::of(self.fd())
     }
 
     /// Readable when frames wait.

@@ -3,6 +3,7 @@
 
 mod doctor;
 mod ends;
+mod error_delay_box;
 mod ethernet;
 mod lab;
 mod namespace;

@@ -1,0 +1,58 @@
+//! The box's capture, in the eyes of tshark.
+
+use super::testbed::{KERNEL_LEFT, Testbed};
+use crate::namespace::say_skipped;
+use crate::programs::{content, digest, python_server};
+
+#[test]
+fn tshark_sees_what_was_damaged() {
+    let Some(testbed) = Testbed::new() else { return };
+    if std::process::Command::new("tshark").arg("-v").output().is_err() {
+        say_skipped("there is no tshark");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(11, 2_000_000);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let pcap = folder.path().join("pcapng");
+    let pcap = pcap.to_str().unwrap();
+    let running = testbed.start(&[
+        "--rate",
+        "100mbit",
+        "--delay",
+        "1ms",
+        "--damage",
+        "random:2%",
+        "--header-hit",
+        "50%",
+        "--pcap",
+        pcap,
+    ]);
+    let _server = python_server(&testbed.left, folder.path());
+    let got = testbed.right.run("curl", &["-sSf", &format!("http://{KERNEL_LEFT}:8000/file")]).stdout;
+    assert_eq!(digest(&got), digest(&bytes));
+    let summary = running.stop();
+    let count = |filter: &str| {
+        let words = ["-r", pcap, "-o", "tcp.check_checksum:TRUE", "-Y", filter];
+        let output = testbed.middle.run("tshark", &words).stdout;
+        String::from_utf8(output).unwrap().lines().count() as u64
+    };
+    let of = |way: &str, key: &str| summary[way][key].as_u64().unwrap();
+    let (went_in, went_out) = ("frame.interface_name == \"hwa\"", "frame.interface_name == \"hwb\"");
+    let offered = of("forward", "offered") + of("reverse", "delivered");
+    assert_eq!(count(went_in), offered, "every packet at the first interface: {summary}");
+    assert_eq!(count(went_out), of("reverse", "offered") + of("forward", "delivered"), "{summary}");
+    // What goes in is sound, checksums that a kernel had left out included.
+    assert_eq!(count(&format!("{went_in} && tcp.checksum.status == \"Bad\"")), 0);
+    let damaged = of("forward", "delivered_damaged");
+    assert!(damaged > 0);
+    assert_eq!(count("frame.comment contains \"damaged: 1 bit flipped\""), damaged);
+    assert_eq!(
+        count("frame.comment contains \"header hit\""),
+        of("forward", "hit_in_header"),
+        "nothing is doubled here"
+    );
+    // One flipped bit shows in every checksum; a header that cannot be read at all has none.
+    assert!(count("tcp.checksum.status == \"Bad\"") <= damaged);
+    assert!(count("tcp.checksum.status == \"Bad\"") >= damaged - of("forward", "hit_in_header"));
+}

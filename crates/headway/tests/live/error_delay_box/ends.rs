@@ -1,0 +1,124 @@
+//! How the box begins and ends.
+
+use std::process::Command;
+
+use super::testbed::Testbed;
+use crate::namespace::{HEADWAY, Namespace};
+
+/// Runs the box with these words, which has to fail with this code; its complaint.
+fn refuse(mut command: Command, code: i32) -> String {
+    let output = command.output().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{complaint}");
+    assert!(complaint.starts_with("headway: ") && complaint.trim_end().lines().count() == 1, "{complaint}");
+    complaint
+}
+
+#[test]
+fn mistakes_are_named() {
+    let run = |words: &[&str]| {
+        let mut command = Command::new(HEADWAY);
+        command.arg("box").args(words);
+        refuse(command, 2)
+    };
+    for (words, expected) in [
+        (&["hwa"][..], "<IFACE_B>"),
+        (&["hwa", "hwb", "--config", "x.toml", "--rate", "1mbit"], "--rate"),
+        (&["hwa", "hwb", "--config", "/no/such.toml"], "/no/such.toml"),
+        (&["hwa", "hwb", "--damage", "sometimes"], "sometimes"),
+        (&["hwa", "hwb", "--rate", "0mbit"], "--rate"),
+        (&["hwa", "hwb", "--interval", "1ms"], "at least 10ms"),
+        (&["hwa", "hwa"], "two interfaces"),
+    ] {
+        let complaint = run(words);
+        assert!(complaint.contains(expected), "{words:?}: {complaint}");
+    }
+}
+
+#[test]
+fn interfaces_that_will_not_do_are_named() {
+    let Some(namespace) = Namespace::new() else { return };
+    let run = |words: &[&str], code| refuse(namespace.command(HEADWAY, &[&["box"], words].concat()), code);
+    let complaint = run(&["no-such-one", "lo"], 1);
+    assert!(complaint.contains("no-such-one") && complaint.contains("ip link"), "{complaint}");
+    let complaint = run(&["lo", "no-such-one"], 1);
+    assert!(complaint.contains("interface lo") && complaint.contains("veth"), "{complaint}");
+    namespace.ip(&["link", "add", "hwa", "type", "veth", "peer", "name", "hwb"]);
+    let complaint = run(&["hwa", "hwb"], 1);
+    assert!(complaint.contains("ip link set") && complaint.contains("hwa"), "{complaint}");
+}
+
+#[test]
+fn without_the_right_it_says_what_is_missing() {
+    let Some(testbed) = Testbed::new() else { return };
+    let words = ["--inh-caps=-all", "--bounding-set=-all", "--reuid=65534", "--clear-groups", HEADWAY];
+    let command = testbed.middle.command("setpriv", &[&words[..], &["box", "hwa", "hwb"]].concat());
+    let complaint = refuse(command, 1);
+    assert!(complaint.contains("CAP_NET_RAW"), "{complaint}");
+}
+
+#[test]
+fn an_interface_that_goes_ends_it_with_a_summary() {
+    let Some(testbed) = Testbed::new() else { return };
+    let running = testbed.start(&["--damage", "none"]);
+    testbed.middle.ip(&["link", "del", "hwb"]);
+    let (code, summary, complaints) = running.end();
+    assert_eq!(code, Some(1), "{complaints}");
+    assert!(complaints.contains("interface hwb: is gone"), "{complaints}");
+    assert_eq!(summary["end"], true);
+    assert!(summary["error"].as_str().unwrap().contains("hwb"), "{summary}");
+}
+
+#[test]
+fn time_and_signals_end_it_with_a_summary() {
+    let Some(testbed) = Testbed::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let ready = folder.path().join("ready");
+    let words = ["--damage", "none", "--duration", "300ms", "--ready-file", ready.to_str().unwrap()];
+    let (code, summary, complaints) = testbed.start(&words).end();
+    assert_eq!((code, &summary["end"]), (Some(0), &true.into()), "{complaints}");
+    assert!(summary["seconds"].as_f64().unwrap() >= 0.3, "{summary}");
+    assert!(summary["error"].is_null() && ready.exists());
+    for signal in ["-INT", "-TERM"] {
+        let mut running = testbed.start(&["--damage", "none", "--realtime=off"]);
+        let line = running.line_with("end");
+        assert_eq!((&line["end"], &line["real_time"]), (&false.into(), &false.into()));
+        running.signal(signal);
+        let (code, summary, complaints) = running.end();
+        assert_eq!((code, &summary["end"]), (Some(0), &true.into()), "{complaints}");
+        for way in ["forward", "reverse"] {
+            for key in [
+                "offered",
+                "offered_bytes",
+                "delivered",
+                "delivered_bytes",
+                "queue_drops",
+                "lost",
+                "hit",
+                "hit_in_header",
+                "marked",
+                "duplicated",
+                "reordered",
+                "queue_packets",
+                "kernel_drops",
+            ] {
+                assert!(summary[way][key].is_u64(), "{key}: {summary}");
+            }
+            for times in ["lateness", "reading"] {
+                for key in ["median_seconds", "p99_seconds", "max_seconds"] {
+                    assert!(summary[way][times][key].is_f64(), "{times} {key}: {summary}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_table_begins_with_what_the_link_is() {
+    let Some(testbed) = Testbed::new() else { return };
+    let words = ["box", "hwa", "hwb", "--rate", "7mbit", "--duration", "200ms", "--interval", "50ms"];
+    let text = String::from_utf8(testbed.middle.run(HEADWAY, &words).stdout).unwrap();
+    assert!(text.starts_with("hwa -> hwb: 7mbit, 300ms one way, queue 100p, damage burst:5%:5"), "{text}");
+    assert!(text.lines().any(|line| line == "ready"), "{text}");
+    assert!(text.contains("in all, after 0."), "{text}");
+}

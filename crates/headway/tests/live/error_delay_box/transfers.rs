@@ -1,0 +1,116 @@
+//! Files go both ways through a link that damages, loses, reorders and doubles packets, and come out as
+//! they went in.
+
+use serde_json::Value;
+
+use super::testbed::{KERNEL_LEFT, OURS, PACKET, RunningBox, Testbed};
+use crate::namespace::{HEADWAY, Namespace};
+use crate::programs::{content, digest};
+
+/// As a CD image.
+const SIZE: usize = 100_000_000;
+
+/// A link on which a TCP that takes damage for congestion still gets on: a short way, so that it recovers
+/// in a moment.
+const LINK: [&str; 6] = ["--rate", "300mbit", "--delay", "500us", "--queue", "200p"];
+
+const DAMAGE: [&str; 4] = ["--damage", "random:2%", "--reverse-damage", "random:2%"];
+const DISORDER: [&str; 10] =
+    ["--damage", "none", "--loss", "1%", "--reorder", "2%", "--reorder-delay", "300us", "--duplicate", "1%"];
+
+#[test]
+fn damage_both_ways() {
+    let Some(summary) = transfers(&DAMAGE) else { return };
+    for way in ["forward", "reverse"] {
+        let way = &summary[way];
+        let count = |key: &str| way[key].as_u64().unwrap();
+        let share = count("hit") as f64 / count("transmissions") as f64;
+        assert!((0.015..0.025).contains(&share), "{way}");
+        assert!(count("hit_in_header") > 0 && count("delivered_damaged") >= count("hit"), "{way}");
+        assert_eq!(count("lost") + count("duplicated") + count("reordered"), 0, "{way}");
+    }
+}
+
+#[test]
+fn loss_reordering_and_duplicates() {
+    let Some(summary) = transfers(&DISORDER) else { return };
+    for way in ["forward", "reverse"] {
+        let way = &summary[way];
+        let count = |key: &str| way[key].as_u64().unwrap();
+        for (key, expected) in [("lost", 0.01), ("reordered", 0.02), ("duplicated", 0.01)] {
+            let share = count(key) as f64 / count("transmissions") as f64;
+            assert!((expected - 0.005..expected + 0.005).contains(&share), "{key}: {way}");
+        }
+        assert_eq!(count("hit"), 0, "{way}");
+    }
+}
+
+/// Between our stack and the kernel, and between two kernels as the control, both ways. What the box did.
+fn transfers(words: &[&str]) -> Option<Value> {
+    let testbed = Testbed::new()?;
+    let running = testbed.start(&[&LINK[..], words].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(8, SIZE);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let expected = digest(&bytes);
+    let path = folder.path().to_str().unwrap();
+    for (host, network) in [(OURS, &PACKET[..]), (KERNEL_LEFT, &["--kernel"])] {
+        let server = testbed.left.headway(&[&["serve", "--write", path], network].concat());
+        testbed.right.wait_for_http(host);
+        let got = testbed.right.run("curl", &["-sSf", &format!("http://{host}/file")]).stdout;
+        assert_eq!(digest(&got), expected, "from {host}");
+        let file = folder.path().join("file");
+        testbed.right.run("curl", &["-sSf", "-T", file.to_str().unwrap(), &format!("http://{host}/put")]);
+        let put = std::fs::read(folder.path().join("put")).unwrap();
+        assert_eq!(digest(&put), expected, "to {host}");
+        drop(server);
+    }
+    for host in [&testbed.left, &testbed.right] {
+        assert_eq!(resets(host), 0, "connections were reset");
+    }
+    let summary = running.stop();
+    for way in ["forward", "reverse"] {
+        for key in ["refused", "uncut", "kernel_drops"] {
+            assert_eq!(summary[way][key], 0, "the box itself lost something: {summary}");
+        }
+        assert!(summary[way]["offered_bytes"].as_u64().unwrap() > 2 * SIZE as u64, "{summary}");
+    }
+    Some(summary)
+}
+
+/// Connections that the kernel of a namespace saw reset.
+fn resets(namespace: &Namespace) -> u64 {
+    let text = String::from_utf8(namespace.run("cat", &["/proc/net/snmp"]).stdout).unwrap();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let place = names.split(' ').position(|name| name == "EstabResets").unwrap();
+    values.split(' ').nth(place).unwrap().parse().unwrap()
+}
+
+/// Devices whose frames begin with the IP header, each with our stack behind it.
+#[test]
+fn over_two_tuns() {
+    let Some(namespace) = Namespace::new() else { return };
+    for device in ["hwt0", "hwt1"] {
+        namespace.ip(&["tuntap", "add", device, "mode", "tun"]);
+        namespace.ip(&["link", "set", device, "up"]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = content(9, 3_000_000);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let running = RunningBox::start(
+        &namespace,
+        &[&["hwt0", "hwt1", "--rate", "100mbit", "--delay", "2ms"], &DAMAGE[..]].concat(),
+    );
+    // The kernel's address is of no use here, and must not be one of theirs.
+    let tun = |device: &'static str, address: &'static str| {
+        ["--tun", device, "--address", address, "--peer-address", "10.79.0.77"]
+    };
+    let path = folder.path().to_str().unwrap();
+    let _server = namespace.headway(&[&["serve", path], &tun("hwt0", "10.79.0.1/24")[..]].concat());
+    let words = ["fetch", "http://10.79.0.1/file", "--output", "-"];
+    let got = namespace.run(HEADWAY, &[&words[..], &tun("hwt1", "10.79.0.2/24")].concat()).stdout;
+    assert_eq!(digest(&got), digest(&bytes));
+    let summary = running.stop();
+    assert!(summary["forward"]["hit"].as_u64().unwrap() > 0, "{summary}");
+}
