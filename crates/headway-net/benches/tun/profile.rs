@@ -49,7 +49,7 @@ fn record(case: &Case, seconds: f64, file: &str) -> Result<(), Error> {
     let script = Command::new("perf").args(["script", "-F", "ip,sym,dso", "-i", file]).output()?;
     let text = String::from_utf8_lossy(&script.stdout);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for stack in text.split("\n\n").filter(|stack| !stack.trim().is_empty()) {
+    for stack in text.split("\n\n").map(str::trim).filter(|stack| !stack.is_empty()) {
         *counts.entry(group(stack)).or_default() += 1;
     }
     let all: u64 = counts.values().sum();
