@@ -216,6 +216,9 @@ pub struct Profile {
     pub time_wait: Duration,
     /// Octets that may wait to be sent or acknowledged.
     pub send_buffer: usize,
+    /// Octets of those that may wait to be sent for the first time, as Linux's `TCP_NOTSENT_LOWAT`: what
+    /// a program writes long before its turn delays what it writes next, and leaves the processor's cache.
+    pub not_sent: usize,
     /// Octets that may wait to be read: the largest window ever offered.
     pub receive_buffer: usize,
 }
@@ -254,6 +257,7 @@ impl Profile {
             user_timeout: None,
             time_wait: Duration::from_secs(60),
             send_buffer: 1 << 20,
+            not_sent: usize::MAX,
             receive_buffer: 1 << 20,
         }
     }

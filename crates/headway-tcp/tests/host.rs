@@ -95,6 +95,33 @@ impl Pair {
 }
 
 #[test]
+fn what_was_not_sent_is_bounded() {
+    let profile = Profile { not_sent: 10_000, initial_window: 11, nagle: false, ..Profile::standard() };
+    let mut pair = Pair::new(profile);
+    let [client, server] = pair.connect();
+    pair.told(CLIENT);
+    let write = |pair: &mut Pair, octets: usize| pair.hosts[CLIENT].write(client, &vec![1; octets]).unwrap();
+    // The initial window takes all of it.
+    assert_eq!(write(&mut pair, 12_000), 10_000);
+    assert_eq!((write(&mut pair, 1), pair.hosts[CLIENT].writable(client)), (0, 0));
+    let first = pair.sent(CLIENT);
+    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    // Now the window has room for less than is written.
+    assert_eq!(write(&mut pair, 20_000), 10_000);
+    let second = pair.sent(CLIENT);
+    let left = 10_000 - pair.hosts[CLIENT].writable(client);
+    assert_eq!(left as u32, pair.hosts[CLIENT].statistics(client).unwrap().unsent);
+    assert!(left > 0 && left < 5000, "{left}");
+    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    assert_eq!(write(&mut pair, 20_000), 10_000 - left);
+    assert_eq!(pair.told(CLIENT), []);
+    pair.deliver(SERVER, &[first, second].concat());
+    pair.settle();
+    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    assert_eq!(pair.hosts[SERVER].readable(server), 30_000 - left);
+}
+
+#[test]
 fn a_head_that_was_owed_is_not_sent_in_place_of_another() {
     let mut pair = Pair::new(Profile { hack: headway_tcp::HackMode::Hack, ..Profile::standard() });
     let [client, server] = pair.connect();

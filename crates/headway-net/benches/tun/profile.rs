@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 12] = [
     ("copies", &["memmove", "memcpy", "memset"]),
     (
         "checksum, CRC, building packets",
-        &["headway_wire::checksum", "headway_wire::crc", "headway_wire::emit"],
+        &["headway_wire::checksum", "crc32c", "segment::emit", "segment::seal"],
     ),
     ("parsing and verdicts", &["headway_wire::"]),
     ("TCP output", &["connection::output", "poll_transmit"]),

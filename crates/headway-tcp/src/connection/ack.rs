@@ -195,8 +195,11 @@ impl Connection {
         acknowledged
     }
 
-    fn tell_writable(&mut self) {
-        if self.write_blocked && self.snd.buffer.len() <= self.snd.buffer.limit() / 3 * 2 {
+    pub(super) fn tell_writable(&mut self) {
+        if self.write_blocked
+            && self.snd.buffer.len() <= self.snd.buffer.limit() / 3 * 2
+            && self.not_sent_room() >= self.profile.not_sent / 2
+        {
             self.write_blocked = false;
             self.notify(Notification::Writable);
         }

@@ -293,7 +293,7 @@ impl Connection {
         if !self.state.may_send() || self.snd.fin_queued {
             return Err(ConnectionError::Closing);
         }
-        let taken = self.snd.buffer.push(data);
+        let taken = self.snd.buffer.push(&data[..data.len().min(self.not_sent_room())]);
         if !data.is_empty() {
             self.write_blocked = taken < data.len();
         }
@@ -303,10 +303,14 @@ impl Connection {
     /// Octets that [`Self::write`] would take.
     pub(crate) fn writable(&self) -> usize {
         if self.state.may_send() && !self.snd.fin_queued {
-            self.snd.buffer.limit() - self.snd.buffer.len()
+            (self.snd.buffer.limit() - self.snd.buffer.len()).min(self.not_sent_room())
         } else {
             0
         }
+    }
+
+    fn not_sent_room(&self) -> usize {
+        self.profile.not_sent.saturating_sub(self.snd.unsent() as usize)
     }
 
     pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
