@@ -13,5 +13,6 @@ mod programs;
 mod refusals;
 mod relay;
 mod routes;
+mod ssh;
 mod transfers;
 mod udp;

@@ -1,0 +1,90 @@
+//! ssh through `headway nc` as its ProxyCommand, with rsync over it. sshd runs in a namespace, with keys and
+//! settings of its own; nothing of the user's is read or changed.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::namespace::{HEADWAY, KERNELS, Namespace, Running, TUN, say_skipped};
+use crate::programs::content;
+
+const SSHD: &str = "/usr/sbin/sshd";
+const PORT: u16 = 2222;
+
+/// Whether ssh, sshd and rsync are there; a word about it where they are not.
+fn are_installed() -> bool {
+    let missing: Vec<&str> = [("ssh", "-V"), (SSHD, "-t"), ("rsync", "--version")]
+        .into_iter()
+        .filter(|(program, option)| Command::new(program).arg(option).output().is_err())
+        .map(|(program, _)| program)
+        .collect();
+    if !missing.is_empty() {
+        say_skipped(&format!("not installed: {}", missing.join(", ")));
+    }
+    missing.is_empty()
+}
+
+fn key(path: &Path) -> String {
+    let words = ["-q", "-t", "ed25519", "-N", "", "-f", path.to_str().unwrap()];
+    assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
+    std::fs::read_to_string(path.with_extension("pub")).unwrap()
+}
+
+/// Starts sshd in the namespace, and writes the client's settings, in which the server is `peer`.
+fn start(namespace: &Namespace, folder: &Path) -> Running {
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let host_key = key(&folder.join("host"));
+    std::fs::write(folder.join("authorized"), key(&folder.join("user"))).unwrap();
+    std::fs::write(folder.join("known"), format!("peer {host_key}")).unwrap();
+    let server = format!(
+        "Port {PORT}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\n\
+         PermitRootLogin yes\nPermitUserRC no\nPasswordAuthentication no\nLogLevel ERROR\n",
+        file("host"),
+        file("authorized"),
+    );
+    let client = format!(
+        "Host peer\nHostName {KERNELS}\nHostKeyAlias peer\nPort {PORT}\nUser root\nIdentityFile {}\n\
+         IdentitiesOnly yes\nIdentityAgent none\nUserKnownHostsFile {}\nGlobalKnownHostsFile /dev/null\n\
+         StrictHostKeyChecking yes\nBatchMode yes\nLogLevel ERROR\nProxyCommand {HEADWAY} nc {} %h %p\n",
+        file("user"),
+        file("known"),
+        TUN.join(" "),
+    );
+    std::fs::write(folder.join("server"), server).unwrap();
+    std::fs::write(folder.join("client"), client).unwrap();
+    // sshd wants this folder; the mounts of `ip netns exec` are its own.
+    let script =
+        format!("mount -t tmpfs none /run && mkdir /run/sshd && exec {SSHD} -D -e -f {}", file("server"));
+    let sshd = namespace.start("sh", &["-c", &script]);
+    namespace.wait_for_listener(PORT);
+    sshd
+}
+
+#[test]
+fn rsync_copies_a_tree_there_and_back() {
+    if !are_installed() {
+        return;
+    }
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _sshd = start(&namespace, folder.path());
+    let tree = folder.path().join("tree");
+    for index in 0..100 {
+        let place = tree.join(format!("folder {}", index % 7));
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(index.to_string()), content(index, 1000 * index as usize)).unwrap();
+    }
+    std::fs::write(tree.join("long"), content(100, 20_000_000)).unwrap();
+    std::os::unix::fs::symlink("long", tree.join("link")).unwrap();
+    let place = |name: &str| format!("{}/", folder.path().join(name).display());
+    let shell = format!("ssh -F {}", folder.path().join("client").display());
+    let copy = |from: &str, to: &str| namespace.run("rsync", &["-a", "-e", &shell, from, to]);
+    copy(&place("tree"), &format!("peer:{}", place("there")));
+    copy(&format!("peer:{}", place("there")), &place("back"));
+    for copied in ["there", "back"] {
+        namespace.run("diff", &["-r", "--no-dereference", &place("tree"), &place(copied)]);
+    }
+    // Whatever is typed comes back at once, and the exit code too.
+    let words = ["-F", &folder.path().join("client").display().to_string(), "peer", "echo hello; exit 7"];
+    let output = namespace.command("ssh", &words).output().unwrap();
+    assert_eq!((output.stdout.as_slice(), output.status.code()), (&b"hello\n"[..], Some(7)));
+}
