@@ -56,6 +56,9 @@ pub enum Error {
     /// The host does not have this address.
     #[error("{0} is not an address of this host")]
     NotOurAddress(IpAddr),
+    /// A connection leads to one host.
+    #[error("{0} is not the address of a host: expected neither broadcast, multicast nor no address")]
+    NoHost(IpAddr),
     /// Both ends of a connection must be IPv4 or both IPv6.
     #[error("{local} and {remote} are not of one address family")]
     FamilyMismatch {

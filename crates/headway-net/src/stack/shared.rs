@@ -267,7 +267,7 @@ pub(super) fn io_error(error: Error) -> io::Error {
         Error::Connection(error) => return connection_error(error),
         Error::AddressInUse(_) => io::ErrorKind::AddrInUse,
         Error::NotOurAddress(_) | Error::NoFreePort(_) => io::ErrorKind::AddrNotAvailable,
-        Error::FamilyMismatch { .. } | Error::BadProfile(_) => io::ErrorKind::InvalidInput,
+        Error::FamilyMismatch { .. } | Error::NoHost(_) | Error::BadProfile(_) => io::ErrorKind::InvalidInput,
         Error::UnknownConnection | Error::UnknownListener => io::ErrorKind::NotConnected,
         _ => io::ErrorKind::Other,
     };

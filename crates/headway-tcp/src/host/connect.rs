@@ -7,6 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 use headway_units::Instant;
 
 use super::demux::PathKey;
+use super::packets::is_one_host;
 use super::slab::Key;
 use super::{ConnectionId, Entry, Host, ListenerId};
 use crate::Error;
@@ -35,6 +36,11 @@ impl<O: Observer> Host<O> {
         }
         if !self.config.addresses.contains(&local.ip()) {
             return Err(Error::NotOurAddress(local.ip()));
+        }
+        // RFC 9293, 3.9.2.3: a TCP "MUST reject as an error a local OPEN call for an invalid remote IP
+        // address (e.g., a broadcast or multicast address)".
+        if !is_one_host(remote.ip()) {
+            return Err(Error::NoHost(remote.ip()));
         }
         if self.connections.len() >= self.config.max_connections {
             return Err(Error::TooManyConnections);

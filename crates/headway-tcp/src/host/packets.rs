@@ -1,6 +1,6 @@
 //! What carriers ask of a host: packets in, packets out, and the time.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
 use headway_wire::icmp::{ICMP, ICMPV6};
@@ -141,6 +141,12 @@ impl<O: Observer> Host<O> {
 
     /// A packet for none of our connections: a listener's, or nobody's.
     fn receive_stranger(&mut self, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
+        // RFC 9293, 3.9.2.3: "An incoming SYN with an invalid source address MUST be ignored", and who would
+        // an answer to anything else go to?
+        if !is_one_host(ends.remote.ip()) {
+            self.counters.malformed += 1;
+            return;
+        }
         let flags = segment.tcp.flags;
         // RFC 9293, 3.10.7.2: LISTEN STATE.
         if let Some(listener) = self.listener_at(ends.local) {
@@ -218,4 +224,10 @@ impl<O: Observer> Host<O> {
         }
         self.forget_path_mtus(now);
     }
+}
+
+/// Whether an address stands for one host.
+pub(super) fn is_one_host(address: IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !(is_broadcast || address.is_multicast() || address.is_unspecified())
 }

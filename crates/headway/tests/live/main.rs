@@ -9,6 +9,7 @@ mod lab;
 mod namespace;
 mod offload;
 mod ping;
+mod probes;
 mod programs;
 mod refusals;
 mod relay;
