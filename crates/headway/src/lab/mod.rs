@@ -206,7 +206,7 @@ fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, Fai
 /// Every experiment is read before the first is run.
 fn run_all(experiments: &[Experiment], options: &RunOptions, live: Option<&dyn Live>) -> Result<(), Failure> {
     let RunOptions { out, reuse, .. } = options;
-    let bar = Bar::over(experiments);
+    let bar = Bar::over(experiments, live.is_some());
     let mut text = String::new();
     for experiment in experiments {
         let folder = out.join(&experiment.name);

@@ -1,6 +1,7 @@
 //! A progress bar over all experiments.
 
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use headway_lab::{Experiment, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,23 +10,33 @@ pub(super) struct Bar {
     bar: ProgressBar,
     /// Runs of the experiments, as they would be if none were there already.
     planned: Vec<u64>,
-    place: std::sync::atomic::AtomicUsize,
+    place: AtomicUsize,
+    /// Where nobody sees the bar, and runs take long: the seconds at which the last line was written.
+    told: Option<AtomicU64>,
 }
 
+/// Seconds between two lines.
+const LINES: u64 = 10;
+
 impl Bar {
-    pub(super) fn over(experiments: &[Experiment]) -> Self {
+    /// `live`: in real time, where one wants to hear of it in a file too.
+    pub(super) fn over(experiments: &[Experiment], live: bool) -> Self {
         let planned: Vec<u64> = experiments
             .iter()
             .map(|experiment| experiment.cells.len() as u64 * u64::from(experiment.runs))
             .collect();
-        let bar = if io::stderr().is_terminal() {
+        let seen = io::stderr().is_terminal();
+        let bar = if seen {
             let style = ProgressStyle::with_template("{msg:20} {bar:40} {pos}/{len} runs, {eta} left")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(planned.iter().sum()).with_style(style)
         } else {
-            ProgressBar::hidden()
+            let bar = ProgressBar::hidden();
+            bar.set_length(planned.iter().sum());
+            bar
         };
-        Self { bar, planned, place: std::sync::atomic::AtomicUsize::new(0) }
+        let told = (live && !seen).then(AtomicU64::default);
+        Self { bar, planned, place: AtomicUsize::new(0), told }
     }
 
     pub(super) fn name(&self, name: &str) {
@@ -39,7 +50,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn begin(&self, runs: usize) {
-        let place = self.place.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let place = self.place.fetch_add(1, Ordering::Relaxed);
         let there = self.planned.get(place).map_or(0, |planned| planned - runs as u64);
         self.bar.inc(there);
     }
@@ -56,5 +67,12 @@ impl Progress for Bar {
 
     fn advance(&self) {
         self.bar.inc(1);
+        let Some(told) = &self.told else { return };
+        let (now, last) = (self.bar.elapsed().as_secs(), told.load(Ordering::Relaxed));
+        let due = now >= last + LINES;
+        if due && told.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let all = self.bar.length().unwrap_or_default();
+            eprintln!("{}: {} of {all} runs of all experiments", self.bar.message(), self.bar.position());
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the two ends of a run tell one another, and how it ends.
 
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 use headway_sim::Content;
 use headway_tcp::Statistics;
@@ -26,6 +27,8 @@ pub(super) struct Course {
     listening: watch::Sender<bool>,
     begun: watch::Sender<Option<Instant>>,
     over: watch::Sender<Option<Over>>,
+    /// What programs said, in case it failed.
+    remarks: Mutex<Vec<String>>,
 }
 
 /// What the receiver saw.
@@ -50,13 +53,17 @@ impl Course {
             listening: watch::Sender::new(false),
             begun: watch::Sender::new(None),
             over: watch::Sender::new(None),
+            remarks: Mutex::default(),
         }
     }
 
     /// Why the run failed, if it did.
     pub(super) fn failure(&self) -> Option<String> {
         match &*self.over.borrow() {
-            Some(Over::Failed(problem)) => Some(problem.clone()),
+            Some(Over::Failed(problem)) => {
+                let remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(remarks.iter().fold(problem.clone(), |text, remark| format!("{text}; {remark}")))
+            }
             _ => None,
         }
     }
@@ -75,6 +82,13 @@ impl Course {
     /// The run cannot go on.
     pub(super) fn fail(&self, problem: String) {
         self.end(Over::Failed(problem));
+    }
+
+    /// What a program said; nothing if that is empty.
+    pub(super) fn remark(&self, said: String) {
+        if !said.is_empty() {
+            self.remarks.lock().unwrap_or_else(PoisonError::into_inner).push(said);
+        }
     }
 
     async fn ended(&self) {

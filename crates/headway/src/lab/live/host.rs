@@ -71,7 +71,7 @@ pub(super) enum Sending {
     Kernel(String, SocketAddr),
     /// The kernel's TCP to a program in the same namespace that carries it on.
     Tunnel {
-        _program: Program,
+        program: Program,
         to: SocketAddr,
     },
     /// A program that sends what is written to it.
@@ -91,7 +91,7 @@ impl Sending {
             Foreign::Quinn(congestion) => Self::Pipe(Program::quic_sender(congestion, scenario).await?),
             Foreign::Kcptun => {
                 let (program, to) = Program::kcptun_client(scenario).await?;
-                Self::Tunnel { _program: program, to }
+                Self::Tunnel { program, to }
             }
         })
     }
@@ -110,13 +110,23 @@ impl Sending {
     }
 }
 
+impl Sending {
+    /// The last that its program said; empty if there is none.
+    pub(super) fn said(&self) -> String {
+        match self {
+            Self::Ours(_) | Self::Kernel(..) => String::new(),
+            Self::Tunnel { program, .. } | Self::Pipe(program) => program.said(),
+        }
+    }
+}
+
 /// The receiving host.
 pub(super) enum Receiving {
     Ours(headway_net::TcpListener),
     Kernel(TcpListener),
     /// The kernel's TCP behind a program in the same namespace.
     Tunnel {
-        _program: Program,
+        program: Program,
         listener: TcpListener,
     },
     /// A program that writes what it receives.
@@ -139,7 +149,7 @@ impl Receiving {
             Foreign::Quinn(_) => Self::Pipe(Program::quic_receiver(scenario).await?),
             Foreign::Kcptun => {
                 let listener = listen(Ipv4Addr::LOCALHOST).await?;
-                Self::Tunnel { _program: Program::kcptun_server(scenario).await?, listener }
+                Self::Tunnel { program: Program::kcptun_server(scenario).await?, listener }
             }
         })
     }
@@ -150,6 +160,16 @@ impl Receiving {
             Self::Kernel(listener) | Self::Tunnel { listener, .. } => Box::new(listener.accept().await?.0),
             Self::Pipe(program) => Box::new(program.stdout()?),
         })
+    }
+}
+
+impl Receiving {
+    /// As [`Sending::said`].
+    pub(super) fn said(&self) -> String {
+        match self {
+            Self::Ours(_) | Self::Kernel(_) => String::new(),
+            Self::Tunnel { program, .. } | Self::Pipe(program) => program.said(),
+        }
     }
 }
 

@@ -5,13 +5,14 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headway_lab::LabError;
 use headway_link::QueueLimit;
 use headway_sim::race::Scenario;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::host::{PORT, at};
 use super::testbed::Side;
@@ -28,10 +29,14 @@ const UDP_HEADERS: u16 = 28;
 /// A program that takes longer to start will not.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+type Lines = tokio::io::Lines<BufReader<ChildStderr>>;
+
 /// A program in the namespace of the thread that started it. It ends with this value, and with the thread.
 pub(super) struct Program {
     name: &'static str,
     child: Child,
+    /// The last line of its standard error.
+    said: Arc<Mutex<String>>,
 }
 
 impl Program {
@@ -49,13 +54,10 @@ impl Program {
 
     async fn quic(words: &[&str]) -> Result<Self, LabError> {
         let path = find(QUIC_PIPE).ok_or_else(no_quic_pipe)?;
-        let mut program = Self::start(QUIC_PIPE, path.as_os_str(), words)?;
-        let Some(stderr) = program.child.stderr.take() else { return Ok(program) };
-        let mut lines = BufReader::new(stderr).lines();
-        let first = tokio::time::timeout(PATIENCE, lines.next_line()).await;
-        match first {
+        let (program, mut lines) = Self::start(QUIC_PIPE, path.as_os_str(), words)?;
+        match tokio::time::timeout(PATIENCE, lines.next_line()).await {
             Ok(Ok(Some(line))) if line == "ready" => {
-                program.child.stderr = Some(lines.into_inner().into_inner());
+                program.hear(lines);
                 Ok(program)
             }
             Ok(Ok(Some(line))) => Err(program.trouble(&line)),
@@ -116,12 +118,15 @@ impl Program {
             BUFFER,
             "--quiet",
         ];
-        Self::start(name, path.as_os_str(), &[words, &tuned].concat())
+        let (program, lines) = Self::start(name, path.as_os_str(), &[words, &tuned].concat())?;
+        program.hear(lines);
+        Ok(program)
     }
 
-    fn start(name: &'static str, path: &OsStr, words: &[&str]) -> Result<Self, LabError> {
+    /// With the lines of its standard error.
+    fn start(name: &'static str, path: &OsStr, words: &[&str]) -> Result<(Self, Lines), LabError> {
         let complaint = |error: io::Error| LabError::Live(format!("{name} cannot be started: {error}"));
-        let child = Command::from(leash::command(path).map_err(complaint)?)
+        let mut child = Command::from(leash::command(path).map_err(complaint)?)
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -129,7 +134,24 @@ impl Program {
             .kill_on_drop(true)
             .spawn()
             .map_err(complaint)?;
-        Ok(Self { name, child })
+        let stderr = child.stderr.take().ok_or_else(|| complaint(io::Error::other("no standard error")))?;
+        let program = Self { name, child, said: Arc::default() };
+        Ok((program, BufReader::new(stderr).lines()))
+    }
+
+    /// Listens to what it says, lest it wait for somebody to do so.
+    fn hear(&self, mut lines: Lines) {
+        let said = self.said.clone();
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                *said.lock().unwrap_or_else(PoisonError::into_inner) = line;
+            }
+        });
+    }
+
+    /// The last that it said; empty if it has been silent.
+    pub(super) fn said(&self) -> String {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits until it listens.
@@ -142,12 +164,7 @@ impl Program {
                 return Ok(());
             }
             if let Ok(Some(status)) = self.child.try_wait() {
-                let mut said = String::new();
-                if let Some(stderr) = &mut self.child.stderr {
-                    // What can be read is told.
-                    let _ = stderr.read_to_string(&mut said).await;
-                }
-                return Err(self.trouble(&format!("{status}: {}", said.trim().replace('\n', "; "))));
+                return Err(self.trouble(&format!("{status}: {}", self.said())));
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -70,7 +70,9 @@ fn send(cell: &Cell, testbed: &Testbed, course: &Course) -> Result<Option<Statis
             Sender::Ours(entrant) => Sending::ours(testbed, &cell.scenario.profile_of(tcp(*entrant)?))?,
             Sender::Foreign(foreign) => Sending::foreign(foreign, &cell.scenario).await?,
         };
-        Ok(course.send(async || host.connect().await).await)
+        let statistics = course.send(async || host.connect().await).await;
+        course.remark(host.said());
+        Ok(statistics)
     })
 }
 
@@ -80,7 +82,9 @@ fn receive(cell: &Cell, testbed: &Testbed, course: &Course) -> Result<Arrived, L
             Sender::Ours(entrant) => Receiving::ours(testbed, &cell.scenario.profile_of(tcp(*entrant)?))?,
             Sender::Foreign(foreign) => Receiving::foreign(foreign, &cell.scenario).await?,
         };
-        Ok(course.receive(async || host.accept().await).await)
+        let arrived = course.receive(async || host.accept().await).await;
+        course.remark(host.said());
+        Ok(arrived)
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use headway_lab::{Results, Row, Summary, in_unit};
 
 use super::Entry;
+use super::markdown::{ours, paper, verdict};
 use super::panels::values;
 use super::words::{number, spoken};
 use crate::failure::Failure;
@@ -34,6 +35,20 @@ fn tables(entries: &[Entry], command: &str) -> String {
     let mut text = format!("Made by `{command}` and `headway lab report results --tables FILE`.\n");
     for entry in entries {
         text.push_str(&table(&entry.results));
+        text.push_str(&claims(entry));
+    }
+    text
+}
+
+/// What became of the claims, if there are any.
+fn claims(entry: &Entry) -> String {
+    if entry.judgements.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\n| claim | expected | came out | verdict |\n|---|--:|--:|---|\n");
+    for judgement in &entry.judgements {
+        let (expected, ours, verdict) = (paper(judgement), ours(judgement), verdict(entry, judgement));
+        text.push_str(&format!("| {} | {expected} | {ours} | {verdict} |\n", judgement.says));
     }
     text
 }
