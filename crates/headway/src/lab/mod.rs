@@ -81,6 +81,9 @@ enum LabCommand {
         /// Runs side by side
         #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = parse_jobs)]
         jobs: usize,
+        /// Write the packets of each run, as the box saw them, into this folder (pcapng)
+        #[arg(long, value_name = "DIR")]
+        pcap: Option<PathBuf>,
         #[command(flatten)]
         options: RunOptions,
     },
@@ -160,9 +163,10 @@ impl RunOptions {
 pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
     match &arguments.command {
         LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
-        LabCommand::Live { files, jobs, options } => {
+        LabCommand::Live { files, jobs, pcap, options } => {
             let experiments = load(files, &options.overrides_in_real_time())?;
-            run_all(&experiments, options, Some(&live::ThisMachine::new(*jobs)))
+            let machine = live::ThisMachine { jobs: *jobs, pcap: pcap.clone() };
+            run_all(&experiments, options, Some(&machine))
         }
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, report::Kind::Own)?),

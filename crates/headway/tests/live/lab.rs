@@ -79,8 +79,12 @@ fn every_byte_arrives_and_runs_are_made_once() {
 fn a_run_of_fixed_duration_counts_what_came() {
     let text = SMALL.replace("size = \"300KB\"", "duration = \"1s\"").replace("runs = 2", "runs = 1");
     let Some(folder) = with_experiment(&text) else { return };
-    let output = lab_live(folder.path()).output().unwrap();
+    let output = lab_live(folder.path()).args(["--pcap", "packets"]).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
+    // The box saw what the sender sent, and what it made of it.
+    let captures = fs::read_dir(folder.path().join("packets")).unwrap().flatten();
+    let lengths: Vec<u64> = captures.map(|file| file.metadata().unwrap().len()).collect();
+    assert!(lengths.len() == 2 && lengths.iter().all(|length| *length > 100_000), "{lengths:?}");
     let table = fs::read_to_string(folder.path().join("results/small/runs.csv")).unwrap();
     let real: Vec<&str> = table.lines().filter(|row| row.starts_with("real,")).collect();
     assert_eq!(real.len(), 2, "{table}");
@@ -202,6 +206,10 @@ fn what_is_missing_is_named() {
     std::os::unix::fs::symlink(ip.unwrap().trim(), bare.path().join("ip")).unwrap();
     let told = refuse("kcptun", &nowhere).unwrap();
     assert!(told.contains("expected the package kcptun"), "{told}");
+    if !Path::new(HEADWAY).with_file_name("headway-quic-pipe").exists() {
+        let told = refuse("quinn:bbr", &nowhere).unwrap();
+        assert!(told.contains("cargo build --release --manifest-path reference/quinn/Cargo.toml"), "{told}");
+    }
     // Somebody without rights, in a folder of theirs.
     let told = refuse("headway", &|command| {
         let folder = command.get_current_dir().unwrap().to_owned();

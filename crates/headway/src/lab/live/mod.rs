@@ -8,23 +8,24 @@ mod testbed;
 mod the_box;
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use headway_lab::{Cell, Foreign, LabError, Live, LiveOutcome, Sender};
-use headway_net::Namespace;
+use headway_net::{CaptureFile, Namespace};
+use headway_trace::Capture;
 use socket2::{Domain, Socket, Type};
 
 use programs::{KCPTUN, QUIC_PIPE, find, no_kcptun, no_quic_pipe};
+use testbed::BOXES;
 
 /// Makes runs on this machine.
 pub(super) struct ThisMachine {
-    jobs: usize,
-}
-
-impl ThisMachine {
-    /// One that makes so many runs side by side.
-    pub(super) fn new(jobs: usize) -> Self {
-        Self { jobs }
-    }
+    /// Runs side by side.
+    pub(super) jobs: usize,
+    /// Where the packets of each run are written, as the box saw them.
+    pub(super) pcap: Option<PathBuf>,
 }
 
 impl Live for ThisMachine {
@@ -56,12 +57,23 @@ impl Live for ThisMachine {
     }
 
     fn run(&self, cell: &Cell, seed: u64) -> Result<LiveOutcome, LabError> {
-        run::run(cell, seed)
+        let capture = self.pcap.as_deref().map(|folder| capture(folder, cell, seed)).transpose()?;
+        run::run(cell, seed, capture)
     }
 
     fn jobs(&self) -> usize {
         self.jobs
     }
+}
+
+/// A capture of a run, by its sender and its seed, which the rows of results have.
+fn capture(folder: &Path, cell: &Cell, seed: u64) -> Result<CaptureFile, LabError> {
+    let path = folder.join(format!("{}-{seed}.pcapng", cell.sender.to_string().replace(':', "-")));
+    let fail = |problem: String| LabError::Unwritable { path: path.clone(), problem };
+    std::fs::create_dir_all(folder).map_err(|error| fail(error.to_string()))?;
+    let file = File::create(&path).map_err(|error| fail(error.to_string()))?;
+    let file: Box<dyn Write + Send> = Box::new(BufWriter::new(file));
+    Capture::new(file, &BOXES).map_err(|error| fail(error.to_string()))
 }
 
 /// Whether the kernel has this congestion control. It loads one that is a module, if it is allowed to.

@@ -1,6 +1,7 @@
 //! One run: a testbed, a box, two hosts, and what came of it.
 
 use headway_lab::{Cell, LabError, LiveOutcome, Sender};
+use headway_net::CaptureFile;
 use headway_net::error_delay_box::BoxEnd;
 use headway_sim::Content;
 use headway_sim::race::Entrant;
@@ -15,17 +16,17 @@ use super::testbed::{Owner, Side, Testbed, inside};
 use super::the_box::TheBox;
 use super::trouble;
 
-/// Makes one run.
+/// Makes one run, whose packets the box writes into `capture`.
 ///
 /// Each host and the box has a thread in its namespace; all have the same clock.
-pub(super) fn run(cell: &Cell, seed: u64) -> Result<LiveOutcome, LabError> {
+pub(super) fn run(cell: &Cell, seed: u64, capture: Option<CaptureFile>) -> Result<LiveOutcome, LabError> {
     let scenario = &cell.scenario;
     let owner = match cell.sender {
         Sender::Ours(_) => Owner::Ours,
         Sender::Foreign(_) => Owner::Kernel,
     };
     let testbed = Testbed::new(owner, scenario)?;
-    let open_box = TheBox::open(&testbed, scenario, seed)?;
+    let open_box = TheBox::open(&testbed, scenario, seed, capture)?;
     let control = open_box.control();
     let limit = scenario.duration.unwrap_or(scenario.time_limit);
     let content = Content::generated(cell.size.map_or(u64::MAX, Size::bytes));
@@ -39,10 +40,9 @@ pub(super) fn run(cell: &Cell, seed: u64) -> Result<LiveOutcome, LabError> {
         (sent, received, join(middle))
     });
     let (sender, arrived, end) = (sent?, received?, end?);
-    let BoxEnd { report, outcome, .. } = &end;
-    if let Err(error) = outcome {
-        return Err(LabError::Live(format!("the box: {error}")));
-    }
+    let BoxEnd { report, outcome, capture } = end;
+    outcome.map_err(|error| LabError::Live(format!("the box: {error}")))?;
+    capture.map_err(|error| LabError::Live(format!("the capture: {error}")))?;
     let failure = course.failure();
     let seconds = if arrived.complete { arrived.last } else { Duration::from_nanos(limit.as_nanos()) };
     let late = report.lanes.iter().map(|lane| lane.lateness_overall);

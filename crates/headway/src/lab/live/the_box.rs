@@ -1,6 +1,7 @@
 //! The box of a run.
 
 use headway_lab::LabError;
+use headway_net::CaptureFile;
 use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, LaneConfig, LiveBox};
 use headway_sim::derive_seed;
 use headway_sim::race::{FORWARD_LINK, REVERSE_LINK, Scenario};
@@ -16,7 +17,12 @@ pub(super) struct TheBox {
 impl TheBox {
     /// Opens it in the middle of the testbed: packets that come are kept until it runs. It takes its chance
     /// from the seed as the simulator's links do, so the same packets meet the same fates.
-    pub(super) fn open(testbed: &Testbed, scenario: &Scenario, seed: u64) -> Result<Self, LabError> {
+    pub(super) fn open(
+        testbed: &Testbed,
+        scenario: &Scenario,
+        seed: u64,
+        capture: Option<CaptureFile>,
+    ) -> Result<Self, LabError> {
         let lane = |link: &headway_link::LinkConfig, purpose| LaneConfig {
             link: link.clone(),
             seed: derive_seed(seed, purpose, 0),
@@ -25,7 +31,7 @@ impl TheBox {
             interfaces: BOXES.map(str::to_owned),
             lanes: [lane(&scenario.forward, FORWARD_LINK), lane(&scenario.reverse, REVERSE_LINK)],
             real_time: true,
-            capture: None,
+            capture,
         };
         let opened = inside(&testbed.between, || {
             LiveBox::open(config).map_err(|error| LabError::Live(error.to_string()))
