@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{SMALL, run_experiment, succeed_in};
+use crate::program::{SMALL, headway_in, run_experiment, succeed_in};
 use tempfile::tempdir;
 
 /// The small experiment with another figure.
@@ -38,6 +38,37 @@ fn section<'a>(page: &'a str, name: &str) -> &'a str {
     let start = page.find(&format!("<section class=\"experiment\" id=\"{name}\"")).expect(name);
     let end = page[start..].find("</section>").expect("an end") + start;
     &page[start..end]
+}
+
+#[test]
+fn tables_take_their_place_in_a_document() {
+    let directory = tempdir().expect("a directory");
+    let skip = "runs = 3\nskip = [{ variant = \"sack\", length = 4 }]";
+    run_experiment(directory.path(), "a-lines", &SMALL.replace("runs = 3", skip));
+    let document = directory.path().join("document.md");
+    fs::write(&document, "before\n<!-- tables -->\nold\n<!-- /tables -->\nafter\n").expect("written");
+    let words = ["lab", "report", "results", "--tables", "document.md"];
+    succeed_in(directory.path(), &words);
+    let text = fs::read_to_string(&document).expect("written");
+    assert!(
+        text.starts_with("before\n<!-- tables -->\n") && text.ends_with("<!-- /tables -->\nafter\n"),
+        "{text}"
+    );
+    assert!(!text.contains("old"), "{text}");
+    let row = |start: &str| text.lines().find(|line| line.starts_with(start)).expect(start);
+    assert_eq!(row("| length"), "| length | sack | hack+sack |");
+    assert!(row("| 2 |").contains(" to "), "the least and the most: {text}");
+    assert!(row("| 4 |").contains("| \u{2013} |"), "there is no such cell: {text}");
+    assert!(row("| HACK \\| SACK").ends_with(" |"), "the claims too: {text}");
+    succeed_in(directory.path(), &words);
+    assert_eq!(fs::read_to_string(&document).expect("written"), text, "and again");
+    // A file of its own; and one that is another's.
+    succeed_in(directory.path(), &["lab", "report", "results", "--tables", "own.md"]);
+    succeed_in(directory.path(), &["lab", "report", "results", "--tables", "own.md"]);
+    fs::write(&document, "without a place\n").expect("written");
+    let output = headway_in(directory.path(), &words);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && complaint.contains("<!-- tables -->"), "{complaint}");
 }
 
 #[test]

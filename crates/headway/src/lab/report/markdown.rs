@@ -73,7 +73,7 @@ fn finish(text: &mut String, verdict: &str, why: &str) {
 }
 
 /// A bar would end the cell, and so would a line.
-fn escaped(cell: &str) -> String {
+pub(super) fn escaped(cell: &str) -> String {
     cell.replace('|', "\\|").replace('\n', " ")
 }
 

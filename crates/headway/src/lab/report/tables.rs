@@ -6,7 +6,7 @@ use std::path::Path;
 use headway_lab::{Results, Row, Summary, in_unit};
 
 use super::Entry;
-use super::markdown::{ours, paper, verdict};
+use super::markdown::{escaped, ours, paper, verdict};
 use super::panels::values;
 use super::words::{number, spoken};
 use crate::failure::Failure;
@@ -14,20 +14,23 @@ use crate::failure::Failure;
 /// Lines of a file between which the tables stand; what is around them stays.
 const MARKS: [&str; 2] = ["<!-- tables -->", "<!-- /tables -->"];
 
-/// The tables in the place that `path` has for them, or as a file of their own.
+/// The tables in the place that `path` has for them, or as a file of their own, which has it then.
 pub(super) fn placed(entries: &[Entry], command: &str, path: &Path) -> Result<String, Failure> {
-    let tables = tables(entries, command);
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(tables),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => MARKS.join("\n"),
         Err(source) => return Err(Failure::Input { path: path.into(), source }),
     };
-    let [start, end] = MARKS.map(|mark| text.find(mark));
-    match start.zip(end) {
-        Some((start, end)) if start < end => {
-            Ok(format!("{}\n\n{tables}\n{}", &text[..start + MARKS[0].len()], &text[end..]))
+    match MARKS.map(|mark| text.find(mark)) {
+        [Some(start), Some(end)] if start < end => {
+            let (before, after) = (&text[..start + MARKS[0].len()], &text[end..]);
+            Ok(format!("{before}\n\n{}\n{}\n", tables(entries, command), after.trim_end()))
         }
-        _ => Ok(tables),
+        _ => Err(Failure::BadOption {
+            option: "--tables",
+            value: path.display().to_string(),
+            expected: format!("expected a file with the lines {}, or none of this name", MARKS.join(" and ")),
+        }),
     }
 }
 
@@ -48,7 +51,8 @@ fn claims(entry: &Entry) -> String {
     let mut text = String::from("\n| claim | expected | came out | verdict |\n|---|--:|--:|---|\n");
     for judgement in &entry.judgements {
         let (expected, ours, verdict) = (paper(judgement), ours(judgement), verdict(entry, judgement));
-        text.push_str(&format!("| {} | {expected} | {ours} | {verdict} |\n", judgement.says));
+        let says = escaped(&judgement.says);
+        text.push_str(&format!("| {says} | {expected} | {ours} | {verdict} |\n"));
     }
     text
 }
