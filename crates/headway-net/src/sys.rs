@@ -218,6 +218,26 @@ pub(crate) fn hardware_type(fd: BorrowedFd<'_>) -> io::Result<u16> {
     if result == 0 { Ok(name.sll_hatype) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The number of the interface of this name in the network namespace of a socket of any kind, whichever
+/// the calling thread is in.
+pub(crate) fn interface_index(fd: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
+    // SAFETY: all zeros is a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: `request` lives until the call returns.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFINDEX as _, &raw mut request) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has written the index.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
+}
+
 /// How many packets a packet socket had no room for since it was last asked.
 pub(crate) fn packet_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };

@@ -5,28 +5,28 @@ use std::net::Ipv4Addr;
 use super::neighbours::Mac;
 
 /// The length of an ARP packet for IPv4 over Ethernet.
-pub(super) const ARP_LEN: usize = 28;
+pub(crate) const ARP_LEN: usize = 28;
 
 /// Ethernet, IPv4, and the lengths of their addresses.
 const ARP_KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 
 /// Whether an ARP packet asks or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Request = 1,
     Reply = 2,
 }
 
 /// An ARP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arp {
-    pub(super) operation: Operation,
-    pub(super) sender: (Mac, Ipv4Addr),
-    pub(super) target: (Mac, Ipv4Addr),
+pub(crate) struct Arp {
+    pub(crate) operation: Operation,
+    pub(crate) sender: (Mac, Ipv4Addr),
+    pub(crate) target: (Mac, Ipv4Addr),
 }
 
 impl Arp {
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; ARP_LEN] = bytes.first_chunk()?;
         if bytes[..6] != ARP_KIND {
             return None;
@@ -42,7 +42,7 @@ impl Arp {
         Some(Self { operation, sender: end(8)?, target: end(18)? })
     }
 
-    pub(super) fn emit(&self) -> [u8; ARP_LEN] {
+    pub(crate) fn emit(&self) -> [u8; ARP_LEN] {
         let mut bytes = [0; ARP_LEN];
         bytes[..6].copy_from_slice(&ARP_KIND);
         bytes[7] = self.operation as u8;

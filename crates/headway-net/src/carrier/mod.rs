@@ -1,10 +1,10 @@
 //! Bringing packets in and out.
 
-mod arp;
+pub(crate) mod arp;
 pub(crate) mod batch;
 mod ethernet;
-mod ndp;
-mod neighbours;
+pub(crate) mod ndp;
+pub(crate) mod neighbours;
 mod train;
 mod tun;
 mod udp;

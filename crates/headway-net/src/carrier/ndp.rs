@@ -20,11 +20,11 @@ const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const HOP_LIMIT: u8 = 255;
 
 /// IPv6 header, ICMPv6 header, target, and the option with an Ethernet address.
-pub(super) const MESSAGE: usize = 40 + 8 + 16 + 8;
+pub(crate) const MESSAGE: usize = 40 + 8 + 16 + 8;
 
 /// A message of neighbour discovery that is for us to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// Somebody asks for `target`.
     Solicitation {
         /// Who; `None`: somebody who wants the address for itself (RFC 4862, 5.4).
@@ -37,13 +37,13 @@ pub(super) enum Message {
 }
 
 /// Whether a packet of IPv6 is neighbour discovery's, whoever it is for.
-pub(super) fn is_neighbour_discovery(packet: &[u8]) -> bool {
+pub(crate) fn is_neighbour_discovery(packet: &[u8]) -> bool {
     packet.get(6) == Some(&ICMPV6) && packet.get(40).is_some_and(|kind| NEIGHBOUR_DISCOVERY.contains(kind))
 }
 
 impl Message {
     /// Reads a packet of IPv6; `None` if it is no such message, or not valid (RFC 4861, 7.1).
-    pub(super) fn parse(packet: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
         if !is_neighbour_discovery(packet) {
             return None;
         }
@@ -99,19 +99,19 @@ fn option(mut options: &[u8], wanted: u8) -> Option<Option<Mac>> {
 }
 
 /// The solicited-node multicast address of an address (RFC 4291, 2.7.1).
-pub(super) fn group(address: Ipv6Addr) -> Ipv6Addr {
+pub(crate) fn group(address: Ipv6Addr) -> Ipv6Addr {
     let [.., a, b, c] = address.octets();
     Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00 | u16::from(a), u16::from_be_bytes([b, c]))
 }
 
 /// The Ethernet address of a multicast address (RFC 2464, 7).
-pub(super) fn group_mac(group: Ipv6Addr) -> Mac {
+pub(crate) fn group_mac(group: Ipv6Addr) -> Mac {
     let [.., a, b, c, d] = group.octets();
     [0x33, 0x33, a, b, c, d]
 }
 
 /// The question for `target`, with where it goes: to the group of the target, or to `known`.
-pub(super) fn ask(
+pub(crate) fn ask(
     from: (Mac, Ipv6Addr),
     target: Ipv6Addr,
     known: Option<Mac>,
@@ -122,7 +122,7 @@ pub(super) fn ask(
 }
 
 /// The answer to a solicitation for our address, with where it goes.
-pub(super) fn answer(ours: (Mac, Ipv6Addr), to: Option<(Mac, Ipv6Addr)>) -> Option<(Mac, [u8; MESSAGE])> {
+pub(crate) fn answer(ours: (Mac, Ipv6Addr), to: Option<(Mac, Ipv6Addr)>) -> Option<(Mac, [u8; MESSAGE])> {
     const SOLICITED: u8 = 0x40;
     const OVERRIDE: u8 = 0x20;
     // RFC 4861, 7.2.4: "If the source of the solicitation is the unspecified address, the node MUST set

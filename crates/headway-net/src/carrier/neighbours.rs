@@ -7,10 +7,10 @@ use std::net::IpAddr;
 use headway_units::{Duration, Instant};
 
 /// An Ethernet address.
-pub(super) type Mac = [u8; 6];
+pub(crate) type Mac = [u8; 6];
 
 /// To everybody.
-pub(super) const BROADCAST: Mac = [0xff; 6];
+pub(crate) const BROADCAST: Mac = [0xff; 6];
 
 /// Neighbours that are remembered at most.
 const MAX_NEIGHBOURS: usize = 4096;
@@ -28,7 +28,7 @@ const FRESH: Duration = Duration::from_secs(30);
 
 /// What is known of the neighbours, and what waits for them.
 #[derive(Default)]
-pub(super) struct Neighbours {
+pub(crate) struct Neighbours {
     table: BTreeMap<IpAddr, Neighbour>,
 }
 
@@ -43,7 +43,7 @@ struct Neighbour {
 }
 
 /// What to do with a packet.
-pub(super) enum Next {
+pub(crate) enum Next {
     /// It goes to this address; `true`: and the neighbour must be asked whether it is still there.
     Send(Mac, bool),
     /// It waits; `true`: and everybody must be asked for the neighbour.
@@ -52,18 +52,18 @@ pub(super) enum Next {
 
 /// What somebody told of an address.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(crate) struct News {
     /// The Ethernet address; `None`: it is as it was.
-    pub(super) mac: Option<Mac>,
+    pub(crate) mac: Option<Mac>,
     /// It answers a question of ours.
-    pub(super) solicited: bool,
+    pub(crate) solicited: bool,
     /// It may replace what is known.
-    pub(super) overrides: bool,
+    pub(crate) overrides: bool,
 }
 
 impl Neighbours {
     /// Somebody's address that nobody has to be asked for, ever.
-    pub(super) fn know(&mut self, ip: IpAddr, mac: Mac) {
+    pub(crate) fn know(&mut self, ip: IpAddr, mac: Mac) {
         let entry = Neighbour {
             mac: Some(mac),
             confirmed: Some(Instant::MAX),
@@ -75,7 +75,7 @@ impl Neighbours {
     }
 
     /// A packet goes to `neighbour`. It is kept if the address is not known.
-    pub(super) fn route(&mut self, now: Instant, neighbour: IpAddr, packet: &[u8]) -> Next {
+    pub(crate) fn route(&mut self, now: Instant, neighbour: IpAddr, packet: &[u8]) -> Next {
         if self.table.len() >= MAX_NEIGHBOURS && !self.table.contains_key(&neighbour) {
             self.forget_oldest();
         }
@@ -102,7 +102,7 @@ impl Neighbours {
     }
 
     /// Somebody told of `ip`. Returns what waited for it, and where that goes.
-    pub(super) fn learn(&mut self, now: Instant, ip: IpAddr, news: News) -> Option<(Mac, Vec<Vec<u8>>)> {
+    pub(crate) fn learn(&mut self, now: Instant, ip: IpAddr, news: News) -> Option<(Mac, Vec<Vec<u8>>)> {
         // Nobody whom we never spoke to gets a place: anyone can send an answer.
         let entry = self.table.get_mut(&ip)?;
         let known = entry.mac;
@@ -129,13 +129,13 @@ impl Neighbours {
     }
 
     /// When somebody has to be asked again.
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.table.values().filter_map(|entry| entry.asked).min().map(|asked| asked + ASK_AGAIN)
     }
 
     /// Whom to ask again, and where; `None`: everybody. Who did not answer often enough is forgotten, with
     /// what waited.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<(IpAddr, Option<Mac>)> {
+    pub(crate) fn due(&mut self, now: Instant) -> Vec<(IpAddr, Option<Mac>)> {
         let mut ask = Vec::new();
         self.table.retain(|&ip, entry| {
             if entry.asked.is_none_or(|asked| now.saturating_since(asked) < ASK_AGAIN) {

@@ -44,6 +44,11 @@ impl Frame {
         &self.bytes[self.ip..]
     }
 
+    /// What stands before it.
+    pub(super) fn link_header(&self) -> &[u8] {
+        &self.bytes[OFFLOAD_HEADER..self.ip]
+    }
+
     /// What is sent, with the offload header in front.
     pub(super) fn wire(&self) -> &[u8] {
         &self.bytes
@@ -101,4 +106,76 @@ fn ip_behind_ethernet(frame: &[u8]) -> Option<usize> {
         start += 4;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shortest packet of IPv4, and what follows it in the frame.
+    fn v4(total_len: u8, behind: usize) -> Vec<u8> {
+        let mut packet = vec![0; usize::from(total_len) + behind];
+        packet[0] = 0x45;
+        packet[3] = total_len;
+        packet[9] = 17;
+        packet
+    }
+
+    #[test]
+    fn packets_are_found_behind_tags_and_in_front_of_padding() {
+        let packet = v4(28, 18);
+        let behind = |tags: &[u8]| packet_range(&[&[7; 12], tags, &packet].concat(), Framing::Ethernet);
+        assert_eq!(behind(&IPV4), Some((14, 42)));
+        assert_eq!(behind(&[0x81, 0, 0, 5, 8, 0]), Some((18, 46)));
+        assert_eq!(behind(&[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0]), Some((22, 50)));
+        assert_eq!(behind(&[0x81, 0, 0, 5, 0x81, 0, 0, 5, 0x81, 0, 0, 6, 8, 0]), None, "three tags");
+        assert_eq!(behind(&[0x08, 0x06]), None, "ARP");
+        assert_eq!(packet_range(&packet, Framing::Ip), Some((0, 28)));
+        assert_eq!(packet_range(&packet, Framing::Other(1)), None);
+        let mut v6 = vec![0; 70];
+        v6[0] = 0x60;
+        v6[5] = 20;
+        assert_eq!(packet_range(&v6, Framing::Ip), Some((0, 60)));
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_say_nothing() {
+        let mut packet = v4(60, 0);
+        packet[2] = 200;
+        assert_eq!(packet_range(&packet, Framing::Ip), Some((0, 60)), "too long");
+        packet[2..4].copy_from_slice(&[0, 3]);
+        assert_eq!(packet_range(&packet, Framing::Ip), Some((0, 60)), "too short");
+        for len in 0..6 {
+            assert_eq!(packet_range(&packet[..len], Framing::Ip), None);
+        }
+        for len in 0..20 {
+            assert_eq!(packet_range(&[0x08; 20][..len], Framing::Ethernet), None);
+        }
+    }
+
+    #[test]
+    fn headers_end_where_the_simulator_says() {
+        let headers = |packet: &[u8]| {
+            let Headers { ip_header_len, header_len } = Frame::new(b"link", packet, &[]).headers();
+            (ip_header_len, header_len)
+        };
+        let mut tcp = v4(60, 0);
+        tcp[9] = 6;
+        tcp[32] = 8 << 4;
+        assert_eq!(headers(&tcp), (20, 52));
+        assert_eq!(headers(&v4(60, 0)), (20, 28), "UDP");
+        let mut icmp = v4(60, 0);
+        icmp[9] = 1;
+        assert_eq!(headers(&icmp), (20, 60));
+        assert_eq!(headers(&v4(24, 0)), (20, 24), "not even the header of UDP");
+        assert_eq!(headers(&[0x99; 30]), (0, 30));
+    }
+
+    #[test]
+    fn a_link_gets_the_packet_alone() {
+        let mut frame = Frame::new(b"link", b"head", b"data");
+        frame.as_mut().fill(1);
+        assert_eq!(frame.wire(), [&[0; OFFLOAD_HEADER][..], b"link", &[1; 8]].concat());
+        assert_eq!((frame.link_header(), frame.packet()), (&b"link"[..], &[1; 8][..]));
+    }
 }

@@ -10,8 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::control::{Order, Orders, control};
 use super::lateness::Histogram;
 use super::port::{Incoming, Outgoing, Port};
-use super::{BoxControl, BoxReport, End, ErrorDelayBox, LaneConfig, LaneReport, Priority};
+use super::resolver::{Resolver, Task};
+use super::{BoxControl, BoxReport, End, ErrorDelayBox, Frame, LaneConfig, LaneReport, Priority};
 use crate::capture::Recorder;
+use crate::packet_socket::Framing;
 use crate::{CaptureFile, Clock, NetError, sys};
 
 /// How a [`LiveBox`] is set up.
@@ -31,6 +33,8 @@ pub struct BoxConfig {
 pub struct LiveBox {
     model: ErrorDelayBox,
     ports: [Port; 2],
+    /// Where one is a TUN and the other an Ethernet.
+    resolver: Option<Resolver>,
     clock: Clock,
     started: Instant,
     orders: Orders,
@@ -80,19 +84,14 @@ impl LiveBox {
             });
         }
         let ports = [Port::open(first)?, Port::open(second)?];
-        let [one, other] = [ports[0].framing(), ports[1].framing()];
-        if one != other {
-            return Err(NetError::BadAddress {
-                got: format!("{first} ({one:?}) and {second} ({other:?})"),
-                expected: "two Ethernet interfaces or two TUN devices",
-            });
-        }
+        let resolver = Resolver::between(&ports)?;
         let (control, orders) = control().map_err(NetError::Start)?;
         let clock = Clock::new();
         let now = clock.now();
         let live = Self {
             model: ErrorDelayBox::new(config.lanes),
             ports,
+            resolver,
             clock,
             started: now,
             orders,
@@ -134,6 +133,7 @@ impl LiveBox {
                 }
             }
             let now = self.clock.now();
+            self.resolve(now);
             for end in End::BOTH {
                 while let Some(delivery) = self.model.poll(end, now) {
                     let (due, damage) = (Some(delivery.at), delivery.damage);
@@ -158,19 +158,67 @@ impl LiveBox {
             ([first, second], End::First) => (first, second),
             ([first, second], End::Second) => (second, first),
         };
+        let from_ethernet = port.framing() == Framing::Ethernet;
         let (clock, model, recorder) = (&self.clock, &mut self.model, &mut self.recorder);
+        let resolver = &mut self.resolver;
         let [reading, _] = &mut self.times[end.index()].reading;
         let mut now = None;
-        let read = port.read(clock, |at, incoming| match incoming {
-            Incoming::Packet(frame) => {
-                let now = *now.get_or_insert_with(|| clock.now());
-                reading.add(now.saturating_since(at));
-                recorder.record_at(end.index(), at, frame.packet(), Direction::Inbound, None);
-                model.offer(end, at, frame);
+        // What the resolver sends back goes when the port has been read.
+        let mut replies = Vec::new();
+        let mut offer = |model: &mut ErrorDelayBox, from: End, at, frame: Frame| {
+            let now = *now.get_or_insert_with(|| clock.now());
+            reading.add(now.saturating_since(at));
+            recorder.record_at(from.index(), at, frame.packet(), Direction::Inbound, None);
+            model.offer(from, at, frame);
+        };
+        let read = port.read(clock, |at, incoming| {
+            let Some(resolver) = resolver else {
+                return match incoming {
+                    Incoming::Packet(frame) => offer(model, end, at, frame),
+                    Incoming::Other(frame) => across.queue(Outgoing::at_once(frame)),
+                };
+            };
+            let mut each = |task| match task {
+                Task::Offer(frame) if from_ethernet => offer(model, end.opposite(), at, frame),
+                Task::Offer(frame) => offer(model, end, at, frame),
+                Task::Send(frame) if from_ethernet => replies.push(frame),
+                Task::Send(frame) => across.queue(Outgoing::at_once(frame)),
+            };
+            match incoming {
+                Incoming::Packet(frame) if !from_ethernet => {
+                    resolver.outward(at, frame.packet(), &mut each);
+                }
+                Incoming::Packet(frame) => {
+                    if let Some(frame) = resolver.inward(at, &frame, true, &mut each) {
+                        offer(model, end, at, frame);
+                    }
+                }
+                Incoming::Other(frame) if from_ethernet => {
+                    resolver.inward(at, &frame, false, &mut each);
+                }
+                // A TUN has nothing but IP.
+                Incoming::Other(_) => {}
             }
-            Incoming::Other(frame) => across.queue(Outgoing { frame, due: None, damage: None }),
         });
+        for frame in replies {
+            port.queue(Outgoing::at_once(frame));
+        }
         read.map_err(|source| self.gone(end, source))
+    }
+
+    /// Asks for stations again.
+    fn resolve(&mut self, now: Instant) {
+        let Some(resolver) = &mut self.resolver else { return };
+        if resolver.next_deadline().is_none_or(|due| due > now) {
+            return;
+        }
+        let ethernet = self.ports.iter_mut().find(|port| port.framing() == Framing::Ethernet);
+        let Some(ethernet) = ethernet else { return };
+        resolver.handle_timeout(now, &mut |task| match task {
+            // Nothing is let go by a question.
+            Task::Offer(_) => {}
+            Task::Send(frame) => ethernet.queue(Outgoing::at_once(frame)),
+        });
     }
 
     /// Sends what came in at `end` and is due at the other.
@@ -258,7 +306,9 @@ impl LiveBox {
 
     /// Waits until there is something to do.
     fn sleep(&self) -> io::Result<Woken> {
-        let until = self.model.next_event().unwrap_or(Instant::MAX).min(self.checked + CHECK);
+        let asked = self.resolver.as_ref().and_then(Resolver::next_deadline);
+        let events = [self.model.next_event(), asked, Some(self.checked + CHECK)];
+        let until = events.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let left = until.saturating_since(self.clock.now()).as_nanos();
         let timeout =
             Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };

@@ -34,6 +34,7 @@ mod live;
 mod port;
 mod receive_offload;
 mod report;
+mod resolver;
 
 use headway_link::{Delivery, LinkConfig, LinkCounters};
 use headway_units::Instant;

@@ -6,7 +6,6 @@ use std::os::fd::BorrowedFd;
 
 use headway_link::Hit;
 use headway_units::Instant;
-use nix::net::if_::if_nametoindex;
 
 use super::finish::{complete, cut};
 use super::frame::packet_range;
@@ -40,6 +39,13 @@ pub(super) struct Outgoing {
     /// When it had to go; `None`: at once.
     pub(super) due: Option<Instant>,
     pub(super) damage: Option<Hit>,
+}
+
+impl Outgoing {
+    /// Something that does not pass the link.
+    pub(super) fn at_once(frame: Frame) -> Self {
+        Self { frame, due: None, damage: None }
+    }
 }
 
 impl Port {
@@ -91,8 +97,7 @@ impl Port {
 
     /// Whether the interface is still the one that was opened.
     pub(super) fn is_there(&self) -> bool {
-        let opened = self.socket.interface();
-        if_nametoindex(opened.name.as_str()).is_ok_and(|index| index == opened.index)
+        self.socket.is_there()
     }
 
     /// Reads a batch of frames that wait.
@@ -160,10 +165,8 @@ fn take_in(
     match frame.offload.segments {
         _ if !frame.whole => counters.uncut += 1,
         Some(segments) if matches!(segments.kind, SegmentKind::Tcp | SegmentKind::Udp) => {
-            counters.cut += 1;
-            if !cut(link_header, packet, segments, |piece| each(frame.at, Incoming::Packet(piece))) {
-                counters.uncut += 1;
-            }
+            let done = cut(link_header, packet, segments, |piece| each(frame.at, Incoming::Packet(piece)));
+            *(if done { &mut counters.cut } else { &mut counters.uncut }) += 1;
         }
         Some(_) => counters.uncut += 1,
         None => {
@@ -195,4 +198,79 @@ fn with_tag<'a>(room: &'a mut [u8; MAX_LINK_HEADER], header: &[u8], tag: Option<
         }
     }
     &room[..len]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet_socket::{FrameChecksum, Offload, Segments};
+
+    /// What becomes of a frame: letter, bytes of layer 2, packet.
+    fn take(frame: &packet_socket::Frame<'_>) -> (Vec<(char, Vec<u8>, Vec<u8>)>, PortCounters) {
+        let (mut taken, mut counters) = (Vec::new(), PortCounters::default());
+        take_in(frame, Framing::Ethernet, &mut counters, &mut |_, incoming| {
+            let (letter, frame) = match incoming {
+                Incoming::Packet(frame) => ('p', frame),
+                Incoming::Other(frame) => ('o', frame),
+            };
+            taken.push((letter, frame.link_header().to_vec(), frame.packet().to_vec()));
+        });
+        (taken, counters)
+    }
+
+    fn frame(bytes: &[u8]) -> packet_socket::Frame<'_> {
+        packet_socket::Frame {
+            bytes,
+            at: Instant::ZERO,
+            checksum: FrameChecksum::Final,
+            offload: Offload::default(),
+            vlan: None,
+            whole: true,
+        }
+    }
+
+    const TAG: [u8; 4] = [0x81, 0, 0, 5];
+
+    fn udp(payload: usize) -> Vec<u8> {
+        let mut bytes = [&[7; 12][..], &[8, 0, 0x45, 0, 0, 28 + payload as u8, 0, 0, 0, 0, 64, 17]].concat();
+        bytes.resize(14 + 28 + payload, 3);
+        bytes
+    }
+
+    #[test]
+    fn tags_that_the_interface_took_out_are_put_back() {
+        let bytes = udp(10);
+        let (taken, counters) = take(&packet_socket::Frame { vlan: Some(TAG), ..frame(&bytes) });
+        let header = [&[7; 12][..], &TAG, &[8, 0]].concat();
+        assert_eq!(taken, [('p', header, bytes[14..].to_vec())]);
+        assert_eq!(counters, PortCounters::default());
+        // ARP.
+        let bytes = [&[7; 12][..], &[8, 6], b"who"].concat();
+        let (taken, counters) = take(&packet_socket::Frame { vlan: Some(TAG), ..frame(&bytes) });
+        let whole = [&taken[0].1[..], &taken[0].2].concat();
+        assert_eq!((taken[0].0, whole), ('o', [&[7; 12][..], &TAG, &[8, 6], b"who"].concat()));
+        assert_eq!(counters.passed, 1);
+    }
+
+    #[test]
+    fn what_is_left_to_do_is_done() {
+        let bytes = udp(10);
+        let place = ChecksumPlace { start: 34, offset: 6 };
+        let offload = Offload { checksum: Some(place), segments: None };
+        let (taken, counters) = take(&packet_socket::Frame { offload, ..frame(&bytes) });
+        let mut expected = bytes[14..].to_vec();
+        complete(&mut expected, ChecksumPlace { start: 20, offset: 6 });
+        assert_ne!(expected, bytes[14..]);
+        assert_eq!((&taken[0].2, counters.completed), (&expected, 1));
+        let cut = |kind| {
+            let segments = Some(Segments { kind, payload: 4 });
+            let offload = Offload { checksum: Some(place), segments };
+            let (taken, counters) = take(&packet_socket::Frame { offload, ..frame(&bytes) });
+            (taken.len(), counters.cut, counters.uncut)
+        };
+        assert_eq!(cut(SegmentKind::Udp), (3, 1, 0));
+        assert_eq!(cut(SegmentKind::Other(3)), (0, 0, 1));
+        let (taken, counters) = take(&packet_socket::Frame { whole: false, ..frame(&bytes) });
+        assert_eq!((taken.len(), counters.uncut), (0, 1));
+    }
 }

@@ -15,36 +15,39 @@ const FEATURES: [&str; 3] = ["rx-gro", "rx-lro", "rx-gro-hw"];
 /// An interface that has none, or that may not be told, is left alone: what comes in one piece is cut again.
 pub(super) struct ReceiveOffload {
     interface: String,
+    /// Of the interface's namespace; `None` if there is nothing to switch back.
+    socket: Option<Socket>,
     /// What was on before.
     off: Vec<&'static str>,
 }
 
 impl ReceiveOffload {
+    /// Of an interface in the namespace of the calling thread.
     pub(super) fn switch_off(interface: &str) -> Self {
-        let mut off = FEATURES.to_vec();
-        off.retain(|wanted| is_on(interface, wanted) && switch(interface, wanted, false));
-        Self { interface: interface.into(), off }
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok();
+        let mut off = Vec::new();
+        if let Some(socket) = &socket {
+            let features = sys::features(socket.as_fd(), interface).unwrap_or_default();
+            let is_on = |wanted: &str| features.iter().any(|(name, _, active)| name == wanted && *active);
+            off.extend(FEATURES.into_iter().filter(|wanted| is_on(wanted)));
+            off.retain(|feature| switch(socket, interface, feature, false));
+        }
+        Self { interface: interface.into(), socket, off }
     }
 }
 
 impl Drop for ReceiveOffload {
     fn drop(&mut self) {
+        let Some(socket) = &self.socket else { return };
         for feature in &self.off {
-            switch(&self.interface, feature, true);
+            switch(socket, &self.interface, feature, true);
         }
     }
 }
 
-fn is_on(interface: &str, wanted: &str) -> bool {
-    let Ok(socket) = Socket::new(Domain::IPV4, Type::DGRAM, None) else { return false };
-    let features = sys::features(socket.as_fd(), interface).unwrap_or_default();
-    features.iter().any(|(name, _, active)| name == wanted && *active)
-}
-
 /// Says whether it worked.
-fn switch(interface: &str, feature: &str, on: bool) -> bool {
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None);
-    let switched = socket.and_then(|socket| sys::switch_feature(socket.as_fd(), interface, feature, on));
+fn switch(socket: &Socket, interface: &str, feature: &str, on: bool) -> bool {
+    let switched = sys::switch_feature(socket.as_fd(), interface, feature, on);
     if let Err(error) = &switched {
         tracing::debug!(%error, interface, feature, on, "receive offload stays as it is");
     }

@@ -50,14 +50,14 @@ pub struct LaneReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortCounters {
-    /// Frames without an IP packet, handed across as they were.
+    /// Frames without an IP packet, handed across as they were; between a TUN and an Ethernet none is.
     pub passed: u64,
     /// Packets whose checksum this machine's kernel had left out, and that got it here.
     pub completed: u64,
     /// Frames in a piece longer than a packet may be, as kernels hand them to one another, that were cut
     /// into packets.
     pub cut: u64,
-    /// Of those, how many could not be cut, and are lost.
+    /// Such frames that could not be cut, and are lost.
     pub uncut: u64,
     /// Frames that the other interface refused: longer than its MTU, or while it was down. They are lost.
     pub refused: u64,

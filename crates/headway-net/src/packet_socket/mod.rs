@@ -195,6 +195,11 @@ impl PacketSocket {
         &self.interface
     }
 
+    /// Whether the interface is still there, under its name; perhaps it is down.
+    pub fn is_there(&self) -> bool {
+        sys::interface_index(self.fd(), &self.interface.name).is_ok_and(|now| now == self.interface.index)
+    }
+
     /// What its frames begin with.
     ///
     /// # Errors
@@ -222,10 +227,7 @@ impl PacketSocket {
             Err(error) => {
                 // It went down, and may come up again, unless it went for good.
                 tracing::warn!(%error, interface = self.interface.name, "reading frames");
-                match Interface::named(&self.interface.name) {
-                    Ok(now) if now.index == self.interface.index => Ok(0),
-                    _ => Err(io::Error::from_raw_os_error(libc::ENODEV)),
-                }
+                if self.is_there() { Ok(0) } else { Err(io::Error::from_raw_os_error(libc::ENODEV)) }
             }
         }
     }

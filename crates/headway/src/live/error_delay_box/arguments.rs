@@ -7,6 +7,7 @@ use headway_lab::load_links;
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::LaneConfig;
 use headway_sim::derive_seed;
+use headway_sim::race::{FORWARD_LINK, REVERSE_LINK};
 use headway_units::Duration;
 
 use crate::failure::Failure;
@@ -118,8 +119,8 @@ impl Arguments {
         let [forward, reverse] = links;
         let seed = |purpose| derive_seed(self.seed, purpose, generation);
         [
-            LaneConfig { link: forward, seed: seed("forward link") },
-            LaneConfig { link: reverse, seed: seed("reverse link") },
+            LaneConfig { link: forward, seed: seed(FORWARD_LINK) },
+            LaneConfig { link: reverse, seed: seed(REVERSE_LINK) },
         ]
     }
 

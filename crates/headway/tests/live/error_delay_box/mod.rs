@@ -2,6 +2,7 @@
 
 mod captures;
 mod ends;
+mod interfaces;
 mod parameters;
 mod testbed;
 mod transfers;

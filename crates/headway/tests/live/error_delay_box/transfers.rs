@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::testbed::{KERNEL_LEFT, OURS, PACKET, RunningBox, Testbed};
-use crate::namespace::{HEADWAY, Namespace};
+use super::testbed::{KERNEL_LEFT, OURS, PACKET, Testbed};
+use crate::namespace::Namespace;
 use crate::programs::{content, digest};
 
 /// As a CD image.
@@ -85,32 +85,4 @@ fn resets(namespace: &Namespace) -> u64 {
     let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
     let place = names.split(' ').position(|name| name == "EstabResets").unwrap();
     values.split(' ').nth(place).unwrap().parse().unwrap()
-}
-
-/// Devices whose frames begin with the IP header, each with our stack behind it.
-#[test]
-fn over_two_tuns() {
-    let Some(namespace) = Namespace::new() else { return };
-    for device in ["hwt0", "hwt1"] {
-        namespace.ip(&["tuntap", "add", device, "mode", "tun"]);
-        namespace.ip(&["link", "set", device, "up"]);
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(9, 3_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
-    let running = RunningBox::start(
-        &namespace,
-        &[&["hwt0", "hwt1", "--rate", "100mbit", "--delay", "2ms"], &DAMAGE[..]].concat(),
-    );
-    // The kernel's address is of no use here, and must not be one of theirs.
-    let tun = |device: &'static str, address: &'static str| {
-        ["--tun", device, "--address", address, "--peer-address", "10.79.0.77"]
-    };
-    let path = folder.path().to_str().unwrap();
-    let _server = namespace.headway(&[&["serve", path], &tun("hwt0", "10.79.0.1/24")[..]].concat());
-    let words = ["fetch", "http://10.79.0.1/file", "--output", "-"];
-    let got = namespace.run(HEADWAY, &[&words[..], &tun("hwt1", "10.79.0.2/24")].concat()).stdout;
-    assert_eq!(digest(&got), digest(&bytes));
-    let summary = running.stop();
-    assert!(summary["forward"]["hit"].as_u64().unwrap() > 0, "{summary}");
 }
