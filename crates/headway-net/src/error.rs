@@ -62,6 +62,9 @@ pub enum NetError {
         "{0}: expected a profile without HACK: segments are put together there, and each of HACK bears its own sums"
     )]
     NoHack(String),
+    /// What the box needs of the system cannot be had.
+    #[error("the box cannot wait for packets: {0}")]
+    Box(#[source] io::Error),
     /// The profile cannot work.
     #[error(transparent)]
     Profile(headway_tcp::Error),

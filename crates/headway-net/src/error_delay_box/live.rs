@@ -1,20 +1,21 @@
 //! The box between two interfaces.
 
+mod passage;
+mod telling;
+
 use std::io;
 use std::num::NonZeroU64;
 
-use headway_trace::Direction;
 use headway_units::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::control::{Order, Orders, control};
-use super::lateness::Histogram;
-use super::port::{Incoming, Outgoing, Port};
-use super::resolver::{Resolver, Task};
-use super::{BoxControl, BoxReport, End, ErrorDelayBox, Frame, LaneConfig, LaneReport, Priority};
+use super::port::{Outgoing, Port};
+use super::resolver::Resolver;
+use super::{BoxControl, BoxReport, End, ErrorDelayBox, LaneConfig, Priority};
 use crate::capture::Recorder;
-use crate::packet_socket::Framing;
 use crate::{CaptureFile, Clock, NetError, sys};
+use telling::Times;
 
 /// How a [`LiveBox`] is set up.
 pub struct BoxConfig {
@@ -24,8 +25,9 @@ pub struct BoxConfig {
     pub lanes: [LaneConfig; 2],
     /// Whether the thread that runs it shall go before others (`SCHED_FIFO`), if that is permitted.
     pub real_time: bool,
-    /// Where IP packets are written: interface 0 is the first, 1 the second. Inbound packets are those
-    /// that arrived, outbound ones as they were sent, with a remark if the link damaged them.
+    /// Where IP packets are written: interface 0 is the first, 1 the second, each as the host behind it
+    /// sees it. So what comes in there is outbound, and what is sent there inbound, with a remark if the
+    /// link damaged it.
     pub capture: Option<CaptureFile>,
 }
 
@@ -58,13 +60,6 @@ pub struct BoxEnd {
     pub capture: Result<(), headway_trace::TraceError>,
 }
 
-/// How late a direction is, since the last report and before.
-#[derive(Default)]
-struct Times {
-    lateness: [Histogram; 2],
-    reading: [Histogram; 2],
-}
-
 /// Interfaces are looked for this often.
 const CHECK: Duration = Duration::from_secs(1);
 
@@ -85,7 +80,7 @@ impl LiveBox {
         }
         let ports = [Port::open(first)?, Port::open(second)?];
         let resolver = Resolver::between(&ports)?;
-        let (control, orders) = control().map_err(NetError::Start)?;
+        let (control, orders) = control().map_err(NetError::Box)?;
         let clock = Clock::new();
         let now = clock.now();
         let live = Self {
@@ -148,94 +143,8 @@ impl LiveBox {
             if woken.told && self.obey() {
                 return Ok(());
             }
-            woken = self.sleep().map_err(NetError::Start)?;
+            woken = self.sleep().map_err(NetError::Box)?;
         }
-    }
-
-    /// Takes in what waits at an interface.
-    fn read(&mut self, end: End) -> Result<(), NetError> {
-        let (port, across) = match (&mut self.ports, end) {
-            ([first, second], End::First) => (first, second),
-            ([first, second], End::Second) => (second, first),
-        };
-        let from_ethernet = port.framing() == Framing::Ethernet;
-        let (clock, model, recorder) = (&self.clock, &mut self.model, &mut self.recorder);
-        let resolver = &mut self.resolver;
-        let [reading, _] = &mut self.times[end.index()].reading;
-        let mut now = None;
-        // What the resolver sends back goes when the port has been read.
-        let mut replies = Vec::new();
-        let mut offer = |model: &mut ErrorDelayBox, from: End, at, frame: Frame| {
-            let now = *now.get_or_insert_with(|| clock.now());
-            reading.add(now.saturating_since(at));
-            recorder.record_at(from.index(), at, frame.packet(), Direction::Inbound, None);
-            model.offer(from, at, frame);
-        };
-        let read = port.read(clock, |at, incoming| {
-            let Some(resolver) = resolver else {
-                return match incoming {
-                    Incoming::Packet(frame) => offer(model, end, at, frame),
-                    Incoming::Other(frame) => across.queue(Outgoing::at_once(frame)),
-                };
-            };
-            let mut each = |task| match task {
-                Task::Offer(frame) if from_ethernet => offer(model, end.opposite(), at, frame),
-                Task::Offer(frame) => offer(model, end, at, frame),
-                Task::Send(frame) if from_ethernet => replies.push(frame),
-                Task::Send(frame) => across.queue(Outgoing::at_once(frame)),
-            };
-            match incoming {
-                Incoming::Packet(frame) if !from_ethernet => {
-                    resolver.outward(at, frame.packet(), &mut each);
-                }
-                Incoming::Packet(frame) => {
-                    if let Some(frame) = resolver.inward(at, &frame, true, &mut each) {
-                        offer(model, end, at, frame);
-                    }
-                }
-                Incoming::Other(frame) if from_ethernet => {
-                    resolver.inward(at, &frame, false, &mut each);
-                }
-                // A TUN has nothing but IP.
-                Incoming::Other(_) => {}
-            }
-        });
-        for frame in replies {
-            port.queue(Outgoing::at_once(frame));
-        }
-        read.map_err(|source| self.gone(end, source))
-    }
-
-    /// Asks for stations again.
-    fn resolve(&mut self, now: Instant) {
-        let Some(resolver) = &mut self.resolver else { return };
-        if resolver.next_deadline().is_none_or(|due| due > now) {
-            return;
-        }
-        let ethernet = self.ports.iter_mut().find(|port| port.framing() == Framing::Ethernet);
-        let Some(ethernet) = ethernet else { return };
-        resolver.handle_timeout(now, &mut |task| match task {
-            // Nothing is let go by a question.
-            Task::Offer(_) => {}
-            Task::Send(frame) => ethernet.queue(Outgoing::at_once(frame)),
-        });
-    }
-
-    /// Sends what came in at `end` and is due at the other.
-    fn flush(&mut self, end: End) -> Result<(), NetError> {
-        let out = end.opposite();
-        let recorder = &mut self.recorder;
-        let [lateness, _] = &mut self.times[end.index()].lateness;
-        let flushed = self.ports[out.index()].flush(&self.clock, |now, outgoing| {
-            let Some(due) = outgoing.due else { return };
-            lateness.add(now.saturating_since(due));
-            let remark = || outgoing.damage.map(|hit| format!("damaged: {hit}"));
-            if recorder.is_recording() {
-                let packet = outgoing.frame.packet();
-                recorder.record_at(out.index(), now, packet, Direction::Outbound, remark().as_deref());
-            }
-        });
-        flushed.map_err(|source| self.gone(out, source))
     }
 
     fn gone(&self, end: End, source: io::Error) -> NetError {
@@ -275,35 +184,6 @@ impl LiveBox {
         false
     }
 
-    fn report(&mut self) -> BoxReport {
-        let names = [0, 1].map(|index: usize| self.ports[index].interface().name.clone());
-        let ports = [0, 1].map(|index: usize| self.ports[index].counters());
-        let lanes = End::BOTH.map(|end| {
-            let (from, to) = (end.index(), end.opposite().index());
-            let (queue_packets, queue_bytes) = self.model.queue(end);
-            let mut port = ports[from];
-            port.refused = ports[to].refused;
-            let times = &mut self.times[from];
-            let [lateness, lateness_overall] = told(&mut times.lateness);
-            let [reading, reading_overall] = told(&mut times.reading);
-            LaneReport {
-                from: names[from].clone(),
-                to: names[to].clone(),
-                link: self.model.counters(end),
-                queue_packets,
-                queue_bytes,
-                in_link: self.model.in_link(end),
-                port,
-                lateness,
-                lateness_overall,
-                reading,
-                reading_overall,
-            }
-        });
-        let elapsed = self.clock.now().saturating_since(self.started);
-        BoxReport { elapsed, priority: self.priority, lanes }
-    }
-
     /// Waits until there is something to do.
     fn sleep(&self) -> io::Result<Woken> {
         let asked = self.resolver.as_ref().and_then(Resolver::next_deadline);
@@ -338,12 +218,4 @@ struct Woken {
     readable: [bool; 2],
     /// Whether there may be orders.
     told: bool,
-}
-
-/// What the times are since the last report, and overall.
-fn told([since, before]: &mut [Histogram; 2]) -> [super::Quantiles; 2] {
-    before.absorb(since);
-    let quantiles = [since.quantiles(), before.quantiles()];
-    since.clear();
-    quantiles
 }

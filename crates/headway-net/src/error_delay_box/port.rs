@@ -25,6 +25,9 @@ pub(super) struct Port {
     counters: PortCounters,
 }
 
+/// Frames that may wait for an interface: over half a second of 1 Gbit/s in packets of 1500 octets.
+const MAX_OUTGOING: usize = 65_536;
+
 /// What comes in.
 pub(super) enum Incoming {
     /// An IP packet.
@@ -92,7 +95,7 @@ impl Port {
     pub(super) fn counters(&mut self) -> PortCounters {
         // A kernel that does not say has dropped none that is known of.
         self.counters.kernel_drops += u64::from(self.socket.drops().unwrap_or(0));
-        self.counters
+        PortCounters { uncut: self.counters.uncut + self.socket.unreadable(), ..self.counters }
     }
 
     /// Whether the interface is still the one that was opened.
@@ -109,8 +112,13 @@ impl Port {
         Ok(())
     }
 
+    /// To be sent with the next flush. An interface that has not taken anything for long gets no more.
     pub(super) fn queue(&mut self, outgoing: Outgoing) {
-        self.outgoing.push_back(outgoing);
+        if self.outgoing.len() < MAX_OUTGOING {
+            self.outgoing.push_back(outgoing);
+        } else {
+            self.counters.refused += 1;
+        }
     }
 
     /// Whether frames wait until the socket takes them, after a flush.
@@ -205,8 +213,11 @@ mod tests {
     use super::*;
     use crate::packet_socket::{FrameChecksum, Offload, Segments};
 
-    /// What becomes of a frame: letter, bytes of layer 2, packet.
-    fn take(frame: &packet_socket::Frame<'_>) -> (Vec<(char, Vec<u8>, Vec<u8>)>, PortCounters) {
+    /// Letter, bytes of layer 2, packet.
+    type Taken = (char, Vec<u8>, Vec<u8>);
+
+    /// What becomes of a frame.
+    fn take(frame: &packet_socket::Frame<'_>) -> (Vec<Taken>, PortCounters) {
         let (mut taken, mut counters) = (Vec::new(), PortCounters::default());
         take_in(frame, Framing::Ethernet, &mut counters, &mut |_, incoming| {
             let (letter, frame) = match incoming {

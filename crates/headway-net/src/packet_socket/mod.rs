@@ -71,6 +71,8 @@ pub struct PacketSocket {
     outbox: Outbox,
     /// Frames have an [`OFFLOAD_HEADER`] in front, both ways.
     offload: bool,
+    /// Frames that could not be read.
+    unreadable: u64,
     /// The card hands up the frame check sequence too.
     has_fcs: bool,
     /// Switched on by us, and off again at the end.
@@ -142,7 +144,7 @@ impl PacketSocket {
         let (inbox, outbox) = (Inbox::new(0, LONGEST), Outbox::new(0, 0));
         let features = sys::features(socket.as_fd(), name).unwrap_or_default();
         let has_fcs = features.iter().any(|(feature, _, active)| feature == "rx-fcs" && *active);
-        Ok(Self { socket, interface, inbox, outbox, offload: false, has_fcs, rx_all: None })
+        Ok(Self { socket, interface, inbox, outbox, offload: false, unreadable: 0, has_fcs, rx_all: None })
     }
 
     fn bind(self) -> Result<Self, NetError> {
@@ -224,6 +226,11 @@ impl PacketSocket {
             Ok(count) => Ok(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             Err(error) if is_fatal(&error) => Err(error),
+            // A frame to be cut in a way for which the offload header has no word: the kernel has dropped it.
+            Err(error) if self.offload && error.kind() == io::ErrorKind::InvalidInput => {
+                self.unreadable += 1;
+                Ok(0)
+            }
             Err(error) => {
                 // It went down, and may come up again, unless it went for good.
                 tracing::warn!(%error, interface = self.interface.name, "reading frames");
@@ -289,6 +296,12 @@ impl PacketSocket {
     /// The system does not say.
     pub fn drops(&self) -> io::Result<u32> {
         sys::packet_drops(self.fd())
+    }
+
+    /// How many frames are lost because the kernel has no way to say what is left to do to them: those of
+    /// tunnels, in a piece longer than a packet may be.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
     }
 
     /// Sends the first of these frames, at most a batch and without waiting, and says how many. Each has

@@ -25,7 +25,7 @@ Examples:
       The parameters from a file, with the keys that [scenario] has for a link in experiment files:
       rate = \"10mbit\", delay = \"20ms\", damage = \"burst:5%:5\" and so on. `kill -HUP` has it read again.
   headway box hw1 hw2 --duration 60s --pcap box.pcapng
-      Everything that comes in and goes out, with a remark at what the link damaged.
+      What the hosts at both ends sent and got, with a remark at what the link damaged.
 
 The way of the data is that from IFACE_A to IFACE_B.
 
@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     /// Print lines of JSON instead of a table
     #[arg(long, action = ArgAction::SetTrue, help_heading = "Output")]
     pub(super) json: bool,
-    /// Write every IP packet, at both interfaces, into this file (pcapng)
+    /// Write every IP packet, as the hosts at both ends see it, into this file (pcapng)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) pcap: Option<PathBuf>,
     /// Say more on standard error

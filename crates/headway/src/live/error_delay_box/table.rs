@@ -75,8 +75,8 @@ pub(super) fn heading(report: &BoxReport) -> String {
         "marked",
         "twice",
         "back",
-        "late us 50/99/max %",
-        "read us 50/99/max %",
+        "late us: half/99%/max",
+        "read us: half/99%/max",
         width = width(report)
     )
 }

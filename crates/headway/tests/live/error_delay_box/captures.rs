@@ -38,12 +38,15 @@ fn tshark_sees_what_was_damaged() {
         String::from_utf8(output).unwrap().lines().count() as u64
     };
     let of = |way: &str, key: &str| summary[way][key].as_u64().unwrap();
-    let (went_in, went_out) = ("frame.interface_name == \"hwa\"", "frame.interface_name == \"hwb\"");
+    let [at_left, at_right] = ["hwa", "hwb"].map(|name| format!("frame.interface_name == \"{name}\""));
     let offered = of("forward", "offered") + of("reverse", "delivered");
-    assert_eq!(count(went_in), offered, "every packet at the first interface: {summary}");
-    assert_eq!(count(went_out), of("reverse", "offered") + of("forward", "delivered"), "{summary}");
-    // What goes in is sound, checksums that a kernel had left out included.
-    assert_eq!(count(&format!("{went_in} && tcp.checksum.status == \"Bad\"")), 0);
+    assert_eq!(count(&at_left), offered, "every packet at the first interface: {summary}");
+    assert_eq!(count(&at_right), of("reverse", "offered") + of("forward", "delivered"), "{summary}");
+    // What goes in is sound, checksums that a kernel had left out included. (Outbound: 2.)
+    assert_eq!(
+        count(&format!("{at_left} && frame.packet_flags_direction == 2 && tcp.checksum.status == \"Bad\"")),
+        0
+    );
     let damaged = of("forward", "delivered_damaged");
     assert!(damaged > 0);
     assert_eq!(count("frame.comment contains \"damaged: 1 bit flipped\""), damaged);
@@ -55,4 +58,13 @@ fn tshark_sees_what_was_damaged() {
     // One flipped bit shows in every checksum; a header that cannot be read at all has none.
     assert!(count("tcp.checksum.status == \"Bad\"") <= damaged);
     assert!(count("tcp.checksum.status == \"Bad\"") >= damaged - of("forward", "hit_in_header"));
+
+    // And can be replayed: the fates of what arrived on the right.
+    let trace = format!("trace:{pcap}");
+    let words = ["race", "--json", "--runs", "1", "--variant", "sack", "--size", "10kB", "--damage", &trace];
+    let race: serde_json::Value =
+        serde_json::from_slice(&testbed.middle.run(crate::namespace::HEADWAY, &words).stdout).unwrap();
+    let share = race["scenario"]["share_of_packets_hit"].as_f64().unwrap();
+    let expected = damaged as f64 / of("forward", "delivered") as f64;
+    assert!((share - expected).abs() < 1e-9, "{share}, not {expected}");
 }
