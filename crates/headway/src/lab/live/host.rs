@@ -108,9 +108,7 @@ impl Sending {
             Self::Pipe(program) => Box::new(program.stdin()?),
         })
     }
-}
 
-impl Sending {
     /// The last that its program said; empty if there is none.
     pub(super) fn said(&self) -> String {
         match self {
@@ -161,9 +159,7 @@ impl Receiving {
             Self::Pipe(program) => Box::new(program.stdout()?),
         })
     }
-}
 
-impl Receiving {
     /// As [`Sending::said`].
     pub(super) fn said(&self) -> String {
         match self {

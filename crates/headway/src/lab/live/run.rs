@@ -2,7 +2,7 @@
 
 use headway_lab::{Cell, LabError, LiveOutcome, Sender};
 use headway_net::CaptureFile;
-use headway_net::error_delay_box::BoxEnd;
+use headway_net::error_delay_box::{BoxControl, BoxEnd};
 use headway_sim::Content;
 use headway_sim::race::Entrant;
 use headway_tcp::Statistics;
@@ -13,8 +13,7 @@ use tokio::time::Duration;
 use super::course::{Arrived, Course};
 use super::host::{Receiving, Sending};
 use super::testbed::{Owner, Side, Testbed, inside};
-use super::the_box::TheBox;
-use super::trouble;
+use super::{the_box, trouble};
 
 /// Makes one run, whose packets the box writes into `capture`.
 ///
@@ -26,17 +25,22 @@ pub(super) fn run(cell: &Cell, seed: u64, capture: Option<CaptureFile>) -> Resul
         Sender::Foreign(_) => Owner::Kernel,
     };
     let testbed = Testbed::new(owner, scenario)?;
-    let open_box = TheBox::open(&testbed, scenario, seed, capture)?;
-    let control = open_box.control();
+    let (open_box, control) = the_box::open(&testbed, scenario, seed, capture)?;
     let limit = scenario.duration.unwrap_or(scenario.time_limit);
     let content = Content::generated(cell.size.map_or(u64::MAX, Size::bytes));
     let course = Course::new(content, Duration::from_nanos(limit.as_nanos()));
     let (sent, received, end) = std::thread::scope(|scope| {
-        let middle = scope.spawn(|| inside(&testbed.between, || Ok(open_box.run())));
+        let middle = scope.spawn(|| {
+            let end = inside(&testbed.between, || Ok(open_box.run()));
+            course.fail("the box ended".into());
+            end
+        });
+        // Whatever happens to the hosts, the box does not run on.
+        let carrying = Carrying(control);
         let receiving = scope.spawn(|| receive(cell, &testbed, &course));
         let sent = send(cell, &testbed, &course);
         let received = join(receiving);
-        control.stop();
+        drop(carrying);
         (sent, received, join(middle))
     });
     let (sender, arrived, end) = (sent?, received?, end?);
@@ -62,6 +66,24 @@ pub(super) fn run(cell: &Cell, seed: u64, capture: Option<CaptureFile>) -> Resul
         box_latest: late.map(|late| late.max.as_secs_f64()).reduce(f64::max),
         failure,
     })
+}
+
+/// Stops a box when it goes.
+struct Carrying(BoxControl);
+
+impl Drop for Carrying {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Ends a run when a host goes, should it not have ended yet: the other host would wait.
+struct Present<'a>(&'a Course);
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.0.fail("a host ended".into());
+    }
 }
 
 fn send(cell: &Cell, testbed: &Testbed, course: &Course) -> Result<Option<Statistics>, LabError> {
@@ -99,6 +121,7 @@ fn in_host<T: Send>(
     course: &Course,
     work: impl AsyncFnOnce() -> Result<T, LabError> + Send,
 ) -> Result<T, LabError> {
+    let _present = Present(course);
     let outcome = inside(testbed.host(side), || {
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(trouble("the runtime"))?.block_on(work())
