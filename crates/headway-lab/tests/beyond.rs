@@ -149,7 +149,7 @@ fn what_does_not_fit_together_names_its_key() {
         ("\"sack\"", "\"sack:vegas\"", "\"vegas\": expected a congestion controller: newreno, cubic or bbr"),
         ("size =", "cc = \"tahoe\"\nsize =", "aims.toml:10: cc: \"tahoe\": expected a congestion"),
         ("size =", "duration = \"9s\"\nsize =", "aims.toml:10: duration: a run of fixed duration"),
-        ("size =", "duration = \"0s\"\nsize =", "expected some virtual time"),
+        ("size =", "duration = \"0s\"\nsize =", "expected some time"),
         ("size =", "ledger = \"maybe\"\nsize =", "aims.toml:10: ledger: \"maybe\": expected on or off"),
         ("size =", "partial = \"on\"\nsize =", "+partial: sack of profile linux22 has no such parts"),
         ("size =", "rivals = \"9 sack, x cubic\"\nsize =", "aims.toml:10: rivals: \"x\": invalid digit"),

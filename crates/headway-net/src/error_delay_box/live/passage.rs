@@ -88,10 +88,10 @@ impl LiveBox {
         let flushed = self.ports[out.index()].flush(&self.clock, |now, outgoing| {
             let Some(due) = outgoing.due else { return };
             lateness.add(now.saturating_since(due));
-            let remark = || outgoing.damage.map(|hit| format!("damaged: {hit}"));
             if recorder.is_recording() {
+                let remark = outgoing.damage.map(|hit| format!("damaged: {hit}"));
                 let packet = outgoing.frame.packet();
-                recorder.record_at(out.index(), now, packet, Direction::Inbound, remark().as_deref());
+                recorder.record_at(out.index(), now, packet, Direction::Inbound, remark.as_deref());
             }
         });
         flushed.map_err(|source| self.gone(out, source))
