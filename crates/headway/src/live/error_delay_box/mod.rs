@@ -8,7 +8,9 @@ mod table;
 use std::fs::File;
 use std::future::pending;
 use std::thread;
+use std::time::Duration;
 
+use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, LiveBox, Priority};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -35,12 +37,36 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
         LiveBox::open(BoxConfig { interfaces: interfaces.clone(), lanes, real_time, capture })?;
     let mut ended = start(live)?;
     let mut output = Output::new(arguments.json, interfaces);
+    let attended = attend(arguments, &links, interval, &control, &mut ended, &mut signals, &mut output).await;
+    // Whatever it was, the box ends well: its capture is complete, its interfaces are as they were.
+    control.stop();
+    match attended {
+        Ok(Some(end)) => finish(arguments, &mut output, end),
+        Ok(None) => finish(arguments, &mut output, ended.await.map_err(|_| Failure::BoxPanicked)?),
+        Err(Failure::BoxPanicked) => Err(Failure::BoxPanicked),
+        Err(failure) => {
+            // There is nobody to tell how it ended.
+            let _ = ended.await;
+            Err(failure)
+        }
+    }
+}
 
+/// Tells what the box does and does what signals ask for, until it is to end; or until it has ended.
+async fn attend(
+    arguments: &Arguments,
+    links: &[LinkConfig; 2],
+    interval: Duration,
+    control: &BoxControl,
+    ended: &mut oneshot::Receiver<BoxEnd>,
+    signals: &mut Signals,
+    output: &mut Output,
+) -> Result<Option<BoxEnd>, Failure> {
     if let Some(report) = control.report() {
         if arguments.real_time() == RealTime::On && report.priority == Priority::Refused {
             eprintln!("headway: real-time priority is not permitted: expected root or CAP_SYS_NICE");
         }
-        output.ready(&links, report.priority)?;
+        output.ready(links, report.priority)?;
         if let Some(path) = &arguments.ready_file {
             File::create(path).map_err(|source| Failure::Output { path: path.clone(), source })?;
         }
@@ -57,11 +83,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut generation = 0;
     loop {
         tokio::select! {
-            end = &mut ended => return finish(arguments, &mut output, end),
-            () = &mut time_is_up => break,
+            end = &mut *ended => return end.map(Some).map_err(|_| Failure::BoxPanicked),
+            () = &mut time_is_up => return Ok(None),
             told = signals.next() => match told {
-                Told::Stop => break,
-                Told::Reload => reload(arguments, &control, &mut generation, &mut output)?,
+                Told::Stop => return Ok(None),
+                Told::Reload => reload(arguments, control, &mut generation, output)?,
             },
             _ = ticks.tick() => {
                 if let Some(report) = control.report() {
@@ -70,8 +96,6 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    control.stop();
-    finish(arguments, &mut output, (&mut ended).await)
 }
 
 struct Signals {
@@ -140,12 +164,8 @@ fn reload(
     }
 }
 
-fn finish(
-    arguments: &Arguments,
-    output: &mut Output,
-    end: Result<BoxEnd, oneshot::error::RecvError>,
-) -> Result<(), Failure> {
-    let BoxEnd { report, outcome, capture } = end.map_err(|_| Failure::BoxPanicked)?;
+fn finish(arguments: &Arguments, output: &mut Output, end: BoxEnd) -> Result<(), Failure> {
+    let BoxEnd { report, outcome, capture } = end;
     let written = match (capture, &arguments.pcap) {
         (Err(source), Some(path)) => Err(Failure::Capture { path: path.clone(), source }),
         _ => Ok(()),
