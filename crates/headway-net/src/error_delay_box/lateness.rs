@@ -15,7 +15,7 @@ pub(super) struct Histogram {
     max: Duration,
 }
 
-/// What is told of a [`Histogram`].
+/// What is told of many times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
     /// How many times were measured.
