@@ -244,8 +244,9 @@ impl Connection {
         self.resends.sent(&self.snd.queue, index);
         let first = self.snd.queue.get(index).seq;
         self.ecn.on_resent(first, self.snd.nxt);
+        let copy = self.snd.queue.transmissions();
         if let Some(modern) = self.snd.modern() {
-            modern.on_resent(first, stamp, reason);
+            modern.on_resent(first, stamp, copy, reason);
         }
         let sent = self.snd.queue.get(index);
         let (seq, len) = (sent.seq, sent.payload_len());

@@ -74,7 +74,8 @@ const FRTO_SEGMENTS: u8 = 2;
 enum Phase {
     Open,
     /// Until `point` is acknowledged; or, where damage keeps that from happening, until all that
-    /// had been sent before `order` is delivered or known to be lost.
+    /// had been sent up to `order` is delivered or known to be lost: what was outstanding when it
+    /// began, and what congestion took of that and was sent again.
     Fast {
         point: SeqNumber,
         order: u64,
@@ -528,10 +529,17 @@ impl Modern {
         }
     }
 
-    /// A segment was sent again for `reason`, with this timestamp.
-    pub(crate) fn on_resent(&mut self, seq: SeqNumber, stamp: u32, reason: RetransmitReason) {
-        if reason != RetransmitReason::Damage
-            && let Some(episode) = &mut self.episode
+    /// A segment was sent again for `reason`, with this timestamp, as the copy number `copy`.
+    pub(crate) fn on_resent(&mut self, seq: SeqNumber, stamp: u32, copy: u64, reason: RetransmitReason) {
+        if reason == RetransmitReason::Damage {
+            return;
+        }
+        if let Phase::Fast { point, order } = &mut self.phase
+            && seq.lt(*point)
+        {
+            *order = copy;
+        }
+        if let Some(episode) = &mut self.episode
             && !self.undone
         {
             episode.on_resent(seq, stamp);
