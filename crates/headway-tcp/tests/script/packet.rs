@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use headway_wire::blocks::COUNT;
 use headway_wire::{
     Ecn, ExId, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2, V2Form, V2Offsets, V2Request,
 };
@@ -280,7 +281,8 @@ impl Packet {
     }
 }
 
-/// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` on an ACK without data.
+/// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` or `v2 COUNT OFFSET blocks N ...` on
+/// an ACK without data.
 fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> {
     let exid = ExId::DEFAULT;
     if syn {
@@ -292,6 +294,10 @@ fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> 
     let count = words.value("the count of damaged packets")?;
     let mut offsets = V2Offsets::default();
     while let Some(word) = words.next() {
+        if word == "blocks" {
+            let &[offset] = offsets.as_slice() else { return Err("blocks of one segment only".into()) };
+            return Ok(V2::ack(exid, count, V2Request::Blocks { offset, sums: parse_blocks(words)? }));
+        }
         let offset = word.parse().map_err(|_| format!("{word:?} is no offset from the ACK number"))?;
         if !offsets.push(offset) {
             return Err("more offsets than the option holds".into());
@@ -300,13 +306,32 @@ fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> 
     Ok(V2::ack(exid, count, V2Request::Segments(offsets)))
 }
 
+/// Blocks counted from 1: a script says of each whether it was damaged (1) or not (0), in the place of
+/// its sum.
+fn parse_blocks(words: &mut Words<'_>) -> Result<[u16; COUNT], String> {
+    let mut sums = [0; COUNT];
+    while let Some(word) = words.next() {
+        let block = word.parse().ok().and_then(|block: usize| sums.get_mut(block.wrapping_sub(1)));
+        *block.ok_or_else(|| format!("{word:?} is no block from 1 to {COUNT}"))? = 1;
+    }
+    Ok(sums)
+}
+
+fn show_blocks(sums: &[u16; COUNT]) -> String {
+    let damaged = sums.iter().zip(1..).filter(|(sum, _)| **sum != 0);
+    damaged.map(|(_, block)| format!(" {block}")).collect()
+}
+
 fn show_v2(v2: &V2) -> String {
     match &v2.form {
         V2Form::Syn(syn) if syn.partial_recovery => "v2 partial".into(),
         V2Form::Syn(_) | V2Form::Data(_) => "v2".into(),
         V2Form::Ack(ack) => {
             let offsets: String = ack.offsets().iter().map(|offset| format!(" {offset}")).collect();
-            let blocks = if let V2Request::Blocks { .. } = ack.request { " blocks" } else { "" };
+            let blocks = match &ack.request {
+                V2Request::Blocks { sums, .. } => format!(" blocks{}", show_blocks(sums)),
+                V2Request::Segments(_) => String::new(),
+            };
             format!("v2 {}{offsets}{blocks}", ack.damaged)
         }
     }

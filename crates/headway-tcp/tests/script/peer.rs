@@ -1,10 +1,13 @@
 //! The other end of a connection, and the numbers that the script's are relative to.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use headway_tcp::{ConnectionId, Notification};
+use headway_wire::blocks::{COUNT, block_sums};
 use headway_wire::{
-    Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, emit,
+    Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
+    V2Form, V2Request, emit,
 };
 
 use super::packet::{Flip, Packet};
@@ -39,6 +42,9 @@ pub(crate) struct Peer {
     pub(crate) syn_stamp: Option<u32>,
     /// The host's latest timestamp, relative.
     pub(crate) heard_stamp: u32,
+    /// Lengths of the segments that it sent and received last, by their first number.
+    sent: BTreeMap<u32, u32>,
+    received: BTreeMap<u32, u32>,
 }
 
 impl Peer {
@@ -57,6 +63,8 @@ impl Peer {
             told: Vec::new(),
             syn_stamp: None,
             heard_stamp: 0,
+            sent: BTreeMap::new(),
+            received: BTreeMap::new(),
         }
     }
 
@@ -93,6 +101,13 @@ impl Peer {
             urgent: packet.urgent,
         };
         let mut options = shifted(&packet.options, iss);
+        if let Some((offset, sums)) = blocks(&mut options) {
+            let seq = packet.ack.wrapping_add(offset);
+            let len = self.received.get(&seq).ok_or_else(|| format!("no segment was received at {seq}"))?;
+            let arrived = segment_sums(Writer::Host, seq, *len);
+            sums.iter_mut().zip(arrived).for_each(|(sum, good)| *sum = if *sum == 0 { good } else { !good });
+        }
+        self.sent.insert(packet.seq, packet.len);
         if let Some(stamps) = &mut options.timestamps
             && has_ack
         {
@@ -140,12 +155,20 @@ impl Peer {
             stamps.value = stamps.value.wrapping_sub(base);
             self.heard_stamp = stamps.value;
         }
+        let (seq, len) = (tcp.seq.0.wrapping_sub(iss.0), segment.payload.len() as u32);
+        let ack = if has_ack { tcp.ack.0.wrapping_sub(self.isn.0) } else { tcp.ack.0 };
+        self.received.insert(seq, len);
+        if let Some((offset, sums)) = blocks(&mut options) {
+            let asked = ack.wrapping_add(offset);
+            let sent = segment_sums(Writer::Peer, asked, self.sent.get(&asked).copied().unwrap_or(0));
+            sums.iter_mut().zip(sent).for_each(|(sum, good)| *sum = u16::from(*sum != good));
+        }
         Packet {
             ecn: segment.ip.ecn,
             flags: tcp.flags,
-            seq: tcp.seq.0.wrapping_sub(iss.0),
-            len: segment.payload.len() as u32,
-            ack: if has_ack { tcp.ack.0.wrapping_sub(self.isn.0) } else { tcp.ack.0 },
+            seq,
+            len,
+            ack,
             window: Some(tcp.window),
             urgent: tcp.urgent,
             options,
@@ -158,6 +181,22 @@ impl Peer {
     pub(crate) fn own_stamps(&self, millis: u32) -> Option<Timestamps> {
         Some(Timestamps { value: self.syn_stamp?.wrapping_add(millis), echo: self.heard_stamp })
     }
+}
+
+/// The offset and the block sums of a request, if there is one.
+fn blocks(options: &mut TcpOptions) -> Option<(u32, &mut [u16; COUNT])> {
+    match &mut options.v2 {
+        Some(V2 { form: V2Form::Ack(ack), .. }) => match &mut ack.request {
+            V2Request::Blocks { offset, sums } => Some((*offset, sums)),
+            V2Request::Segments(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// The block sums of a segment as it was written.
+fn segment_sums(writer: Writer, seq: u32, len: u32) -> [u16; COUNT] {
+    block_sums((&pattern::octets(writer, seq.wrapping_sub(1), len), &[]))
 }
 
 /// `options` with every sequence number in it moved by `base`.
