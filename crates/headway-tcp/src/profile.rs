@@ -196,7 +196,9 @@ pub struct Profile {
     pub initial_window: u32,
     /// The retransmission timer.
     pub rto: RtoConfig,
-    /// Unanswered SYNs (or SYN-ACKs) before the attempt fails.
+    /// Retransmissions of a SYN or SYN-ACK, each after twice the time of the one before, until the
+    /// attempt fails. RFC 9293, 3.8.3, R2: "MUST be set large enough to provide retransmission of the
+    /// segment for at least 3 minutes". Those of [`syn_linear`](Self::syn_linear) come before.
     pub syn_retries: u32,
     /// Retransmissions of a SYN that follow one another at the initial timeout, before it begins to
     /// double. RFC 6298 doubles from the first on; Linux repeats four times.
@@ -248,7 +250,7 @@ impl Profile {
                 retries: Some(15),
                 linux22_margin: false,
             },
-            syn_retries: 6,
+            syn_retries: 7,
             syn_linear: 0,
             clock: Duration::from_millis(1),
             delayed_ack: DelayedAck { timeout: Duration::from_millis(40), adaptive: false },
@@ -299,9 +301,10 @@ impl Profile {
     }
 
     /// What scripts written for today's Linux expect: [`Profile::standard`], whose initial window of
-    /// 10 segments, order of options and bounds of the retransmission timeout are Linux's.
+    /// 10 segments, order of options and bounds of the retransmission timeout are Linux's, with Linux's
+    /// number of SYNs.
     pub fn linux() -> Self {
-        Self::standard()
+        Self { syn_retries: 6, ..Self::standard() }
     }
 
     /// Whether connections of this profile can work.
@@ -328,6 +331,11 @@ impl Profile {
             return Err(Error::BadProfile(why));
         }
         self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
+    }
+
+    /// Retransmissions of our SYN until the attempt fails.
+    pub(crate) fn syn_limit(&self) -> u32 {
+        self.syn_retries.saturating_add(self.syn_linear)
     }
 
     pub(crate) fn offers_xhack(&self) -> bool {
@@ -425,10 +433,8 @@ impl Variant {
         let ours = self == Self::Headway;
         let modern = Modern { ledger: ours, repair: ours, ..profile.modern };
         // Where every other packet is hit, seven SYNs may be.
-        let (linear, retries) = if ours { (8, 12) } else { (0, 0) };
-        let syn_linear = profile.syn_linear.max(linear);
-        let syn_retries = profile.syn_retries.max(retries);
-        Profile { sack, hack, modern, syn_linear, syn_retries, ..profile }
+        let syn_linear = profile.syn_linear.max(if ours { 8 } else { 0 });
+        Profile { sack, hack, modern, syn_linear, ..profile }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Reno {
     ssthresh: u32,
     /// Octets acknowledged since the window last grew in congestion avoidance.
     acked: u32,
+    /// The window was reduced last by a timeout.
+    timed_out: bool,
     /// Window and threshold before the last reduction, for [`CongestionControl::on_spurious`].
     before: Option<(u32, u32)>,
     /// [`Setup::deliveries`]: what only the modern sender has.
@@ -44,6 +46,7 @@ impl Reno {
             cwnd: initial_segments.saturating_mul(mss),
             ssthresh: u32::MAX,
             acked: 0,
+            timed_out: false,
             before: None,
             deliveries: setup.deliveries.then(|| {
                 Box::new(Deliveries {
@@ -70,7 +73,11 @@ impl Reno {
             let growth = match &self.deliveries {
                 Some(deliveries) if deliveries.resume.holds_window() => 0,
                 Some(deliveries) => deliveries.slow_start.growth(octets, self.mss),
-                // RFC 3465, 2.2: at most L = 2 segments for each ACK.
+                // RFC 3465, 2.3: in "a slow start phase that follows a retransmission timeout (RTO) [...] a TCP
+                // MUST use L=1*SMSS [...] since ACKs for large amounts of previously unacknowledged data
+                // are common". What counts deliveries knows how much of it arrived now.
+                None if self.timed_out => octets.min(self.mss),
+                // RFC 3465, 2.3: "MAY use L=2*SMSS bytes and MUST NOT use L > 2*SMSS".
                 None => octets.min(2 * self.mss),
             };
             self.cwnd = self.cwnd.saturating_add(growth);
@@ -88,6 +95,7 @@ impl Reno {
     fn reduce(&mut self, loss: &Loss) {
         self.before = Some((self.cwnd, self.ssthresh));
         self.acked = 0;
+        self.timed_out = false;
         let Some(deliveries) = &mut self.deliveries else {
             self.ssthresh = (loss.flight / 2).max(2 * self.mss);
             return;
@@ -174,6 +182,7 @@ impl CongestionControl for Reno {
         // "cwnd MUST be set to no more than the loss window, LW, which equals 1 full-sized
         // segment".
         self.cwnd = self.mss;
+        self.timed_out = true;
         self.forget_remembered();
         self.note_recovery(false);
     }

@@ -125,7 +125,7 @@ impl Connection {
 
     /// So many repeats of our SYN make the offer before one does without.
     fn offering_repeats(&self) -> u32 {
-        BARE_SYN_AFTER.min(self.profile.syn_retries / 2)
+        BARE_SYN_AFTER.min(self.profile.syn_limit() / 2)
     }
 
     /// A SYN-ACK that takes no offer, and may be the answer to a SYN that made none: it is treated as if

@@ -154,7 +154,9 @@ impl Connection {
             self.owes_syn = true;
             return;
         }
-        if self.syn_retries >= self.profile.syn_retries {
+        let profile = &self.profile;
+        let limit = if self.state == State::SynSent { profile.syn_limit() } else { profile.syn_retries };
+        if self.syn_retries >= limit {
             self.fail(cx, ConnectionError::TimedOut);
             return;
         }
