@@ -77,6 +77,7 @@ impl Counts {
                     pipe,
                     rtt: rtt.map(|micros| Duration::from_micros(micros.into())),
                     in_recovery,
+                    duplicate: pipe % 3 == 0,
                     retransmitted: in_recovery,
                     rate: rate.map(|(micros, app_limited)| RateSample {
                         delivered: u64::from(delivered),

@@ -202,6 +202,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             pipe: self.pipe(),
             rtt: Some(rtt),
             in_recovery: self.recovery.is_some(),
+            duplicate: false,
             retransmitted: false,
             rate: Some(RateSample {
                 delivered: self.delivered - packet.delivered,

@@ -49,6 +49,9 @@ pub struct Ack {
     pub rtt: Option<Duration>,
     /// Whether loss recovery was under way when it arrived.
     pub in_recovery: bool,
+    /// Whether it is a duplicate that may be the first sign of a loss: "the TCP sender MUST NOT change
+    /// cwnd to reflect" what it lets go (RFC 5681, 3.2, step 1).
+    pub duplicate: bool,
     /// Whether it covered a segment that had been sent more than once.
     pub retransmitted: bool,
     /// How fast the network delivers, where that is measured.

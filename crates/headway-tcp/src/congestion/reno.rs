@@ -156,7 +156,7 @@ impl CongestionControl for Reno {
             None => ack.acked,
         };
         // RFC 5681, 4.3 and RFC 6675, 5: the window stands still during fast recovery.
-        if ack.in_recovery || !limited {
+        if ack.in_recovery || ack.duplicate || !limited {
             return;
         }
         if let Some(deliveries) = &mut self.deliveries

@@ -17,6 +17,7 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         pipe: prior_pipe.saturating_sub(delivered),
         rtt: None,
         in_recovery: false,
+        duplicate: false,
         retransmitted: false,
         rate: None,
     }

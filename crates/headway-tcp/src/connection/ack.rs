@@ -97,6 +97,7 @@ impl Connection {
                 rtt,
                 in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks)
                     || self.holds_window(tcp.flags),
+                duplicate: false,
                 retransmitted: acknowledged.retransmitted,
                 rate: None,
             });

@@ -192,7 +192,7 @@ pub(crate) struct Connection {
     /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
     syn_retries: u32,
     /// A SYN without the offer of HACK was answered: so many more SYNs make it.
-    offers_left: Option<u32>,
+    offers_left: Option<u8>,
     /// A RST is to be sent before the connection is forgotten.
     owes_reset: bool,
     challenges: Challenges,

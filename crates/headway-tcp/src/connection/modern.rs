@@ -99,6 +99,7 @@ impl Connection {
         };
         let verdict = self.recover(cx, |modern, bench| modern.on_ack(bench, &news));
         if delivery.octets > 0 {
+            let duplicate = heard.acknowledged.octets == 0 && self.hole_may_be_loss(cx);
             cx.domain.control.on_ack(&Ack {
                 now: cx.now,
                 acked: heard.acknowledged.octets,
@@ -108,6 +109,7 @@ impl Connection {
                 rtt,
                 in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks)
                     || self.holds_window(segment.tcp.flags),
+                duplicate,
                 retransmitted: heard.acknowledged.retransmitted,
                 rate,
             });
@@ -125,6 +127,13 @@ impl Connection {
         self.rearm_after_ack(cx, advanced, verdict.restart_timer);
         self.watch_order(cx.now);
         self.arm_tail_probe(cx);
+    }
+
+    /// Whether a hole is a sign of a loss that is still to be found: not where packets arrive damaged or
+    /// overtake each other.
+    fn hole_may_be_loss<O>(&self, cx: &Context<'_, O>) -> bool {
+        let Recovery::Modern(modern) = &self.snd.recovery else { return false };
+        modern.expects_order() && !(self.profile.modern.ledger && cx.path.ledger.sees_damage())
     }
 
     /// Moves the ledger's window to now, before anything is entered: after a pause it would be

@@ -30,7 +30,7 @@ const BARE_SYN_AFTER: u32 = 6;
 /// A SYN without the offer that is answered shows that the path is open, and leaves two reasons why the
 /// others were not: damage, or a middlebox that drops options that it does not know. Damage spares one of
 /// so many.
-const OFFERS_AFTER_ANSWER: u32 = 12;
+const OFFERS_AFTER_ANSWER: u8 = 12;
 
 /// What the SYNs settle on sizes.
 #[derive(Clone, Copy, Default)]

@@ -230,7 +230,7 @@ impl CongestionControl for Cubic {
             self.state.cwnd = jump;
         }
         // RFC 5681, 4.3 and RFC 6675, 5: the window stands still during fast recovery.
-        if ack.in_recovery {
+        if ack.in_recovery || ack.duplicate {
             return;
         }
         // 5.8: "CUBIC does not increase its congestion window if a flow is application-limited."

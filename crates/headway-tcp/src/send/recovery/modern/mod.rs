@@ -143,6 +143,11 @@ impl Modern {
         self.rack.saw_reordering()
     }
 
+    /// Nothing is being recovered from, and no packets were seen to overtake each other.
+    pub(crate) fn expects_order(&self) -> bool {
+        !self.recovering() && !self.rack.has_reordering()
+    }
+
     /// Packets of an earlier connection were.
     pub(crate) fn recall_reordering(&mut self) {
         self.rack.recall_reordering();
