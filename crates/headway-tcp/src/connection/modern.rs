@@ -133,7 +133,9 @@ impl Connection {
     /// overtake each other.
     fn hole_may_be_loss<O>(&self, cx: &Context<'_, O>) -> bool {
         let Recovery::Modern(modern) = &self.snd.recovery else { return false };
-        modern.expects_order() && !(self.profile.modern.ledger && cx.path.ledger.sees_damage())
+        modern.expects_order()
+            && self.statistics.special_acks_received == 0
+            && !(self.profile.modern.ledger && cx.path.ledger.sees_damage())
     }
 
     /// Moves the ledger's window to now, before anything is entered: after a pause it would be
