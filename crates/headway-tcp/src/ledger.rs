@@ -24,9 +24,20 @@ const INTERVALS: usize = 8;
 /// No interval is shorter.
 const LEAST_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Of what was found missing or named within the window, no more is believed to be damage than this many
+/// times what arrived intact, and a little that is believed in any case: bursts may be long. Seven of
+/// eight packets damaged is more than any path does on which TCP is of use, and a receiver that lies has
+/// no more than that.
+const MOST_DAMAGED: u32 = 7;
+const ALWAYS_BELIEVED: u32 = 64;
+
 /// What happened in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Interval {
+    /// Segments that arrived intact.
+    intact: u32,
+    /// Segments taken for damaged, named or not.
+    forgiven: u32,
     /// Segments that special ACKs named.
     named: u32,
     /// Damaged packets that the receiver counted.
@@ -37,10 +48,6 @@ struct Interval {
     named_idle: u32,
     /// Silent losses attributed to damage while the queue was long.
     silent_busy: u32,
-    /// Segments named in that time.
-    named_busy: u32,
-    /// Losses attributed to congestion.
-    congestion: u32,
 }
 
 /// Counts since the path became known.
@@ -128,6 +135,18 @@ impl CauseLedger {
         }
     }
 
+    /// So many segments arrived intact.
+    pub(crate) fn on_intact(&mut self, segments: u32) {
+        self.interval().intact += segments;
+    }
+
+    /// Whether more was taken for damage than can be believed: what is missing now is congestion,
+    /// whatever the peer says.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        let believed = self.sum(|interval| interval.intact).saturating_mul(MOST_DAMAGED);
+        self.sum(|interval| interval.forgiven) >= believed.saturating_add(ALWAYS_BELIEVED)
+    }
+
     fn interval(&mut self) -> &mut Interval {
         &mut self.intervals[self.current]
     }
@@ -139,10 +158,8 @@ impl CauseLedger {
         self.credits = self.credits.saturating_sub(1);
         let interval = self.interval();
         interval.named += 1;
-        match delay {
-            Some(delay) if delay.queue_is_short() => interval.named_idle += 1,
-            _ => interval.named_busy += 1,
-        }
+        interval.forgiven += 1;
+        interval.named_idle += u32::from(delay.is_some_and(|delay| delay.queue_is_short()));
     }
 
     /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
@@ -190,6 +207,7 @@ impl CauseLedger {
     pub(crate) fn take_credit(&mut self) {
         self.credits = self.credits.saturating_sub(1);
         self.total.damage += 1;
+        self.interval().forgiven += 1;
     }
 
     /// No more credits than segments that can be missing.
@@ -201,17 +219,20 @@ impl CauseLedger {
     pub(crate) fn attribute(&mut self, delay: Option<Delay>) -> Cause {
         let cause = self.judge(delay);
         match cause {
-            Cause::Damage => self.total.damage += 1,
-            Cause::Congestion => {
-                self.total.congestion += 1;
-                self.interval().congestion += 1;
+            Cause::Damage => {
+                self.total.damage += 1;
+                self.interval().forgiven += 1;
             }
+            Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
         cause
     }
 
     fn judge(&mut self, delay: Option<Delay>) -> Cause {
+        if self.is_exhausted() {
+            return Cause::Congestion;
+        }
         if self.credits > 0 {
             self.credits -= 1;
             return Cause::Damage;
@@ -237,8 +258,10 @@ impl CauseLedger {
         }
         let (silent, named) =
             (self.sum(|interval| interval.silent_idle), self.sum(|interval| interval.named_idle));
-        let (taken, named_busy) =
-            (self.sum(|interval| interval.silent_busy), self.sum(|interval| interval.named_busy));
+        let (taken, named_busy) = (
+            self.sum(|interval| interval.silent_busy),
+            self.sum(|interval| interval.named - interval.named_idle),
+        );
         let expected = u64::from(silent) * u64::from(named_busy + 1);
         if named > 0 && u64::from(taken + 1) * u64::from(named) <= expected {
             self.interval().silent_busy += 1;
@@ -312,6 +335,20 @@ mod tests {
         assert_eq!(ledger.attribute(Some(delay(100))), Cause::Congestion);
         ledger.advance(Instant::ZERO + ms(2000), delay(100));
         assert_eq!(ledger.attribute(Some(delay(100))), Cause::Unknown, "the window has passed");
+    }
+
+    #[test]
+    fn no_more_than_seven_of_eight_are_believed_to_be_damaged() {
+        let mut ledger = CauseLedger::default();
+        ledger.advance(Instant::ZERO, delay(100));
+        ledger.on_count(Instant::ZERO, 0, 3);
+        ledger.on_count(Instant::ZERO, 1000, 2000);
+        ledger.on_intact(10);
+        ledger.on_named(None);
+        let damaged = (0..1000).take_while(|_| ledger.attribute(None) == Cause::Damage).count();
+        assert_eq!(damaged, 7 * 10 + 64 - 1);
+        ledger.on_intact(1);
+        assert_eq!(ledger.attribute(None), Cause::Damage, "something arrived");
     }
 
     #[test]

@@ -87,6 +87,10 @@ impl Connection {
         }
         if delivery.octets > 0 {
             self.snd.timeouts_in_a_row = 0;
+            if self.profile.modern.ledger {
+                self.advance_ledger(cx);
+                cx.path.ledger.on_intact(delivery.octets.div_ceil(self.snd.mss.max(1)));
+            }
         }
         let echo = segment.options.timestamps.filter(|_| self.negotiated.timestamps && !heard.special);
         let news = News {
@@ -212,12 +216,15 @@ impl Connection {
         if !means_latest {
             return false;
         }
-        queue.mark_crossed(index, cx.now);
-        cx.domain.control.on_damage(cx.now, sent.len);
         if self.profile.modern.ledger {
             self.advance_ledger(cx);
+            if cx.path.ledger.is_exhausted() {
+                return false;
+            }
             cx.path.ledger.on_named(self.snd.delay());
         }
+        self.snd.queue.mark_crossed(index, cx.now);
+        cx.domain.control.on_damage(cx.now, sent.len);
         if let Some(modern) = self.snd.modern() {
             modern.on_crossed(sent.order, sent.sent_at, cx.now);
         }

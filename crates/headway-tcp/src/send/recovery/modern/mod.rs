@@ -274,7 +274,7 @@ impl Modern {
         if self.rack.has_reordering() {
             return;
         }
-        while ledger.credits() > 0 {
+        while ledger.credits() > 0 && !ledger.is_exhausted() {
             let Some(&copy) = bench.queue.log().and_then(|log| log.oldest()) else { return };
             // It cannot have been there and the report back in less than a round trip.
             if bench.now.saturating_since(copy.sent_at) < bench.times.least {
