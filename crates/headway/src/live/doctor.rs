@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Connect to this peer too, over the network that the options name, and say what both agreed on
     #[arg(long, value_name = "HOST:PORT", requires = "carrier")]
     connect: Option<String>,
-    /// Be the peer of such a connection, at [ADDRESS:]PORT, until stopped
+    /// Be the peer of such a connection until stopped
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_listen, requires = "carrier",
         conflicts_with = "connect")]
     listen: Option<SocketAddr>,
