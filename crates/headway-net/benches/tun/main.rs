@@ -4,7 +4,7 @@
 //! ```sh
 //! cargo bench -p headway-net --bench tun                      # all but smoltcp
 //! cargo bench -p headway-net --bench tun -- --smoltcp         # builds reference/smoltcp and asks it too
-//! cargo bench -p headway-net --bench tun -- --profile send    # where the time of one goes, by perf
+//! cargo bench -p headway-net --bench tun -- --profile send,receive    # where their time goes, by perf
 //! ```
 //!
 //! Each repetition measures every case once, so that whatever else the machine does hits all alike.
@@ -29,10 +29,10 @@ struct Options {
     seconds: f64,
     only: Vec<String>,
     smoltcp: bool,
-    profile: Option<String>,
+    profile: Vec<String>,
 }
 
-const USAGE: &str = "[--repetitions N] [--seconds S] [--only CASE,...] [--smoltcp] [--profile CASE]";
+const USAGE: &str = "[--repetitions N] [--seconds S] [--only CASE,...] [--smoltcp] [--profile CASE,...]";
 
 type Error = Box<dyn std::error::Error>;
 
@@ -56,16 +56,17 @@ fn main() -> ExitCode {
 impl Options {
     fn parse(words: &[&str]) -> Result<Self, Error> {
         let mut options =
-            Self { repetitions: 5, seconds: 2.0, only: Vec::new(), smoltcp: false, profile: None };
+            Self { repetitions: 5, seconds: 2.0, only: Vec::new(), smoltcp: false, profile: Vec::new() };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
+            let list = |value: &str| value.split(',').map(str::to_owned).collect();
             let mut value = || words.next().copied().ok_or(format!("{word}: expected a value; {USAGE}"));
             match word {
                 "--repetitions" => options.repetitions = value()?.parse()?,
                 "--seconds" => options.seconds = value()?.parse()?,
-                "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
+                "--only" => options.only = list(value()?),
                 "--smoltcp" => options.smoltcp = true,
-                "--profile" => options.profile = Some(value()?.to_owned()),
+                "--profile" => options.profile = list(value()?),
                 _ => return Err(format!("{word:?}: expected {USAGE}").into()),
             }
         }
@@ -87,9 +88,9 @@ impl Options {
 }
 
 fn measure(options: &Options) -> Result<(), Error> {
-    if let Some(key) = &options.profile {
-        let case = cases::ALL.iter().find(|case| case.key == key).ok_or("no such case")?;
-        return profile::run(case, options.seconds.max(5.0));
+    if !options.profile.is_empty() {
+        let asked = |case: &&Case| options.profile.iter().any(|key| key == case.key);
+        return profile::run(&cases::ALL.iter().filter(asked).collect::<Vec<_>>(), options.seconds.max(5.0));
     }
     let wanted: Vec<&Case> = cases::ALL.iter().filter(|case| options.wants(case)).collect();
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); wanted.len()];

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use crate::Error;
 use crate::cases::Case;
+use crate::{Error, report};
 
 /// Where a sample belongs: the first line one of whose words stands in its call chain, from the
 /// innermost function outwards. Functions that the compiler put into others count as those.
@@ -28,16 +28,27 @@ const GROUPS: [(&str, &[&str]); 12] = [
 const KERNEL: &str = "kernel: other";
 const DRIVER: &str = "driver and carrier";
 
-/// Runs one case under `perf` and prints its table.
-pub(crate) fn run(case: &Case, seconds: f64) -> Result<(), Error> {
+/// Runs each case under `perf` and prints a table: nanoseconds of processor for 1448 octets.
+pub(crate) fn run(cases: &[&Case], seconds: f64) -> Result<(), Error> {
     let file = std::env::temp_dir().join(format!("headway-{}.perf", std::process::id()));
-    let outcome = record(case, seconds, &file.to_string_lossy());
+    let costs: Result<Vec<_>, Error> =
+        cases.iter().map(|case| record(case, seconds, &file.to_string_lossy())).collect();
     // It may not be there.
     let _ = std::fs::remove_file(&file);
-    outcome
+    let costs = costs?;
+    let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
+    println!("{}; {seconds} s each\n", report::machine());
+    row("ns a segment", cases.iter().map(|case| format!("`{}`", case.key)).collect());
+    println!("|---{}|", "|---".repeat(cases.len()));
+    for name in GROUPS.iter().map(|&(name, _)| name).chain([KERNEL, DRIVER]) {
+        row(name, costs.iter().map(|costs| format!("{:.0}", costs.get(name).unwrap_or(&0.0))).collect());
+    }
+    row("all", costs.iter().map(|costs| format!("{:.0}", costs.values().sum::<f64>())).collect());
+    Ok(())
 }
 
-fn record(case: &Case, seconds: f64, file: &str) -> Result<(), Error> {
+/// What each group costs, nanoseconds for 1448 octets.
+fn record(case: &Case, seconds: f64, file: &str) -> Result<BTreeMap<&'static str, f64>, Error> {
     let (_places, subject) = case.start(seconds)?;
     let thread = subject.thread()?.to_string();
     let time = (seconds - 1.0).to_string();
@@ -46,21 +57,16 @@ fn record(case: &Case, seconds: f64, file: &str) -> Result<(), Error> {
         return Err("perf record failed".into());
     }
     let sample = subject.sample()?;
+    eprintln!("{:20} {sample}", case.key);
     let script = Command::new("perf").args(["script", "-F", "ip,sym,dso", "-i", file]).output()?;
     let text = String::from_utf8_lossy(&script.stdout);
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for stack in text.split("\n\n").map(str::trim).filter(|stack| !stack.is_empty()) {
-        *counts.entry(group(stack)).or_default() += 1;
+    let stacks: Vec<&str> = text.split("\n\n").map(str::trim).filter(|stack| !stack.is_empty()).collect();
+    let each = sample.costs().first().ok_or("no thread was measured")? / stacks.len() as f64;
+    let mut costs = BTreeMap::new();
+    for stack in stacks {
+        *costs.entry(group(stack)).or_default() += each;
     }
-    let all: u64 = counts.values().sum();
-    let cost = sample.costs().first().copied().unwrap_or(f64::NAN);
-    println!("{}: {sample}\n\n| {} | share | ns a segment |\n|---|---|---|", case.title, case.key);
-    let order = GROUPS.iter().map(|&(name, _)| name).chain([KERNEL, DRIVER]);
-    for (name, &count) in order.filter_map(|name| Some((name, counts.get(name)?))) {
-        let share = count as f64 / all as f64;
-        println!("| {name} | {:.1} % | {:.0} |", share * 100.0, share * cost);
-    }
-    Ok(())
+    Ok(costs)
 }
 
 /// The group of one call chain as `perf script` prints it, innermost function first.

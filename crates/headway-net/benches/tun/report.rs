@@ -93,7 +93,7 @@ pub(crate) fn print(cases: &[&Case], samples: &[Vec<Sample>], seconds: f64) {
 }
 
 /// The machine, in a line.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
