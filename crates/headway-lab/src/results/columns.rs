@@ -53,7 +53,7 @@ const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column
 }
 
 /// Parameters, then measures.
-pub const COLUMNS: [Column; 61] = [
+pub const COLUMNS: [Column; 62] = [
     column("clock", Kind::Text, "virtual (the simulator's time) or real (this machine's)"),
     column("profile", Kind::Text, "sender profile"),
     column("rules", Kind::Text, "how special ACKs are answered"),
@@ -71,6 +71,7 @@ pub const COLUMNS: [Column; 61] = [
     column("reverse_rate_bps", Kind::Integer, "rate of the way of the ACKs"),
     column("delay_s", Kind::Number, "propagation delay, one way"),
     column("queue", Kind::Text, "drop-tail queue"),
+    column("mark", Kind::Text, "queue beyond which packets are marked (ECN); empty: none is"),
     column("overhead_bytes", Kind::Integer, "layer-2 octets a packet"),
     column("jitter_s", Kind::Number, "up to this much more delay"),
     column("loss", Kind::Number, "share of packets that vanish"),
@@ -175,6 +176,7 @@ pub(super) fn parameters(cell: &Cell) -> Vec<Value> {
         rate(reverse.rate),
         Value::Number(forward.delay.as_secs_f64()),
         text(&forward.queue),
+        forward.mark.map_or(Value::Nothing, |mark| text(&mark)),
         integer(forward.overhead.into()),
         Value::Number(forward.jitter.as_secs_f64()),
         share(forward.loss),
