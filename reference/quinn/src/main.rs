@@ -41,10 +41,21 @@ async fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("headway-quic-pipe: {address}: {error}");
+            eprintln!("headway-quic-pipe: {address}: {}", with_causes(&*error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and what caused it.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }
 
 enum Role {

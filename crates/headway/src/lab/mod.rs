@@ -35,7 +35,7 @@ Examples:
   headway lab live my.toml
       Cells with clock = \"real\" in real time, the others in the simulator; where the file names no
       clock, all in real time. Results then go to results/my-live, beside those of `headway lab run`.
-  headway lab live live/*.toml --jobs 16 --runs 3
+  headway lab live live/*.toml --jobs 24
   headway lab report results
   headway lab live my.toml --set variant=headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
 
