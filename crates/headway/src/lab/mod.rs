@@ -165,7 +165,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
         LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
         LabCommand::Live { files, jobs, pcap, options } => {
             let experiments = load(files, &options.overrides_in_real_time())?;
-            let machine = live::ThisMachine { jobs: *jobs, pcap: pcap.clone() };
+            let machine = live::ThisMachine::new(*jobs, pcap.clone())?;
             run_all(&experiments, options, Some(&machine))
         }
         LabCommand::Check { files } => check(files),

@@ -2,6 +2,7 @@
 
 mod course;
 mod host;
+mod processors;
 mod programs;
 mod run;
 mod testbed;
@@ -17,15 +18,28 @@ use headway_net::{CaptureFile, Namespace};
 use headway_trace::Capture;
 use socket2::{Domain, Socket, Type};
 
+use processors::Processors;
 use programs::{KCPTUN, QUIC_PIPE, find, no_kcptun, no_quic_pipe};
 use testbed::BOXES;
 
 /// Makes runs on this machine.
 pub(super) struct ThisMachine {
-    /// Runs side by side.
-    pub(super) jobs: usize,
-    /// Where the packets of each run are written, as the box saw them.
-    pub(super) pcap: Option<PathBuf>,
+    jobs: usize,
+    pcap: Option<PathBuf>,
+    processors: Processors,
+}
+
+impl ThisMachine {
+    /// One that makes `jobs` runs side by side, and writes the packets of each into the folder `pcap`, as the
+    /// box saw them.
+    ///
+    /// # Errors
+    ///
+    /// The system does not tell its processors.
+    pub(super) fn new(jobs: usize, pcap: Option<PathBuf>) -> Result<Self, LabError> {
+        let processors = Processors::new().map_err(trouble("the processors"))?;
+        Ok(Self { jobs, pcap, processors })
+    }
 }
 
 impl Live for ThisMachine {
@@ -58,6 +72,7 @@ impl Live for ThisMachine {
 
     fn run(&self, cell: &Cell, seed: u64) -> Result<LiveOutcome, LabError> {
         let capture = self.pcap.as_deref().map(|folder| capture(folder, cell, seed)).transpose()?;
+        self.processors.take().map_err(trouble("a processor"))?;
         run::run(cell, seed, capture)
     }
 
