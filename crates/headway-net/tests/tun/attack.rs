@@ -1,0 +1,133 @@
+//! Who sends it all.
+
+use std::net::IpAddr;
+use std::thread::sleep;
+use std::time::Duration;
+
+use headway_net::Clock;
+use headway_net::packet_socket::PacketSocket;
+use headway_wire::icmp::ICMP;
+use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, checksum, ip::Datagram};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+
+use crate::mutation::{Heard, below, damage, icmp, noise, replayed, segment};
+use crate::{OURS, THEIRS};
+
+/// Packets of one seed, and of those before the stack is waited for.
+const PACKETS: usize = 5_000;
+const AT_ONCE: usize = 50;
+
+pub(crate) struct Attacker {
+    socket: PacketSocket,
+    clock: Clock,
+    recorded: Vec<Vec<u8>>,
+    heard: Heard,
+    sent: usize,
+    pings: u16,
+}
+
+impl Attacker {
+    /// On the kernel's side of the TUN.
+    pub(crate) fn new(recorded: Vec<Vec<u8>>) -> Self {
+        let tcp = TcpHeader {
+            src_port: 80,
+            dst_port: 1000,
+            seq: SeqNumber(0),
+            ack: SeqNumber(0),
+            flags: TcpFlags::SYN,
+            window: 0,
+            urgent: 0,
+        };
+        let heard = Heard { family: 0, tcp, stamp: 0, bytes: vec![0x45; 40] };
+        let socket = PacketSocket::open("hw0", 2048).unwrap();
+        Self { socket, clock: Clock::new(), recorded, heard, sent: 0, pings: 0 }
+    }
+
+    pub(crate) fn sent(&self) -> usize {
+        self.sent
+    }
+
+    pub(crate) fn attack(&mut self, seed: u64) {
+        let chance = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut next = below(chance, self.recorded.len());
+        for count in 0..PACKETS {
+            // Conversations go on in their order, or jump.
+            next = if below(chance, 10) == 0 { below(chance, self.recorded.len()) } else { next + 1 };
+            let recorded = self.recorded[next % self.recorded.len()].clone();
+            let mut packet = match below(chance, 10) {
+                0 => noise(chance),
+                1..=4 => segment(chance, &self.heard),
+                5 => icmp(chance, &self.heard),
+                _ => replayed(chance, &recorded, &self.heard),
+            };
+            if below(chance, 2) == 0 {
+                damage(chance, &mut packet, &recorded);
+            }
+            self.send(&packet);
+            if count % AT_ONCE == 0 {
+                self.wait_for_answer();
+            }
+            if chance.next_u64().is_multiple_of(4) {
+                self.listen();
+            }
+        }
+    }
+
+    fn send(&mut self, packet: &[u8]) {
+        let Some(slot) = self.socket.slot() else { panic!("what was sent before has gone") };
+        slot[..packet.len()].copy_from_slice(packet);
+        self.socket.queue(packet.len());
+        self.sent += 1;
+        while !self.socket.flush().unwrap() {
+            sleep(Duration::from_micros(100));
+        }
+    }
+
+    /// Takes what the stack has said; whether the answer to the last ping is among it.
+    fn listen(&mut self) -> bool {
+        let mut answered = false;
+        while self.socket.fill(&self.clock).unwrap() > 0 {
+            for index in 0..self.socket.len() {
+                let bytes = self.socket.frame(index).bytes;
+                if let Ok(segment) = Segment::parse(bytes) {
+                    let stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+                    let family = usize::from(segment.ip.dst.is_ipv6());
+                    self.heard = Heard { family, tcp: segment.tcp, stamp, bytes: bytes.to_vec() };
+                } else if let Ok(Datagram { protocol: ICMP, body, .. }) = Datagram::parse(bytes) {
+                    answered |= body.first() == Some(&0) && body.get(6..8) == Some(&self.pings.to_be_bytes());
+                }
+            }
+        }
+        answered
+    }
+
+    /// A ping that is answered shows that the stack goes on; one may be lost among all the rest, or come
+    /// faster than they are answered.
+    fn wait_for_answer(&mut self) {
+        for _ in 0..6000 {
+            self.pings = self.pings.wrapping_add(1);
+            self.send(&ping(self.pings));
+            for _ in 0..100 {
+                if self.listen() {
+                    return;
+                }
+                sleep(Duration::from_micros(100));
+            }
+        }
+        panic!("the stack has not answered for a minute");
+    }
+}
+
+fn ping(number: u16) -> Vec<u8> {
+    let [src, dst]: [IpAddr; 2] = [THEIRS[0], OURS[0]].map(|address| address.parse().unwrap());
+    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let mut body = [8, 0, 0, 0, 0, 1, 0, 0];
+    body[6..].copy_from_slice(&number.to_be_bytes());
+    let check = checksum::sum(&body).complement();
+    body[2..4].copy_from_slice(&check.to_be_bytes());
+    let mut packet = vec![0; 28];
+    ip.emit(&mut packet, ICMP, body.len()).unwrap();
+    packet[20..].copy_from_slice(&body);
+    packet
+}

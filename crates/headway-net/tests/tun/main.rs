@@ -1,0 +1,137 @@
+//! Whatever arrives through a real TUN, the stack goes on: noise, mutated captures, nearly right answers,
+//! lying ICMP. Alone in its process, whose memory it measures, and in a network namespace of its own, which
+//! takes root.
+//!
+//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test tun` goes on for five minutes, with seeds
+//! that count on from `HEADWAY_FUZZ_SEED`.
+
+mod attack;
+mod mutation;
+mod recording;
+
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use headway_net::{CaptureFile, Stack, StackConfig, TunCarrier, TunConfig};
+use headway_tcp::{Profile, Variant};
+use nix::sched::{CloneFlags, unshare};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::runtime::{Handle, Runtime};
+
+use attack::Attacker;
+
+/// Our stack's addresses, and the attacker's, which the kernel does not have: so it says nothing itself.
+const OURS: [&str; 2] = ["10.77.2.2", "fd77::2"];
+const THEIRS: [&str; 2] = ["10.77.2.9", "fd77::9"];
+
+/// Seeds at least.
+const FEWEST: u64 = 10;
+/// What the stack may come to hold, whatever comes: a backlog of connections and their paths.
+const LIMIT: usize = 200 << 20;
+
+#[test]
+fn the_stack_outlives_what_arrives() {
+    let runtime = Runtime::new().unwrap();
+    let handle = runtime.handle().clone();
+    // The namespace is this thread's alone.
+    let attacked = thread::spawn(move || {
+        if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: network namespaces need root: {error}");
+            return;
+        }
+        survive(&handle);
+    });
+    attacked.join().unwrap();
+}
+
+fn survive(handle: &Handle) {
+    let packets = recording::record(handle);
+    let accepted = Arc::new(AtomicU64::new(0));
+    let stack = start(handle, None, &accepted);
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let first = number("HEADWAY_FUZZ_SEED").unwrap_or(1);
+    #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+    let until = Instant::now() + Duration::from_secs(number("HEADWAY_FUZZ_SECONDS").unwrap_or(0));
+    let mut attacker = Attacker::new(packets);
+    for seed in first.. {
+        eprintln!("HEADWAY_FUZZ_SEED={seed}");
+        attacker.attack(seed);
+        assert!(resident() < LIMIT, "seed {seed}: {} octets", resident());
+        #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+        if Instant::now() >= until && seed + 1 >= first + FEWEST {
+            break;
+        }
+    }
+    let counters = stack.counters();
+    eprintln!("{} packets, {} octets resident, {counters:?}", attacker.sent(), resident());
+    let met = [
+        counters.malformed,
+        counters.unreadable,
+        counters.resets,
+        counters.icmp_heard,
+        counters.icmp_ignored,
+        counters.echoes_sent,
+        accepted.load(Ordering::Relaxed),
+    ];
+    assert!(met.iter().all(|&count| count > 0), "it met too little: {counters:?}, {met:?}");
+    // It still serves: the kernel's TCP gets back what it says.
+    let mut bytes = vec![0; 1_000_000];
+    Xoshiro256PlusPlus::seed_from_u64(first).fill_bytes(&mut bytes);
+    assert!(echo(&bytes) == bytes, "what comes back is something else");
+}
+
+/// A stack on a TUN, with a server at port 80 that sends back what it reads.
+fn start(handle: &Handle, capture: Option<CaptureFile>, accepted: &Arc<AtomicU64>) -> Stack {
+    let address = format!("{}/24", OURS[0]).parse().unwrap();
+    let config = TunConfig { device: "hw0".into(), address, kernel: None, mtu: None, offload: false };
+    let carrier = TunCarrier::open(&config).unwrap();
+    let addresses: Vec<IpAddr> = OURS.iter().map(|address| address.parse().unwrap()).collect();
+    let profile = Some(Variant::Headway.apply(Profile::modern()));
+    let stack =
+        Stack::start(carrier, StackConfig { addresses, profile, capture, ..StackConfig::default() }).unwrap();
+    for address in OURS {
+        let listener = stack.listen(SocketAddr::new(address.parse().unwrap(), 80), 1024).unwrap();
+        let accepted = accepted.clone();
+        handle.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(async move {
+                    let mut buffer = [0; 4096];
+                    while let Ok(n @ 1..) = stream.read(&mut buffer).await {
+                        if stream.write_all(&buffer[..n]).await.is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+        });
+    }
+    stack
+}
+
+/// What the server sends back to the kernel's TCP.
+fn echo(bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect((OURS[0], 80)).unwrap();
+    let mut writing = stream.try_clone().unwrap();
+    let mut back = Vec::new();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            writing.write_all(bytes).unwrap();
+            writing.shutdown(std::net::Shutdown::Write).unwrap();
+        });
+        stream.read_to_end(&mut back).unwrap();
+    });
+    back
+}
+
+/// Octets of memory that this process has.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
