@@ -57,6 +57,32 @@ fn what_is_missing_is_named() {
     assert!(complaint.contains("127.0.0.1:80") || complaint.contains("::1"), "{complaint}");
 }
 
+/// Without the rights of root, whoever runs the tests.
+#[test]
+fn rights_that_are_missing_are_named() {
+    let is_root = rustix::process::geteuid().is_root();
+    for (words, expected) in [
+        (&["--tun", "hw0", "--address", "10.77.2.2/24"], "CAP_NET_ADMIN"),
+        (&["--packet", "lo", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
+    ] {
+        let mut command = Command::new(if is_root { "setpriv" } else { HEADWAY });
+        if is_root {
+            command.args(["--bounding-set=-all", HEADWAY]);
+        }
+        let output = match command.args(["nc", "10.77.2.1", "80"]).args(words).output() {
+            Ok(output) => output,
+            Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => {
+                eprintln!("SKIPPED: setpriv is not installed (Debian: util-linux)");
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {complaint}");
+        assert!(complaint.starts_with("headway: ") && complaint.contains(expected), "{words:?}: {complaint}");
+    }
+}
+
 #[test]
 fn addresses_in_use_are_named() {
     let taken = free_address();
