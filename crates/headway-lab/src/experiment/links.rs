@@ -88,3 +88,13 @@ fn text_of(value: &toml::Value) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_the_link_stand_together_among_all_in_this_order() {
+        assert!(KEYS.windows(LINK_KEYS.len()).any(|keys| keys == LINK_KEYS));
+    }
+}
