@@ -157,9 +157,8 @@ fn a_peer_that_is_killed_resets() {
 
 /// RFC 9293, 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet of new data
 /// (if available), or retransmit to the receiving TCP peer even if the send window is zero". A minute
-/// long, so only on demand: `cargo test -p headway --test live -- --ignored`.
+/// long, beside the others.
 #[test]
-#[ignore = "takes a minute"]
 fn a_window_that_is_closed_for_a_minute_opens_again() {
     let Some(namespace) = Namespace::new() else { return };
     let peer = python_peer(
