@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use headway_link::{Damage, ParseLinkError, Trace};
-use headway_trace::{FatesError, Way, read_fates};
+use headway_trace::{FatesError, PathDirection, read_fates};
 use sha2::{Digest, Sha256};
 
 /// A text is no damage model, or the file that it names is no trace.
@@ -40,7 +40,7 @@ type Open<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Read>> + 'a;
 /// Where traces come from. Each file is read once.
 pub struct Traces<'a> {
     open: Box<Open<'a>>,
-    known: RefCell<BTreeMap<(PathBuf, Way), Known>>,
+    known: RefCell<BTreeMap<(PathBuf, PathDirection), Known>>,
 }
 
 #[derive(Clone)]
@@ -65,15 +65,15 @@ impl<'a> Traces<'a> {
         Self::new(move |_| Err(io::Error::other(reason)))
     }
 
-    /// Reads a damage model: `trace:FILE` or what [`Damage`] reads. `way` says which direction of a
+    /// Reads a damage model: `trace:FILE` or what [`Damage`] reads. `direction` says which direction of a
     /// capture is meant.
     ///
     /// # Errors
     ///
     /// The text is no damage model, or the file cannot be read or is no trace.
-    pub fn damage(&self, text: &str, way: Way) -> Result<Damage, DamageError> {
+    pub fn damage(&self, text: &str, direction: PathDirection) -> Result<Damage, DamageError> {
         match file_of(text) {
-            Some(path) => Ok(Damage::Trace(self.read(path, way)?.trace)),
+            Some(path) => Ok(Damage::Trace(self.read(path, direction)?.trace)),
             None => Ok(text.parse()?),
         }
     }
@@ -83,8 +83,8 @@ impl<'a> Traces<'a> {
     /// # Errors
     ///
     /// As [`Traces::damage`].
-    pub(crate) fn digest(&self, text: &str, way: Way) -> Result<Option<String>, DamageError> {
-        file_of(text).map(|path| Ok(self.read(path, way)?.digest)).transpose()
+    pub(crate) fn digest(&self, text: &str, direction: PathDirection) -> Result<Option<String>, DamageError> {
+        file_of(text).map(|path| Ok(self.read(path, direction)?.digest)).transpose()
     }
 
     /// All fates as text, where `text` is `trace:FILE`: what `FILE` would say if it were written out.
@@ -92,18 +92,18 @@ impl<'a> Traces<'a> {
     /// # Errors
     ///
     /// As [`Traces::damage`].
-    pub(crate) fn fates(&self, text: &str, way: Way) -> Result<Option<String>, DamageError> {
-        file_of(text).map(|path| Ok(self.read(path, way)?.trace.to_string())).transpose()
+    pub(crate) fn fates(&self, text: &str, direction: PathDirection) -> Result<Option<String>, DamageError> {
+        file_of(text).map(|path| Ok(self.read(path, direction)?.trace.to_string())).transpose()
     }
 
-    fn read(&self, path: &Path, way: Way) -> Result<Known, DamageError> {
-        let key = (path.to_owned(), way);
+    fn read(&self, path: &Path, direction: PathDirection) -> Result<Known, DamageError> {
+        let key = (path.to_owned(), direction);
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
         let file =
             (self.open)(path).map_err(|source| DamageError::Unreadable { path: path.into(), source })?;
-        let trace = read_fates(&path.display().to_string(), way, file)
+        let trace = read_fates(&path.display().to_string(), direction, file)
             .map_err(|source| DamageError::Fates { path: path.into(), source })?;
         let digest = Sha256::digest(trace.to_string());
         let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -16,7 +16,7 @@ use crate::TraceError;
 /// Each line has `time` (seconds since the epoch of the caller's clock, to the nanosecond),
 /// `connection` (connections are numbered from 0 in the order of their first event), `event` (what
 /// happened) and the fields of that event. Sequence numbers are those on the wire, lengths and
-/// windows are octets.
+/// windows are bytes.
 ///
 /// ```json
 /// {"time":1.250000000,"connection":0,"event":"sent","seq":1,"len":1448,"ack":1,"flags":"PSH|ACK"}

@@ -15,13 +15,13 @@ const MAX_TEXT: u64 = 64 << 20;
 /// The most directions of traffic that a capture may have.
 const MAX_FLOWS: usize = 256;
 
-/// Which of a capture's directions of traffic is meant.
+/// A direction of the traffic in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// The one that carried most payload.
-    Data,
-    /// Of the others, the one that carried most packets.
-    Acks,
+pub enum PathDirection {
+    /// The direction that carried most payload.
+    Forward,
+    /// Of the others, the direction that carried most packets.
+    Reverse,
 }
 
 /// Why a file gives no trace.
@@ -50,17 +50,17 @@ pub enum FatesError {
     #[error("expected a capture of one link, but there are more than {MAX_FLOWS} senders")]
     TooManySenders,
     /// It is a capture in which nothing arrives in this direction.
-    #[error("expected a capture of TCP {}", match way {
-        Way::Data => "in which packets arrive",
-        Way::Acks => "in which packets arrive from both sides",
+    #[error("expected a capture of TCP {}", match direction {
+        PathDirection::Forward => "in which packets arrive",
+        PathDirection::Reverse => "in which packets arrive from both sides",
     })]
     NoPackets {
         /// The direction that was asked for.
-        way: Way,
+        direction: PathDirection,
     },
 }
 
-/// Reads a trace, which is called `name`: a text as [`Trace`] describes it, or a capture. `way` is of
+/// Reads a trace, which is called `name`: a text as [`Trace`] describes it, or a capture. `direction` is of
 /// no matter to a text.
 ///
 /// Each TCP packet that arrived in a capture gives a fate, in the order of the capture:
@@ -80,13 +80,13 @@ pub enum FatesError {
 /// # Errors
 ///
 /// The file cannot be read, is not what it should be, or holds too much; see [`FatesError`].
-pub fn read_fates(name: &str, way: Way, mut source: impl Read) -> Result<Trace, FatesError> {
+pub fn read_fates(name: &str, direction: PathDirection, mut source: impl Read) -> Result<Trace, FatesError> {
     let mut magic = Vec::new();
     (&mut source).take(4).read_to_end(&mut magic)?;
     let is_capture = magic.first_chunk().is_some_and(is_capture);
     let mut source = magic.chain(source);
     if is_capture {
-        return from_capture(name, way, source);
+        return from_capture(name, direction, source);
     }
     let mut text = Vec::new();
     (&mut source).take(MAX_TEXT + 1).read_to_end(&mut text)?;
@@ -117,7 +117,7 @@ struct Seized {
     payload: u64,
 }
 
-fn from_capture(name: &str, way: Way, source: impl Read) -> Result<Trace, FatesError> {
+fn from_capture(name: &str, direction: PathDirection, source: impl Read) -> Result<Trace, FatesError> {
     let mut reader = Reader::new(source)?;
     let mut flows: BTreeMap<Flow, Seized> = BTreeMap::new();
     let mut scratch = Vec::new();
@@ -134,16 +134,16 @@ fn from_capture(name: &str, way: Way, source: impl Read) -> Result<Trace, FatesE
         seized.payload += payload;
     }
     let data = flows.iter().max_by_key(|(_, seized)| seized.payload).map(|(flow, _)| *flow);
-    let chosen = match way {
-        Way::Data => data,
-        Way::Acks => flows
+    let chosen = match direction {
+        PathDirection::Forward => data,
+        PathDirection::Reverse => flows
             .iter()
             .filter(|(flow, _)| Some(**flow) != data)
             .max_by_key(|(_, seized)| seized.fates.packets())
             .map(|(flow, _)| *flow),
     };
     let chosen = chosen.and_then(|flow| flows.remove(&flow));
-    chosen.and_then(|seized| seized.fates.finish(name)).ok_or(FatesError::NoPackets { way })
+    chosen.and_then(|seized| seized.fates.finish(name)).ok_or(FatesError::NoPackets { direction })
 }
 
 /// Whose packet it is, what became of it and how much payload it has; `None` if nobody can tell whose
@@ -161,7 +161,7 @@ fn judge(packet: &Packet<'_>, scratch: &mut Vec<u8>) -> Option<(Flow, Fate, u64)
         }
     };
     let fate = marked.unwrap_or_else(|| match tcp.sum {
-        SumState::Salvaged => one_bit(HitPlace::Payload),
+        SumState::Corrupted => one_bit(HitPlace::Payload),
         SumState::Wrong => one_bit(HitPlace::Any),
         SumState::Sound | SumState::NotComputed | SumState::Unknown => Fate::Ok,
     });

@@ -28,7 +28,7 @@ mod xplot;
 pub use capture::{Capture, Direction};
 pub use error::TraceError;
 pub use events::EventLog;
-pub use fates::{FatesError, Way, read_fates};
+pub use fates::{FatesError, PathDirection, read_fates};
 pub use series::Series;
 pub use time_sequence::{
     AckPoint, Retransmission, SentPoint, SpecialAckPoint, TimeSequence, TimeoutPoint, WindowPoint,

@@ -1,36 +1,36 @@
-//! Sequence numbers as octets of the stream.
+//! Sequence numbers as bytes of the stream.
 
 use headway_wire::SeqNumber;
 
-/// Counts the octets of one direction of a connection from its first octet of data, over any number
+/// Counts the bytes of one direction of a connection from its first byte of data, over any number
 /// of wraps of the sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The octet after the furthest one sent, as a sequence number and counted.
+    /// The byte after the furthest one sent, as a sequence number and counted.
     end: (SeqNumber, u64),
 }
 
 impl Stream {
-    /// A stream whose first octet has this number.
+    /// A stream whose first byte has this number.
     pub(crate) fn new(first: SeqNumber) -> Self {
         Self { end: (first, 0) }
     }
 
-    /// The octet after the furthest one sent.
+    /// The byte after the furthest one sent.
     pub(crate) fn end(&self) -> u64 {
         self.end.1
     }
 
-    /// Which octet has this number, if it lies less than 2^31 octets from the end of the stream
+    /// Which byte has this number, if it lies less than 2^31 bytes from the end of the stream
     /// (RFC 7323, 2.3, keeps all that is outstanding within 2^30) and not before its start.
-    pub(crate) fn octet(&self, seq: SeqNumber) -> Option<u64> {
+    pub(crate) fn byte(&self, seq: SeqNumber) -> Option<u64> {
         let (end_seq, end) = self.end;
         end.checked_add_signed(i64::from(seq - end_seq))
     }
 
-    /// `len` octets from `seq` on were sent. Says which octet is the first of them if any is new.
+    /// `len` bytes from `seq` on were sent. Says which byte is the first of them if any is new.
     pub(crate) fn extend(&mut self, seq: SeqNumber, len: u32) -> Option<u64> {
-        let first = self.octet(seq)?;
+        let first = self.byte(seq)?;
         let end = first + u64::from(len);
         if end <= self.end() {
             return None;
@@ -52,9 +52,9 @@ mod tests {
         assert_eq!(stream.extend(SeqNumber(100), 50), None);
         assert_eq!(stream.extend(SeqNumber(120), 40), Some(20));
         assert_eq!(stream.end(), 60);
-        assert_eq!(stream.octet(SeqNumber(99)), None);
-        assert_eq!(stream.octet(SeqNumber(100)), Some(0));
-        assert_eq!(stream.octet(SeqNumber(170)), Some(70));
+        assert_eq!(stream.byte(SeqNumber(99)), None);
+        assert_eq!(stream.byte(SeqNumber(100)), Some(0));
+        assert_eq!(stream.byte(SeqNumber(170)), Some(70));
     }
 
     proptest! {
@@ -73,7 +73,7 @@ mod tests {
                 count += u64::from(size);
             }
             prop_assert_eq!(stream.end(), count);
-            prop_assert_eq!(stream.octet(seq - back), count.checked_sub(u64::from(back)));
+            prop_assert_eq!(stream.byte(seq - back), count.checked_sub(u64::from(back)));
         }
     }
 }

@@ -12,9 +12,9 @@ use crate::stream::Stream;
 pub struct SentPoint {
     /// When.
     pub at: Instant,
-    /// The first octet of the segment, counted from the first octet of the connection's data.
+    /// The first byte of the segment, counted from the first byte of the connection's data.
     pub seq: u64,
-    /// Octets of data in the segment.
+    /// Bytes of data in the segment.
     pub len: u32,
 }
 
@@ -23,9 +23,9 @@ pub struct SentPoint {
 pub struct Retransmission {
     /// When.
     pub at: Instant,
-    /// The first octet of the segment, counted from the first octet of the connection's data.
+    /// The first byte of the segment, counted from the first byte of the connection's data.
     pub seq: u64,
-    /// Octets of data in the segment.
+    /// Bytes of data in the segment.
     pub len: u32,
     /// Why.
     pub reason: RetransmitReason,
@@ -36,8 +36,8 @@ pub struct Retransmission {
 pub struct AckPoint {
     /// When it arrived.
     pub at: Instant,
-    /// The first octet not acknowledged (`SND.UNA`), counted from the first octet of the
-    /// connection's data. Our FIN counts as an octet.
+    /// The first byte not acknowledged (`SND.UNA`), counted from the first byte of the
+    /// connection's data. Our FIN counts as a byte.
     pub una: u64,
 }
 
@@ -46,7 +46,7 @@ pub struct AckPoint {
 pub struct SpecialAckPoint {
     /// When.
     pub at: Instant,
-    /// The newest number in it, counted from the first octet of the connection's data.
+    /// The newest number in it, counted from the first byte of the connection's data.
     pub seq: u64,
     /// How many numbers it lists.
     pub count: u8,
@@ -59,7 +59,7 @@ pub struct SpecialAckPoint {
 pub struct TimeoutPoint {
     /// When.
     pub at: Instant,
-    /// The first octet not acknowledged, counted from the first octet of the connection's data.
+    /// The first byte not acknowledged, counted from the first byte of the connection's data.
     pub una: u64,
 }
 
@@ -68,11 +68,11 @@ pub struct TimeoutPoint {
 pub struct WindowPoint {
     /// When.
     pub at: Instant,
-    /// Congestion window, octets.
+    /// Congestion window, bytes.
     pub cwnd: u32,
-    /// Slow-start threshold, octets.
+    /// Slow-start threshold, bytes.
     pub ssthresh: u32,
-    /// Octets thought to be in the network, before anything is sent in answer to the ACK.
+    /// Bytes thought to be in the network, before anything is sent in answer to the ACK.
     pub pipe: u32,
 }
 
@@ -190,7 +190,7 @@ impl TimeSequence {
 
     fn on_acknowledged(&mut self, at: Instant, una: SeqNumber) {
         let Some(stream) = self.stream else { return };
-        if let Some(una) = stream.octet(una).filter(|&una| una > self.una && una <= stream.end()) {
+        if let Some(una) = stream.byte(una).filter(|&una| una > self.una && una <= stream.end()) {
             self.una = una;
             self.acks.push(AckPoint { at, una });
         }
@@ -198,14 +198,14 @@ impl TimeSequence {
 
     fn on_retransmitted(&mut self, at: Instant, seq: SeqNumber, len: u32, reason: RetransmitReason) {
         let stream = self.stream.get_or_insert(Stream::new(seq));
-        if let Some(seq) = stream.octet(seq) {
+        if let Some(seq) = stream.byte(seq) {
             self.retransmissions.push(Retransmission { at, seq, len, reason });
         }
     }
 
     fn on_special_ack(&mut self, at: Instant, seq: SeqNumber, count: u8, accepted: u8) {
         let Some(stream) = self.stream else { return };
-        if let Some(seq) = stream.octet(seq).filter(|&seq| seq < stream.end()) {
+        if let Some(seq) = stream.byte(seq).filter(|&seq| seq < stream.end()) {
             self.special_acks.push(SpecialAckPoint { at, seq, count, accepted });
         }
     }

@@ -16,16 +16,16 @@ const MAX_TITLE: usize = 1000;
 
 /// Writes the time-sequence graph of a connection, in the manner of tcptrace:
 ///
-/// - data sent: white, an upright line from the first octet to the last, between two arrowheads;
+/// - data sent: white, an upright line from the first byte to the last, between two arrowheads;
 /// - sent again: the same in red, marked `R`, or in purple, marked `D`, where a special ACK asked for
 ///   it, or marked `P` where the segment is a window probe;
 /// - acknowledged: a green staircase;
-/// - special ACKs: a magenta diamond at the octet that is named, labelled with how many numbers the
+/// - special ACKs: a magenta diamond at the byte that is named, labelled with how many numbers the
 ///   ACK lists if there are several;
-/// - timeouts: an orange `RTO` at the first octet not acknowledged.
+/// - timeouts: an orange `RTO` at the first byte not acknowledged.
 ///
-/// Times are seconds and microseconds since the epoch of the caller's clock, octets count from the
-/// first octet of data.
+/// Times are seconds and microseconds since the epoch of the caller's clock, bytes count from the
+/// first byte of data.
 ///
 /// # Errors
 ///
@@ -44,16 +44,16 @@ pub fn write_time_sequence(
     for sent in sequence.sent().points() {
         write_segment(&mut out, sent.at, sent.seq, sent.len)?;
     }
-    for resent in sequence.retransmissions().points() {
-        let (colour, mark) = match resent.reason {
+    for retransmitted in sequence.retransmissions().points() {
+        let (colour, mark) = match retransmitted.reason {
             RetransmitReason::Damage => ("purple", 'D'),
             RetransmitReason::Probe => ("red", 'P'),
             _ => ("red", 'R'),
         };
         writeln!(out, "{colour}")?;
-        write_segment(&mut out, resent.at, resent.seq, resent.len)?;
-        let top = resent.seq + u64::from(resent.len);
-        writeln!(out, "atext {} {top}\n{mark}", Seconds(resent.at))?;
+        write_segment(&mut out, retransmitted.at, retransmitted.seq, retransmitted.len)?;
+        let top = retransmitted.seq + u64::from(retransmitted.len);
+        writeln!(out, "atext {} {top}\n{mark}", Seconds(retransmitted.at))?;
     }
     writeln!(out, "green")?;
     write_steps(&mut out, sequence.acks().points().iter().map(|ack| (ack.at, ack.una)))?;
@@ -72,7 +72,7 @@ pub fn write_time_sequence(
 }
 
 /// Writes the graph of a connection's congestion window (red), slow-start threshold (blue, while it
-/// is below 2^31 octets: before the first loss it is as good as infinite) and octets thought to be in
+/// is below 2^31 bytes: before the first loss it is as good as infinite) and bytes thought to be in
 /// the network (white), as each ACK left them. Timeouts are marked on the axis.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ pub fn write_time_sequence(
 pub fn write_window(writer: impl Write, title: &str, sequence: &TimeSequence) -> Result<(), TraceError> {
     let mut out = BufWriter::new(writer);
     let windows = sequence.windows().points();
-    write_head(&mut out, title, "octets", u64::from(u32::MAX))?;
+    write_head(&mut out, title, "bytes", u64::from(u32::MAX))?;
 
     writeln!(out, "white")?;
     write_steps(&mut out, windows.iter().map(|window| (window.at, u64::from(window.pipe))))?;

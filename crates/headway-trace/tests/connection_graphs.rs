@@ -88,10 +88,10 @@ fn every_point_is_drawn() {
     let graph = direction.graph.as_ref().expect("points");
     let [segments, outstanding, rtt, throughput] = draw(direction);
     let segments = commands(&segments);
-    let sent = [&graph.sent, &graph.resent, &graph.out_of_order, &graph.probes, &graph.salvaged];
+    let sent = [&graph.sent, &graph.retransmitted, &graph.out_of_order, &graph.probes, &graph.corrupted];
     let total: u64 = sent.iter().map(|series| series.total()).sum();
     assert_eq!((count(&segments, "darrow"), count(&segments, "uarrow")), (total, total));
-    assert!(graph.resent.total() > 0 && graph.salvaged.total() > 0);
+    assert!(graph.retransmitted.total() > 0 && graph.corrupted.total() > 0);
     assert_eq!(count(&segments, "atext"), total - graph.sent.total() + graph.zero_windows.total());
     assert_eq!(count(&segments, "dtick"), direction.duplicate_acks);
     assert!(graph.special.total() > 0 && graph.sacks.total() > 0);
@@ -107,11 +107,11 @@ fn the_graphs_agree_with_the_numbers() {
     let analysis = analyse("linux-cubic-reorder.pcap", 10_000);
     let direction = &analysis.connections[0].directions[0];
     let graph = direction.graph.as_ref().expect("points");
-    assert_eq!(graph.resent.total(), direction.resent.packets);
+    assert_eq!(graph.retransmitted.total(), direction.retransmitted.packets);
     assert_eq!(graph.out_of_order.total(), direction.out_of_order);
-    let highest = graph.outstanding.points().iter().map(|point| point.octets).max();
+    let highest = graph.outstanding.points().iter().map(|point| point.bytes).max();
     assert_eq!(highest, Some(direction.outstanding_max));
-    // All is acknowledged in the end: FIN is an octet, too.
+    // All is acknowledged in the end: FIN is a byte, too.
     let last = graph.edges.points().last().expect("an ACK");
     assert_eq!(last.ack, direction.data.unique_bytes + 1);
 }

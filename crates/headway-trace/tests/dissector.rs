@@ -60,7 +60,7 @@ fn analysed(capture: &str, interface: usize) -> (u64, u64, u64, u64) {
     let analysis = analyser.finish();
     let [sender, receiver] = &analysis.connections[0].directions;
     let special = &receiver.special;
-    (special.naming_one, special.listing, special.listed, sender.special.header_sums)
+    (special.reporting_one, special.listing, special.listed, sender.special.header_sums)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use headway_link::{Damage, Headers, Link, LinkConfig, Offer};
-use headway_trace::{Capture, Direction, FatesError, Way, read_fates};
+use headway_trace::{Capture, Direction, FatesError, PathDirection, read_fates};
 use headway_units::{Duration, Instant};
 use headway_wire::checksum;
 
@@ -66,13 +66,13 @@ fn a_replay_of_a_capture_hits_the_same_packets() {
         (fates, capture.finish().unwrap())
     };
     let (recorded, file) = pass(config, 1);
-    let trace = read_fates("one.pcapng", Way::Data, &file[..]).unwrap();
+    let trace = read_fates("one.pcapng", PathDirection::Forward, &file[..]).unwrap();
     assert_eq!((trace.name(), trace.packets()), ("one.pcapng", 2_000));
     let replaying = LinkConfig { damage: Damage::Trace(trace.clone()), ..LinkConfig::default() };
     let (replayed, again) = pass(replaying, 99);
     assert_eq!(replayed, recorded);
     assert!(recorded.iter().flatten().filter(|hit| hit.header).count() > 50);
-    assert_eq!(read_fates("one.pcapng", Way::Data, &again[..]).unwrap(), trace);
+    assert_eq!(read_fates("one.pcapng", PathDirection::Forward, &again[..]).unwrap(), trace);
 }
 
 /// Without remarks the checksums tell, and whatever was captured before the link does not count.
@@ -96,9 +96,9 @@ fn wrong_checksums_are_damage() {
     record(0, &ack, Direction::Inbound);
     record(0, &ack, Direction::Inbound);
     let file = capture.finish().unwrap();
-    let data = read_fates("", Way::Data, &file[..]).unwrap();
+    let data = read_fates("", PathDirection::Forward, &file[..]).unwrap();
     assert_eq!(text(&data), "ok, hit 1, ok, hit header 1, ok");
-    assert_eq!(text(&read_fates("", Way::Acks, &file[..]).unwrap()), "ok 2");
+    assert_eq!(text(&read_fates("", PathDirection::Reverse, &file[..]).unwrap()), "ok 2");
 }
 
 /// A pcap file does not say what is outbound: each sender's packets are a direction.
@@ -113,29 +113,29 @@ fn senders_are_told_apart_where_directions_are_not() {
         file.extend([0, 0, packet.len() as u32, packet.len() as u32].map(u32::to_be_bytes).concat());
         file.extend(packet);
     }
-    assert_eq!(text(&read_fates("", Way::Data, &file[..]).unwrap()), "ok, hit 1, ok 2");
-    assert_eq!(text(&read_fates("", Way::Acks, &file[..]).unwrap()), "ok 2");
+    assert_eq!(text(&read_fates("", PathDirection::Forward, &file[..]).unwrap()), "ok, hit 1, ok 2");
+    assert_eq!(text(&read_fates("", PathDirection::Reverse, &file[..]).unwrap()), "ok 2");
 }
 
 #[test]
 fn other_files_are_refused() {
-    let error = |bytes: &[u8], way| read_fates("x", way, bytes).unwrap_err();
+    let error = |bytes: &[u8], direction| read_fates("x", direction, bytes).unwrap_err();
     assert_eq!(
-        error(b"ok\nbroken", Way::Data).to_string().split(": expected").next(),
+        error(b"ok\nbroken", PathDirection::Forward).to_string().split(": expected").next(),
         Some("line 2: \"broken\"")
     );
-    assert!(matches!(error(&[0xff; 100], Way::Data), FatesError::NotText));
-    assert!(matches!(error(b"", Way::Data), FatesError::Text(_)));
+    assert!(matches!(error(&[0xff; 100], PathDirection::Forward), FatesError::NotText));
+    assert!(matches!(error(b"", PathDirection::Forward), FatesError::Text(_)));
     assert!(matches!(
-        error(&[0x0a, 0x0d, 0x0d, 0x0a, 1], Way::Data),
+        error(&[0x0a, 0x0d, 0x0d, 0x0a, 1], PathDirection::Forward),
         FatesError::NoPackets { .. } | FatesError::Capture(_)
     ));
     let mut capture = Capture::new(Vec::new(), &["receiver"]).unwrap();
     capture.packet(0, Instant::ZERO, &segment(SENDER, RECEIVER, 5), Direction::Inbound, None).unwrap();
     let file = capture.finish().unwrap();
     assert_eq!(
-        error(&file, Way::Acks).to_string(),
+        error(&file, PathDirection::Reverse).to_string(),
         "expected a capture of TCP in which packets arrive from both sides"
     );
-    assert_eq!(text(&read_fates("", Way::Acks, &b"lost 2\nok"[..]).unwrap()), "lost 2, ok");
+    assert_eq!(text(&read_fates("", PathDirection::Reverse, &b"lost 2\nok"[..]).unwrap()), "lost 2, ok");
 }

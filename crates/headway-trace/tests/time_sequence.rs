@@ -39,7 +39,7 @@ fn acks(sequence: &TimeSequence) -> Vec<u64> {
 }
 
 #[test]
-fn counts_octets_from_the_first_one_over_the_wrap() {
+fn counts_bytes_from_the_first_one_over_the_wrap() {
     let [id] = connections();
     let first = u32::MAX - 999;
     let events = [
@@ -68,7 +68,7 @@ fn counts_octets_from_the_first_one_over_the_wrap() {
     assert_eq!(again.len(), 1);
     assert_eq!((again[0].at, again[0].seq, again[0].len), (millis(6), 0, 600));
     assert_eq!(again[0].reason, RetransmitReason::Timeout);
-    // The FIN is an octet to acknowledge.
+    // The FIN is a byte to acknowledge.
     assert_eq!(
         sequence.acks().points(),
         [AckPoint { at: millis(4), una: 1200 }, AckPoint { at: millis(9), una: 1301 }]
@@ -205,8 +205,8 @@ fn agrees_with_what_a_host_counts() {
 
     let again = sequence.retransmissions();
     assert_eq!(again.total(), statistics.retransmissions);
-    let octets: u64 = again.points().iter().map(|point| u64::from(point.len)).sum();
-    assert_eq!(octets, statistics.octets_retransmitted);
+    let bytes: u64 = again.points().iter().map(|point| u64::from(point.len)).sum();
+    assert_eq!(bytes, statistics.octets_retransmitted);
     let damage = again.points().iter().filter(|point| point.reason == RetransmitReason::Damage).count();
     assert_eq!((damage as u64, statistics.damage_resends), (2, 2));
     assert_eq!(sequence.special_acks().total(), statistics.special_acks_received);

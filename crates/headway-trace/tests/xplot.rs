@@ -11,7 +11,7 @@ fn sent(seq: u32, len: u32) -> Event {
     Event::Sent { seq: SeqNumber(seq), len, ack: SeqNumber(0), flags: TcpFlags::ACK }
 }
 
-fn resent(seq: u32, len: u32, reason: RetransmitReason) -> Event {
+fn retransmitted(seq: u32, len: u32, reason: RetransmitReason) -> Event {
     Event::Retransmitted { seq: SeqNumber(seq), len, reason }
 }
 
@@ -44,12 +44,12 @@ fn small() -> TimeSequence {
         ack(101),
         window(200, u32::MAX, 50),
         special(101, 2),
-        resent(101, 50, RetransmitReason::Damage),
+        retransmitted(101, 50, RetransmitReason::Damage),
         special(101, 1),
         Event::Recovery(RecoveryPhase::Timeout),
-        resent(101, 50, RetransmitReason::Timeout),
+        retransmitted(101, 50, RetransmitReason::Timeout),
         window(100, 100, 50),
-        resent(101, 50, RetransmitReason::Probe),
+        retransmitted(101, 50, RetransmitReason::Probe),
         ack(151),
         window(150, 100, 0),
     ])
@@ -124,7 +124,7 @@ window
 xlabel
 time
 ylabel
-octets
+bytes
 white
 dot 3.003000 50
 line 3.003000 50 9.009000 50

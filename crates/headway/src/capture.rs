@@ -142,7 +142,7 @@ mod tests {
                 for (whole, headers) in whole.directions.iter().zip(&headers.directions) {
                     assert_eq!(whole.graph, headers.graph, "{variant} {seed}");
                     assert_eq!(whole.data, headers.data, "{variant} {seed}");
-                    assert_eq!(whole.resent, headers.resent, "{variant} {seed}");
+                    assert_eq!(whole.retransmitted, headers.retransmitted, "{variant} {seed}");
                     assert_eq!(whole.acks, headers.acks, "{variant} {seed}");
                     assert_eq!(whole.special, headers.special, "{variant} {seed}");
                     assert_eq!(whole.damage.get(&0), headers.damage.get(&0), "{variant} {seed}");

@@ -6,7 +6,7 @@ use clap::Args;
 use headway_lab::{DamageError, Traces};
 use headway_link::{Damage, FrameCheck, HitZone, LinkConfig};
 use headway_sim::race::QueueSize;
-use headway_trace::Way;
+use headway_trace::PathDirection;
 use headway_units::{Duration, Rate, Share};
 
 use crate::failure::Failure;
@@ -90,11 +90,11 @@ pub(crate) struct LinkArguments {
 }
 
 fn parse_damage(input: &str) -> Result<Damage, DamageError> {
-    Traces::in_folder(Path::new("")).damage(input, Way::Data)
+    Traces::in_folder(Path::new("")).damage(input, PathDirection::Forward)
 }
 
 fn parse_reverse_damage(input: &str) -> Result<Damage, DamageError> {
-    Traces::in_folder(Path::new("")).damage(input, Way::Acks)
+    Traces::in_folder(Path::new("")).damage(input, PathDirection::Reverse)
 }
 
 /// `--header-hit`, which may leave it to the place of the bits.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::Cell;
 use super::file::{ExperimentFile, line_of};
-use super::scenario::{Complaint, KEYS, Settings, is_key, is_of_sender, way};
+use super::scenario::{Complaint, KEYS, Settings, direction, is_key, is_of_sender};
 use crate::damage::{DamageError, Traces};
 use crate::error::LabError;
 
@@ -15,12 +15,12 @@ pub(super) fn recordings(
 ) -> Result<IndexMap<String, String>, DamageError> {
     let mut recordings = IndexMap::new();
     for (key, value) in cells.iter().flat_map(|cell| &cell.settings) {
-        let Some(way) = way(key) else { continue };
+        let Some(direction) = direction(key) else { continue };
         let setting = format!("{key}={value}");
         if recordings.contains_key(&setting) {
             continue;
         }
-        if let Some(fates) = traces.fates(value, way)? {
+        if let Some(fates) = traces.fates(value, direction)? {
             recordings.insert(setting, fates);
         }
     }
@@ -97,8 +97,8 @@ fn cell(
     // A trace is what its file says, not what the file is called.
     let mut recorded = Vec::new();
     for (key, value) in &given {
-        let Some(way) = way(key) else { continue };
-        let digest = traces.digest(value, way).map_err(|error| complaint(key, error.to_string()))?;
+        let Some(direction) = direction(key) else { continue };
+        let digest = traces.digest(value, direction).map_err(|error| complaint(key, error.to_string()))?;
         recorded.extend(digest.map(|digest| format!("{key}-fates={digest}")));
     }
     let write = |with: &dyn Fn(&str) -> bool| {

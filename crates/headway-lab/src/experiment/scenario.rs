@@ -6,7 +6,7 @@ use headway_link::Damage;
 use headway_sim::race::{Companion, CrossTraffic, Part, QueueSize, Scenario, TcpSender, parse_congestion};
 use headway_tcp::HackRules;
 use headway_tcp::congestion::Algorithm;
-use headway_trace::Way;
+use headway_trace::PathDirection;
 use headway_units::{Duration, Size};
 
 use super::sender::{Clock, Sender};
@@ -265,16 +265,16 @@ impl Settings {
 }
 
 /// Which direction of a capture the damage of this key is taken from; `None` for other keys.
-pub(super) fn way(key: &str) -> Option<Way> {
+pub(super) fn direction(key: &str) -> Option<PathDirection> {
     match key {
-        "damage" => Some(Way::Data),
-        "reverse-damage" => Some(Way::Acks),
+        "damage" => Some(PathDirection::Forward),
+        "reverse-damage" => Some(PathDirection::Reverse),
         _ => None,
     }
 }
 
 fn damage(value: &str, key: &str, traces: &Traces<'_>) -> Result<Damage, String> {
-    traces.damage(value, way(key).unwrap_or(Way::Data)).map_err(|error| error.to_string())
+    traces.damage(value, direction(key).unwrap_or(PathDirection::Forward)).map_err(|error| error.to_string())
 }
 
 fn parse<T: FromStr<Err: std::fmt::Display>>(value: &str) -> Result<T, String> {

@@ -14,7 +14,7 @@ pub struct Acks {
     /// SACK blocks.
     pub sack_blocks: u64,
     /// The most blocks in a packet.
-    pub sack_blocks_most: u64,
+    pub max_sack_blocks: u64,
     /// Packets whose first block reports data that had been received before (D-SACK).
     pub dsack_packets: u64,
 }
@@ -32,7 +32,7 @@ impl Acks {
         }
         self.sack_packets += 1;
         self.sack_blocks += blocks.len() as u64;
-        self.sack_blocks_most = self.sack_blocks_most.max(blocks.len() as u64);
+        self.max_sack_blocks = self.max_sack_blocks.max(blocks.len() as u64);
         self.dsack_packets += u64::from(is_dsack(segment.tcp.ack, blocks));
     }
 }

@@ -6,7 +6,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::{Segment, TcpFlags, V2};
 
 use super::packet::TcpPacket;
-use super::{BlockPoint, Direction, EdgePoint, OctetPoint};
+use super::{BlockPoint, BytePoint, Direction, EdgePoint};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +94,13 @@ impl Connection {
         packet: &TcpPacket<'_>,
         at: Instant,
         interface: usize,
-        is_salvaged: bool,
+        is_corrupted: bool,
     ) {
         let is_here = interface == self.interface;
         let (this, other) = self.sides(packet);
-        this.damaged(&packet.segment, at, interface, is_salvaged);
-        if is_salvaged && is_here {
-            this.note_salvaged(&packet.segment, other.windows.latest.unwrap_or(0));
+        this.damaged(&packet.segment, at, interface, is_corrupted);
+        if is_corrupted && is_here {
+            this.record_corrupted(&packet.segment, other.windows.latest.unwrap_or(0));
         }
     }
 
@@ -140,7 +140,7 @@ impl Connection {
             this.windows.add(window, flags.contains(TcpFlags::ACK), is_scaled);
         }
         if placed.is_some() {
-            this.note_outstanding(at);
+            this.record_outstanding(at);
         }
     }
 }
@@ -187,7 +187,7 @@ fn acknowledge(
         other.duplicates_in_a_row = 0;
     }
     other.acknowledge(ack, at);
-    other.note_outstanding(at);
+    other.record_outstanding(at);
     if !flags.contains(TcpFlags::RST) {
         draw(segment, at, window, ack, is_duplicate, other);
     }
@@ -208,10 +208,10 @@ fn draw(
     let edge = EdgePoint { at, ack, right: ack + window };
     graph.edges.push(edge);
     if is_duplicate {
-        graph.duplicates.push(OctetPoint { at, seq: ack });
+        graph.duplicates.push(BytePoint { at, seq: ack });
     }
     if window == 0 {
-        graph.zero_windows.push(OctetPoint { at, seq: edge.right });
+        graph.zero_windows.push(BytePoint { at, seq: edge.right });
     }
     for &(left, right) in segment.options.sack.as_slice() {
         graph.sacks.push(BlockPoint { at, left: offset(left), right: offset(right) });
@@ -220,6 +220,6 @@ fn draw(
     let version_2 = options.v2.as_ref().and_then(V2::as_ack);
     let named = options.hack_ack.iter().chain(options.xhack_ack.as_slice()).copied();
     for seq in named.chain(version_2.into_iter().flat_map(|v2| v2.named(segment.tcp.ack))) {
-        graph.special.push(OctetPoint { at, seq: offset(seq) });
+        graph.special.push(BytePoint { at, seq: offset(seq) });
     }
 }

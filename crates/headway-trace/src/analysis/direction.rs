@@ -29,9 +29,9 @@ pub struct Direction {
     pub offers: Offers,
     /// Segments with data.
     pub data: Data,
-    /// Segments sent again in whole or in part, and the octets that had been sent before. SYN and
-    /// FIN count as an octet each.
-    pub resent: Amount,
+    /// Segments sent again in whole or in part, and the bytes that had been sent before. SYN and
+    /// FIN count as a byte each.
+    pub retransmitted: Amount,
     /// Segments that filled a gap in front of what was sent earlier: late, or first seen when sent
     /// again.
     pub out_of_order: u64,
@@ -59,7 +59,7 @@ pub struct Direction {
     pub repeated_acks: u64,
     /// The longest time between two packets.
     pub idle_max: Duration,
-    /// The most octets that were outstanding.
+    /// The most bytes that were outstanding.
     pub outstanding_max: u64,
     /// Data over time.
     pub throughput: Throughput,
@@ -68,7 +68,7 @@ pub struct Direction {
     pub(super) sent: Sent,
     pub(super) sequence: Option<Sequence>,
     pub(super) isn: Option<SeqNumber>,
-    /// The octet behind the last of the stream, once FIN was seen.
+    /// The byte behind the last of the stream, once FIN was seen.
     fin: Option<u64>,
     /// The end of the furthest segment.
     pub(super) highest: u64,
@@ -80,12 +80,12 @@ pub struct Direction {
     last_at: Option<Instant>,
 }
 
-/// A number of segments and of octets.
+/// A number of segments and of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Segments.
     pub packets: u64,
-    /// Octets.
+    /// Bytes.
     pub bytes: u64,
 }
 
@@ -142,7 +142,7 @@ pub struct Data {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// With a header that its own checksum vouches for.
-    pub salvaged: u64,
+    pub corrupted: u64,
     /// With a header that may be damaged too.
     pub unreadable: u64,
 }
@@ -150,7 +150,7 @@ pub struct Damage {
 /// What became of a segment that takes sequence space.
 pub(super) struct Place {
     pub(super) start: u64,
-    /// Octets of it that had been sent before.
+    /// Bytes of it that had been sent before.
     pub(super) again: u64,
     pub(super) out_of_order: bool,
     pub(super) is_probe: bool,
@@ -165,7 +165,7 @@ impl Direction {
             congestion_marks: 0,
             offers: Offers::default(),
             data: Data::default(),
-            resent: Amount::default(),
+            retransmitted: Amount::default(),
             out_of_order: 0,
             probes: Amount::default(),
             initial_window: Amount::default(),
@@ -210,24 +210,24 @@ impl Direction {
     }
 
     /// How many bytes of the stream were not captured, if SYN and FIN were.
-    pub fn missed(&self) -> Option<u64> {
+    pub fn not_captured(&self) -> Option<u64> {
         Some(self.stream_len()?.saturating_sub(self.data.unique_bytes))
     }
 
     /// Damaged packets, at all interfaces.
     pub fn all_damage(&self) -> Damage {
         self.damage.values().fold(Damage::default(), |sum, damage| Damage {
-            salvaged: sum.salvaged + damage.salvaged,
+            corrupted: sum.corrupted + damage.corrupted,
             unreadable: sum.unreadable + damage.unreadable,
         })
     }
 
-    /// How far an octet is from the first of the data.
+    /// How far a byte is from the first of the data.
     pub(super) fn offset(&self, count: u64) -> u64 {
         self.sequence.map_or(0, |sequence| sequence.offset(count))
     }
 
-    /// Octets sent and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub(super) fn outstanding(&self) -> u64 {
         self.una.map_or(0, |una| self.highest.saturating_sub(una))
     }
@@ -294,7 +294,7 @@ impl Direction {
             (place.again, place.out_of_order) = (added.again, added.out_of_order);
             self.out_of_order += u64::from(added.out_of_order);
             if added.again > 0 {
-                self.resent.add(added.again);
+                self.retransmitted.add(added.again);
             }
             new_data = data.saturating_sub(added.again);
         }
@@ -329,7 +329,7 @@ impl Direction {
         if place.is_probe {
             graph.probes.push(point);
         } else if place.again > 0 {
-            graph.resent.push(point);
+            graph.retransmitted.push(point);
         } else if place.out_of_order {
             graph.out_of_order.push(point);
         } else {
@@ -349,13 +349,13 @@ impl Direction {
     }
 
     /// Notes how much is outstanding now.
-    pub(super) fn note_outstanding(&mut self, at: Instant) {
-        let octets = self.outstanding();
-        self.outstanding_max = self.outstanding_max.max(octets);
+    pub(super) fn record_outstanding(&mut self, at: Instant) {
+        let bytes = self.outstanding();
+        self.outstanding_max = self.outstanding_max.max(bytes);
         if let Some(graph) = &mut self.graph
-            && graph.outstanding.points().last().is_none_or(|last| last.octets != octets)
+            && graph.outstanding.points().last().is_none_or(|last| last.bytes != bytes)
         {
-            graph.outstanding.push(super::OutstandingPoint { at, octets });
+            graph.outstanding.push(super::OutstandingPoint { at, bytes });
         }
     }
 
@@ -365,27 +365,27 @@ impl Direction {
         segment: &Segment<'_>,
         at: Instant,
         interface: usize,
-        is_salvaged: bool,
+        is_corrupted: bool,
     ) {
         if self.damage.len() == MAX_INTERFACES && !self.damage.contains_key(&interface) {
             return;
         }
         let damage = self.damage.entry(interface).or_default();
-        if !is_salvaged {
+        if !is_corrupted {
             damage.unreadable += 1;
             return;
         }
-        damage.salvaged += 1;
+        damage.corrupted += 1;
         if let (Some(sequence), Some(graph)) = (self.sequence, &mut self.graph) {
             let seq = sequence.offset(sequence.count(segment.tcp.seq));
             // At most the length of an IP packet.
-            graph.salvaged.push(super::SegmentPoint { at, seq, len: segment.payload.len() as u32 });
+            graph.corrupted.push(super::SegmentPoint { at, seq, len: segment.payload.len() as u32 });
         }
     }
 
-    /// A damaged packet says that its octets are outstanding: what it carried is lost, its header is
+    /// A damaged packet says that its bytes are outstanding: what it carried is lost, its header is
     /// sound. But so much only as the other side's `window` has room for, in case it is not.
-    pub(super) fn note_salvaged(&mut self, segment: &Segment<'_>, window: u64) {
+    pub(super) fn record_corrupted(&mut self, segment: &Segment<'_>, window: u64) {
         let (Some(sequence), Some(una)) = (self.sequence, self.una) else { return };
         let end = sequence.count(segment.tcp.seq) + u64::from(segment.sequence_len());
         if end <= una + window {

@@ -4,14 +4,14 @@ use headway_units::{Duration, Instant};
 
 use crate::Series;
 
-/// A segment in a time-sequence graph. Octets count from the first octet of data.
+/// A segment in a time-sequence graph. Bytes count from the first byte of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentPoint {
     /// When.
     pub at: Instant,
-    /// Its first octet.
+    /// Its first byte.
     pub seq: u64,
-    /// How many octets it has.
+    /// How many bytes it has.
     pub len: u32,
 }
 
@@ -20,26 +20,26 @@ pub struct SegmentPoint {
 pub struct EdgePoint {
     /// When.
     pub at: Instant,
-    /// The octet that is expected next.
+    /// The byte that is expected next.
     pub ack: u64,
-    /// The octet behind the window.
+    /// The byte behind the window.
     pub right: u64,
 }
 
-/// A run of octets that a SACK block reports.
+/// A run of bytes that a SACK block reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPoint {
     /// When.
     pub at: Instant,
-    /// The first octet.
+    /// The first byte.
     pub left: u64,
-    /// The octet behind the last.
+    /// The byte behind the last.
     pub right: u64,
 }
 
-/// An octet that an ACK named.
+/// A byte that an ACK named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OctetPoint {
+pub struct BytePoint {
     /// When.
     pub at: Instant,
     /// Which.
@@ -60,8 +60,8 @@ pub struct RttPoint {
 pub struct OutstandingPoint {
     /// When.
     pub at: Instant,
-    /// Octets.
-    pub octets: u64,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 /// The points of the graphs of what one side sent, and of what came back for it.
@@ -70,23 +70,23 @@ pub struct Graph {
     /// Segments sent for the first time and in order.
     pub sent: Series<SegmentPoint>,
     /// Segments sent again, in whole or in part.
-    pub resent: Series<SegmentPoint>,
+    pub retransmitted: Series<SegmentPoint>,
     /// Segments that filled a gap.
     pub out_of_order: Series<SegmentPoint>,
     /// Segments sent into a closed window.
     pub probes: Series<SegmentPoint>,
     /// Segments that arrived damaged, with a header that can be believed, at any interface.
-    pub salvaged: Series<SegmentPoint>,
+    pub corrupted: Series<SegmentPoint>,
     /// What was acknowledged, and how far the window reached.
     pub edges: Series<EdgePoint>,
     /// Duplicate ACKs.
-    pub duplicates: Series<OctetPoint>,
+    pub duplicates: Series<BytePoint>,
     /// SACK blocks.
     pub sacks: Series<BlockPoint>,
-    /// The octets that special ACKs named.
-    pub special: Series<OctetPoint>,
-    /// Closed windows: the octet behind them.
-    pub zero_windows: Series<OctetPoint>,
+    /// The bytes that special ACKs named.
+    pub special: Series<BytePoint>,
+    /// Closed windows: the byte behind them.
+    pub zero_windows: Series<BytePoint>,
     /// Round-trip times.
     pub rtt: Series<RttPoint>,
     /// Data outstanding, whenever it changed.
@@ -98,10 +98,10 @@ impl Graph {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             sent: Series::new(limit),
-            resent: Series::new(limit),
+            retransmitted: Series::new(limit),
             out_of_order: Series::new(limit),
             probes: Series::new(limit),
-            salvaged: Series::new(limit),
+            corrupted: Series::new(limit),
             edges: Series::new(limit),
             duplicates: Series::new(limit),
             sacks: Series::new(limit),

@@ -20,7 +20,7 @@ use std::net::{IpAddr, SocketAddr};
 pub use acks::Acks;
 pub use connection::{Connection, Ending};
 pub use direction::{Amount, Damage, Data, Direction, Offers};
-pub use graph::{BlockPoint, EdgePoint, Graph, OctetPoint, OutstandingPoint, RttPoint, SegmentPoint};
+pub use graph::{BlockPoint, BytePoint, EdgePoint, Graph, OutstandingPoint, RttPoint, SegmentPoint};
 pub use offload::Offload;
 pub use sent::Acknowledged;
 pub use special::Special;
@@ -69,7 +69,7 @@ pub struct Skipped {
     /// Of a kind of link that is not known here.
     pub unknown_link: u64,
     /// Captured at another interface than the one where the connection is analysed.
-    pub elsewhere: u64,
+    pub other_interface: u64,
     /// Of connections beyond the first 65,536.
     pub beyond_limit: u64,
 }
@@ -104,7 +104,7 @@ pub struct Analysis {
 ///     analyser.packet(&packet);
 /// }
 /// for connection in analyser.finish().connections {
-///     println!("{:?}: {} sent again", connection.ends, connection.directions[0].resent.packets);
+///     println!("{:?}: {} sent again", connection.ends, connection.directions[0].retransmitted.packets);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -154,12 +154,12 @@ impl Analyser {
         match self.sum(packet.interface, tcp) {
             SumState::Sound | SumState::Unknown => {}
             SumState::NotComputed => self.not_computed += 1,
-            sum @ (SumState::Salvaged | SumState::Wrong) => {
+            sum @ (SumState::Corrupted | SumState::Wrong) => {
                 // A connection that only a damaged packet speaks of may not exist.
                 match known.and_then(|place| self.connections.get_mut(place)) {
                     Some(connection) => {
-                        let is_salvaged = sum == SumState::Salvaged;
-                        connection.damaged(tcp, packet.at, packet.interface, is_salvaged);
+                        let is_corrupted = sum == SumState::Corrupted;
+                        connection.damaged(tcp, packet.at, packet.interface, is_corrupted);
                     }
                     None => self.skipped.unreadable += 1,
                 }
@@ -167,7 +167,7 @@ impl Analyser {
             }
         }
         if self.options.interface.is_some_and(|interface| interface != packet.interface) {
-            self.skipped.elsewhere += 1;
+            self.skipped.other_interface += 1;
             return;
         }
         let known = known.filter(|&place| {
@@ -183,7 +183,7 @@ impl Analyser {
             Some(connection) if connection.interface == packet.interface => {
                 connection.packet(tcp, packet.at);
             }
-            _ => self.skipped.elsewhere += 1,
+            _ => self.skipped.other_interface += 1,
         }
     }
 

@@ -45,7 +45,7 @@ impl Offload {
         let sums = self.hosts.entry(host).or_default();
         match tcp.sum {
             SumState::Wrong => sums.wrong += 1,
-            SumState::Sound | SumState::Salvaged => sums.is_judged = true,
+            SumState::Sound | SumState::Corrupted => sums.is_judged = true,
             SumState::NotComputed | SumState::Unknown => {}
         }
     }

@@ -39,7 +39,7 @@ pub(crate) enum SumState {
     /// It is what was sent.
     Sound,
     /// Its payload is damaged, its header is vouched for by the Header Checksum option.
-    Salvaged,
+    Corrupted,
     /// It is damaged, and its header may be.
     Wrong,
     /// It was captured before the network card was to compute the sum.
@@ -71,7 +71,7 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
     // What stands in front was captured whole, or the packet would not have been found.
     let on_wire = packet.original_len as usize - (packet.bytes.len() - captured);
     let is_partial = on_wire > captured;
-    if is_partial && captured < least_ip_header(ip) {
+    if is_partial && captured < min_ip_header_len(ip) {
         return Seen::Cut;
     }
     let whole = if is_partial || lacks_length_or_sum(ip) {
@@ -102,7 +102,7 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
 }
 
 /// The least length that the header at the beginning of `ip` can have.
-fn least_ip_header(ip: &[u8]) -> usize {
+fn min_ip_header_len(ip: &[u8]) -> usize {
     if ip.first().is_some_and(|first| first >> 4 == 6) { 40 } else { 20 }
 }
 
@@ -111,7 +111,7 @@ fn sum_state(segment: &Segment<'_>, bytes: &[u8]) -> SumState {
     match (verdicts.header, verdicts.payload) {
         (HeaderVerdict::Good, PayloadVerdict::Good) => SumState::Sound,
         _ if is_not_computed(segment, bytes) => SumState::NotComputed,
-        (HeaderVerdict::Good, _) => SumState::Salvaged,
+        (HeaderVerdict::Good, _) => SumState::Corrupted,
         _ => SumState::Wrong,
     }
 }

@@ -11,24 +11,24 @@ use super::spread::Spread;
 /// the capture lacks the ACKs, or data.
 const MAX_PIECES: usize = 1 << 14;
 
-/// A run of octets that were sent together, or have been acknowledged since.
+/// A run of bytes that were sent together, or have been acknowledged since.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The octet behind the last.
+    /// The byte behind the last.
     end: u64,
     /// When it was sent last.
     at: Instant,
     /// How many times it was sent again.
-    resent: u32,
+    retransmitted: u32,
     is_acked: bool,
 }
 
 /// What a segment added to what was sent before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Added {
-    /// How many of its octets had been sent before.
+    /// How many of its bytes had been sent before.
     pub(super) again: u64,
-    /// Whether it fills a gap, in front of octets that were sent earlier.
+    /// Whether it fills a gap, in front of bytes that were sent earlier.
     pub(super) out_of_order: bool,
 }
 
@@ -47,21 +47,21 @@ pub struct Acknowledged {
     /// Segments that a later segment's ACK covered.
     pub cumulative: u64,
     /// The most times that a segment was sent again.
-    pub most_resends: u32,
+    pub max_retransmissions: u32,
     /// Times from a segment to its next copy.
-    pub resend_gap: Spread,
+    pub retransmission_gap: Spread,
 }
 
-/// The octets that one side has sent.
+/// The bytes that one side has sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// By their first octet, not overlapping.
+    /// By their first byte, not overlapping.
     pieces: BTreeMap<u64, Piece>,
     /// What lies before is no longer known apart: all of it counts as sent.
     floor: u64,
     /// The highest number that was acknowledged.
     una: u64,
-    /// When the latest octet below `una` was sent.
+    /// When the latest byte below `una` was sent.
     newest_below_una: Option<Instant>,
     /// A piece below `una` has come since the last ACK.
     has_late: bool,
@@ -69,7 +69,7 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// A segment of the octets from `start` to before `end` was sent.
+    /// A segment of the bytes from `start` to before `end` was sent.
     pub(super) fn add(&mut self, start: u64, end: u64, at: Instant) -> Added {
         let mut added = Added::default();
         let mut start = start;
@@ -94,7 +94,7 @@ impl Sent {
                 start = gap_end;
                 continue;
             }
-            self.resend(first, at);
+            self.retransmit(first, at);
             let common = end.min(piece.end);
             added.again += common - start;
             start = common;
@@ -105,22 +105,23 @@ impl Sent {
 
     fn insert(&mut self, start: u64, end: u64, at: Instant) {
         self.has_late |= start < self.una;
-        self.pieces.insert(start, Piece { end, at, resent: 0, is_acked: false });
+        self.pieces.insert(start, Piece { end, at, retransmitted: 0, is_acked: false });
     }
 
-    fn resend(&mut self, first: u64, at: Instant) {
+    fn retransmit(&mut self, first: u64, at: Instant) {
         let Some(piece) = self.pieces.get_mut(&first) else { return };
-        piece.resent = piece.resent.saturating_add(1);
+        piece.retransmitted = piece.retransmitted.saturating_add(1);
         if piece.is_acked {
             self.newest_below_una = self.newest_below_una.max(Some(at));
         } else {
-            self.acknowledged.resend_gap.add(at.saturating_since(piece.at));
-            self.acknowledged.most_resends = self.acknowledged.most_resends.max(piece.resent);
+            self.acknowledged.retransmission_gap.add(at.saturating_since(piece.at));
+            self.acknowledged.max_retransmissions =
+                self.acknowledged.max_retransmissions.max(piece.retransmitted);
         }
         piece.at = at;
     }
 
-    /// Forgets the octets, not what is known of times.
+    /// Forgets the bytes, not what is known of times.
     pub(super) fn restart(&mut self) {
         *self = Self { acknowledged: self.acknowledged, ..Self::default() };
     }
@@ -151,7 +152,7 @@ impl Sent {
                 self.acknowledged.cumulative += 1;
             } else if newest > Some(piece.at) {
                 self.acknowledged.after_loss += 1;
-            } else if piece.resent > 0 {
+            } else if piece.retransmitted > 0 {
                 // "When an acknowledgement arrives for a packet that has been sent more than once ...
                 // ignore any round-trip measurement based on this packet" (Karn and Partridge 1987).
                 self.acknowledged.ambiguous += 1;
@@ -178,7 +179,7 @@ impl Sent {
                 Some((joined, before)) if before.is_acked && piece.is_acked && before.end == start => {
                     before.end = piece.end;
                     before.at = before.at.max(piece.at);
-                    before.resent = piece.resent;
+                    before.retransmitted = piece.retransmitted;
                     self.pieces.remove(&start);
                     self.pieces.insert(*joined, *before);
                 }
@@ -244,8 +245,8 @@ mod tests {
         assert_eq!(sent.acknowledge(600, at(120)), None);
         let acknowledged = sent.acknowledged;
         assert_eq!((acknowledged.ambiguous, acknowledged.after_loss, acknowledged.cumulative), (1, 1, 2));
-        assert_eq!((acknowledged.rtt.count(), acknowledged.most_resends), (2, 1));
-        assert_eq!(acknowledged.resend_gap.max(), Some(Duration::from_millis(87)));
+        assert_eq!((acknowledged.rtt.count(), acknowledged.max_retransmissions), (2, 1));
+        assert_eq!(acknowledged.retransmission_gap.max(), Some(Duration::from_millis(87)));
     }
 
     #[test]
@@ -270,15 +271,15 @@ mod tests {
     }
 
     proptest! {
-        /// Against a flag for each octet.
+        /// Against a flag for each byte.
         #[test]
-        fn counts_every_octet(segments in proptest::collection::vec((0_u64..300, 1_u64..60, any::<bool>()), 1..80)) {
+        fn counts_every_byte(segments in proptest::collection::vec((0_u64..300, 1_u64..60, any::<bool>()), 1..80)) {
             let mut sent = Sent::default();
             let mut known = [false; 400];
             for (n, (start, len, acks)) in segments.into_iter().enumerate() {
-                let octets = &mut known[start as usize..(start + len) as usize];
-                let again = octets.iter().filter(|octet| **octet).count() as u64;
-                octets.fill(true);
+                let bytes = &mut known[start as usize..(start + len) as usize];
+                let again = bytes.iter().filter(|byte| **byte).count() as u64;
+                bytes.fill(true);
                 prop_assert_eq!(sent.add(start, start + len, at(n as u64)).again, again);
                 if acks {
                     sent.acknowledge(start + len, at(n as u64));
@@ -290,7 +291,7 @@ mod tests {
                 }
             }
             let held: u64 = sent.pieces.iter().map(|(first, piece)| piece.end - first).sum();
-            prop_assert_eq!(held, known.iter().filter(|octet| **octet).count() as u64);
+            prop_assert_eq!(held, known.iter().filter(|byte| **byte).count() as u64);
         }
     }
 }

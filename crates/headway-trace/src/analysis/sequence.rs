@@ -5,17 +5,17 @@ use headway_wire::SeqNumber;
 /// Where counting starts, so that what came before the first packet has numbers too.
 const START: u64 = 1 << 32;
 
-/// Counts the sequence numbers of one direction from its first octet of data.
+/// Counts the sequence numbers of one direction from its first byte of data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     /// The furthest number so far, which further ones are taken to be near to.
     reference: u64,
-    /// The number of the first octet of data.
+    /// The number of the first byte of data.
     base: u64,
 }
 
 impl Sequence {
-    /// A direction whose first octet of data has the number `first`.
+    /// A direction whose first byte of data has the number `first`.
     pub(super) fn new(first: SeqNumber) -> Self {
         let base = START + u64::from(first.0);
         Self { reference: base, base }
@@ -34,7 +34,7 @@ impl Sequence {
         count
     }
 
-    /// How far `count` is from the first octet of data; 0 for the SYN, and for what comes before the
+    /// How far `count` is from the first byte of data; 0 for the SYN, and for what comes before the
     /// first packet of a connection whose SYN was not captured.
     pub(super) fn offset(&self, count: u64) -> u64 {
         count.saturating_sub(self.base)

@@ -8,7 +8,7 @@ pub struct Special {
     /// Segments with a Header Checksum (kind 14), SYNs left out.
     pub header_sums: u64,
     /// Special ACKs that name one segment (kind 15).
-    pub naming_one: u64,
+    pub reporting_one: u64,
     /// Special ACKs that list segments (kind 16).
     pub listing: u64,
     /// All numbers in those lists.
@@ -34,7 +34,7 @@ impl Special {
         let is_syn = segment.tcp.flags.contains(TcpFlags::SYN);
         self.header_sums += u64::from(options.hack.is_some() && !is_syn);
         let listed = options.xhack_ack.as_slice().len() as u64;
-        self.naming_one += u64::from(options.hack_ack.is_some());
+        self.reporting_one += u64::from(options.hack_ack.is_some());
         self.listing += u64::from(listed > 0);
         self.listed += listed;
         let is_version_2 = self.add_version_2(segment);
@@ -56,6 +56,6 @@ impl Special {
 
     /// Special ACKs of all kinds.
     pub fn acks(&self) -> u64 {
-        self.naming_one + self.listing + self.version_2
+        self.reporting_one + self.listing + self.version_2
     }
 }

@@ -10,15 +10,15 @@ use crate::analysis::{Direction, Graph, SegmentPoint, Throughput};
 
 /// Writes the time-sequence graph of a direction, in the colours of tcptrace:
 ///
-/// - data: white, an upright line from the first octet to the last, between two arrowheads; sent
+/// - data: white, an upright line from the first byte to the last, between two arrowheads; sent
 ///   again red, marked `R`; filling a gap `O`; sent into a closed window `P`;
 /// - acknowledged: a green staircase, with a tick for each duplicate ACK; the offered window: a yellow
 ///   one, marked `Z` where it is closed;
 /// - SACK blocks: purple;
-/// - damaged segments whose header could be read: orange, marked `X`; the octets that special ACKs
+/// - damaged segments whose header could be read: orange, marked `X`; the bytes that special ACKs
 ///   name: magenta diamonds.
 ///
-/// Times are those of the capture, octets count from the first octet of data. Nothing is drawn of a
+/// Times are those of the capture, bytes count from the first byte of data. Nothing is drawn of a
 /// direction whose points were not kept.
 ///
 /// # Errors
@@ -47,8 +47,8 @@ pub fn write_segments(writer: impl Write, title: &str, direction: &Direction) ->
         ("white", None, &graph.sent),
         ("white", Some('O'), &graph.out_of_order),
         ("blue", Some('P'), &graph.probes),
-        ("red", Some('R'), &graph.resent),
-        ("orange", Some('X'), &graph.salvaged),
+        ("red", Some('R'), &graph.retransmitted),
+        ("orange", Some('X'), &graph.corrupted),
     ];
     for (colour, mark, series) in kinds {
         writeln!(out, "{colour}")?;
@@ -68,7 +68,7 @@ pub fn write_segments(writer: impl Write, title: &str, direction: &Direction) ->
 }
 
 fn highest(graph: &Graph) -> u64 {
-    let ends = [&graph.sent, &graph.resent, &graph.out_of_order, &graph.probes, &graph.salvaged];
+    let ends = [&graph.sent, &graph.retransmitted, &graph.out_of_order, &graph.probes, &graph.corrupted];
     let sent = ends.iter().flat_map(|series| series.points()).map(|point| point.seq + u64::from(point.len));
     let edges = graph.edges.points().iter().map(|edge| edge.right);
     let blocks = graph.sacks.points().iter().map(|block| block.right);
@@ -90,10 +90,10 @@ fn write_marked(out: &mut impl Write, segment: &SegmentPoint, mark: Option<char>
 /// The writer failed.
 pub fn write_outstanding(writer: impl Write, title: &str, direction: &Direction) -> Result<(), TraceError> {
     let mut out = BufWriter::new(writer);
-    write_head(&mut out, title, "outstanding data (octets)", direction.outstanding_max)?;
+    write_head(&mut out, title, "outstanding data (bytes)", direction.outstanding_max)?;
     writeln!(out, "red")?;
     if let Some(graph) = &direction.graph {
-        write_steps(&mut out, graph.outstanding.points().iter().map(|point| (point.at, point.octets)))?;
+        write_steps(&mut out, graph.outstanding.points().iter().map(|point| (point.at, point.bytes)))?;
     }
     finish(out)
 }

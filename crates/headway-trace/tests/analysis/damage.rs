@@ -25,9 +25,9 @@ fn damaged_packets_count_as_damaged_and_as_nothing_else() {
     flip(&mut packets[6], 20 + 14);
     let analysis = analyse_packets(&packets, None);
     let client = &analysis.connections[0].directions[0];
-    assert_eq!(client.all_damage(), Damage { salvaged: 1, unreadable: 1 });
+    assert_eq!(client.all_damage(), Damage { corrupted: 1, unreadable: 1 });
     assert_eq!((client.data.packets, client.data.unique_bytes, client.packets), (4, 400, 6));
-    assert_eq!(client.graph.as_ref().expect("points").salvaged.points()[0].seq, 100);
+    assert_eq!(client.graph.as_ref().expect("points").corrupted.points()[0].seq, 100);
 }
 
 /// The CRCs of version 2 decide, whatever the checksum says.
@@ -45,7 +45,7 @@ fn damage_that_only_version_2_sees() {
     packets[5].1[20 + 11] -= 1;
     let analysis = analyse_packets(&packets, None);
     let client = &analysis.connections[0].directions[0];
-    assert_eq!(client.all_damage(), Damage { salvaged: 1, unreadable: 1 });
+    assert_eq!(client.all_damage(), Damage { corrupted: 1, unreadable: 1 });
     assert_eq!((client.data.packets, client.data.unique_bytes), (2, 200));
 }
 
@@ -68,7 +68,7 @@ fn damage_is_counted_at_every_interface() {
     packets.push(arrived);
     let analysis = analyse_packets(&packets, None);
     let client = &analysis.connections[0].directions[0];
-    assert_eq!(client.damage.get(&1), Some(&Damage { salvaged: 1, unreadable: 0 }));
+    assert_eq!(client.damage.get(&1), Some(&Damage { corrupted: 1, unreadable: 0 }));
     assert_eq!(client.data.packets, 2);
 }
 
@@ -126,7 +126,7 @@ fn a_host_whose_sums_are_never_right_has_them_computed_later() {
     packets.insert(0, (0, server(ACK, 501, 101, 0).bytes()));
     let analysis = analyse_packets(&packets, None);
     let client = analysis.connections[0].directions.iter().find(|direction| direction.packets == 0);
-    assert_eq!(client.map(|client| client.all_damage().salvaged), Some(20));
+    assert_eq!(client.map(|client| client.all_damage().corrupted), Some(20));
 }
 
 #[test]

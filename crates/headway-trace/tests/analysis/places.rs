@@ -25,7 +25,7 @@ fn nothing_counts_twice() {
     let [connection] = &analysis.connections[..] else { panic!("one connection") };
     let [client, server] = &connection.directions;
     assert_eq!((connection.interface, client.packets, server.packets), (0, 3, 2));
-    assert_eq!((client.resent, analysis.skipped.elsewhere), (Amount::default(), 5));
+    assert_eq!((client.retransmitted, analysis.skipped.other_interface), (Amount::default(), 5));
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn another_interface_can_be_chosen() {
     let analysis = analyse_packets(&at_both_ends(), Some(1));
     let [connection] = &analysis.connections[..] else { panic!("one connection") };
     assert_eq!((connection.interface, connection.directions[0].packets), (1, 3));
-    assert_eq!(analysis.skipped.elsewhere, 5);
+    assert_eq!(analysis.skipped.other_interface, 5);
     // A millisecond after the other end.
     assert_eq!(connection.first_at, Instant::from_nanos(1_000_000));
 }

@@ -4,7 +4,7 @@
 use headway_trace::analysis::{Analyser, Analysis, Connection, Direction, Graphs, Offload, Options};
 use headway_trace::reader::{LinkType, MAX_PACKET, Packet, Reader};
 use headway_trace::{
-    Series, Way, read_fates, write_outstanding, write_rtt, write_segments, write_throughput,
+    PathDirection, Series, read_fates, write_outstanding, write_rtt, write_segments, write_throughput,
 };
 use headway_units::Instant;
 
@@ -22,9 +22,9 @@ pub(crate) fn check_capture(bytes: &[u8]) {
     let mut analyser = Analyser::new(options(offload, Some(1)));
     read(bytes, |packet| analyser.packet(packet));
     check_analysis(analyser.finish(), first);
-    for way in [Way::Data, Way::Acks] {
+    for direction in [PathDirection::Forward, PathDirection::Reverse] {
         // A capture of nothing is no trace; it is no reason to panic either.
-        let _ = read_fates("fuzzed", way, bytes);
+        let _ = read_fates("fuzzed", direction, bytes);
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn check_packets(bytes: &[u8]) {
 }
 
 /// The headers of a segment: `numbers` are its sequence number, its ACK number and its window in units
-/// of 256 octets.
+/// of 256 bytes.
 fn segment(sides: u8, flags: u8, numbers: &[u8; 9], options: &[u8]) -> Vec<u8> {
     let [seq @ .., ack0, ack1, ack2, ack3, window] = *numbers;
     let forth = sides & 1 == 0;
@@ -121,14 +121,14 @@ fn check_analysis(analysis: Analysis, packets: u64) {
         + skipped.cut
         + skipped.unreadable
         + skipped.unknown_link
-        + skipped.elsewhere
+        + skipped.other_interface
         + skipped.beyond_limit;
     let counted: u64 = analysis
         .connections
         .iter()
         .flat_map(|connection| &connection.directions)
         .map(|direction| {
-            direction.packets + direction.all_damage().salvaged + direction.all_damage().unreadable
+            direction.packets + direction.all_damage().corrupted + direction.all_damage().unreadable
         })
         .sum();
     // Damage is told apart by interface up to 64 of them.
@@ -161,11 +161,11 @@ fn check_direction(direction: &Direction) {
     assert!(data.smallest.unwrap_or(0) <= data.largest);
     assert!(direction.acks.pure <= direction.acks.packets && direction.acks.packets <= direction.packets);
     assert!(direction.acks.dsack_packets <= direction.acks.sack_packets);
-    assert!(direction.resent.packets + direction.probes.packets <= direction.packets);
+    assert!(direction.retransmitted.packets + direction.probes.packets <= direction.packets);
     assert!(direction.windows.min_open <= direction.windows.max);
     let rtt = &direction.acknowledged().rtt;
     assert!(rtt.min() <= rtt.max() && rtt.deviation().is_none_or(|deviation| deviation >= 0.0));
-    if let (Some(missed), Some(len)) = (direction.missed(), direction.stream_len()) {
+    if let (Some(missed), Some(len)) = (direction.not_captured(), direction.stream_len()) {
         assert!(missed <= len);
     }
     let intervals = direction.throughput.intervals();
@@ -173,7 +173,9 @@ fn check_direction(direction: &Direction) {
     assert_eq!(intervals.iter().map(|interval| interval.bytes).sum::<u64>(), data.bytes);
     assert_eq!(intervals.iter().map(|interval| interval.new_bytes).sum::<u64>(), data.unique_bytes);
     if let Some(graph) = &direction.graph {
-        for series in [&graph.sent, &graph.resent, &graph.out_of_order, &graph.probes, &graph.salvaged] {
+        for series in
+            [&graph.sent, &graph.retransmitted, &graph.out_of_order, &graph.probes, &graph.corrupted]
+        {
             check_series(series);
         }
         check_series(&graph.edges);

@@ -112,15 +112,15 @@ fn the_captures_are_of_use() {
     let sum = |number: fn(&Connection) -> u64| -> u64 {
         CASES.iter().flat_map(analysed).map(|connection| number(&connection)).sum()
     };
-    assert!(sum(|c| c.directions[0].resent.packets) > 30);
+    assert!(sum(|c| c.directions[0].retransmitted.packets) > 30);
     assert!(sum(|c| c.directions[0].out_of_order) > 10);
     assert!(sum(|c| c.directions[0].duplicate_acks) > 100);
     assert!(sum(|c| c.directions[1].acks.sack_packets) > 100);
     assert!(sum(|c| c.directions[1].acks.dsack_packets) > 2);
     assert!(sum(|c| c.directions[1].windows.zero) > 0);
-    assert!(sum(|c| c.directions[1].special.naming_one) > 0);
+    assert!(sum(|c| c.directions[1].special.reporting_one) > 0);
     assert!(sum(|c| c.directions[1].special.listing) > 0);
-    assert!(sum(|c| c.directions[0].all_damage().salvaged) > 0);
+    assert!(sum(|c| c.directions[0].all_damage().corrupted) > 0);
     assert!(sum(|c| c.directions[0].all_damage().unreadable) > 0);
 }
 

@@ -157,7 +157,7 @@ impl Layers {
         let outstanding = graph.iter().flat_map(|graph| graph.outstanding.points());
         let special_acks = answers.special.acks();
         let mut legend = vec![(Mark::Sent, Some(data.data.packets)), (Mark::Ack, None)];
-        for (mark, count) in [(Mark::Resent, data.resent.packets), (Mark::SpecialAck, special_acks)] {
+        for (mark, count) in [(Mark::Resent, data.retransmitted.packets), (Mark::SpecialAck, special_acks)] {
             if count > 0 {
                 legend.push((mark, Some(count)));
             }
@@ -165,7 +165,7 @@ impl Layers {
         let strides = graph.map(|graph| {
             let strides = [
                 graph.sent.stride(),
-                graph.resent.stride(),
+                graph.retransmitted.stride(),
                 graph.edges.stride(),
                 graph.special.stride(),
                 graph.outstanding.stride(),
@@ -174,7 +174,7 @@ impl Layers {
         });
         Self {
             sent: segments(graph.map(|graph| &graph.sent)),
-            resent: vec![(Mark::Resent, segments(graph.map(|graph| &graph.resent)))],
+            resent: vec![(Mark::Resent, segments(graph.map(|graph| &graph.retransmitted)))],
             acks: acks.collect(),
             special: special.map(|point| (since(point.at), point.seq)).collect(),
             expiries: Vec::new(),
@@ -183,14 +183,14 @@ impl Layers {
                 axis: "outstanding",
                 lines: vec![(
                     Mark::Outstanding,
-                    outstanding.map(|point| (since(point.at), point.octets)).collect(),
+                    outstanding.map(|point| (since(point.at), point.bytes)).collect(),
                 )],
             },
             legend,
             words: format!(
                 "{} segments sent, {} of them again, {special_acks} special ACKs, the longest pause {}",
                 data.data.packets,
-                data.resent.packets,
+                data.retransmitted.packets,
                 crate::race::seconds_text(data.idle_max.as_secs_f64()),
             ),
             stride: strides.unwrap_or(1),

@@ -36,7 +36,7 @@ impl Serialize for Document<'_> {
         map.serialize_entry(
             "left_out",
             &json!({
-                "elsewhere": skipped.elsewhere,
+                "elsewhere": skipped.other_interface,
                 "not_tcp": skipped.not_tcp,
                 "unreadable": skipped.unreadable,
                 "fragments": skipped.fragments,
@@ -98,7 +98,7 @@ impl Serialize for DirectionRow<'_> {
             .map(|(&interface, damage)| {
                 json!({
                     "interface": self.traced.interface(interface),
-                    "salvaged": damage.salvaged,
+                    "salvaged": damage.corrupted,
                     "unreadable": damage.unreadable,
                 })
             })

@@ -149,7 +149,7 @@ fn damage(text: &mut String, traced: &Traced, directions: &[Direction; 2], heads
                 text,
                 "  damaged, {head} captured at {}: {} with a sound header, {} without",
                 traced.interface(interface),
-                units::count(damage.salvaged),
+                units::count(damage.corrupted),
                 units::count(damage.unreadable),
             );
         }
@@ -175,7 +175,7 @@ pub(super) fn notes(traced: &Traced) -> Vec<String> {
     }
     let unknown = traced.unknown_link().map_or(String::new(), |link| format!(" (link type {link})"));
     let reasons = [
-        (skipped.elsewhere, "seen at another interface than the one analysed".to_owned()),
+        (skipped.other_interface, "seen at another interface than the one analysed".to_owned()),
         (skipped.not_tcp, "no TCP".into()),
         (skipped.unreadable, "damaged, of no connection that is known".into()),
         (skipped.fragments, "fragments".into()),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use headway_trace::{Way, read_fates};
+use headway_trace::{PathDirection, read_fates};
 use tempfile::tempdir;
 
 use crate::program::{headway_in, succeed_in};
@@ -29,12 +29,13 @@ fn a_capture_is_replayed() {
         assert_eq!(first["runs"][0][key], again["runs"][0][key], "{key}");
     }
     assert_eq!(again["scenario"]["forward"]["damage"], trace);
-    for way in [Way::Data, Way::Acks] {
-        let fates =
-            |file: &str| read_fates("", way, File::open(root.join(file)).expect("a file")).expect("fates");
+    for direction in [PathDirection::Forward, PathDirection::Reverse] {
+        let fates = |file: &str| {
+            read_fates("", direction, File::open(root.join(file)).expect("a file")).expect("fates")
+        };
         let (one, two) = (fates("one/sack-3.pcapng"), fates("two/sack-77.pcapng"));
-        assert_eq!(one, two, "{way:?}");
-        assert!((0.01..0.5).contains(&one.share_hit()), "{way:?}: {}", one.share_hit());
+        assert_eq!(one, two, "{direction:?}");
+        assert!((0.01..0.5).contains(&one.share_hit()), "{direction:?}: {}", one.share_hit());
     }
     // Another trace, another course.
     let other = race(root, &["--seed", "77", "--damage", trace]);

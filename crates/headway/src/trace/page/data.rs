@@ -30,14 +30,14 @@ fn direction(connection: &Connection, side: usize) -> Value {
     let closed: Vec<u64> = graph.zero_windows.points().iter().flat_map(|p| [since(p.at), p.seq]).collect();
     let rtt: Vec<u64> = graph.rtt.points().iter().flat_map(|p| [since(p.at), p.rtt.as_nanos()]).collect();
     let outstanding: Vec<u64> =
-        graph.outstanding.points().iter().flat_map(|p| [since(p.at), p.octets]).collect();
+        graph.outstanding.points().iter().flat_map(|p| [since(p.at), p.bytes]).collect();
     json!({
         "end": connection.duration().as_nanos(),
         "sent": segments(&graph.sent),
-        "resent": segments(&graph.resent),
+        "resent": segments(&graph.retransmitted),
         "gaps": segments(&graph.out_of_order),
         "probes": segments(&graph.probes),
-        "salvaged": segments(&graph.salvaged),
+        "salvaged": segments(&graph.corrupted),
         "edges": edges,
         "duplicates": duplicates,
         "sacks": sacks,
@@ -59,7 +59,8 @@ fn throughput(direction: &Direction) -> Value {
 
 fn is_thinned(direction: &Direction) -> bool {
     direction.graph.as_ref().is_some_and(|graph| {
-        let segments = [&graph.sent, &graph.resent, &graph.out_of_order, &graph.probes, &graph.salvaged];
+        let segments =
+            [&graph.sent, &graph.retransmitted, &graph.out_of_order, &graph.probes, &graph.corrupted];
         let strides = [
             graph.edges.stride(),
             graph.duplicates.stride(),
