@@ -1,16 +1,17 @@
-//! What the columns of a table of results mean.
+//! The meaning of the columns of a table of results.
 
 use headway_lab::{COLUMNS, Kind};
 
-/// A row for each column, as Markdown.
+/// One row per column, as Markdown.
 pub(super) fn markdown() -> String {
     let mut text = String::from(
         "# Columns of `runs.csv` and `runs.parquet`\n\n\
-         A row for each run: the parameters of its cell, then what was measured. Both files hold the same\n\
-         columns in the same order; where a parameter does not apply, or nothing was measured, the cell is\n\
-         empty (CSV) or null (Parquet).\n\n\
-         This table is what `headway lab columns` prints.\n\n\
-         | column | holds | meaning |\n|---|---|---|\n",
+         This page is for users who process the results of `headway lab` and `headway paper` themselves. There\n\
+         is one row per run: first the parameters of its cell, then the measurements. Both files have the same\n\
+         columns in the same order. If a parameter does not apply, or nothing was measured, the cell is empty\n\
+         (CSV) or null (Parquet).\n\n\
+         `headway lab columns` prints this page.\n\n\
+         | column | type | meaning |\n|---|---|---|\n",
     );
     for column in COLUMNS {
         let kind = match column.kind {

@@ -57,7 +57,7 @@ fn tables_take_their_place_in_a_document() {
     assert!(!text.contains("old"), "{text}");
     let row = |start: &str| text.lines().find(|line| line.starts_with(start)).expect(start);
     assert_eq!(row("| length"), "| length | sack | hack+sack |");
-    assert!(row("| 2 |").contains(" to "), "the least and the most: {text}");
+    assert!(row("| 2 |").contains(" to "), "minimum and maximum: {text}");
     assert!(row("| 4 |").contains("| \u{2013} |"), "there is no such cell: {text}");
     assert!(row("| HACK \\| SACK").ends_with(" |"), "the claims too: {text}");
     succeed_in(directory.path(), &words);

@@ -48,7 +48,7 @@ fn claims(entry: &Entry) -> String {
     if entry.judgements.is_empty() {
         return String::new();
     }
-    let mut text = String::from("\n| claim | expected | came out | verdict |\n|---|--:|--:|---|\n");
+    let mut text = String::from("\n| claim | expected | measured | verdict |\n|---|--:|--:|---|\n");
     for judgement in &entry.judgements {
         let (expected, ours, verdict) = (paper(judgement), ours(judgement), verdict(entry, judgement));
         let says = escaped(&judgement.says);
@@ -70,7 +70,7 @@ fn table(results: &Results) -> String {
     let heads: Vec<String> = heads.collect();
     let rules: Vec<&str> = down.iter().map(|_| "---").chain(names.iter().map(|_| "--:")).collect();
     let mut text = format!(
-        "\n**{}** (`{}`): {} of {measure} over {} runs, the least and the most in brackets.\n\n| {} |\n|{}|\n",
+        "\n**{}** (`{}`): {} of {measure} over {} runs, minimum and maximum in parentheses.\n\n| {} |\n|{}|\n",
         manifest.title,
         manifest.name,
         figure.statistic.name(),
