@@ -1,4 +1,4 @@
-//! Packets to a capture file (pcapng) that Wireshark and its kin read.
+//! Writes packets to a capture file (pcapng).
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -15,17 +15,17 @@ use pcap_file::{DataLink, Endianness, PcapError};
 
 use crate::TraceError;
 
-/// The most bytes that a packet may have: Wireshark takes a file with longer ones for damaged.
+/// The maximum length of a packet: Wireshark rejects files with longer packets.
 const MAX_PACKET: usize = 262_144;
 
-/// The most bytes that a text may have: the length field of an option has 16 bits.
+/// The maximum length of a text: the length field of an option has 16 bits.
 const MAX_TEXT: usize = u16::MAX as usize;
 
 /// pcapng, 4.2, `if_tsresol`: "If the Most Significant Bit is equal to zero, the remaining bits
 /// indicate the resolution of the timestamp as a negative power of 10".
 const NANOSECONDS: u8 = 9;
 
-/// Which way a packet passed its interface.
+/// The direction in which a packet passed its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// It arrived.
@@ -45,11 +45,11 @@ impl Direction {
     }
 }
 
-/// A capture file in the making: IP packets (`LINKTYPE_RAW`) of one or several interfaces, with
-/// time stamps in nanoseconds.
+/// A capture file being written: IP packets (`LINKTYPE_RAW`) of one or several interfaces, with
+/// timestamps in nanoseconds.
 ///
-/// Time stamps count from the epoch of the caller's clock, which a reader shows as 1970. The file
-/// depends on nothing but the calls: the same packets give the same bytes on every machine.
+/// Timestamps count from the epoch of the caller's clock, which a reader shows as 1970. The file depends
+/// only on the calls: the same packets give the same bytes on every machine.
 ///
 /// Writing is buffered; [`Capture::finish`] writes the rest and reports whether that worked.
 ///
@@ -81,8 +81,8 @@ impl<W: Write> Capture<W> {
         Self::with_snap_len(writer, interfaces, MAX_PACKET)
     }
 
-    /// As [`Capture::new`], but of each packet only the first `snap_len` bytes are kept, as
-    /// `tcpdump -s` does; 262,144 at most, and 0 stands for that.
+    /// As [`Capture::new`], but only the first `snap_len` bytes of each packet are kept, as with `tcpdump
+    /// -s`; at most 262,144, which 0 means too.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl<W: Write> Capture<W> {
             check_text(name)?;
         }
         let section = SectionHeaderBlock {
-            // Not the machine's own order, or the file would differ.
+            // Independent of the machine's byte order.
             endianness: Endianness::Little,
             options: vec![
                 SectionHeaderOption::Hardware("virtual".into()),
@@ -118,13 +118,13 @@ impl<W: Write> Capture<W> {
         Ok(Self { blocks, snap_len })
     }
 
-    /// Records an IP packet that passed `interface` in this `direction`, with a remark if there is
-    /// something to say about it. Whether the bytes are a sound packet does not matter.
+    /// Records an IP packet that passed `interface` in this `direction`, with an optional comment. The
+    /// bytes are not checked.
     ///
     /// # Errors
     ///
     /// There is no such interface, the packet is longer than 262,144 bytes or the comment than
-    /// 65,535 (nothing is written then), or the writer failed: the capture may end anywhere then.
+    /// 65,535 (nothing is written then), or the writer failed (the capture may then end within a block).
     pub fn packet(
         &mut self,
         interface: usize,
@@ -157,7 +157,7 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Writes what is still buffered and gives the writer back.
+    /// Flushes the buffer and returns the writer.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ fn check_text(text: &str) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Nothing but the writer can fail once the arguments are checked.
+/// After the arguments are checked, only the writer can fail.
 fn io_error(error: PcapError) -> TraceError {
     match error {
         PcapError::IoError(error) => TraceError::Io(error),

@@ -1,4 +1,4 @@
-//! What can go wrong while writing.
+//! Errors of writing.
 
 use std::io;
 
@@ -12,25 +12,25 @@ pub enum TraceError {
     /// A packet was recorded for an interface that the capture does not have.
     #[error("interface {index}: the capture has {count}")]
     UnknownInterface {
-        /// The interface that was named, counted from 0.
+        /// The index of the interface, from 0.
         index: usize,
-        /// How many interfaces there are.
+        /// The number of interfaces.
         count: usize,
     },
-    /// A packet is longer than a capture may hold.
+    /// A packet is too long for a capture.
     #[error("a packet of {len} bytes: a capture holds at most {limit}")]
     PacketTooLong {
         /// Its length in bytes.
         len: usize,
-        /// The most bytes that a packet may have.
+        /// The maximum length of a packet.
         limit: usize,
     },
-    /// A name or comment is longer than its field can say.
+    /// A name or comment is too long for its field.
     #[error("a text of {len} bytes: an option of a capture holds at most {limit}")]
     TextTooLong {
         /// Its length in bytes.
         len: usize,
-        /// The most bytes that a text may have.
+        /// The maximum length of a text.
         limit: usize,
     },
 }

@@ -13,18 +13,17 @@ use crate::TraceError;
 
 /// Writes every event as one line of JSON (JSON Lines).
 ///
-/// Each line has `time` (seconds since the epoch of the caller's clock, to the nanosecond),
-/// `connection` (connections are numbered from 0 in the order of their first event), `event` (what
-/// happened) and the fields of that event. Sequence numbers are those on the wire, lengths and
-/// windows are bytes.
+/// Each line has `time` (seconds since the epoch of the caller's clock, to the nanosecond), `connection`
+/// (connections are numbered from 0 in the order of their first event), `event` (its kind) and the fields
+/// of that event. Sequence numbers are as on the wire; lengths and windows are in bytes.
 ///
 /// ```json
 /// {"time":1.250000000,"connection":0,"event":"sent","seq":1,"len":1448,"ack":1,"flags":"PSH|ACK"}
 /// {"time":1.850000000,"connection":0,"event":"retransmitted","seq":1,"len":1448,"reason":"damage"}
 /// ```
 ///
-/// The first error of the writer ends the log; [`EventLog::finish`] returns it. The log remembers
-/// each connection (some 50 bytes); everything else is written at once, through a buffer.
+/// The first error of the writer ends the log; [`EventLog::finish`] returns it. The log keeps about 50
+/// bytes for each connection; events are written at once, through a buffer.
 pub struct EventLog<W: Write> {
     writer: BufWriter<W>,
     numbers: BTreeMap<ConnectionId, u64>,
@@ -37,7 +36,7 @@ impl<W: Write> EventLog<W> {
         Self { writer: BufWriter::new(writer), numbers: BTreeMap::new(), failed: None }
     }
 
-    /// Writes what is still buffered and gives the writer back.
+    /// Flushes the buffer and returns the writer.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ struct Line {
     event: Record,
 }
 
-/// An [`Event`] in plain values.
+/// An [`Event`] as serialized.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Record {
@@ -139,7 +138,7 @@ enum Record {
     Icmp {
         kind: String,
     },
-    /// A kind of event that has no record of its own.
+    /// An event without a record of its own.
     Other {
         text: String,
     },
@@ -187,7 +186,7 @@ fn name(value: impl Debug) -> String {
     name
 }
 
-/// All nine decimal places, which a float would not always give.
+/// Nine decimal places; a float would not always give all of them.
 fn seconds(at: Instant) -> io::Result<Box<RawValue>> {
     let nanos = at.as_nanos();
     let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);

@@ -1,4 +1,4 @@
-//! What a link did to each packet, from a file: one that lists the fates, or a capture.
+//! The fates of packets on a link, read from a text of fates or from a capture.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use crate::reader::{Packet, ReadError, Reader};
 
 /// The longest text of fates, in bytes.
 const MAX_TEXT: u64 = 64 << 20;
-/// The most directions of traffic that a capture may have.
+/// The maximum number of directions of traffic in a capture.
 const MAX_FLOWS: usize = 256;
 
 /// A direction of the traffic in a capture.
@@ -24,7 +24,7 @@ pub enum PathDirection {
     Reverse,
 }
 
-/// Why a file gives no trace.
+/// Why a file is not a trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FatesError {
@@ -43,43 +43,43 @@ pub enum FatesError {
     /// It is text beyond 64 MiB.
     #[error("expected a text of at most {MAX_TEXT} bytes")]
     TextTooLong,
-    /// It is a capture of more than a trace can hold.
+    /// It is a capture with more packets than a trace can hold.
     #[error("too long a capture: {0}")]
     TooLong(#[from] TraceTooLong),
     /// It is a capture of more than 256 directions of traffic.
     #[error("expected a capture of one link, but there are more than {MAX_FLOWS} senders")]
     TooManySenders,
-    /// It is a capture in which nothing arrives in this direction.
+    /// It is a capture without packets in this direction.
     #[error("expected a capture of TCP {}", match direction {
         PathDirection::Forward => "in which packets arrive",
         PathDirection::Reverse => "in which packets arrive from both sides",
     })]
     NoPackets {
-        /// The direction that was asked for.
+        /// The requested direction.
         direction: PathDirection,
     },
 }
 
-/// Reads a trace, which is called `name`: a text as [`Trace`] describes it, or a capture. `direction` is of
-/// no matter to a text.
+/// Reads a trace and names it `name`: a text as [`Trace`] describes it, or a capture. `direction` is
+/// ignored for a text.
 ///
-/// Each TCP packet that arrived in a capture gives a fate, in the order of the capture:
+/// Each TCP packet that arrived gives a fate, in the order of the capture:
 ///
-/// - one with the remark `damaged: N bits flipped` (as headway's own captures have it) is hit in N bits
-///   of its payload, or of header and payload with `, header hit`;
-/// - one whose TCP checksum is wrong is hit in a bit of its payload if the header's own checksum (TCP
-///   HACK) is right, otherwise in a bit wherever the link says. How many bits it was, nobody knows;
-/// - every other one is intact.
+/// - a packet with the comment `damaged: N bits flipped` (as in headway's captures) is hit in N bits of
+///   its payload, or of header and payload with `, header hit`;
+/// - a packet whose TCP checksum is wrong is hit in one bit: of its payload if the header checksum (TCP
+///   HACK) is valid, otherwise of any place. The actual number of bits is unknown;
+/// - every other packet is intact.
 ///
-/// Packets that did not arrive leave nothing to see at the far end, and one that is missing may have
-/// been dropped by a queue in front of the link: a trace from a capture loses none.
+/// Lost packets are not in the capture, and may have been dropped by a queue before the link: a trace
+/// from a capture has no losses.
 ///
-/// What was captured as outbound has not passed the link yet and does not count. Where a capture does
-/// not say which packets are outbound, the packets of each sender are a direction of their own.
+/// Outbound packets have not passed the link and are ignored. If a capture does not mark outbound
+/// packets, the packets of each sender are a direction.
 ///
 /// # Errors
 ///
-/// The file cannot be read, is not what it should be, or holds too much; see [`FatesError`].
+/// The file cannot be read, is invalid or too long; see [`FatesError`].
 pub fn read_fates(name: &str, direction: PathDirection, mut source: impl Read) -> Result<Trace, FatesError> {
     let mut magic = Vec::new();
     (&mut source).take(4).read_to_end(&mut magic)?;
@@ -97,14 +97,14 @@ pub fn read_fates(name: &str, direction: PathDirection, mut source: impl Read) -
     Ok(text.parse::<Trace>()?.named(name))
 }
 
-/// The first bytes of pcapng, and of pcap in microseconds or nanoseconds, of either byte order.
+/// The magic numbers of pcapng, and of pcap in microseconds or nanoseconds, of either byte order.
 fn is_capture(magic: &[u8; 4]) -> bool {
     let number = u32::from_be_bytes(*magic);
     number == 0x0a0d_0d0a
         || [0xa1b2_c3d4, 0xa1b2_3c4d].iter().any(|known| number == *known || number.swap_bytes() == *known)
 }
 
-/// A direction of traffic at an interface: what arrives there, or what a host sent.
+/// A direction of traffic at an interface: the packets that arrive, or the packets of one sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Flow {
     Arrivals(usize),
@@ -125,7 +125,7 @@ fn from_capture(name: &str, direction: PathDirection, source: impl Read) -> Resu
         if packet.direction == Some(Direction::Outbound) {
             continue;
         }
-        let Some((flow, fate, payload)) = judge(&packet, &mut scratch) else { continue };
+        let Some((flow, fate, payload)) = classify(&packet, &mut scratch) else { continue };
         if flows.len() == MAX_FLOWS && !flows.contains_key(&flow) {
             return Err(FatesError::TooManySenders);
         }
@@ -146,15 +146,14 @@ fn from_capture(name: &str, direction: PathDirection, source: impl Read) -> Resu
     chosen.and_then(|seized| seized.fates.finish(name)).ok_or(FatesError::NoPackets { direction })
 }
 
-/// Whose packet it is, what became of it and how much payload it has; `None` if nobody can tell whose
-/// it is, or it is not of TCP.
-fn judge(packet: &Packet<'_>, scratch: &mut Vec<u8>) -> Option<(Flow, Fate, u64)> {
-    let marked = packet.comment.and_then(remark);
+/// The flow, the fate and the payload length of a packet; `None` if the flow is unknown or it is not TCP.
+fn classify(packet: &Packet<'_>, scratch: &mut Vec<u8>) -> Option<(Flow, Fate, u64)> {
+    let marked = packet.comment.and_then(parse_comment);
     let arrivals = packet.direction.map(|_| Flow::Arrivals(packet.interface));
     let one_bit = |place| Fate::Hit { flips: 1, place };
     let tcp = match examine(packet, scratch) {
         Seen::Tcp(tcp) => tcp,
-        // It arrived there, and nothing of its headers can be read.
+        // It arrived, with unreadable headers.
         Seen::Unreadable => return Some((arrivals?, marked.unwrap_or(one_bit(HitPlace::Header)), 0)),
         Seen::NotTcp | Seen::Fragment | Seen::Cut | Seen::UnknownLink => {
             return Some((arrivals?, marked?, 0));
@@ -171,7 +170,7 @@ fn judge(packet: &Packet<'_>, scratch: &mut Vec<u8>) -> Option<(Flow, Fate, u64)
 }
 
 /// `damaged: 3 bits flipped` or `damaged: 1 bit flipped, header hit`.
-fn remark(comment: &[u8]) -> Option<Fate> {
+fn parse_comment(comment: &[u8]) -> Option<Fate> {
     let rest = std::str::from_utf8(comment).ok()?.strip_prefix("damaged: ")?;
     let (flips, rest) = rest.split_once(' ')?;
     let flips = flips.parse().ok().filter(|flips| *flips > 0)?;

@@ -1,17 +1,17 @@
-//! Writes down what packets and connections did, for the tools that people already use, and reads
-//! captures, these and others:
+//! Writes captures, graphs and event logs of TCP connections in common formats, and reads captures of any
+//! origin:
 //!
 //! - [`Capture`]: packets, as a pcapng file for Wireshark;
 //! - [`TimeSequence`]: the points of a connection's time-sequence graph, in bounded memory, and
 //!   [`write_time_sequence`] and [`write_window`], which draw them for xplot;
 //! - [`EventLog`]: every event, as a line of JSON;
 //! - [`reader`]: captures of any origin, packet by packet;
-//! - [`read_fates`]: what a link did to each packet, from a capture or from a file of fates;
-//! - [`analysis`]: what a capture says about its connections, and their graphs for xplot
+//! - [`read_fates`]: the fate of each packet on a link, from a capture or from a text of fates;
+//! - [`analysis`]: statistics of the connections in a capture, and their graphs for xplot
 //!   ([`write_segments`], [`write_outstanding`], [`write_rtt`], [`write_throughput`]).
 //!
-//! [`TimeSequence`] and [`EventLog`] are observers of a TCP host ([`headway_tcp::Observer`]). What is
-//! written depends only on packets and events: the same run gives the same bytes on every machine.
+//! [`TimeSequence`] and [`EventLog`] are observers of a TCP host ([`headway_tcp::Observer`]). The output
+//! depends only on packets and events: the same run gives the same bytes on every machine.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

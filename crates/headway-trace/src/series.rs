@@ -1,16 +1,16 @@
-//! Points in the order of time, never more than a limit of them.
+//! A bounded series of points in the order of time.
 
-/// A series of points that keeps its first and its latest point and thins the others evenly: when
-/// the limit is reached, every second point goes, and from then on every second one of those that
-/// come is not kept. What is kept depends on nothing but the points.
+/// A series of points that keeps its first and its latest point and thins the others evenly: when the
+/// limit is reached, every second point is removed, and from then on only every second new point is kept.
+/// The result depends only on the points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series<T> {
     points: Vec<T>,
     limit: usize,
-    /// Every how many-th point is kept: a power of two.
+    /// Every `stride`-th point is kept: a power of two.
     stride: u64,
     total: u64,
-    /// The last of `points` is only there because it is the latest.
+    /// The last of `points` is kept only as the latest.
     last_is_extra: bool,
 }
 
@@ -20,22 +20,22 @@ impl<T> Series<T> {
         Self { points: Vec::new(), limit: limit.max(2), stride: 1, total: 0, last_is_extra: false }
     }
 
-    /// The points that were kept, in the order in which they came.
+    /// The points that were kept, in order.
     pub fn points(&self) -> &[T] {
         &self.points
     }
 
-    /// How many points there were, kept or not.
+    /// The number of points pushed, kept or not.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Every how many-th point is kept; 1 as long as all are.
+    /// Every `stride`-th point is kept; 1 if all are.
     pub fn stride(&self) -> u64 {
         self.stride
     }
 
-    /// Whether nothing was recorded.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
@@ -101,7 +101,7 @@ mod tests {
             for (place, point) in kept.iter().enumerate() {
                 prop_assert_eq!(*point, place as u64 * series.stride());
             }
-            // No thinner than it has to be.
+            // Not thinner than necessary.
             if series.stride() > 1 {
                 prop_assert!(count / series.stride() + 1 >= limit.max(2) as u64 / 2);
             }

@@ -1,4 +1,4 @@
-//! Sequence numbers as bytes of the stream.
+//! Sequence numbers as byte offsets of the stream.
 
 use headway_wire::SeqNumber;
 
@@ -6,29 +6,29 @@ use headway_wire::SeqNumber;
 /// of wraps of the sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The byte after the furthest one sent, as a sequence number and counted.
+    /// The byte after the highest one sent, as a sequence number and as an offset.
     end: (SeqNumber, u64),
 }
 
 impl Stream {
-    /// A stream whose first byte has this number.
+    /// A stream whose first byte has this sequence number.
     pub(crate) fn new(first: SeqNumber) -> Self {
         Self { end: (first, 0) }
     }
 
-    /// The byte after the furthest one sent.
+    /// The byte after the highest one sent.
     pub(crate) fn end(&self) -> u64 {
         self.end.1
     }
 
-    /// Which byte has this number, if it lies less than 2^31 bytes from the end of the stream
-    /// (RFC 7323, 2.3, keeps all that is outstanding within 2^30) and not before its start.
+    /// The offset of the byte with this sequence number, if it is less than 2^31 bytes from the end of
+    /// the stream (RFC 7323, 2.3, keeps all that is outstanding within 2^30) and not before its start.
     pub(crate) fn byte(&self, seq: SeqNumber) -> Option<u64> {
         let (end_seq, end) = self.end;
         end.checked_add_signed(i64::from(seq - end_seq))
     }
 
-    /// `len` bytes from `seq` on were sent. Says which byte is the first of them if any is new.
+    /// Records that `len` bytes from `seq` on were sent. Returns the offset of the first if any is new.
     pub(crate) fn extend(&mut self, seq: SeqNumber, len: u32) -> Option<u64> {
         let first = self.byte(seq)?;
         let end = first + u64::from(len);
@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_was_sent_before_is_not_new() {
+    fn retransmissions_are_not_new() {
         let mut stream = Stream::new(SeqNumber(100));
         assert_eq!(stream.extend(SeqNumber(100), 50), Some(0));
         assert_eq!(stream.extend(SeqNumber(100), 50), None);

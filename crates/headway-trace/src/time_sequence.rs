@@ -18,7 +18,7 @@ pub struct SentPoint {
     pub len: u32,
 }
 
-/// A segment was sent again.
+/// A segment was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
     /// When.
@@ -27,7 +27,7 @@ pub struct Retransmission {
     pub seq: u64,
     /// Bytes of data in the segment.
     pub len: u32,
-    /// Why.
+    /// The reason.
     pub reason: RetransmitReason,
 }
 
@@ -37,7 +37,7 @@ pub struct AckPoint {
     /// When it arrived.
     pub at: Instant,
     /// The first byte not acknowledged (`SND.UNA`), counted from the first byte of the
-    /// connection's data. Our FIN counts as a byte.
+    /// connection's data. The FIN counts as one byte.
     pub una: u64,
 }
 
@@ -48,9 +48,9 @@ pub struct SpecialAckPoint {
     pub at: Instant,
     /// The newest number in it, counted from the first byte of the connection's data.
     pub seq: u64,
-    /// How many numbers it lists.
+    /// The number of segments it reports.
     pub count: u8,
-    /// How many of them led to a resend.
+    /// How many of them are retransmitted because of it.
     pub accepted: u8,
 }
 
@@ -63,7 +63,7 @@ pub struct TimeoutPoint {
     pub una: u64,
 }
 
-/// The congestion window and what is in the network, as an ACK left them.
+/// The congestion window and the pipe, after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowPoint {
     /// When.
@@ -72,14 +72,14 @@ pub struct WindowPoint {
     pub cwnd: u32,
     /// Slow-start threshold, bytes.
     pub ssthresh: u32,
-    /// Bytes thought to be in the network, before anything is sent in answer to the ACK.
+    /// The pipe (RFC 6675) in bytes, before anything is sent in response to the ACK.
     pub pipe: u32,
 }
 
-/// Records what the sending side of one connection does, for graphs.
+/// Records the sending side of one connection, for graphs.
 ///
-/// Memory is bounded: each [`Series`] holds at most [`TimeSequence::DEFAULT_LIMIT`] points, or as
-/// many as [`TimeSequence::with_limit`] says, and thins itself evenly beyond that.
+/// Memory is bounded: each [`Series`] holds at most [`TimeSequence::DEFAULT_LIMIT`] points, or the limit
+/// of [`TimeSequence::with_limit`], and is thinned evenly beyond that.
 #[derive(Clone, Debug)]
 pub struct TimeSequence {
     connection: Option<ConnectionId>,
@@ -100,7 +100,7 @@ impl Default for TimeSequence {
 }
 
 impl TimeSequence {
-    /// The points that a series holds at most, unless told otherwise.
+    /// The default maximum number of points in a series.
     pub const DEFAULT_LIMIT: usize = 20_000;
 
     /// Follows the first connection that sends data, from there on.
@@ -124,7 +124,7 @@ impl TimeSequence {
         }
     }
 
-    /// Follows this connection instead. To be said before the first event.
+    /// Follows this connection instead. To be called before the first event.
     #[must_use]
     pub fn following(self, connection: ConnectionId) -> Self {
         Self { connection: Some(connection), ..self }
@@ -135,28 +135,28 @@ impl TimeSequence {
         self.connection
     }
 
-    /// New data sent. A segment that was sent again is among the retransmissions only.
+    /// New data sent. Retransmitted segments are in [`TimeSequence::retransmissions`] only.
     pub fn sent(&self) -> &Series<SentPoint> {
         &self.sent
     }
 
-    /// Segments sent again, and why.
+    /// Retransmitted segments, with the reason.
     pub fn retransmissions(&self) -> &Series<Retransmission> {
         &self.retransmissions
     }
 
-    /// How far the data was acknowledged. ACKs that the connection dropped, or that by the papers'
-    /// literal rules acknowledge nothing, do not count.
+    /// Cumulative ACKs. ACKs that the connection dropped, or that acknowledge nothing by the papers'
+    /// literal rules, do not count.
     pub fn acks(&self) -> &Series<AckPoint> {
         &self.acks
     }
 
-    /// Special ACKs received, apart from those that name what was never sent.
+    /// Special ACKs received, except those that report data never sent.
     pub fn special_acks(&self) -> &Series<SpecialAckPoint> {
         &self.special_acks
     }
 
-    /// Timeouts that began or went on with a loss recovery.
+    /// Timeouts that started or continued a loss recovery.
     pub fn timeouts(&self) -> &Series<TimeoutPoint> {
         &self.timeouts
     }
@@ -243,7 +243,7 @@ impl Observer for TimeSequence {
             Event::Window { cwnd, ssthresh, pipe } => {
                 self.on_window(WindowPoint { at: now, cwnd, ssthresh, pipe });
             }
-            // The receiving side, states and timers have no place in this graph.
+            // The receiving side, states and timers are not in this graph.
             _ => {}
         }
     }

@@ -11,20 +11,20 @@ use headway_units::Instant;
 use crate::{TimeSequence, TraceError};
 pub use connection::{write_outstanding, write_rtt, write_segments, write_throughput};
 
-/// xplot reads a line of text into 1,024 bytes.
+/// xplot reads lines of text of at most 1,024 bytes.
 const MAX_TITLE: usize = 1000;
 
-/// Writes the time-sequence graph of a connection, in the manner of tcptrace:
+/// Writes the time-sequence graph of a connection in the style of tcptrace:
 ///
 /// - data sent: white, an upright line from the first byte to the last, between two arrowheads;
-/// - sent again: the same in red, marked `R`, or in purple, marked `D`, where a special ACK asked for
-///   it, or marked `P` where the segment is a window probe;
+/// - retransmitted: the same in red, marked `R`; in purple, marked `D`, after a special ACK; marked `P`
+///   if the segment is a window probe;
 /// - acknowledged: a green staircase;
-/// - special ACKs: a magenta diamond at the byte that is named, labelled with how many numbers the
-///   ACK lists if there are several;
+/// - special ACKs: a magenta diamond at the first byte of the reported segment, labelled with the number
+///   of reported segments if there are several;
 /// - timeouts: an orange `RTO` at the first byte not acknowledged.
 ///
-/// Times are seconds and microseconds since the epoch of the caller's clock, bytes count from the
+/// Times are seconds and microseconds since the epoch of the caller's clock, byte offsets count from the
 /// first byte of data.
 ///
 /// # Errors
@@ -71,9 +71,9 @@ pub fn write_time_sequence(
     finish(out)
 }
 
-/// Writes the graph of a connection's congestion window (red), slow-start threshold (blue, while it
-/// is below 2^31 bytes: before the first loss it is as good as infinite) and bytes thought to be in
-/// the network (white), as each ACK left them. Timeouts are marked on the axis.
+/// Writes the graph of a connection's congestion window (red), slow-start threshold (blue, if it is below
+/// 2^31 bytes: before the first loss it is unbounded) and pipe (white), after each ACK. Timeouts are
+/// marked on the axis.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn write_window(writer: impl Write, title: &str, sequence: &TimeSequence) ->
     finish(out)
 }
 
-/// The types of the axes and their names. `highest` is the highest value to come.
+/// The types of the axes and their names. `highest` is the highest value.
 fn write_head(out: &mut impl Write, title: &str, what: &str, highest: u64) -> Result<(), TraceError> {
     // xplot's `unsigned` has 32 bits; `double` is exact up to 2^53.
     let kind = if highest > u64::from(u32::MAX) { "double" } else { "unsigned" };
@@ -112,7 +112,7 @@ fn write_segment(out: &mut impl Write, at: Instant, first: u64, len: u32) -> Res
     Ok(())
 }
 
-/// A staircase: each value holds until the next one.
+/// A step function: each value lasts until the next point.
 fn write_steps(out: &mut impl Write, points: impl Iterator<Item = (Instant, u64)>) -> Result<(), TraceError> {
     let mut before: Option<(Instant, u64)> = None;
     for (at, value) in points {
@@ -136,14 +136,14 @@ fn finish(mut out: impl Write) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// As much of `text` as xplot can show as a title.
+/// The part of `text` that xplot can show as a title.
 fn one_line(text: &str) -> String {
     // A character has at most four bytes.
     let shown = text.chars().take(MAX_TITLE / 4);
     shown.map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// xplot's `timeval`: microseconds are the finest that it knows.
+/// xplot's `timeval`: its resolution is one microsecond.
 struct Seconds(Instant);
 
 impl fmt::Display for Seconds {

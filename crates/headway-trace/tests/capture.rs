@@ -23,7 +23,7 @@ fn records() -> Vec<Record> {
         (1, 1, bytes(41), Direction::Inbound, Some(COMMENT)),
         (1, 999_999_999, bytes(0), Direction::Outbound, Some("")),
         (0, 1_000_000_001, bytes(1500), Direction::Inbound, Some("größer")),
-        // More than 32 bits, and the last time that there is.
+        // More than 32 bits, and the latest time.
         (0, 12_345_678_901_234_567, bytes(3), Direction::Outbound, None),
         (1, u64::MAX, bytes(262_144), Direction::Inbound, None),
     ]
@@ -63,7 +63,7 @@ fn reads_back_what_was_written() {
 }
 
 #[test]
-fn names_interfaces_and_says_nothing_of_the_machine() {
+fn names_interfaces_and_omits_the_machine() {
     let file = capture(&[]);
     let mut reader = PcapNgReader::new(&file[..]).unwrap();
     while let Some(block) = reader.next_block() {
@@ -88,9 +88,9 @@ fn names_interfaces_and_says_nothing_of_the_machine() {
     }
 }
 
-/// One packet, every byte of its block by the pcapng specification (section 4.3).
+/// Every byte of a packet block, by the pcapng specification (section 4.3).
 #[test]
-fn a_packet_block_is_what_the_specification_says() {
+fn a_packet_block_follows_the_specification() {
     let header_len = capture(&[]).len();
     let file =
         capture(&[(1, 0x0102_0304_0506_0708, vec![0x45, 1, 2, 3, 4], Direction::Inbound, Some("hit"))]);
@@ -127,7 +127,7 @@ fn refuses_what_the_format_cannot_hold() {
     assert!(matches!(Capture::new(Vec::new(), &[&long]), Err(TraceError::TextTooLong { .. })));
 }
 
-/// A disk with little room.
+/// A writer with little space.
 struct Full {
     room: usize,
 }
@@ -150,10 +150,10 @@ impl Write for Full {
 #[test]
 fn a_full_disk_is_reported() {
     let is_full = |error: &TraceError| matches!(error, TraceError::Io(error) if error.kind() == io::ErrorKind::StorageFull);
-    // Found out when the buffer is written at the end.
+    // Detected when the buffer is flushed at the end.
     let capture = Capture::new(Full { room: 10 }, &["only"]).unwrap();
     assert!(capture.finish().is_err_and(|error| is_full(&error)));
-    // Found out on the way.
+    // Detected while writing.
     let mut capture = Capture::new(Full { room: 10_000 }, &["only"]).unwrap();
     let result =
         (0..100).try_for_each(|_| capture.packet(0, Instant::ZERO, &[0; 1500], Direction::Inbound, None));
@@ -177,7 +177,7 @@ fn keeps_the_beginnings_of_packets() {
         assert_eq!((read.bytes, read.original_len), (&packet[..len.min(128)], len as u32));
     }
     assert!(reader.next_packet().unwrap().is_none());
-    // As for tcpdump, 0 stands for all.
+    // As for tcpdump, 0 means everything.
     assert_eq!(write(0), write(262_144));
     assert_eq!(write(usize::MAX), write(262_144));
 }

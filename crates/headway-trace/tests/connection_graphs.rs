@@ -33,7 +33,7 @@ fn draw(direction: &Direction) -> [String; 4] {
     ]
 }
 
-/// The commands of a file. Panics where xplot would stop.
+/// The commands of a file. Panics where xplot would fail.
 fn commands(file: &str) -> Vec<Vec<&str>> {
     const COLOURS: [&str; 9] =
         ["white", "yellow", "green", "purple", "blue", "red", "orange", "magenta", "pink"];
@@ -111,7 +111,7 @@ fn the_graphs_agree_with_the_numbers() {
     assert_eq!(graph.out_of_order.total(), direction.out_of_order);
     let highest = graph.outstanding.points().iter().map(|point| point.bytes).max();
     assert_eq!(highest, Some(direction.outstanding_max));
-    // All is acknowledged in the end: FIN is a byte, too.
+    // All is acknowledged in the end; the FIN counts as one byte.
     let last = graph.edges.points().last().expect("an ACK");
     assert_eq!(last.ack, direction.data.unique_bytes + 1);
 }

@@ -1,4 +1,4 @@
-//! Replays the fuzz corpus, so that what the fuzzer once reached stays reached without it.
+//! Replays the fuzz corpus in the ordinary tests.
 
 mod checks;
 
@@ -32,13 +32,13 @@ fn packets() {
     replay("analyse_packets", checks::check_packets);
 }
 
-/// As many packets as a seed has at most.
+/// The maximum number of packets in a seed.
 const PACKETS: usize = 8;
-/// As many bytes as are kept of each packet.
+/// The number of bytes kept of each packet.
 const KEPT: usize = 100;
 
 /// The seeds that fuzzing of the reader starts from: the first packets of each recorded capture, as
-/// pcap and as pcapng, in both byte orders. Always the same ones; `HEADWAY_UPDATE=1` writes them anew.
+/// pcap and as pcapng, in both byte orders. They are deterministic; `HEADWAY_UPDATE=1` rewrites them.
 #[test]
 fn seeds_are_what_was_recorded() {
     let update = std::env::var_os("HEADWAY_UPDATE").is_some();
@@ -62,7 +62,7 @@ fn seeds_are_what_was_recorded() {
     }
 }
 
-/// When, how long on the wire, and what is kept.
+/// Time, length on the wire, and captured bytes.
 type Kept = (u64, u32, Vec<u8>);
 
 fn beginning(path: &PathBuf) -> (LinkType, Vec<Kept>) {

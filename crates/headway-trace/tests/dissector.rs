@@ -1,4 +1,4 @@
-//! What Wireshark's dissector says, beside our own analysis.
+//! Wireshark's dissector compared with the analysis.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ fn data(capture: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(capture)
 }
 
-/// Whether tshark is there and knows Lua.
+/// Whether tshark is installed with Lua.
 fn can_run() -> bool {
     let version = Command::new("tshark").arg("--version").output();
     let knows_lua = version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("with Lua"));
@@ -29,12 +29,12 @@ fn can_run() -> bool {
     knows_lua
 }
 
-/// The fields of the packets of a capture of ours that match `filter`, a line each.
+/// The fields of the packets of a recorded capture that match `filter`, one line each.
 fn fields(capture: &str, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     fields_of(&data(capture), &[], filter, fields)
 }
 
-/// The fields of the packets that match `filter`, a line each; `more` are further arguments.
+/// The fields of the packets that match `filter`, one line each; `more` are further arguments.
 fn fields_of(capture: &Path, more: &[&str], filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("wireshark/headway.lua");
     let mut command = Command::new("tshark");
@@ -80,7 +80,7 @@ fn special_acks_of_one() {
     for words in &found {
         let [seq, raw, ack, ack_raw] =
             [0, 1, 2, 3].map(|place| words[place].parse::<u32>().expect("a number"));
-        // Relative where the acknowledgement number is: as far from it.
+        // Relative like the acknowledgement number.
         assert_eq!(seq.wrapping_sub(ack), raw.wrapping_sub(ack_raw));
         assert_ne!(seq, raw);
     }
@@ -152,7 +152,7 @@ fn syns_permit() {
     assert!(fields("sim-sack.pcapng", "headway", &["frame.number"]).is_empty());
 }
 
-/// Version 2 as the simulator speaks it: what is verified, what is damaged, what special ACKs name.
+/// Version 2 as simulated: verified checksums, damage, segments reported by special ACKs.
 #[test]
 fn version_2() {
     if !can_run() {
@@ -186,7 +186,7 @@ fn version_2() {
     }
     assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 
-    // Special ACKs as our analysis counts them at the sender.
+    // Special ACKs as the analysis counts them at the sender.
     let filter = "headway.v2.seq && frame.interface_id == 0 && headway.v2.header_verified == 1";
     let wanted = [
         "headway.v2.count",
@@ -223,8 +223,8 @@ fn version_2() {
     assert_eq!(last[0].parse().ok(), receiver.special.damaged);
 }
 
-/// Forms and headers that no simulation of ours has: block sums, IPv6, another identifier, lengths
-/// that no form has, SYNs that were rewritten.
+/// Forms and headers that the simulations do not have: block checksums, IPv6, another ExID, invalid
+/// lengths, rewritten SYNs.
 #[test]
 fn version_2_made_by_hand() {
     if !can_run() {
@@ -235,7 +235,7 @@ fn version_2_made_by_hand() {
     let exid = ExId(0xf00d);
     let blocks = V2Request::Blocks { offset: 1448, sums: [1, 2, 3, 4, 5, 6, 7] };
     let mut rewritten = packet(true, TcpFlags::SYN, V2::syn(exid, true), &[]);
-    // The source port, and nothing put right.
+    // The source port, without correcting the checksums.
     rewritten[41] ^= 1;
     let mut short = packet(false, TcpFlags::ACK, V2::ack(exid, 9, V2Request::default()), &[]);
     // A length of 11, which eats the first NOP of the padding.

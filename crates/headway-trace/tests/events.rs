@@ -76,7 +76,7 @@ fn every_line_is_json_and_the_same_run_gives_the_same_bytes() {
         last = time;
         assert_eq!(line["connection"], 0);
         let kind = line["event"].as_str().unwrap().to_owned();
-        // An event that this crate does not know by name would be noticed here.
+        // An event without a record of its own would fail here.
         assert_ne!(kind, "other", "{line}");
         kinds.push(kind);
     }
@@ -86,7 +86,7 @@ fn every_line_is_json_and_the_same_run_gives_the_same_bytes() {
     assert_eq!(log, log_of_a_transfer());
 }
 
-/// A disk that is full from the start, and counts how often it is asked.
+/// A full disk that counts the write attempts.
 struct Full<'a>(&'a mut usize);
 
 impl Write for Full<'_> {
@@ -101,7 +101,7 @@ impl Write for Full<'_> {
 }
 
 #[test]
-fn the_first_error_ends_the_log_and_comes_back() {
+fn the_first_error_ends_the_log_and_is_returned() {
     let [id] = connections();
     for events in [1, 1000] {
         let mut asked = 0;

@@ -1,4 +1,4 @@
-//! From captures and texts to fates.
+//! Fates read from captures and texts.
 
 use std::net::Ipv4Addr;
 
@@ -11,7 +11,7 @@ const HEADERS: Headers = Headers { ip_header_len: 20, header_len: 40 };
 const SENDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// A sound TCP segment.
+/// A valid TCP segment.
 fn segment(from: Ipv4Addr, to: Ipv4Addr, payload: usize) -> Vec<u8> {
     let len = 40 + payload;
     let mut packet = vec![0; len];
@@ -75,7 +75,7 @@ fn a_replay_of_a_capture_hits_the_same_packets() {
     assert_eq!(read_fates("one.pcapng", PathDirection::Forward, &again[..]).unwrap(), trace);
 }
 
-/// Without remarks the checksums tell, and whatever was captured before the link does not count.
+/// Without comments the checksums decide; packets captured before the link are ignored.
 #[test]
 fn wrong_checksums_are_damage() {
     let mut capture = Capture::new(Vec::new(), &["sender", "receiver"]).unwrap();
@@ -101,9 +101,9 @@ fn wrong_checksums_are_damage() {
     assert_eq!(text(&read_fates("", PathDirection::Reverse, &file[..]).unwrap()), "ok 2");
 }
 
-/// A pcap file does not say what is outbound: each sender's packets are a direction.
+/// A pcap file does not mark outbound packets: each sender's packets are a direction.
 #[test]
-fn senders_are_told_apart_where_directions_are_not() {
+fn without_directions_each_sender_is_one() {
     let data = segment(SENDER, RECEIVER, 500);
     let ack = segment(RECEIVER, SENDER, 0);
     let mut broken = data.clone();

@@ -1,4 +1,4 @@
-//! Time sequences of made-up events and of real connections.
+//! Time sequences of synthetic events and of real connections.
 
 mod common;
 
@@ -68,7 +68,7 @@ fn counts_bytes_from_the_first_one_over_the_wrap() {
     assert_eq!(again.len(), 1);
     assert_eq!((again[0].at, again[0].seq, again[0].len), (millis(6), 0, 600));
     assert_eq!(again[0].reason, RetransmitReason::Timeout);
-    // The FIN is a byte to acknowledge.
+    // The FIN counts as one byte.
     assert_eq!(
         sequence.acks().points(),
         [AckPoint { at: millis(4), una: 1200 }, AckPoint { at: millis(9), una: 1301 }]
@@ -100,7 +100,7 @@ fn follows_the_first_that_sends_data_or_the_one_chosen() {
 }
 
 #[test]
-fn only_acks_that_are_news_count() {
+fn only_new_acks_count() {
     let [id] = connections();
     let arrived = Event::Received { seq: SeqNumber(7), len: 0, ack: SeqNumber(150), flags: TcpFlags::ACK };
     let events = [
@@ -119,7 +119,7 @@ fn records_special_acks_timeouts_and_windows() {
     let [id] = connections();
     let special = |seq, count, accepted| Event::SpecialAckReceived { seq: SeqNumber(seq), count, accepted };
     let events = [
-        window(3), // of another connection, as far as is known
+        window(3), // possibly of another connection
         data(100, 50),
         special(130, 2, 1),
         special(99, 1, 0),  // before the data
@@ -179,7 +179,7 @@ fn transfer(rules: HackRules, loses_acks_behind_special: bool) -> (Pair<Tap<Time
     assert_eq!(pair.client.write(id, &[0x5a; SIZE]), Ok(SIZE));
     pair.run(millis(120_000), |n| match n {
         3 | 12 => Fate::IsDamaged,
-        // A tail that only a timeout can repair.
+        // A lost tail that only a timeout recovers.
         18 | 40.. if n < 44 => Fate::IsLost,
         _ => Fate::Arrives,
     });
@@ -220,7 +220,7 @@ fn agrees_with_what_a_host_counts() {
 }
 
 /// The times of ACKs of new data that a host processed: it reports the window after each of those.
-/// Also counts the ACKs of new data that it did not process.
+/// Also returns the number of ACKs of new data that it did not process.
 fn processed(events: &[(Instant, ConnectionId, Event)]) -> (Vec<Instant>, usize) {
     let (mut times, mut ignored, mut una) = (Vec::new(), 0, None);
     for (place, (at, _, event)) in events.iter().enumerate() {
@@ -243,11 +243,10 @@ fn processed(events: &[(Instant, ConnectionId, Event)]) -> (Vec<Instant>, usize)
     (times, ignored)
 }
 
-/// What was acknowledged is what the connection believed, not what passed by.
+/// ACKs count as the connection processed them, not as they arrived.
 #[test]
 fn literal_special_acks_acknowledge_nothing() {
-    // In this transfer both special ACKs acknowledge new data besides naming what was damaged, and no
-    // other ACK says so at the same time.
+    // In this transfer both special ACKs acknowledge new data, and no other ACK does so at the same time.
     for (rules, expected) in [(HackRules::Default, 0), (HackRules::Literal, 2)] {
         let (pair, id) = transfer(rules, true);
         assert_eq!(pair.client.statistics(id).unwrap().unacknowledged, 0);

@@ -1,4 +1,4 @@
-//! What Wireshark makes of a capture.
+//! Captures as read by Wireshark.
 
 mod common;
 
@@ -53,7 +53,7 @@ fn transfer() -> Vec<Expected> {
     expected
 }
 
-/// What tshark prints about the capture when asked in this way.
+/// The output of tshark for the capture with these arguments.
 fn tshark(capture: &Path, how: &[&str]) -> Vec<u8> {
     let output = Command::new("tshark").arg("-r").arg(capture).args(how).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! xplot files: exact text, and the grammar of xplot for large ones.
+//! xplot files: exact text of small graphs, and the grammar of large ones.
 
 mod common;
 
@@ -224,7 +224,7 @@ fn more_than_four_gigabytes_need_a_wider_axis() {
 }
 
 #[test]
-fn nothing_recorded_is_an_empty_graph_and_titles_fit() {
+fn empty_series_give_an_empty_graph_and_titles_fit() {
     let empty = TimeSequence::new();
     assert_eq!(check_grammar(&text(|file| write_time_sequence(file, "empty", &empty).unwrap())), 8);
     check_grammar(&text(|file| write_window(file, "empty", &empty).unwrap()));

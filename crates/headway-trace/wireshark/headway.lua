@@ -4,22 +4,22 @@
 --   wireshark -X lua_script:headway.lua run.pcapng
 --   tshark -X lua_script:headway.lua -r run.pcapng -Y headway.hackack.seq -T fields -e headway.hackack.seq
 --
--- or put it into the folder of personal plugins (Help, About Wireshark, Folders).
+-- or copy it to the folder of personal plugins (Help, About Wireshark, Folders).
 --
 -- Filters:
 --   headway.hack.sum            value of a Header Checksum
---   headway.hack.verified       whether it is that of the header as captured (not on SYNs)
---   headway.hack.permitted      SYN: the sender understands TCP HACK
---   headway.hack.xhack          SYN: the sender understands Extended HACK too
---   headway.hackack.seq         octet that a special ACK names, relative where Wireshark numbers are
---   headway.hackack.seq_raw     the same as it stands there
---   headway.xhackack.seq, headway.xhackack.seq_raw, headway.xhackack.count   of a list
---   headway.v2.partial, headway.v2.path_check    SYN: partial recovery understood; path check
---   headway.v2.path_verified    SYN: whether addresses, ports and numbers are those that were sent
---   headway.v2.header_crc, headway.v2.header_verified     CRC-32C of the header, and whether it holds
---   headway.v2.payload_crc, headway.v2.payload_verified   the same of the data
+--   headway.hack.verified       whether it is valid for the captured header (not on SYNs)
+--   headway.hack.permitted      SYN: the sender supports TCP HACK
+--   headway.hack.xhack          SYN: the sender supports Extended HACK too
+--   headway.hackack.seq         sequence number that a special ACK reports, relative if Wireshark's are
+--   headway.hackack.seq_raw     the same, raw
+--   headway.xhackack.seq, headway.xhackack.seq_raw, headway.xhackack.count   of a list (kind 16)
+--   headway.v2.partial, headway.v2.path_check    SYN: partial recovery supported; path check
+--   headway.v2.path_verified    SYN: whether addresses, ports and sequence numbers arrived unchanged
+--   headway.v2.header_crc, headway.v2.header_verified     CRC-32C of the header, and whether it is valid
+--   headway.v2.payload_crc, headway.v2.payload_verified   the same for the payload
 --   headway.v2.damaged          count of damaged packets that carried data
---   headway.v2.seq, headway.v2.offset, headway.v2.count   what a special ACK names
+--   headway.v2.seq, headway.v2.offset, headway.v2.count   segments that a special ACK reports
 --   headway.v2.block            CRC-16 of a block, for partial recovery
 --
 -- Version 2's identifier is a preference: -o headway.exid:0x4857
@@ -28,7 +28,7 @@ local headway = Proto("headway", "TCP HACK")
 
 local KIND_SUM, KIND_ACK, KIND_LIST, KIND_EXPERIMENT = 14, 15, 16, 253
 local VERSION = 2
--- A SYN's value by which the sender says that it understands kind 16.
+-- The value of a SYN's Header Checksum option with which the sender announces support of kind 16.
 local XHACK_PERMITTED = 0x5848
 
 local fields = {
@@ -41,7 +41,7 @@ local fields = {
     list_seq = ProtoField.uint32("headway.xhackack.seq", "Damaged segment"),
     list_seq_raw = ProtoField.uint32("headway.xhackack.seq_raw", "Damaged segment (raw)"),
     list_count = ProtoField.uint8("headway.xhackack.count", "Damaged segments listed"),
-    v2_partial = ProtoField.bool("headway.v2.partial", "Partial recovery understood"),
+    v2_partial = ProtoField.bool("headway.v2.partial", "Partial recovery supported"),
     v2_path = ProtoField.uint16("headway.v2.path_check", "Path check", base.HEX),
     v2_path_ok = ProtoField.bool("headway.v2.path_verified", "Path check verified"),
     v2_header = ProtoField.uint32("headway.v2.header_crc", "Header CRC", base.HEX),
@@ -49,24 +49,24 @@ local fields = {
     v2_payload = ProtoField.uint32("headway.v2.payload_crc", "Payload CRC", base.HEX),
     v2_payload_ok = ProtoField.bool("headway.v2.payload_verified", "Payload CRC verified"),
     v2_damaged = ProtoField.uint16("headway.v2.damaged", "Damaged packets"),
-    v2_count = ProtoField.uint8("headway.v2.count", "Damaged segments named"),
+    v2_count = ProtoField.uint8("headway.v2.count", "Damaged segments reported"),
     v2_offset = ProtoField.uint32("headway.v2.offset", "Offset of a damaged segment"),
     v2_seq = ProtoField.uint32("headway.v2.seq", "Damaged segment"),
-    v2_block = ProtoField.uint16("headway.v2.block", "Block sum", base.HEX),
+    v2_block = ProtoField.uint16("headway.v2.block", "Block checksum", base.HEX),
 }
 headway.fields = fields
-headway.prefs.exid = Pref.string("Identifier of version 2", "0x4857", "The 16-bit ExID that version 2 goes by (RFC 6994)")
+headway.prefs.exid = Pref.string("Identifier of version 2", "0x4857", "The 16-bit ExID of version 2 (RFC 6994)")
 
 local bad_length = ProtoExpert.new(
-    "headway.bad_length", "TCP HACK option of a length that it cannot have",
+    "headway.bad_length", "TCP HACK option with an invalid length",
     expert.group.MALFORMED, expert.severity.WARN
 )
 local bad_sum = ProtoExpert.new(
-    "headway.bad_sum", "Header Checksum is not that of the header",
+    "headway.bad_sum", "Header Checksum is wrong",
     expert.group.CHECKSUM, expert.severity.WARN
 )
 local bad_crc = ProtoExpert.new(
-    "headway.bad_crc", "CRC of version 2 is not that of what was captured",
+    "headway.bad_crc", "CRC of version 2 is wrong",
     expert.group.CHECKSUM, expert.severity.WARN
 )
 headway.experts = { bad_length, bad_sum, bad_crc }
@@ -80,7 +80,7 @@ local tcp_ack_raw = Field.new("tcp.ack_raw")
 local ip_src, ip_dst = Field.new("ip.src"), Field.new("ip.dst")
 local ip6_src, ip6_dst = Field.new("ipv6.src"), Field.new("ipv6.dst")
 
--- The innermost, where packets are within packets.
+-- The innermost value, for encapsulated packets.
 local function last(...)
     local count = select("#", ...)
     if count > 0 then
@@ -88,9 +88,9 @@ local function last(...)
     end
 end
 
--- The one's-complement sum of 16-bit words. Bytes at the places in `without` count as zero.
+-- The one's-complement sum of 16-bit words. Bytes at the offsets in `without` count as zero.
 local function add_bytes(sum, range, without)
-    -- `bytes` returns more than the bytes.
+    -- `bytes` returns more than one value.
     local bytes = (range:bytes())
     for at = 0, bytes:len() - 1 do
         if not (without and without[at]) then
@@ -108,7 +108,7 @@ local function fold(sum)
     return sum
 end
 
--- What the Header Checksum should be: the complement of the sum of pseudo-header and TCP header, with
+-- The expected Header Checksum: the complement of the sum of pseudo-header and TCP header, with
 -- the TCP checksum and the option's own value as zero.
 local function expected_sum(header, value_at, source, destination, body_len)
     local without = { [16] = true, [17] = true, [value_at] = true, [value_at + 1] = true }
@@ -119,8 +119,8 @@ local function expected_sum(header, value_at, source, destination, body_len)
     return 0xffff - fold(sum)
 end
 
--- A sequence number of the other direction as Wireshark shows it: as far from the acknowledgement
--- number as it is, which is relative or not.
+-- A sequence number of the other direction as Wireshark shows it, relative or raw like the
+-- acknowledgement number.
 local function shown(seq)
     local ack, raw = last(tcp_ack()), last(tcp_ack_raw())
     if not (ack and raw) then
@@ -198,7 +198,7 @@ for byte = 0, 255 do
     crc_table[byte] = register
 end
 
--- The register after `bytes`, of which those at the places in `without` count as zero.
+-- The register after `bytes`; bytes at the offsets in `without` count as zero.
 local function crc_add(register, bytes, without)
     for at = 0, bytes:len() - 1 do
         local byte = without and without[at] and 0 or bytes:get_index(at)
@@ -207,12 +207,12 @@ local function crc_add(register, bytes, without)
     return register
 end
 
--- A register to the CRC: complemented, and not negative.
+-- The CRC of a register: complemented, and not negative.
 local function crc_of(register)
     return bit.bxor(register, 0xffffffff) % 0x100000000
 end
 
--- Of a field or a range the bytes alone: `bytes` returns more than that.
+-- The bytes of a field or a range: `bytes` returns more than one value.
 local function bytes_of(range)
     return (range:bytes())
 end
@@ -227,7 +227,7 @@ local function big_endian(number, len)
     return bytes
 end
 
--- Shows whether `value` is what was `expected`.
+-- Shows whether `value` is the `expected` one.
 local function add_verdict(tree, field, range, value, expected, format)
     local is_right = value == expected
     local item = tree:add(field, range, is_right):set_generated()
@@ -273,7 +273,7 @@ local function add_header_crc(tree, header, option, at, source, destination, dat
     add_verdict(tree, fields.v2_header_ok, crc, crc:uint(), crc_of(register), ", expected 0x%08x")
 end
 
--- What stands on a segment without data, behind the header's CRC.
+-- The option of a segment without data, after the header CRC.
 local function add_ack_v2(tree, option, len, info)
     local has_blocks = len == 28
     local names = has_blocks and 1 or (len - 10) / 4
@@ -320,7 +320,7 @@ local function add_v2(tree, header, option, at, len, data, info)
         else
             local crc = option(8, 4)
             tree:add(fields.v2_payload, crc)
-            -- Only where all of it was captured.
+            -- Only if all data was captured.
             if data and data:len() == data_len or data_len == 0 then
                 local register = data_len == 0 and 0xffffffff or crc_add(0xffffffff, bytes_of(data))
                 add_verdict(tree, fields.v2_payload_ok, crc, crc:uint(), crc_of(register), ", expected 0x%08x")
@@ -334,8 +334,8 @@ function headway.dissector(buffer, pinfo, root)
     if not (port and header_len) or header_len.value < 20 then
         return
     end
-    -- The port is the first field of the header. Its bytes may be in another buffer than the frame's
-    -- (reassembled, decrypted), where they cannot be read from here.
+    -- The port is the first field of the header. If its bytes are in another buffer than the frame's
+    -- (reassembled, decrypted), they cannot be read here.
     local start = port.offset
     if start + header_len.value > buffer:len() or buffer(start, 2):uint() ~= port.value then
         return

@@ -1,14 +1,14 @@
-//! Exact decimal numbers with a unit behind them.
+//! Exact decimal numbers with a unit.
 
 use crate::ParseUnitError;
 
-/// The three ways in which a quantity of some kind can be misspelt.
+/// Error texts for the three ways in which a quantity can be invalid.
 pub(crate) struct Expected {
-    /// The text has not the form of this quantity.
+    /// The text does not have the form of this quantity.
     pub form: &'static str,
-    /// The value is larger than the type holds.
+    /// The value is out of range.
     pub range: &'static str,
-    /// The value is no whole number of the smallest unit.
+    /// The value is not a whole number of the smallest unit.
     pub whole: &'static str,
 }
 
@@ -19,8 +19,8 @@ pub(crate) fn split(text: &str) -> (&str, &str) {
     (number, unit.trim_start())
 }
 
-/// The value of `number` (digits, perhaps a point and more digits) times `factor`, exactly.
-/// `input` is what the error quotes.
+/// The value of `number` (digits, optionally a point and more digits) times `factor`, exactly.
+/// `input` is quoted in the error.
 pub(crate) fn scale(
     number: &str,
     factor: u64,
@@ -37,7 +37,7 @@ pub(crate) fn scale(
     if fraction.len() > 18 {
         return Err(error(expected.whole));
     }
-    // Digits only: the one thing that can go wrong is the size.
+    // Digits only: parsing fails only if the number is too large.
     let whole: u64 = whole.parse().map_err(|_| error(expected.range))?;
     let ten_to = 10_u128.pow(fraction.len() as u32);
     let parts = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().unwrap_or(0) };

@@ -1,4 +1,4 @@
-//! Spans of time as people write them.
+//! Durations as text.
 
 use crate::{
     Duration, ParseUnitError,
@@ -39,8 +39,8 @@ impl FromStr for Duration {
     }
 }
 
-/// Whole hours and minutes as such, everything else in the largest of `s`, `ms`, `us` and `ns` that
-/// it reaches, with as many decimal places as it takes.
+/// Whole hours and minutes in `h` and `min`; everything else in the largest of `s`, `ms`, `us` and `ns`
+/// not above the value, with as many decimal places as needed.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.as_nanos();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_the_unit_it_reaches() {
+    fn writes_the_largest_unit_not_above_the_value() {
         for (nanos, text) in [
             (0, "0s"),
             (7, "7ns"),

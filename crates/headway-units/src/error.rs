@@ -1,15 +1,15 @@
-//! What is wrong with a text that should have been a quantity.
+//! The error of parsing a quantity.
 
 use alloc::{borrow::ToOwned, string::String};
 use core::{error::Error, fmt};
 
-/// A text that is not the quantity it should be.
+/// A text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParseUnitError {
     /// The text as it was given.
     pub input: String,
-    /// What should have stood there, with examples.
+    /// What was expected, with examples.
     pub expected: &'static str,
 }
 

@@ -1,8 +1,8 @@
-//! Time, rate, size and share: what headway computes with, and how people write it.
+//! Time, rate, size and share: quantities and their text forms.
 //!
-//! Every type reads with [`FromStr`](core::str::FromStr) what its [`Display`](core::fmt::Display)
-//! writes, to the same value. Reading is exact: text that names no representable value is an error,
-//! it is never rounded or clamped.
+//! Every type parses ([`FromStr`](core::str::FromStr)) what its [`Display`](core::fmt::Display) writes to
+//! the same value. Parsing is exact: text without a representable value is an error; it is never rounded
+//! or clamped.
 //!
 //! ```
 //! use headway_units::{Duration, Rate, Share, Size};

@@ -9,9 +9,8 @@ use core::{fmt, str::FromStr};
 
 /// A rate in bits per second.
 ///
-/// Written as a decimal number and `bit`, `kbit`, `mbit` or `gbit` (powers of 1000, upper or lower
-/// case, `/s` allowed behind it): `9600bit`, `10mbit`, `2.5Gbit/s`. Byte units and `bps` are
-/// refused, because people mean different things by them.
+/// Written as a decimal number and `bit`, `kbit`, `mbit` or `gbit` (powers of 1000, upper or lower case,
+/// an optional `/s`): `9600bit`, `10mbit`, `2.5Gbit/s`. Byte units and `bps` are refused as ambiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
@@ -37,8 +36,8 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` bytes take at this rate, rounded up to the nanosecond: a link never sends
-    /// faster than its rate. [`Duration::MAX`] at a rate of zero, or when it takes longer than that.
+    /// The transmission time of `bytes` bytes, rounded up to the nanosecond so that a link never exceeds
+    /// its rate. [`Duration::MAX`] at a rate of zero or on overflow.
     #[inline]
     pub const fn transmit_time(self, bytes: u64) -> Duration {
         const NANOBITS_PER_BYTE: u64 = 8 * 1_000_000_000;

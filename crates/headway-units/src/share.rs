@@ -16,9 +16,9 @@ const FORM: &str = "a share from 0 to 1 such as 5% or 0.05";
 const SMALLEST_PERCENTAGE: f64 = 1e-6;
 
 impl Share {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
-    /// The whole.
+    /// One.
     pub const ONE: Self = Self(1.0);
 
     /// `value` as a share, or `None` if it is not a number from 0 to 1.
@@ -34,7 +34,7 @@ impl Share {
         self.0
     }
 
-    /// Whether this is nothing at all.
+    /// Whether this is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0.0
@@ -56,7 +56,7 @@ impl FromStr for Share {
     }
 }
 
-/// `text` with `exponent` behind it. Digits come first, so signs, `inf` and `nan` are out.
+/// `text` followed by `exponent`. It must start with a digit, which excludes signs, `inf` and `nan`.
 fn number(text: &str, may_have_exponent: bool, exponent: &str) -> Option<f64> {
     let (mantissa, has_exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, _)) => (mantissa, true),
@@ -76,7 +76,7 @@ fn percentage(value: f64) -> String {
     let text = format!("{value:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    // How many digits stand before the point, once multiplied by 100.
+    // The number of digits before the point, after multiplication by 100.
     let point = exponent.parse::<i32>().unwrap_or(0) + 3;
     if point <= 0 {
         return format!("0.{}{digits}%", "0".repeat(point.unsigned_abs() as usize));

@@ -1,4 +1,4 @@
-//! Points in time and spans between them, in whole nanoseconds.
+//! Points in time and durations, in whole nanoseconds.
 
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
@@ -7,7 +7,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
-/// A span of time in nanoseconds, up to 584 years. Arithmetic saturates.
+/// A duration in nanoseconds, up to 584 years. Arithmetic saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
@@ -27,59 +27,59 @@ impl Instant {
         self.0
     }
 
-    /// The span since `earlier`, or zero if that is later than `self`.
+    /// The duration since `earlier`, or zero if that is later than `self`.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is.
+    /// The longest duration.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of nanoseconds.
+    /// A duration in nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// A span of microseconds.
+    /// A duration in microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// A span of milliseconds.
+    /// A duration in milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of seconds.
+    /// A duration in seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// The whole span in nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The whole span in microseconds, rounded down.
+    /// The duration in microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// The whole span in milliseconds, rounded down.
+    /// The duration in milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// The whole span in seconds.
+    /// The duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Whether this is no time at all.
+    /// Whether this is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

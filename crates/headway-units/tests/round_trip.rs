@@ -1,4 +1,4 @@
-//! What is written reads back as the same value, and no text panics.
+//! Formatted values parse to the same value, and no text panics.
 
 use headway_units::{Duration, Rate, Share, Size};
 use proptest::prelude::*;

@@ -7,13 +7,13 @@ use headway_wire::{Segment, SeqNumber, TcpFlags};
 pub struct Acks {
     /// Packets with an ACK.
     pub packets: u64,
-    /// Of them, those that carry neither data nor SYN, FIN or RST.
+    /// Pure ACKs: without data, SYN, FIN or RST.
     pub pure: u64,
     /// Packets with SACK blocks.
     pub sack_packets: u64,
     /// SACK blocks.
     pub sack_blocks: u64,
-    /// The most blocks in a packet.
+    /// The maximum number of blocks in a packet.
     pub max_sack_blocks: u64,
     /// Packets whose first block reports data that had been received before (D-SACK).
     pub dsack_packets: u64,
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_a_dsack() {
+    fn detects_dsack() {
         let ack = SeqNumber(u32::MAX - 10);
         let block = |left: u32, right: u32| (ack + left, ack + right);
         assert!(!is_dsack(ack, &[]));

@@ -15,7 +15,7 @@ pub enum Ending {
     Complete,
     /// A RST was captured.
     Reset,
-    /// Something is missing.
+    /// Neither.
     Open,
 }
 
@@ -24,7 +24,7 @@ pub enum Ending {
 pub struct Connection {
     /// The sender of the first packet that was captured, and the other side.
     pub ends: [SocketAddr; 2],
-    /// The place of the interface that it was analysed at.
+    /// The index of the interface where it was analysed.
     pub interface: usize,
     /// When its first packet was captured.
     pub first_at: Instant,
@@ -50,7 +50,7 @@ impl Connection {
         self.last_at.saturating_since(self.first_at)
     }
 
-    /// How it ended.
+    /// How the connection ended.
     pub fn ending(&self) -> Ending {
         let all = |flag| self.directions.iter().all(|direction| direction.with(flag) > 0);
         if self.directions.iter().any(|direction| direction.with(TcpFlags::RST) > 0) {
@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// A packet of the connection was captured damaged.
+    /// Counts a damaged packet of the connection.
     pub(super) fn damaged(
         &mut self,
         packet: &TcpPacket<'_>,
@@ -104,14 +104,14 @@ impl Connection {
         }
     }
 
-    /// The direction that `packet` is of, and the other one.
+    /// The direction of `packet`, and the other direction.
     fn sides(&mut self, packet: &TcpPacket<'_>) -> (&mut Direction, &mut Direction) {
         let side = self.side(packet);
         let [first, second] = &mut self.directions;
         if side == 0 { (first, second) } else { (second, first) }
     }
 
-    /// A packet of the connection was captured.
+    /// Processes a packet of the connection.
     pub(super) fn packet(&mut self, packet: &TcpPacket<'_>, at: Instant) {
         self.last_at = self.last_at.max(at);
         let (this, other) = self.sides(packet);
@@ -132,7 +132,7 @@ impl Connection {
         }
         this.special.add(segment, is_duplicate);
         if flags.contains(TcpFlags::RST) {
-            // Its window means nothing.
+            // The window of a RST has no meaning.
             return;
         }
         if flags.intersects(TcpFlags::ACK | TcpFlags::SYN) {
@@ -159,7 +159,7 @@ fn is_scaled(segment: &Segment<'_>, this: &Direction, other: &Direction) -> bool
     both && !segment.tcp.flags.contains(TcpFlags::SYN)
 }
 
-/// What an ACK of `this` side says of the `other` side's data. Returns whether it is a duplicate ACK.
+/// Applies an ACK of `this` side to the `other` side's data. Returns whether it is a duplicate ACK.
 fn acknowledge(
     segment: &Segment<'_>,
     at: Instant,

@@ -13,30 +13,30 @@ use super::special::Special;
 use super::throughput::Throughput;
 use super::window::Windows;
 
-/// The most interfaces that damage is counted by.
+/// The maximum number of interfaces with separate damage counters.
 const MAX_INTERFACES: usize = 64;
 
-/// One direction of a connection: what its sender sent, and what the other side's ACKs say of it.
+/// One direction of a connection: what its sender sent, and how the other side acknowledged it.
 #[derive(Clone, Debug)]
 pub struct Direction {
-    /// Packets that arrived whole.
+    /// Undamaged packets.
     pub packets: u64,
-    /// How many had each flag, by the place of its bit: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
+    /// The number of packets with each flag, by bit number: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
     pub flags: [u64; 8],
-    /// Packets with the IP mark "congestion experienced".
+    /// Packets with the ECN codepoint CE ("congestion experienced").
     pub congestion_marks: u64,
     /// What the SYN offered.
     pub offers: Offers,
     /// Segments with data.
     pub data: Data,
-    /// Segments sent again in whole or in part, and the bytes that had been sent before. SYN and
-    /// FIN count as a byte each.
+    /// Segments retransmitted in whole or in part, and the retransmitted bytes. SYN and FIN count as one
+    /// byte each.
     pub retransmitted: Amount,
-    /// Segments that filled a gap in front of what was sent earlier: late, or first seen when sent
-    /// again.
+    /// Segments that filled a gap before bytes sent earlier: reordered, or captured only when
+    /// retransmitted.
     pub out_of_order: u64,
     /// Segments with data that were sent into a closed window. They count neither as new data nor as
-    /// sent again.
+    /// retransmissions.
     pub probes: Amount,
     /// Data sent before the first of it was acknowledged.
     pub initial_window: Amount,
@@ -44,38 +44,38 @@ pub struct Direction {
     pub acks: Acks,
     /// Windows that this side offered.
     pub windows: Windows,
-    /// TCP HACK: sums and special ACKs that this side sent.
+    /// TCP HACK: header checksums and special ACKs that this side sent.
     pub special: Special,
-    /// Packets of this side that were captured damaged, by the place of the interface.
+    /// Damaged packets of this side, by interface index.
     pub damage: BTreeMap<usize, Damage>,
-    /// Data segments of which the capture left out a part, and how many bytes of data it left out.
+    /// Data segments that were captured in part, and the bytes of data that were not captured.
     pub truncated: Amount,
     /// Duplicate ACKs that the other side sent for this side's data.
     pub duplicate_acks: u64,
-    /// How many times three duplicate ACKs came in a row.
+    /// How many times three consecutive duplicate ACKs arrived.
     pub triple_duplicate_acks: u64,
-    /// Segments of the other side that repeat an ACK as duplicates do, but are none by RFC 5681:
-    /// nothing was outstanding, or SYN, FIN or RST was set.
+    /// Segments of the other side that repeat an ACK but are not duplicate ACKs by RFC 5681: nothing was
+    /// outstanding, or SYN, FIN or RST was set.
     pub repeated_acks: u64,
     /// The longest time between two packets.
     pub idle_max: Duration,
-    /// The most bytes that were outstanding.
+    /// The maximum number of outstanding bytes.
     pub outstanding_max: u64,
     /// Data over time.
     pub throughput: Throughput,
-    /// The points of its graphs, if they were asked for.
+    /// The points of its graphs, if [`super::Options::graphs`] includes the connection.
     pub graph: Option<Box<Graph>>,
     pub(super) sent: Sent,
     pub(super) sequence: Option<Sequence>,
     pub(super) isn: Option<SeqNumber>,
-    /// The byte behind the last of the stream, once FIN was seen.
+    /// The end of the stream, once FIN was captured.
     fin: Option<u64>,
     /// The end of the furthest segment.
     pub(super) highest: u64,
     /// The furthest ACK number for this side's data.
     pub(super) una: Option<u64>,
     pub(super) duplicates_in_a_row: u64,
-    /// An ACK has come for data.
+    /// Data has been acknowledged.
     data_is_acked: bool,
     last_at: Option<Instant>,
 }
@@ -109,9 +109,9 @@ pub struct Offers {
     pub timestamps: bool,
     /// TCP HACK.
     pub hack: bool,
-    /// Extended HACK: the SYN's Header Checksum option says so.
+    /// Extended HACK, by the value of the SYN's Header Checksum option.
     pub xhack: bool,
-    /// Version 2 of TCP HACK, with a path check that holds.
+    /// Version 2 of TCP HACK, with a valid path check.
     pub v2: bool,
 }
 
@@ -120,17 +120,17 @@ pub struct Offers {
 pub struct Data {
     /// Segments.
     pub packets: u64,
-    /// Bytes of data, sent for the first time or again.
+    /// Bytes of data, new and retransmitted.
     pub bytes: u64,
-    /// Bytes of data sent for the first time.
+    /// Bytes of new data.
     pub unique_bytes: u64,
     /// Segments with PSH set.
     pub pushed: u64,
     /// Segments with URG set.
     pub urgent: u64,
-    /// The most data in a segment.
+    /// The largest amount of data in a segment.
     pub largest: u64,
-    /// The least data in a segment that has some.
+    /// The smallest amount of data in a data segment.
     pub smallest: Option<u64>,
     /// When the first was sent.
     pub first_at: Option<Instant>,
@@ -138,26 +138,26 @@ pub struct Data {
     pub last_at: Option<Instant>,
 }
 
-/// Packets that were captured damaged.
+/// Damaged packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// With a header that its own checksum vouches for.
+    /// Corrupted segments: the header checksum is valid, the payload is not.
     pub corrupted: u64,
-    /// With a header that may be damaged too.
+    /// The header may be damaged too.
     pub unreadable: u64,
 }
 
-/// What became of a segment that takes sequence space.
+/// How a segment that occupies sequence space was counted.
 pub(super) struct Place {
     pub(super) start: u64,
-    /// Bytes of it that had been sent before.
+    /// How many of its bytes were retransmitted.
     pub(super) again: u64,
     pub(super) out_of_order: bool,
     pub(super) is_probe: bool,
 }
 
 impl Direction {
-    /// Nothing yet. Throughput counts from `start` on.
+    /// A direction without packets. Throughput counts from `start` on.
     pub(super) fn new(start: Instant, points: Option<usize>) -> Self {
         Self {
             packets: 0,
@@ -193,23 +193,23 @@ impl Direction {
         }
     }
 
-    /// How many packets had all of `flag`, which is a single one.
+    /// The number of packets with `flag`, a single flag.
     pub fn with(&self, flag: TcpFlags) -> u64 {
         self.flags.get(flag.bits().trailing_zeros() as usize).copied().unwrap_or(0)
     }
 
-    /// How this side's segments were acknowledged and sent again.
+    /// How this side's segments were acknowledged and retransmitted.
     pub fn acknowledged(&self) -> &Acknowledged {
         &self.sent.acknowledged
     }
 
-    /// How many bytes the whole stream has, if SYN and FIN were captured.
+    /// The length of the whole stream in bytes, if SYN and FIN were captured.
     pub fn stream_len(&self) -> Option<u64> {
         self.isn?;
         Some(self.sequence?.offset(self.fin?))
     }
 
-    /// How many bytes of the stream were not captured, if SYN and FIN were.
+    /// The number of bytes of the stream that were not captured, if SYN and FIN were captured.
     pub fn not_captured(&self) -> Option<u64> {
         Some(self.stream_len()?.saturating_sub(self.data.unique_bytes))
     }
@@ -222,17 +222,17 @@ impl Direction {
         })
     }
 
-    /// How far a byte is from the first of the data.
+    /// The offset of a byte from the first byte of data.
     pub(super) fn offset(&self, count: u64) -> u64 {
         self.sequence.map_or(0, |sequence| sequence.offset(count))
     }
 
-    /// Bytes sent and not acknowledged.
+    /// The number of bytes sent and not acknowledged.
     pub(super) fn outstanding(&self) -> u64 {
         self.una.map_or(0, |una| self.highest.saturating_sub(una))
     }
 
-    /// Counts what every packet has.
+    /// Counts packets, flags, CE marks and idle time.
     pub(super) fn count(&mut self, segment: &Segment<'_>, at: Instant) {
         self.packets += 1;
         let bits = segment.tcp.flags.bits();
@@ -245,13 +245,13 @@ impl Direction {
         }
     }
 
-    /// Makes sure that the sequence numbers can be counted, and reads what a SYN says.
+    /// Initialises sequence numbers, and reads the options of a SYN.
     pub(super) fn open(&mut self, segment: &Segment<'_>) {
         let seq = segment.tcp.seq;
         if segment.tcp.flags.contains(TcpFlags::SYN) {
             let is_other = self.isn.is_some_and(|isn| isn != seq);
             if self.sequence.is_none() || (is_other && self.data.packets == 0) {
-                // A server with SYN cookies may answer a repeated SYN with another number.
+                // A server with SYN cookies may answer a retransmitted SYN with another ISN.
                 self.sequence = Some(Sequence::new(seq + 1));
                 self.sent.restart();
                 (self.highest, self.una) = (0, None);
@@ -272,7 +272,7 @@ impl Direction {
         }
     }
 
-    /// Counts data and sequence space. `is_closed`: the other side's window is.
+    /// Counts data and sequence space. `is_closed`: the other side's window is closed.
     pub(super) fn place(&mut self, segment: &Segment<'_>, at: Instant, is_closed: bool) -> Option<Place> {
         let flags = segment.tcp.flags;
         let data = segment.payload.len() as u64;
@@ -348,7 +348,7 @@ impl Direction {
         self.data_is_acked |= self.offset(ack) > 0;
     }
 
-    /// Notes how much is outstanding now.
+    /// Records the current number of outstanding bytes.
     pub(super) fn record_outstanding(&mut self, at: Instant) {
         let bytes = self.outstanding();
         self.outstanding_max = self.outstanding_max.max(bytes);
@@ -359,7 +359,7 @@ impl Direction {
         }
     }
 
-    /// A packet of this side arrived damaged at `interface`.
+    /// Counts a damaged packet of this side at `interface`.
     pub(super) fn damaged(
         &mut self,
         segment: &Segment<'_>,
@@ -383,8 +383,8 @@ impl Direction {
         }
     }
 
-    /// A damaged packet says that its bytes are outstanding: what it carried is lost, its header is
-    /// sound. But so much only as the other side's `window` has room for, in case it is not.
+    /// A corrupted segment raises the outstanding bytes, as its header is valid; limited by the other
+    /// side's `window` in case the header is wrong nevertheless.
     pub(super) fn record_corrupted(&mut self, segment: &Segment<'_>, window: u64) {
         let (Some(sequence), Some(una)) = (self.sequence, self.una) else { return };
         let end = sequence.count(segment.tcp.seq) + u64::from(segment.sequence_len());
@@ -393,7 +393,7 @@ impl Direction {
         }
     }
 
-    /// Part of a segment was not captured.
+    /// Counts a data segment that was captured in part.
     pub(super) fn cut(&mut self, missing: u32) {
         self.truncated.add(u64::from(missing));
     }

@@ -11,51 +11,51 @@ pub struct SegmentPoint {
     pub at: Instant,
     /// Its first byte.
     pub seq: u64,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub len: u32,
 }
 
-/// What an ACK acknowledged and allowed.
+/// The cumulative ACK and the right edge of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgePoint {
     /// When.
     pub at: Instant,
-    /// The byte that is expected next.
+    /// The next byte expected.
     pub ack: u64,
-    /// The byte behind the window.
+    /// The first byte beyond the window.
     pub right: u64,
 }
 
-/// A run of bytes that a SACK block reports.
+/// A SACK block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPoint {
     /// When.
     pub at: Instant,
     /// The first byte.
     pub left: u64,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub right: u64,
 }
 
-/// A byte that an ACK named.
+/// A byte that an ACK refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytePoint {
     /// When.
     pub at: Instant,
-    /// Which.
+    /// Its offset.
     pub seq: u64,
 }
 
 /// A round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttPoint {
-    /// When the ACK came.
+    /// When the ACK arrived.
     pub at: Instant,
-    /// How long it took.
+    /// The round-trip time.
     pub rtt: Duration,
 }
 
-/// How much was sent and not acknowledged.
+/// The number of bytes sent and not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutstandingPoint {
     /// When.
@@ -64,28 +64,28 @@ pub struct OutstandingPoint {
     pub bytes: u64,
 }
 
-/// The points of the graphs of what one side sent, and of what came back for it.
+/// The points of the graphs of what one side sent, and of the ACKs for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Segments sent for the first time and in order.
+    /// New segments in order.
     pub sent: Series<SegmentPoint>,
-    /// Segments sent again, in whole or in part.
+    /// Segments retransmitted in whole or in part.
     pub retransmitted: Series<SegmentPoint>,
     /// Segments that filled a gap.
     pub out_of_order: Series<SegmentPoint>,
     /// Segments sent into a closed window.
     pub probes: Series<SegmentPoint>,
-    /// Segments that arrived damaged, with a header that can be believed, at any interface.
+    /// Corrupted segments (header valid, payload damaged), at any interface.
     pub corrupted: Series<SegmentPoint>,
-    /// What was acknowledged, and how far the window reached.
+    /// Cumulative ACKs and right edges of the window.
     pub edges: Series<EdgePoint>,
     /// Duplicate ACKs.
     pub duplicates: Series<BytePoint>,
     /// SACK blocks.
     pub sacks: Series<BlockPoint>,
-    /// The bytes that special ACKs named.
+    /// The segments that special ACKs reported, by their first byte.
     pub special: Series<BytePoint>,
-    /// Closed windows: the byte behind them.
+    /// Closed windows, by their right edge.
     pub zero_windows: Series<BytePoint>,
     /// Round-trip times.
     pub rtt: Series<RttPoint>,
@@ -94,7 +94,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// No points yet, and at most `limit` in each series.
+    /// Empty series of at most `limit` points each.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             sent: Series::new(limit),

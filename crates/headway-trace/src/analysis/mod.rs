@@ -1,5 +1,5 @@
-//! What a capture says about its connections, defined as in tcptrace where tcptrace has a word for it
-//! (the differences are told where they are).
+//! Statistics of the connections in a capture, defined as in tcptrace where tcptrace has the same
+//! statistic (differences are documented where they occur).
 
 mod acks;
 mod connection;
@@ -31,63 +31,63 @@ pub use window::Windows;
 use crate::reader::Packet;
 use packet::{Seen, SumState, TcpPacket, examine};
 
-/// The most connections that are told apart; the packets of further ones are only counted.
+/// The maximum number of connections analysed; packets of further connections are only counted.
 pub const MAX_CONNECTIONS: usize = 1 << 16;
 
 /// What to analyse, and what to keep for graphs.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only packets of this interface, by its place. Without it each connection is analysed at the
+    /// Only packets of the interface with this index. With `None`, each connection is analysed at the
     /// interface that captured its first packet, so that a capture of both ends counts nothing twice.
     pub interface: Option<usize>,
-    /// Which connections graphs are kept of.
+    /// The connections whose graphs are kept.
     pub graphs: Option<Graphs>,
-    /// Hosts whose wrong checksums say nothing.
+    /// Hosts whose wrong checksums are due to checksum offload.
     pub offload: Offload,
 }
 
-/// Which connections graphs are kept of.
+/// The connections whose graphs are kept.
 #[derive(Clone, Debug)]
 pub struct Graphs {
-    /// The most points in each series.
+    /// The maximum number of points in each series.
     pub points: usize,
     /// The connections, counted from 0 in the order of their first packets.
     pub connections: std::ops::Range<usize>,
 }
 
-/// Packets that say nothing of a connection.
+/// Packets that are not counted for any connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// No TCP.
+    /// Not TCP.
     pub not_tcp: u64,
     /// Fragments.
     pub fragments: u64,
-    /// Captured in so small a part that the headers are not all there.
+    /// Captured with incomplete headers.
     pub cut: u64,
-    /// IP packets whose headers cannot be right, and damaged packets of no connection that is known.
+    /// IP packets with invalid headers, and damaged packets without a known connection.
     pub unreadable: u64,
-    /// Of a kind of link that is not known here.
+    /// Of an unsupported link type.
     pub unknown_link: u64,
-    /// Captured at another interface than the one where the connection is analysed.
+    /// Captured at an interface other than the one where the connection is analysed.
     pub other_interface: u64,
     /// Of connections beyond the first 65,536.
     pub beyond_limit: u64,
 }
 
-/// The outcome of an analysis.
+/// The result of an analysis.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// In the order of their first packets.
     pub connections: Vec<Connection>,
     /// All packets of the capture.
     pub packets: u64,
-    /// Those that are in no connection's numbers.
+    /// Packets that are not counted for any connection.
     pub skipped: Skipped,
     /// Packets whose checksums were not yet computed when they were captured.
     pub not_computed: u64,
 }
 
-/// Takes the packets of a capture one by one.
+/// Analyses the packets of a capture one by one.
 ///
 /// ```no_run
 /// use headway_trace::analysis::{Analyser, Offload, Options};
@@ -104,7 +104,7 @@ pub struct Analysis {
 ///     analyser.packet(&packet);
 /// }
 /// for connection in analyser.finish().connections {
-///     println!("{:?}: {} sent again", connection.ends, connection.directions[0].retransmitted.packets);
+///     println!("{:?}: {} retransmitted", connection.ends, connection.directions[0].retransmitted.packets);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -121,7 +121,7 @@ pub struct Analyser {
 }
 
 impl Analyser {
-    /// Has seen nothing yet.
+    /// An analyser without packets.
     pub fn new(options: Options) -> Self {
         Self {
             options,
@@ -134,7 +134,7 @@ impl Analyser {
         }
     }
 
-    /// Takes the next packet.
+    /// Processes the next packet.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
         let mut scratch = core::mem::take(&mut self.scratch);
@@ -155,7 +155,7 @@ impl Analyser {
             SumState::Sound | SumState::Unknown => {}
             SumState::NotComputed => self.not_computed += 1,
             sum @ (SumState::Corrupted | SumState::Wrong) => {
-                // A connection that only a damaged packet speaks of may not exist.
+                // A damaged packet does not open a connection: its addresses may be wrong.
                 match known.and_then(|place| self.connections.get_mut(place)) {
                     Some(connection) => {
                         let is_corrupted = sum == SumState::Corrupted;
@@ -207,7 +207,7 @@ impl Analyser {
         Some(place)
     }
 
-    /// The outcome.
+    /// The result.
     pub fn finish(self) -> Analysis {
         Analysis {
             connections: self.connections,

@@ -1,4 +1,4 @@
-//! Hosts whose checksums the network card computes, behind the place of capture.
+//! Hosts whose checksums are computed by the network card, after the packets are captured.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,17 +6,17 @@ use std::net::IpAddr;
 use super::packet::{Seen, SumState, examine};
 use crate::reader::Packet;
 
-/// So many wrong sums in a row, and no right one, are no damage.
+/// This many wrong checksums without a valid one indicate offload, not damage.
 const MOST_IN_A_ROW: u64 = 8;
-/// The most hosts that are told apart; the sums of further ones are taken as they are.
+/// The maximum number of hosts tracked; wrong checksums of further hosts count as damage.
 const MAX_HOSTS: usize = 1 << 16;
 
-/// A first look at a capture: which hosts' checksums were not yet computed when their packets were
-/// captured. Without it, all that such a host sent would pass for damaged.
+/// A first pass over a capture: finds the hosts whose checksums were not yet computed when their packets
+/// were captured. Without it, all packets of such a host would count as damaged.
 ///
-/// Most systems leave a mark in the checksum field that is recognised packet by packet. This is for
-/// the others: a host none of whose sums is right, of eight or more, on an interface, and none of
-/// whose damaged packets has a header that its own checksum (TCP HACK) vouches for.
+/// Most systems leave a recognisable value in the checksum field. This detects the others: hosts with at
+/// least eight wrong checksums and no valid one on an interface, and without a packet whose header
+/// checksum (TCP HACK) is valid.
 #[derive(Clone, Debug, Default)]
 pub struct Offload {
     hosts: BTreeMap<(usize, IpAddr), Sums>,
@@ -30,12 +30,12 @@ struct Sums {
 }
 
 impl Offload {
-    /// Has seen nothing yet.
+    /// A detector without packets.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Looks at the next packet.
+    /// Processes the next packet.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         let Seen::Tcp(tcp) = examine(packet, &mut self.scratch) else { return };
         let host = (packet.interface, tcp.segment.ip.src);
@@ -50,7 +50,7 @@ impl Offload {
         }
     }
 
-    /// Whether wrong sums of packets from `host`, captured on `interface`, say nothing.
+    /// Whether wrong checksums of `host` on `interface` are due to offload.
     pub(super) fn covers(&self, interface: usize, host: IpAddr) -> bool {
         self.hosts.get(&(interface, host)).is_some_and(|sums| !sums.is_judged && sums.wrong >= MOST_IN_A_ROW)
     }

@@ -1,4 +1,4 @@
-//! A captured packet to a segment, and what its checksum says.
+//! Parses a captured packet, and verifies its checksums.
 
 use std::net::SocketAddr;
 
@@ -6,43 +6,43 @@ use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, checksum,
 
 use crate::reader::{Network, Packet};
 
-/// The longest IP packet: an IPv6 header and all that its length field can say.
+/// The longest IP packet: an IPv6 header and the largest payload length.
 const MAX_IP: usize = 40 + u16::MAX as usize;
 
-/// What a captured packet is.
-#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly all of them are the large one")]
+/// The kind of a captured packet.
+#[expect(clippy::large_enum_variant, reason = "nearly all values are the large variant")]
 pub(crate) enum Seen<'a> {
     Tcp(TcpPacket<'a>),
-    /// Something else than IP, or IP that carries something else than TCP.
+    /// Not IP, or IP without TCP.
     NotTcp,
-    /// A fragment: without its siblings it says little.
+    /// A fragment: fragments are not reassembled.
     Fragment,
-    /// The capture kept too little of it.
+    /// Captured with incomplete headers.
     Cut,
-    /// Headers that cannot be right.
+    /// Invalid headers.
     Unreadable,
-    /// The kind of link is not known.
+    /// The link type is not supported.
     UnknownLink,
 }
 
-/// A segment and how far it can be believed.
+/// A segment and the result of its checksums.
 pub(crate) struct TcpPacket<'a> {
     pub(crate) segment: Segment<'a>,
     pub(crate) sum: SumState,
-    /// How many bytes of the payload the capture left out.
+    /// How many bytes of the payload were not captured.
     pub(crate) missing: u32,
 }
 
-/// What the checksums of a segment say.
+/// The result of a segment's checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SumState {
-    /// It is what was sent.
+    /// All checksums are valid.
     Sound,
-    /// Its payload is damaged, its header is vouched for by the Header Checksum option.
+    /// A corrupted segment: its payload is damaged, its header checksum (TCP HACK) is valid.
     Corrupted,
-    /// It is damaged, and its header may be.
+    /// It is damaged; its header may be damaged too.
     Wrong,
-    /// It was captured before the network card was to compute the sum.
+    /// It was captured before the network card computed the checksum.
     NotComputed,
     /// Not all of it was captured.
     Unknown,
@@ -58,8 +58,8 @@ impl TcpPacket<'_> {
     }
 }
 
-/// Reads `packet`. `scratch` is where a packet is completed that was captured in part or before its
-/// IP header was.
+/// Parses `packet`. `scratch` holds the completed copy of a packet that was captured in part, or before
+/// its IP header was complete.
 pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen<'a> {
     let ip = match packet.link.network(packet.bytes) {
         Network::Ip(ip) => ip,
@@ -68,7 +68,7 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
         Network::UnknownLink => return Seen::UnknownLink,
     };
     let captured = ip.len();
-    // What stands in front was captured whole, or the packet would not have been found.
+    // The link header was captured whole, or the IP packet would not have been found.
     let on_wire = packet.original_len as usize - (packet.bytes.len() - captured);
     let is_partial = on_wire > captured;
     if is_partial && captured < min_ip_header_len(ip) {
@@ -101,7 +101,7 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
     Seen::Tcp(TcpPacket { segment, sum, missing })
 }
 
-/// The least length that the header at the beginning of `ip` can have.
+/// The minimum length of the header at the beginning of `ip`.
 fn min_ip_header_len(ip: &[u8]) -> usize {
     if ip.first().is_some_and(|first| first >> 4 == 6) { 40 } else { 20 }
 }
@@ -116,8 +116,8 @@ fn sum_state(segment: &Segment<'_>, bytes: &[u8]) -> SumState {
     }
 }
 
-/// Where the card computes the sum, the system leaves it the sum of the pseudo-header (Linux, "partial
-/// checksum"; some leave the length out for segments that the card is to cut up) or nothing.
+/// With checksum offload the field holds the sum of the pseudo-header (Linux, "partial checksum"; without
+/// the length for segmentation offload) or zero.
 fn is_not_computed(segment: &Segment<'_>, bytes: &[u8]) -> bool {
     let at = segment.ip_header_len + 16;
     let Some(field) = bytes.get(at..).and_then(<[u8]>::first_chunk).copied().map(u16::from_be_bytes) else {
@@ -128,16 +128,16 @@ fn is_not_computed(segment: &Segment<'_>, bytes: &[u8]) -> bool {
     field == 0 || field == pseudo(tcp_len) || field == pseudo(0)
 }
 
-/// Whether this is an IPv4 header that the network card was to complete: its total length is zero
-/// (the card cuts the segment up) or its checksum is.
+/// Whether this is an IPv4 header that the network card completes: its total length (segmentation
+/// offload) or its checksum is zero.
 fn lacks_length_or_sum(ip: &[u8]) -> bool {
-    // Cards are given headers without options.
+    // Offloaded headers have no options.
     ip.first_chunk::<20>()
         .is_some_and(|header| header[0] == 0x45 && (header[2..4] == [0, 0] || header[10..12] == [0, 0]))
 }
 
-/// Old captures keep 68 bytes of each packet, which may end within the TCP options: those that are
-/// not all there are taken out (an option of kind 0 ends the list).
+/// Old captures keep 68 bytes of each packet, which may end within the TCP options: an incomplete option
+/// is removed (an option of kind 0 ends the list).
 fn drop_cut_option(packet: &mut [u8], captured: usize) {
     let Some(layout) = headway_wire::layout(packet) else { return };
     let options = layout.ip_header_len + 20;
@@ -161,7 +161,7 @@ fn drop_cut_option(packet: &mut [u8], captured: usize) {
     }
 }
 
-/// Puts in the length and the checksum that the network card was to compute.
+/// Sets the length and the checksum that the network card would have computed.
 fn complete_ipv4(packet: &mut [u8]) {
     if !lacks_length_or_sum(packet) {
         return;
@@ -170,7 +170,7 @@ fn complete_ipv4(packet: &mut [u8]) {
     let Some(header) = packet.first_chunk_mut::<20>() else { return };
     if header[2..4] == [0, 0] {
         [header[2], header[3]] = len.to_be_bytes();
-        // It was right for another length, if it was there at all.
+        // The checksum covers the length.
         [header[10], header[11]] = [0, 0];
     }
     if header[10..12] == [0, 0] {

@@ -1,5 +1,5 @@
-//! What one side has sent, as the capture saw it: what is new, what is sent again, what fills a gap,
-//! and how long it took until it was acknowledged.
+//! What one side has sent: new data, retransmissions, filled gaps, and the time until each segment was
+//! acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use headway_units::{Duration, Instant};
 
 use super::spread::Spread;
 
-/// The most pieces that are kept apart. More than a window of 16,384 segments needs it only where
-/// the capture lacks the ACKs, or data.
+/// The maximum number of pieces. Beyond a window of 16,384 segments this is reached only if ACKs or data
+/// are missing from the capture.
 const MAX_PIECES: usize = 1 << 14;
 
-/// A run of bytes that were sent together, or have been acknowledged since.
+/// A range of bytes that were sent together, or have been acknowledged since.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The byte behind the last.
+    /// The byte after the last.
     end: u64,
-    /// When it was sent last.
+    /// When it was last sent.
     at: Instant,
-    /// How many times it was sent again.
+    /// How many times it was retransmitted.
     retransmitted: u32,
     is_acked: bool,
 }
@@ -26,50 +26,48 @@ struct Piece {
 /// What a segment added to what was sent before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Added {
-    /// How many of its bytes had been sent before.
+    /// How many of its bytes were retransmitted.
     pub(super) again: u64,
-    /// Whether it fills a gap, in front of bytes that were sent earlier.
+    /// Whether it fills a gap before bytes that were sent earlier.
     pub(super) out_of_order: bool,
 }
 
-/// How segments were acknowledged and sent again.
+/// How segments were acknowledged and retransmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// Round-trip times: from a segment to the ACK that ends where it ends, for segments that were
-    /// sent once and none of whose predecessors was sent again after them.
+    /// RTT samples: from a segment to the ACK of its end, for segments that were sent once and before
+    /// which nothing was retransmitted later.
     pub rtt: Spread,
-    /// Round-trip times that were not taken because the segment had been sent more than once
-    /// (Karn's algorithm).
+    /// RTT samples discarded because the segment had been sent more than once (Karn's algorithm).
     pub ambiguous: u64,
-    /// Round-trip times that were not taken because a segment before was sent again later: the ACK
-    /// waited for that one.
+    /// RTT samples discarded because a preceding segment was retransmitted later: the ACK waited for it.
     pub after_loss: u64,
-    /// Segments that a later segment's ACK covered.
+    /// Segments covered by the ACK of a later segment.
     pub cumulative: u64,
-    /// The most times that a segment was sent again.
+    /// The maximum number of retransmissions of one segment.
     pub max_retransmissions: u32,
-    /// Times from a segment to its next copy.
+    /// Times from a transmission of a segment to its next retransmission.
     pub retransmission_gap: Spread,
 }
 
 /// The bytes that one side has sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// By their first byte, not overlapping.
+    /// By first byte, not overlapping.
     pieces: BTreeMap<u64, Piece>,
-    /// What lies before is no longer known apart: all of it counts as sent.
+    /// All bytes before this one count as sent.
     floor: u64,
-    /// The highest number that was acknowledged.
+    /// The highest cumulative ACK.
     una: u64,
     /// When the latest byte below `una` was sent.
     newest_below_una: Option<Instant>,
-    /// A piece below `una` has come since the last ACK.
+    /// A piece below `una` was sent since the last ACK.
     has_late: bool,
     pub(super) acknowledged: Acknowledged,
 }
 
 impl Sent {
-    /// A segment of the bytes from `start` to before `end` was sent.
+    /// Records that the bytes from `start` to before `end` were sent.
     pub(super) fn add(&mut self, start: u64, end: u64, at: Instant) -> Added {
         let mut added = Added::default();
         let mut start = start;
@@ -78,7 +76,7 @@ impl Sent {
             start = self.floor;
         }
         while start < end {
-            // The piece that `start` is in, or else the next one.
+            // The piece that contains `start`, or else the next one.
             let within = self.pieces.range(..=start).next_back().filter(|(_, piece)| piece.end > start);
             let next = within.or_else(|| self.pieces.range(start..).next());
             let Some((&first, &piece)) = next else {
@@ -86,8 +84,8 @@ impl Sent {
                 break;
             };
             if start < first {
-                // In front of what was sent earlier. It is out of order unless it goes as far: then
-                // it is several segments sent again as one.
+                // Before what was sent earlier: out of order, unless it covers that piece. Then it is
+                // several segments retransmitted as one.
                 added.out_of_order |= end < piece.end;
                 let gap_end = end.min(first);
                 self.insert(start, gap_end, at);
@@ -121,12 +119,12 @@ impl Sent {
         piece.at = at;
     }
 
-    /// Forgets the bytes, not what is known of times.
+    /// Clears the bytes and keeps the statistics.
     pub(super) fn restart(&mut self) {
         *self = Self { acknowledged: self.acknowledged, ..Self::default() };
     }
 
-    /// Everything before `ack` has been received. Returns the round-trip time, if this ACK gives one.
+    /// Processes a cumulative ACK. Returns the RTT sample, if there is one.
     pub(super) fn acknowledge(&mut self, ack: u64, at: Instant) -> Option<Duration> {
         if ack <= self.una && !self.has_late {
             return None;
@@ -168,7 +166,7 @@ impl Sent {
         sample
     }
 
-    /// Makes one of acknowledged pieces that touch, from the one in front of `from` to `to`.
+    /// Joins adjacent acknowledged pieces, from the piece before `from` up to `to`.
     fn join(&mut self, from: u64, to: u64) {
         let first = self.pieces.range(..from).next_back().map_or(from, |(&first, _)| first);
         let mut last: Option<(u64, Piece)> = None;
@@ -188,7 +186,7 @@ impl Sent {
         }
     }
 
-    /// Forgets the oldest pieces where there are too many.
+    /// Removes the oldest pieces beyond the limit.
     fn limit(&mut self) {
         while self.pieces.len() > MAX_PIECES {
             if let Some((_, piece)) = self.pieces.pop_first() {
@@ -212,24 +210,24 @@ mod tests {
     }
 
     #[test]
-    fn tells_new_from_again_and_from_out_of_order() {
+    fn separates_new_retransmitted_and_out_of_order() {
         let mut sent = Sent::default();
         assert_eq!(sent.add(0, 100, at(0)), added(0, false));
         assert_eq!(sent.add(200, 300, at(1)), added(0, false));
         assert_eq!(sent.add(0, 100, at(2)), added(100, false));
         // The gap.
         assert_eq!(sent.add(100, 200, at(3)), added(0, true));
-        // Half of it again, and half of it new.
+        // Half retransmitted, half new.
         assert_eq!(sent.add(250, 350, at(4)), added(50, false));
         // Three segments as one, and some more.
         assert_eq!(sent.add(0, 400, at(5)), added(350, false));
         assert_eq!(sent.add(500, 600, at(6)), added(0, false));
-        // From the gap into what was sent before: out of order, and again.
+        // From the gap into what was sent before: out of order, and in part retransmitted.
         assert_eq!(sent.add(450, 550, at(7)), added(50, true));
     }
 
     #[test]
-    fn takes_a_round_trip_time_only_where_it_is_one() {
+    fn takes_only_valid_rtt_samples() {
         let mut sent = Sent::default();
         for n in 0..6 {
             sent.add(n * 100, n * 100 + 100, at(n));
@@ -240,7 +238,7 @@ mod tests {
         assert_eq!(sent.acknowledge(300, at(60)), Some(Duration::from_millis(58)));
         sent.add(300, 400, at(70));
         assert_eq!(sent.acknowledge(400, at(90)), None);
-        // Sent once, but what is acknowledged with it came later.
+        // Sent once, but acknowledged together with a later retransmission.
         sent.add(400, 500, at(91));
         assert_eq!(sent.acknowledge(600, at(120)), None);
         let acknowledged = sent.acknowledged;
@@ -261,11 +259,11 @@ mod tests {
     fn is_bounded_without_acks() {
         let mut sent = Sent::default();
         for n in 0..2 * MAX_PIECES as u64 {
-            // A gap behind each.
+            // A gap after each.
             sent.add(n * 10, n * 10 + 5, at(n));
         }
         assert_eq!(sent.pieces.len(), MAX_PIECES);
-        // Long forgotten: as good as sent.
+        // Removed: counts as sent.
         assert_eq!(sent.add(7, 9, at(0)), added(2, false));
         assert_eq!(sent.add(MAX_PIECES as u64 * 20, MAX_PIECES as u64 * 20 + 5, at(0)), added(0, false));
     }

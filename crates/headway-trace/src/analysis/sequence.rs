@@ -1,14 +1,14 @@
-//! Sequence numbers of one direction as numbers that do not wrap.
+//! Sequence numbers of one direction, extended to 64 bits.
 
 use headway_wire::SeqNumber;
 
-/// Where counting starts, so that what came before the first packet has numbers too.
+/// The first number, so that bytes before the first packet have numbers too.
 const START: u64 = 1 << 32;
 
 /// Counts the sequence numbers of one direction from its first byte of data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
-    /// The furthest number so far, which further ones are taken to be near to.
+    /// The highest number so far; sequence numbers are interpreted relative to it.
     reference: u64,
     /// The number of the first byte of data.
     base: u64,
@@ -21,21 +21,21 @@ impl Sequence {
         Self { reference: base, base }
     }
 
-    /// The count of `seq`, which is taken to lie less than 2^31 from the furthest number so far.
+    /// The 64-bit number of `seq`, less than 2^31 from the highest number so far.
     pub(super) fn count(&self, seq: SeqNumber) -> u64 {
         let distance = seq - SeqNumber(self.reference as u32);
         self.reference.saturating_add_signed(i64::from(distance))
     }
 
-    /// [`Sequence::count`], and from now on this number is among those seen.
+    /// [`Sequence::count`], and updates the highest number so far.
     pub(super) fn take(&mut self, seq: SeqNumber) -> u64 {
         let count = self.count(seq);
         self.reference = self.reference.max(count);
         count
     }
 
-    /// How far `count` is from the first byte of data; 0 for the SYN, and for what comes before the
-    /// first packet of a connection whose SYN was not captured.
+    /// The offset of `count` from the first byte of data; 0 for the SYN, and for bytes before the first
+    /// packet of a connection whose SYN was not captured.
     pub(super) fn offset(&self, count: u64) -> u64 {
         count.saturating_sub(self.base)
     }

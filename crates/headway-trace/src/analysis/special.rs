@@ -1,4 +1,4 @@
-//! TCP HACK as the capture shows it.
+//! TCP HACK options in a capture.
 
 use headway_wire::{Segment, TcpFlags, V2Request};
 
@@ -7,28 +7,28 @@ use headway_wire::{Segment, TcpFlags, V2Request};
 pub struct Special {
     /// Segments with a Header Checksum (kind 14), SYNs left out.
     pub header_sums: u64,
-    /// Special ACKs that name one segment (kind 15).
+    /// Special ACKs that report one segment (kind 15).
     pub reporting_one: u64,
     /// Special ACKs that list segments (kind 16).
     pub listing: u64,
-    /// All numbers in those lists.
+    /// Sequence numbers in those lists.
     pub listed: u64,
     /// Segments with the CRCs of version 2 (kind 253).
     pub header_crcs: u64,
     /// Special ACKs of version 2.
     pub version_2: u64,
-    /// All numbers in those.
+    /// Sequence numbers in those.
     pub version_2_numbers: u64,
-    /// Of those ACKs, the ones with block sums for partial recovery.
+    /// Of those ACKs, the ones with block checksums for partial recovery.
     pub with_blocks: u64,
-    /// The last count of damaged packets that this side reported, modulo 2^16 (version 2).
+    /// The last damaged-packet count that this side reported, modulo 2^16 (version 2).
     pub damaged: Option<u16>,
-    /// Special ACKs that a plain TCP would take for duplicate ACKs.
+    /// Special ACKs that count as duplicate ACKs by RFC 5681.
     pub duplicates: u64,
 }
 
 impl Special {
-    /// Counts what `segment` has of it.
+    /// Counts the TCP HACK options of `segment`.
     pub(super) fn add(&mut self, segment: &Segment<'_>, is_duplicate: bool) {
         let options = &segment.options;
         let is_syn = segment.tcp.flags.contains(TcpFlags::SYN);
@@ -42,7 +42,7 @@ impl Special {
         self.duplicates += u64::from(is_duplicate && is_special);
     }
 
-    /// Counts what is of version 2, and says whether it makes the segment a special ACK.
+    /// Counts the options of version 2. Returns whether the segment is a special ACK.
     fn add_version_2(&mut self, segment: &Segment<'_>) -> bool {
         let Some(v2) = &segment.options.v2 else { return false };
         self.header_crcs += u64::from(v2.as_syn().is_none());

@@ -1,14 +1,14 @@
-//! Least, most, mean and deviation of times.
+//! Minimum, maximum, mean and standard deviation of times.
 
 use headway_units::Duration;
 
-/// What is kept of a series of times. Sums are whole nanoseconds: the order of the times and the
-/// machine change nothing.
+/// Statistics of a series of times. Sums are whole nanoseconds: the result depends neither on the order
+/// of the times nor on the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
     count: u64,
     sum: u128,
-    /// Of squares. 2^64 times of three hours each have room.
+    /// The sum of squares: 2^64 times of three hours each fit.
     squares: u128,
     least: u64,
     most: u64,
@@ -24,17 +24,17 @@ impl Spread {
         self.squares = self.squares.saturating_add(u128::from(nanos).pow(2));
     }
 
-    /// How many times there were.
+    /// The number of times.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least.
+    /// The minimum.
     pub fn min(&self) -> Option<Duration> {
         (self.count > 0).then(|| Duration::from_nanos(self.least))
     }
 
-    /// The most.
+    /// The maximum.
     pub fn max(&self) -> Option<Duration> {
         (self.count > 0).then(|| Duration::from_nanos(self.most))
     }
@@ -44,13 +44,13 @@ impl Spread {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
     }
 
-    /// The standard deviation of the sample, in seconds; of two times at least.
+    /// The sample standard deviation, in seconds, of at least two times.
     pub fn deviation(&self) -> Option<f64> {
         if self.count < 2 {
             return None;
         }
         let count = u128::from(self.count);
-        // Exact as long as it fits: the difference of two nearly equal numbers.
+        // Exact integers, since it is the difference of two nearly equal numbers.
         let spread = count.saturating_mul(self.squares).saturating_sub(self.sum.saturating_mul(self.sum));
         let variance = spread as f64 / (count as f64 * (count - 1) as f64);
         Some(libm::sqrt(variance) / 1e9)
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_nothing_of_nothing() {
+    fn is_none_without_times() {
         let none = Spread::default();
         assert_eq!((none.min(), none.max(), none.mean(), none.deviation()), (None, None, None, None));
     }

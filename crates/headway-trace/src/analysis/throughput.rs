@@ -2,22 +2,22 @@
 
 use headway_units::{Duration, Instant};
 
-/// The most intervals.
+/// The maximum number of intervals.
 const MAX_INTERVALS: usize = 1024;
-/// How long an interval is at first.
+/// The initial length of an interval.
 const FIRST_WIDTH: Duration = Duration::from_millis(1);
 
 /// What was sent in one interval of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
-    /// Bytes of data, sent for the first time or again.
+    /// Bytes of data, new and retransmitted.
     pub bytes: u64,
-    /// Those of them that had not been sent before.
+    /// Bytes of new data.
     pub new_bytes: u64,
 }
 
-/// Data over time, in equal intervals from the first packet of the connection on. Their width
-/// doubles whenever there would be more than 1,024.
+/// Data over time, in equal intervals from the first packet of the connection on. Their width doubles
+/// when there would be more than 1,024.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Throughput {
     start: Instant,
@@ -56,7 +56,7 @@ impl Throughput {
         self.width
     }
 
-    /// The intervals up to the last with data in it.
+    /// The intervals up to the last one with data.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_time_there_is_takes_no_long_time() {
+    fn the_longest_time_keeps_the_limit() {
         let mut throughput = Throughput::new(Instant::ZERO);
         throughput.add(Instant::from_nanos(u64::MAX), 1, 1);
         assert!(throughput.intervals().len() <= MAX_INTERVALS);

@@ -1,28 +1,28 @@
-//! Windows that one side offered.
+//! Windows that one side advertised.
 
-/// Windows offered in ACKs (and in the first SYN), in bytes, scaled where both sides agreed to scale
+/// Windows advertised in ACKs (and in the first SYN), in bytes, scaled where both sides use window scaling
 /// (RFC 7323, 2.2; a SYN's own window is never scaled).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// The largest.
     pub max: Option<u64>,
-    /// The smallest that was open.
+    /// The smallest nonzero window.
     pub min_open: Option<u64>,
-    /// Closed windows.
+    /// Zero windows.
     pub zero: u64,
-    /// Windows that the mean is of.
+    /// The number of windows in the mean.
     count: u64,
     sum: u128,
     is_scaled: bool,
-    /// The one that counts now.
+    /// The current window.
     pub(super) latest: Option<u64>,
 }
 
 impl Windows {
-    /// Counts an offer. `is_scaled`: both SYNs were captured and offered scaling, and this is no SYN.
+    /// Counts a window. `is_scaled`: both captured SYNs have the option, and this segment is not a SYN.
     pub(super) fn add(&mut self, window: u64, has_ack: bool, is_scaled: bool) {
         if is_scaled && !self.is_scaled && window > 0 {
-            // The windows of the SYNs are of another kind.
+            // The windows of the SYNs are not scaled.
             *self = Self { zero: self.zero, is_scaled: true, ..Self::default() };
         }
         self.latest = Some(window);

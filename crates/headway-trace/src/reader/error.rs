@@ -9,14 +9,14 @@ pub enum ReadError {
     /// The source failed.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// The bytes are not what the format asks for.
+    /// The bytes violate the format.
     #[error("at byte {offset}: expected {expected}, got {got}")]
     Malformed {
-        /// Where, in bytes from the start of the file.
+        /// The offset in bytes from the start of the file.
         offset: u64,
-        /// What should stand there.
+        /// What the format requires.
         expected: &'static str,
-        /// What does.
+        /// What was read.
         got: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What stands in front of the IP header.
+//! Link-layer headers.
 
 use core::fmt;
 
@@ -9,13 +9,13 @@ pub struct LinkType(pub u16);
 /// What a link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network<'a> {
-    /// An IP packet, perhaps with padding behind it.
+    /// An IP packet, possibly followed by padding.
     Ip(&'a [u8]),
     /// Something else, such as ARP.
     Other,
-    /// Too little was captured to tell.
+    /// The link header is incomplete.
     Cut,
-    /// This kind of link is not known here.
+    /// The link type is not supported.
     UnknownLink,
 }
 
@@ -24,23 +24,23 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
-    /// IPv4 or IPv6 with nothing in front.
+    /// IPv4 or IPv6 without a link header.
     pub const RAW: Self = Self(101);
     /// OpenBSD loopback: the address family in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux "cooked" capture.
     pub const LINUX_SLL: Self = Self(113);
-    /// IPv4 with nothing in front.
+    /// IPv4 without a link header.
     pub const IPV4: Self = Self(228);
-    /// IPv6 with nothing in front.
+    /// IPv6 without a link header.
     pub const IPV6: Self = Self(229);
     /// Linux "cooked" capture, version 2.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// The packet behind the link's header.
+    /// The packet after the link header.
     pub fn network(self, bytes: &[u8]) -> Network<'_> {
         match self {
-            // The first two are what some systems write for the third.
+            // Some systems write 12 or 14 for RAW.
             Self(12 | 14) | Self::RAW | Self::IPV4 | Self::IPV6 => Network::Ip(bytes),
             Self::ETHERNET => ethernet(bytes, 12),
             Self::LINUX_SLL => ethernet(bytes, 14),
@@ -51,7 +51,7 @@ impl LinkType {
             },
             Self::NULL | Self::LOOP => match bytes.split_first_chunk() {
                 // The families of IPv6 differ between systems: 10 Linux, 24 NetBSD, 28 FreeBSD, 30
-                // macOS. No family is above 255, which tells the byte order.
+                // macOS. No family is above 255, so the position of the zero bytes gives the byte order.
                 Some((&([0, 0, 0, family] | [family, 0, 0, 0]), body)) => match family {
                     2 | 10 | 24 | 28 | 30 => Network::Ip(body),
                     _ => Network::Other,
@@ -65,7 +65,7 @@ impl LinkType {
 }
 
 impl LinkType {
-    /// The number of the interface that a packet passed, where the link's header has one. `LINUX_SLL2`:
+    /// The interface index in the link header, if it has one. `LINUX_SLL2`:
     /// protocol type and reserved field of 16 bits each, then the "interface index" of 32 bits.
     pub(super) fn interface_index(self, bytes: &[u8]) -> Option<u32> {
         let index = bytes.get(4..)?.first_chunk().copied().map(u32::from_be_bytes)?;
@@ -98,7 +98,7 @@ fn is_ip(ether_type: u16) -> bool {
     matches!(ether_type, 0x0800 | 0x86dd)
 }
 
-/// A header whose EtherType stands at `at`, last but for VLAN tags (IEEE 802.1Q and 802.1ad).
+/// A header with the EtherType at `at`, possibly preceded by VLAN tags (IEEE 802.1Q and 802.1ad).
 fn ethernet(bytes: &[u8], mut at: usize) -> Network<'_> {
     loop {
         match ether_type(bytes, at) {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_packet_behind_each_header() {
+    fn finds_the_packet_after_each_header() {
         let ip = [0x45, 1, 2, 3];
         let behind = |header: &[u8]| [header, &ip].concat();
         let mac = [0_u8; 12];
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_no_packet() {
+    fn rejects_what_is_not_ip() {
         let arp = [&[0; 12][..], &[8, 6, 1, 2]].concat();
         assert_eq!(LinkType::ETHERNET.network(&arp), Network::Other);
         assert_eq!(LinkType::ETHERNET.network(&arp[..13]), Network::Cut);

@@ -1,4 +1,4 @@
-//! Captures to packets: pcap and pcapng, of either byte order and any time resolution, as a stream.
+//! Reads captures as a stream of packets: pcap and pcapng, of either byte order and any time resolution.
 
 mod error;
 mod link;
@@ -20,50 +20,47 @@ use source::{Filled, Source};
 
 use crate::Direction;
 
-/// The most bytes that a packet of a capture may have. libpcap takes 262,144 for the most that a
-/// capture of a network can need.
+/// The maximum length of a packet in a capture: libpcap's maximum snapshot length.
 pub const MAX_PACKET: u32 = 262_144;
 
-/// Where packets were captured.
+/// An interface where packets were captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name, if the capture says.
+    /// Its name, if the capture has one.
     pub name: Option<String>,
-    /// What its packets begin with.
+    /// The link type of its packets.
     pub link: LinkType,
 }
 
-/// A packet as it was captured.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// The place of its interface in [`Reader::interfaces`].
+    /// The index of its interface in [`Reader::interfaces`].
     pub interface: usize,
-    /// What its bytes begin with.
+    /// Its link type.
     pub link: LinkType,
     /// When it was captured, since the epoch of the capturing clock.
     pub at: Instant,
-    /// What was captured of it.
+    /// The captured bytes.
     pub bytes: &'a [u8],
-    /// How many bytes it had on the wire; more than [`Packet::bytes`] where the capture kept the
-    /// beginnings of packets only.
+    /// Its length on the wire; more than [`Packet::bytes`] if it was captured in part.
     pub original_len: u32,
-    /// Which way it passed its interface, if the capture says.
+    /// The direction in which it passed its interface, if the capture has it.
     pub direction: Option<Direction>,
-    /// The first remark about it, if there is one: UTF-8 that the reader has not checked.
+    /// Its first comment, if there is one: UTF-8, not validated.
     pub comment: Option<&'a [u8]>,
 }
 
-/// The last packet of a capture is there in part: the capture was still being written, or the disk
-/// was full.
+/// The last packet of a capture is incomplete: the capture was still being written, or the disk was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HalfWritten {
     /// Where its record starts, in bytes from the start of the file.
     pub offset: u64,
-    /// How many bytes are missing at least.
+    /// The minimum number of missing bytes.
     pub missing: u64,
 }
 
-/// Reads a capture packet by packet, in memory that does not grow with it.
+/// Reads a capture packet by packet, in bounded memory.
 ///
 /// ```
 /// use headway_trace::{Capture, Direction};
@@ -83,7 +80,7 @@ pub struct HalfWritten {
 pub struct Reader<R> {
     source: Source<R>,
     format: Format,
-    /// As the capture names them.
+    /// The interfaces declared by the capture.
     declared: Vec<Interface>,
     places: Places,
     half_written: Option<HalfWritten>,
@@ -94,7 +91,7 @@ enum Format {
     PcapNg(PcapNg),
 }
 
-/// Where in the record that was read last a packet is.
+/// The position of a packet in the record that was read last.
 struct Located {
     interface: usize,
     at: Instant,
@@ -104,7 +101,7 @@ struct Located {
     comment: Option<core::ops::Range<usize>>,
 }
 
-/// What the next record of a file is.
+/// The next record of a file.
 enum Next {
     Packet(Located),
     /// Nothing to report.
@@ -114,7 +111,7 @@ enum Next {
 }
 
 impl<R: Read> Reader<R> {
-    /// Starts to read. `source` is read in large pieces: it needs no buffer of its own.
+    /// Reads the file header. `source` needs no buffer of its own.
     ///
     /// # Errors
     ///
@@ -142,8 +139,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     ///
-    /// The source cannot be read, or is not what its format asks for. There is no point in reading
-    /// on then.
+    /// The source cannot be read, or violates its format. Reading cannot continue after an error.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         loop {
             let next = match &mut self.format {
@@ -174,13 +170,13 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The interfaces that the capture has named so far. A pcap file has one; but where packets say which
-    /// interface they passed (`LINUX_SLL2`, as `tcpdump -i any` writes it), each is one of its own.
+    /// The interfaces found so far. A pcap file has one, unless its packets contain interface indices
+    /// (`LINUX_SLL2`, as `tcpdump -i any` writes it): then each index is an interface.
     pub fn interfaces(&self) -> &[Interface] {
         self.places.known()
     }
 
-    /// Whether the last packet was there in part only; known when the end has been reached.
+    /// Whether the last packet was incomplete; known when the end has been reached.
     pub fn half_written(&self) -> Option<HalfWritten> {
         self.half_written
     }

@@ -11,21 +11,21 @@ use super::{HalfWritten, Interface, LinkType, Located, MAX_PACKET, Next, ReadErr
 const REST_OF_HEADER: u32 = 20;
 /// The length of the header of a packet.
 const RECORD_HEADER: u32 = 16;
-/// The same in the files of the libpcap that A. Kuznetzov modified for Linux (1999): index of the
-/// interface, protocol and type of the packet follow, and a byte to fill up.
+/// The same in the files of the libpcap that A. Kuznetzov modified for Linux (1999): followed by the
+/// interface index, the protocol and the type of the packet, and one byte of padding.
 const MODIFIED_RECORD_HEADER: u32 = 24;
 
-/// A pcap file behind its header.
+/// A pcap file after its header.
 pub(super) struct Pcap {
     order: Order,
-    /// How long a unit of the second half of a time stamp is.
+    /// The unit of the second half of a timestamp.
     nanos_per_unit: u64,
     /// The length of the header of each packet.
     record_header: u32,
 }
 
 impl Pcap {
-    /// Reads the file header behind `magic`.
+    /// Reads the file header after `magic`.
     pub(super) fn begin<R: Read>(
         source: &mut Source<R>,
         magic: [u8; 4],
@@ -58,7 +58,7 @@ impl Pcap {
         if major != 2 {
             return Err(ReadError::malformed(4, "version 2 of the pcap format", major.to_string()));
         }
-        // The upper half says how long the frame check sequence is.
+        // The upper half is the length of the frame check sequence.
         let link = LinkType(order.u32(source.record(), 20) as u16);
         interfaces.push(Interface { name: None, link });
         Ok(Self { order, nanos_per_unit, record_header })
@@ -91,7 +91,7 @@ impl Pcap {
     }
 }
 
-/// What a record that is not all there means: nothing of it is the end of the file.
+/// An incomplete record; an empty one is the end of the file.
 pub(super) fn half<R: Read>(source: &Source<R>, missing: u64) -> Next {
     if source.record().is_empty() {
         Next::End

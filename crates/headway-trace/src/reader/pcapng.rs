@@ -17,9 +17,9 @@ pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Section 4.1: "If the section's endianness matches, the value is 0x1A2B3C4D".
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// The most bytes that a block may have: the longest packet with a megabyte of remarks and keys.
+/// The maximum length of a block: larger than the longest packet with its options.
 const MAX_BLOCK: u32 = 16 << 20;
-/// The most interfaces that a file may name.
+/// The maximum number of interfaces in a file.
 const MAX_INTERFACES: usize = 1 << 16;
 
 /// Block types.
@@ -30,7 +30,7 @@ mod block {
     pub(super) const ENHANCED_PACKET: u32 = 6;
 }
 
-/// Options of Interface Description Blocks, and of others where it says so.
+/// Options of Interface Description Blocks, and of other blocks as noted.
 mod option {
     pub(super) const END: u16 = 0;
     /// In any block.
@@ -42,26 +42,26 @@ mod option {
     pub(super) const TIME_OFFSET: u16 = 14;
 }
 
-/// A pcapng file, somewhere between two blocks.
+/// A pcapng file, positioned between two blocks.
 pub(super) struct PcapNg {
     order: Order,
     /// The block type of the very first block has been read already.
     at_start: bool,
-    /// Which of all interfaces is the first of this section.
+    /// The index of the first interface of this section.
     first_interface: usize,
     clocks: Vec<Clock>,
-    /// Packets without a time stamp take that of the packet before.
+    /// The last timestamp, used for packets without one.
     latest: Instant,
 }
 
-/// How an interface writes its time stamps.
+/// The timestamp format of an interface.
 #[derive(Clone, Copy)]
 struct Clock {
-    /// `if_tsresol` as it stands there.
+    /// The value of `if_tsresol`.
     resolution: u8,
     /// `if_tsoffset`: seconds to add.
     offset: i64,
-    /// The longest packet that the interface keeps, 0 for any.
+    /// The snapshot length, 0 for unlimited.
     snap_len: u32,
 }
 
@@ -179,8 +179,8 @@ impl PcapNg {
         Ok(())
     }
 
-    /// An Enhanced Packet Block, or the old Packet Block, whose fields from the time stamp on stand
-    /// in the same places.
+    /// An Enhanced Packet Block, or the old Packet Block, whose fields from the timestamp on have the
+    /// same positions.
     fn packet<R: Read>(&mut self, source: &Source<R>, interface: usize) -> Result<Located, ReadError> {
         let block = source.record();
         let clock = self.clock(source, interface)?;
@@ -189,12 +189,11 @@ impl PcapNg {
         let len = self.order.u32(block, 20);
         let original_len = self.order.u32(block, 24);
         let located = self.locate(source, interface, 28, len, original_len)?;
-        Ok(self.remarks(block, located))
+        Ok(self.read_options(block, located))
     }
 
-    /// Adds what the options of a packet block say. Some that cannot be read are no reason to stop: the
-    /// packet itself was there.
-    fn remarks(&self, block: &[u8], mut located: Located) -> Located {
+    /// Reads the options of a packet block. Invalid options are ignored: the packet itself is complete.
+    fn read_options(&self, block: &[u8], mut located: Located) -> Located {
         let mut at = located.bytes.end.next_multiple_of(4);
         let end = block.len() - 4;
         while at + 4 <= end {
@@ -267,7 +266,7 @@ impl PcapNg {
     }
 }
 
-/// Section 4.1: the byte order is told by the magic number behind the length.
+/// Section 4.1: the magic number after the length gives the byte order.
 fn byte_order<R: Read>(source: &Source<R>) -> Result<Order, ReadError> {
     [Order::Little, Order::Big]
         .into_iter()
@@ -283,7 +282,7 @@ fn byte_order<R: Read>(source: &Source<R>) -> Result<Order, ReadError> {
 }
 
 impl Clock {
-    /// When `ticks` is, as near as nanoseconds can say and no earlier than the epoch.
+    /// The time of `ticks`, in nanoseconds and not before the epoch.
     fn instant(self, ticks: u64) -> Instant {
         const NANOS: u128 = 1_000_000_000;
         let ticks = u128::from(ticks);
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn time_stamps_of_any_resolution() {
+    fn timestamps_of_any_resolution() {
         assert_eq!(nanos(6, 0, 1_500_000), 1_500_000_000);
         assert_eq!(nanos(9, 0, u64::MAX), u64::MAX);
         assert_eq!(nanos(0, 0, 3), 3_000_000_000);
@@ -323,7 +322,7 @@ mod tests {
         assert_eq!(nanos(0x80 | 10, 0, 1536), 1_500_000_000);
         assert_eq!(nanos(6, 2, 500_000), 2_500_000_000);
         assert_eq!(nanos(6, -2, 3_000_000), 1_000_000_000);
-        // What cannot be said is the nearest that can.
+        // Out of range: the nearest representable time.
         assert_eq!(nanos(0, 0, u64::MAX), u64::MAX);
         assert_eq!(nanos(6, i64::MIN, 1), 0);
         assert_eq!(nanos(6, i64::MAX, 1), u64::MAX);

@@ -1,21 +1,21 @@
-//! Which interface a packet passed.
+//! The interfaces that packets passed.
 
 use std::collections::BTreeMap;
 
 use super::{Interface, LinkType};
 
-/// The most interfaces that are told apart.
+/// The maximum number of interfaces.
 const MAX_INTERFACES: usize = 1 << 16;
 
-/// The interfaces of a capture: those that it names, and those that its packets name, where it was
-/// taken at all interfaces at once (`tcpdump -i any`). A host that forwards, or that has bridges, has
-/// each packet there several times.
+/// The interfaces of a capture: those that it declares, and those in the link headers of its packets if
+/// all interfaces were captured at once (`tcpdump -i any`). A host that forwards or bridges then captures
+/// each packet several times.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     known: Vec<Interface>,
-    /// The names that the capture gives.
+    /// The names of the declared interfaces.
     declared: Vec<Option<String>>,
-    /// The place of an interface by its place in the capture and the index in its packets.
+    /// The index of an interface, by declared index and by the index in its packets.
     by_index: BTreeMap<(usize, Option<u32>), usize>,
 }
 
@@ -24,7 +24,7 @@ impl Places {
         &self.known
     }
 
-    /// Takes over what the capture has named by now.
+    /// Adds newly declared interfaces.
     pub(super) fn declare(&mut self, declared: &[Interface]) {
         for (place, interface) in declared.iter().enumerate().skip(self.declared.len()) {
             self.by_index.insert((place, None), self.known.len());
@@ -33,7 +33,7 @@ impl Places {
         }
     }
 
-    /// The place of the interface that a packet passed, which is the `declared` one of the capture.
+    /// The index of the interface of a packet, whose declared interface is `declared`.
     pub(super) fn place(&mut self, declared: usize, link: LinkType, bytes: &[u8]) -> usize {
         let own = self.by_index.get(&(declared, None)).copied().unwrap_or(declared);
         let Some(index) = link.interface_index(bytes) else { return own };
@@ -48,7 +48,7 @@ impl Places {
         let name = name.map_or(format!("index {index}"), |name| format!("{name}, index {index}"));
         let interface = Interface { name: Some(name), link };
         let place = if is_first {
-            // The first one takes the place of the whole.
+            // The first index replaces the declared interface.
             if let Some(whole) = self.known.get_mut(own) {
                 *whole = interface;
             }

@@ -10,7 +10,7 @@ pub(super) struct Source<R> {
     offset: u64,
 }
 
-/// Whether a record was all there.
+/// Whether a record is complete.
 pub(super) enum Filled {
     Whole,
     Short { missing: u64 },
@@ -28,8 +28,8 @@ impl<R: Read> Source<R> {
         self.extend(len)
     }
 
-    /// Adds the next `len` bytes to the record. Memory grows with what is really there, not with
-    /// what a length field says.
+    /// Adds the next `len` bytes to the record. Memory grows with the bytes read, not with the length
+    /// field.
     pub(super) fn extend(&mut self, len: u32) -> io::Result<Filled> {
         let len = u64::from(len);
         let got = (&mut self.inner).take(len).read_to_end(&mut self.record)? as u64;
@@ -55,7 +55,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The two bytes at `at` as a number; 0 where `bytes` end before.
+    /// The two bytes at `at` as a number; 0 if `bytes` is too short.
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let word = bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
         match self {
@@ -64,7 +64,7 @@ impl Order {
         }
     }
 
-    /// The four bytes at `at` as a number; 0 where `bytes` end before.
+    /// The four bytes at `at` as a number; 0 if `bytes` is too short.
     pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let word = bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
         match self {
@@ -73,7 +73,7 @@ impl Order {
         }
     }
 
-    /// The eight bytes at `at` as a number; 0 where `bytes` end before.
+    /// The eight bytes at `at` as a number; 0 if `bytes` is too short.
     pub(super) fn u64(self, bytes: &[u8], at: usize) -> u64 {
         let word = bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
         match self {

@@ -1,4 +1,4 @@
-//! Graphs of what a capture says about a connection.
+//! Graphs of an analysed connection.
 
 use std::io::{BufWriter, Write};
 
@@ -8,18 +8,18 @@ use super::{Seconds, finish, write_head, write_segment, write_steps};
 use crate::TraceError;
 use crate::analysis::{Direction, Graph, SegmentPoint, Throughput};
 
-/// Writes the time-sequence graph of a direction, in the colours of tcptrace:
+/// Writes the time-sequence graph of a direction in the colours of tcptrace:
 ///
-/// - data: white, an upright line from the first byte to the last, between two arrowheads; sent
-///   again red, marked `R`; filling a gap `O`; sent into a closed window `P`;
-/// - acknowledged: a green staircase, with a tick for each duplicate ACK; the offered window: a yellow
-///   one, marked `Z` where it is closed;
+/// - data: white, an upright line from the first byte to the last, between two arrowheads;
+///   retransmissions red, marked `R`; segments that fill a gap marked `O`; window probes marked `P`;
+/// - acknowledged: a green staircase, with a tick for each duplicate ACK; the advertised window: a yellow
+///   one, marked `Z` where it is zero;
 /// - SACK blocks: purple;
-/// - damaged segments whose header could be read: orange, marked `X`; the bytes that special ACKs
-///   name: magenta diamonds.
+/// - corrupted segments (header valid): orange, marked `X`; segments that special ACKs report: magenta
+///   diamonds at their first byte.
 ///
-/// Times are those of the capture, bytes count from the first byte of data. Nothing is drawn of a
-/// direction whose points were not kept.
+/// Times are those of the capture, byte offsets count from the first byte of data. The graph is empty if
+/// the direction's points were not kept.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ fn write_marked(out: &mut impl Write, segment: &SegmentPoint, mark: Option<char>
     Ok(())
 }
 
-/// Writes the data outstanding over time, as the place of capture saw it.
+/// Writes the outstanding data over time, as captured.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
-//! Damaged packets, and packets that only look damaged.
+//! Damaged packets, and packets with checksums not yet computed.
 
 use headway_trace::analysis::Damage;
 use headway_wire::{ExId, TcpOptions, V2};
 
 use crate::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
 
-/// Segments with data, with the sums of TCP HACK or without them.
+/// Segments with data, with the header checksums of TCP HACK or without.
 fn transfer(has_sums: bool, count: u32) -> Vec<Captured> {
     let options = TcpOptions { hack: has_sums.then_some(0), ..TcpOptions::default() };
     let data: Vec<_> = (0..count).map(|n| client(ACK, 101 + 100 * n, 501, 100).options(options)).collect();
@@ -17,11 +17,11 @@ fn flip(packet: &mut Captured, at: usize) {
 }
 
 #[test]
-fn damaged_packets_count_as_damaged_and_as_nothing_else() {
+fn damaged_packets_count_only_as_damaged() {
     let mut packets = transfer(true, 6);
     let last = packets[4].1.len() - 1;
     flip(&mut packets[4], last);
-    // The window: the header's own sum finds out.
+    // The window: the header checksum detects it.
     flip(&mut packets[6], 20 + 14);
     let analysis = analyse_packets(&packets, None);
     let client = &analysis.connections[0].directions[0];
@@ -30,14 +30,15 @@ fn damaged_packets_count_as_damaged_and_as_nothing_else() {
     assert_eq!(client.graph.as_ref().expect("points").corrupted.points()[0].seq, 100);
 }
 
-/// The CRCs of version 2 decide, whatever the checksum says.
+/// The CRCs of version 2 decide, even if the TCP checksum is valid.
 #[test]
-fn damage_that_only_version_2_sees() {
+fn damage_that_only_version_2_detects() {
     let options = TcpOptions { v2: Some(V2::data(ExId::DEFAULT)), ..TcpOptions::default() };
     let data: Vec<_> = (0..4).map(|n| client(ACK, 101 + 100 * n, 501, 100).options(options)).collect();
     let mut packets: Vec<Captured> =
         after_handshake(&data).iter().map(|segment| (0, segment.bytes())).collect();
-    // One up and one down, in the data and in sequence and acknowledgement number: the sum stays.
+    // One bit up and one down, in the data and in sequence and acknowledgement number: the checksum stays
+    // valid.
     let last = packets[4].1.len() - 1;
     packets[4].1[last] += 1;
     packets[4].1[last - 2] -= 1;
@@ -52,7 +53,7 @@ fn damage_that_only_version_2_sees() {
 #[test]
 fn no_connection_begins_with_a_damaged_packet() {
     let mut packets = transfer(true, 1);
-    // A port of a host that does not exist.
+    // A port without a connection.
     flip(&mut packets[3], 20);
     packets[3].1[30] ^= 1;
     let analysis = analyse_packets(&packets[3..], None);
@@ -72,9 +73,9 @@ fn damage_is_counted_at_every_interface() {
     assert_eq!(client.data.packets, 2);
 }
 
-/// The system leaves the sum of the pseudo-header, or nothing, to the network card.
+/// With offload the field holds the sum of the pseudo-header or zero.
 #[test]
-fn checksums_that_the_card_computes_are_no_damage() {
+fn offloaded_checksums_are_not_damage() {
     for field in [None, Some([0, 0])] {
         let mut packets = transfer(false, 3);
         for packet in &mut packets {
@@ -94,32 +95,32 @@ fn checksums_that_the_card_computes_are_no_damage() {
 }
 
 #[test]
-fn a_host_whose_sums_are_never_right_has_them_computed_later() {
+fn a_host_without_a_valid_checksum_uses_offload() {
     let spoil = |packets: &mut [Captured], at| {
         for packet in packets.iter_mut().filter(|packet| packet.1[12..16] == [192, 0, 2, 1]) {
             flip(packet, at);
         }
     };
-    // The checksum field, which holds something that means nothing.
+    // An arbitrary value in the checksum field.
     let mut packets = transfer(false, 8);
     spoil(&mut packets, 36);
     let analysis = analyse_packets(&packets, None);
     assert_eq!((analysis.not_computed, analysis.connections[0].directions[0].data.unique_bytes), (10, 800));
 
-    // Too few to tell: damage.
+    // Too few packets: damage.
     let mut packets = transfer(false, 3);
     spoil(&mut packets, 36);
     let analysis = analyse_packets(&packets, None);
     assert_eq!((analysis.not_computed, analysis.connections[0].directions[0].data.packets), (0, 0));
 
-    // Some are right: the others are damaged.
+    // Some checksums are valid: the other packets are damaged.
     let mut packets = transfer(false, 20);
     spoil(&mut packets[5..], 36);
     let analysis = analyse_packets(&packets, None);
     let client = &analysis.connections[0].directions[0];
     assert_eq!((analysis.not_computed, client.all_damage().unreadable), (0, 18));
 
-    // None is right, but headers are vouched for: damage.
+    // No TCP checksum is valid, but header checksums are: damage.
     let mut packets = transfer(true, 20);
     packets.drain(..3);
     spoil(&mut packets, 80);
@@ -130,7 +131,7 @@ fn a_host_whose_sums_are_never_right_has_them_computed_later() {
 }
 
 #[test]
-fn ipv4_headers_that_the_card_completes_are_read() {
+fn offloaded_ipv4_headers_are_completed() {
     let mut packets = transfer(false, 3);
     for packet in &mut packets {
         packet.1[10..12].fill(0);

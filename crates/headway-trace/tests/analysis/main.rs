@@ -1,4 +1,4 @@
-//! What the analysis makes of packets that no capture of ours has.
+//! Analysis of packets that the recorded captures do not have.
 
 mod damage;
 mod places;
@@ -18,7 +18,7 @@ fn segments_into_a_closed_window_are_probes() {
         server(ACK, 501, 201, 0).window(0),
         client(ACK, 201, 501, 1),
         server(ACK, 501, 202, 0),
-        // What the probe brought is new here, as in tcptrace.
+        // The data of the probe counts as new here, as in tcptrace.
         client(ACK, 201, 501, 100),
     ]));
     let [client, server] = &analysis.connections[0].directions;
@@ -35,13 +35,13 @@ fn a_duplicate_ack_is_what_rfc_5681_calls_one() {
     let mut segments = after_handshake(&[dup()]);
     // Nothing is outstanding: a repeat. Then it is.
     segments.extend([client(ACK, 101, 501, 100), client(ACK, 201, 501, 100), dup(), dup()]);
-    // Another window, data, FIN: none of them is one.
+    // Another window, data, FIN: not duplicates.
     segments.extend([dup().window(999), dup().window(999), server(ACK, 501, 101, 5).window(999)]);
     segments.extend([
         server(ACK, 506, 101, 0).window(999),
         server(with_ack(TcpFlags::FIN), 506, 101, 0).window(999),
     ]);
-    // Three in a row, and a fourth that is no second time.
+    // Three consecutive duplicates count once; a fourth does not count again.
     segments.extend([server(ACK, 507, 101, 0).window(999); 4]);
     let analysis = analyse(&segments);
     let client = &analysis.connections[0].directions[0];
@@ -199,7 +199,7 @@ fn any_segment() -> impl Strategy<Value = Seg> {
 }
 
 proptest! {
-    /// Segments that no TCP would send.
+    /// Random segments.
     #[test]
     fn any_segments_add_up(segments in proptest::collection::vec(any_segment(), 0..120)) {
         let analysis = analyse(&segments);

@@ -1,4 +1,4 @@
-//! Several interfaces, packets in part, and packets that are something else.
+//! Several interfaces, truncated packets, and packets that are not TCP.
 
 use headway_trace::analysis::{Amount, Analyser, Options};
 use headway_trace::reader::{LinkType, Packet};
@@ -34,11 +34,11 @@ fn another_interface_can_be_chosen() {
     let [connection] = &analysis.connections[..] else { panic!("one connection") };
     assert_eq!((connection.interface, connection.directions[0].packets), (1, 3));
     assert_eq!(analysis.skipped.other_interface, 5);
-    // A millisecond after the other end.
+    // One millisecond after the other end.
     assert_eq!(connection.first_at, Instant::from_nanos(1_000_000));
 }
 
-/// What is there of a packet of which the capture kept `kept` bytes.
+/// Analyses a packet of which the capture kept `kept` bytes.
 fn analyse_cut(bytes: &[u8], kept: usize) -> headway_trace::analysis::Analysis {
     let mut analyser = Analyser::new(Options::default());
     analyser.packet(&Packet {
@@ -54,7 +54,7 @@ fn analyse_cut(bytes: &[u8], kept: usize) -> headway_trace::analysis::Analysis {
 }
 
 #[test]
-fn packets_in_part_are_read_as_far_as_they_go() {
+fn truncated_packets_are_read_as_far_as_captured() {
     let mut sack = SackBlocks::default();
     for left in [201, 401] {
         assert!(sack.push((SeqNumber(left), SeqNumber(left + 100))));
@@ -74,13 +74,13 @@ fn packets_in_part_are_read_as_far_as_they_go() {
         let missing = (bytes.len() - kept).min(50) as u64;
         let truncated = Amount { packets: u64::from(missing > 0), bytes: missing };
         assert_eq!(server.truncated, truncated, "{kept}");
-        // An option of which a part is missing is none.
+        // A truncated option is ignored.
         assert_eq!(server.acks.sack_blocks, if kept >= header_len { 2 } else { 0 }, "{kept}");
     }
 }
 
 #[test]
-fn what_is_no_tcp_is_counted() {
+fn packets_that_are_not_tcp_are_counted() {
     let mut udp = client(ACK, 1, 1, 0).bytes();
     udp[9] = 17;
     udp[10..12].fill(0);

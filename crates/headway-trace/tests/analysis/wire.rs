@@ -1,4 +1,4 @@
-//! Segments between two hosts, as a capture has them.
+//! Captured segments between two hosts.
 
 use headway_trace::analysis::{Analyser, Analysis, Graphs, Offload, Options};
 use headway_trace::reader::{LinkType, Packet};
@@ -67,13 +67,13 @@ impl Seg {
 /// A packet and the interface that captured it. Packets are a millisecond apart.
 pub(crate) type Captured = (usize, Vec<u8>);
 
-/// What packets captured at one interface say.
+/// The analysis of packets captured at one interface.
 pub(crate) fn analyse(segments: &[Seg]) -> Analysis {
     let packets: Vec<Captured> = segments.iter().map(|segment| (0, segment.bytes())).collect();
     analyse_packets(&packets, None)
 }
 
-/// What packets say.
+/// The analysis of packets.
 pub(crate) fn analyse_packets(packets: &[Captured], interface: Option<usize>) -> Analysis {
     let mut offload = Offload::new();
     each(packets, |packet| offload.packet(&packet));

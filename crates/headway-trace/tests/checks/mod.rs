@@ -1,5 +1,4 @@
-//! What holds for any bytes at all. The fuzz targets feed these functions, and the corpus test
-//! replays what the fuzzer found worth keeping.
+//! Properties that hold for any input. The fuzz targets and the corpus test call these functions.
 
 use headway_trace::analysis::{Analyser, Analysis, Connection, Direction, Graphs, Offload, Options};
 use headway_trace::reader::{LinkType, MAX_PACKET, Packet, Reader};
@@ -8,29 +7,28 @@ use headway_trace::{
 };
 use headway_units::Instant;
 
-/// Few, so that thinning happens.
+/// Few, so that series are thinned.
 const POINTS: usize = 16;
 
-/// Reads a capture, of whatever the bytes are, as often and in the way that `headway trace` does.
+/// Reads any bytes as a capture, with the same passes as `headway trace`.
 pub(crate) fn check_capture(bytes: &[u8]) {
     let mut offload = Offload::new();
     let Some(first) = read(bytes, |packet| offload.packet(packet)) else { return };
     let mut analyser = Analyser::new(options(offload.clone(), None));
-    assert_eq!(read(bytes, |packet| analyser.packet(packet)), Some(first), "it is the same each time");
+    assert_eq!(read(bytes, |packet| analyser.packet(packet)), Some(first), "the same in each pass");
     check_analysis(analyser.finish(), first);
-    // Packets of another interface than the one that was asked for are counted, not lost.
+    // Packets of other interfaces than the requested one are counted as skipped.
     let mut analyser = Analyser::new(options(offload, Some(1)));
     read(bytes, |packet| analyser.packet(packet));
     check_analysis(analyser.finish(), first);
     for direction in [PathDirection::Forward, PathDirection::Reverse] {
-        // A capture of nothing is no trace; it is no reason to panic either.
+        // An empty capture is not a trace, and must not panic.
         let _ = read_fates("fuzzed", direction, bytes);
     }
 }
 
-/// Takes the bytes for a row of packets of one pair of hosts: 16 bytes each say what it is, and more
-/// follow where it has options. Bytes are turned into packets whose sums nobody computed, which lets
-/// them past the checksums that nearly all mutations would break.
+/// Interprets the bytes as a sequence of packets between two hosts: 16 bytes each, followed by its
+/// options. Checksums are marked as not computed, since nearly all mutations would make them wrong.
 pub(crate) fn check_packets(bytes: &[u8]) {
     let mut analyser = Analyser::new(options(Offload::new(), None));
     let (mut at, mut packets, mut rest) = (0_u64, 0, bytes);
@@ -71,9 +69,9 @@ fn segment(sides: u8, flags: u8, numbers: &[u8; 9], options: &[u8]) -> Vec<u8> {
     packet.extend([ack0, ack1, ack2, ack3]);
     packet.push(((5 + options.len() / 4) as u8) << 4);
     packet.push(flags);
-    // Closed windows are worth more than one try in 256.
+    // Zero windows more often than once in 256.
     packet.extend(if window < 32 { [0, 0] } else { [window, 0] });
-    // Now and then a sum that is wrong.
+    // Sometimes a wrong checksum.
     packet.extend(if sides & 0x0e == 0x0e { [0xba, 0xad] } else { [0, 0] });
     packet.extend([0, 0]);
     packet.extend_from_slice(options);
@@ -84,8 +82,8 @@ fn options(offload: Offload, interface: Option<usize>) -> Options {
     Options { interface, graphs: Some(Graphs { points: POINTS, connections: 0..8 }), offload }
 }
 
-/// Every packet up to the end or the first fault, and how many there were; nothing where the bytes do
-/// not begin as a capture.
+/// Reads every packet up to the end or the first error, and returns their number; `None` if the bytes are
+/// not a capture.
 fn read(bytes: &[u8], mut take: impl FnMut(&Packet<'_>)) -> Option<u64> {
     let mut reader = Reader::new(bytes).ok()?;
     let mut count = 0;
@@ -112,7 +110,7 @@ fn read(bytes: &[u8], mut take: impl FnMut(&Packet<'_>)) -> Option<u64> {
     Some(count)
 }
 
-/// Each packet counts once.
+/// Each packet is counted once.
 fn check_analysis(analysis: Analysis, packets: u64) {
     assert_eq!(analysis.packets, packets);
     let skipped = analysis.skipped;
@@ -131,7 +129,7 @@ fn check_analysis(analysis: Analysis, packets: u64) {
             direction.packets + direction.all_damage().corrupted + direction.all_damage().unreadable
         })
         .sum();
-    // Damage is told apart by interface up to 64 of them.
+    // Damage is counted for up to 64 interfaces.
     let is_full = |direction: &Direction| direction.damage.len() == 64;
     if !analysis.connections.iter().flat_map(|connection| &connection.directions).any(is_full) {
         assert_eq!(left_out + counted, packets);

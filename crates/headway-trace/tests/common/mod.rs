@@ -1,4 +1,4 @@
-//! Two hosts and a wire with a fixed delay between them, in virtual time.
+//! Two hosts connected by a wire with a fixed delay, in virtual time.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,7 +12,7 @@ pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub(crate) const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 pub(crate) const ONE_WAY: Duration = Duration::from_millis(50);
 
-/// What happens to a packet on its way.
+/// What happens to a packet on the wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives,
@@ -21,7 +21,7 @@ pub(crate) enum Fate {
     IsDamaged,
 }
 
-/// A packet that passed the wire: when it was sent, from whom, and what arrived if anything did.
+/// A packet on the wire: the time and side of sending, and what arrived, if anything.
 pub(crate) struct Passed {
     pub(crate) sent: Instant,
     pub(crate) from_client: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Passed {
     pub(crate) fate: Fate,
 }
 
-/// A client, whose events go to `O`, and a server that reads everything.
+/// A client with observer `O`, and a server that reads everything.
 pub(crate) struct Pair<O: Observer> {
     pub(crate) now: Instant,
     pub(crate) client: Host<O>,
@@ -37,7 +37,7 @@ pub(crate) struct Pair<O: Observer> {
     listener: ListenerId,
     profile: Arc<Profile>,
     on_the_way: Vec<(Instant, bool, Vec<u8>)>,
-    /// Ordinary ACKs that the server sends together with a special one do not arrive.
+    /// Ordinary ACKs that the server sends together with a special ACK are lost.
     pub(crate) loses_acks_behind_special: bool,
     pub(crate) passed: Vec<Passed>,
 }
@@ -64,8 +64,8 @@ impl<O: Observer> Pair<O> {
         self.client.connect(self.now, local, remote, self.profile.clone()).unwrap()
     }
 
-    /// Lets the hosts work until `until`. `fate` decides about each segment of the client that
-    /// carries data: it is told the how many-th that is, from 0.
+    /// Runs the hosts until `until`. `fate` decides about each data segment of the client, by its number
+    /// from 0.
     pub(crate) fn run(&mut self, until: Instant, mut fate: impl FnMut(usize) -> Fate) {
         let mut data_segments = 0;
         loop {
@@ -137,7 +137,7 @@ impl<O: Observer> Pair<O> {
     }
 }
 
-/// Keeps every event, and hands it on.
+/// Records every event, and forwards it.
 #[derive(Default)]
 pub(crate) struct Tap<O> {
     pub(crate) events: Vec<(Instant, ConnectionId, Event)>,
@@ -151,7 +151,7 @@ impl<O: Observer> Observer for Tap<O> {
     }
 }
 
-/// Identifiers of connections, to make up events with.
+/// Identifiers of connections for synthetic events.
 pub(crate) fn connections<const N: usize>() -> [ConnectionId; N] {
     let mut pair = Pair::new(Profile::standard(), ());
     std::array::from_fn(|_| pair.connect())

@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--control", default="cubic", help="congestion control of both hosts, by name")
     parser.add_argument("--size", type=int, default=120_000, help="bytes to send")
     parser.add_argument("--connections", type=int, default=1, help="one after the other, between the same ports")
-    parser.add_argument("--delay", type=float, default=0.02, help="one way, in seconds")
+    parser.add_argument("--delay", type=float, default=0.02, help="one-way delay in seconds")
     parser.add_argument("--rate", type=float, default=10e6, help="bit/s")
     parser.add_argument("--queue", type=int, default=30, help="packets")
     parser.add_argument("--loss", type=float, default=0.0)
@@ -147,9 +147,9 @@ def main():
     parser.add_argument("--slow", action="store_true", help="the receiver has little room and begins late")
     parser.add_argument("--no-sack", action="store_true")
     parser.add_argument("--ipv6", action="store_true")
-    parser.add_argument("--at", choices=["sender", "receiver"], default="sender", help="where to capture")
+    parser.add_argument("--at", choices=["sender", "receiver"], default="sender", help="host at which to capture")
     parser.add_argument("--veth", choices=["plain", "offload"], help="with or without offloads")
-    parser.add_argument("--interface", help="where tcpdump listens")
+    parser.add_argument("--interface", help="interface of tcpdump")
     parser.add_argument("--link", help="link type, for the interface 'any'")
     parser.add_argument("--snap", type=int, default=100, help="bytes to keep of each packet, 0 for all")
     parser.add_argument("--seed", type=int, default=1)
@@ -188,7 +188,7 @@ def main():
         else:
             carry(devices, words, client)
         server.wait(5)
-        # tcpdump takes packets in blocks that may be a second old.
+        # tcpdump receives packets in blocks with a delay of up to one second.
         time.sleep(1.5)
         dump.send_signal(signal.SIGINT)
         dump.wait(5)

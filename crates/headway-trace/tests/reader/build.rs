@@ -1,4 +1,4 @@
-//! Captures byte by byte.
+//! Builds captures byte by byte.
 
 /// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(crate) enum Order {
     Little,
 }
 
-/// A file in the making.
+/// A file being built.
 #[derive(Clone, Debug)]
 pub(crate) struct Build {
     order: Order,

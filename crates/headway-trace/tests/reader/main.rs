@@ -1,4 +1,4 @@
-//! Captures of every form, and what is wrong with those that are none.
+//! Captures of every format, and errors of invalid ones.
 
 mod build;
 
@@ -56,12 +56,12 @@ fn classic_files_of_both_orders_and_resolutions() {
 }
 
 #[test]
-fn the_frame_check_sequence_is_no_part_of_the_link_type() {
+fn the_frame_check_sequence_length_is_not_part_of_the_link_type() {
     let file = Build::new(Order::Little).pcap(MICROSECONDS, 0x1400_0001).record(0, 0, &[1], 1).bytes;
     assert_eq!(read(&file).expect("a capture").0[0].1, LinkType::ETHERNET.0);
 }
 
-/// What Linux's modified tcpdump wrote in the days of Linux 2.2.
+/// The format of the modified tcpdump of Linux 2.2.
 #[test]
 fn the_files_of_a_modified_tcpdump() {
     for order in ORDERS {
@@ -87,7 +87,7 @@ fn packets_that_name_their_interface() {
     for index in [3, 2, 3, 9] {
         file = file.record(0, 0, &packet(index), 21);
     }
-    // Too short to say.
+    // Too short for an index.
     file = file.record(0, 0, &[8, 0, 0], 21);
     assert_eq!(
         places(&file.bytes),
@@ -98,7 +98,7 @@ fn packets_that_name_their_interface() {
         .interface(276, 0, &[(2, b"any")])
         .packet(0, 0, &packet(1), 21)
         .packet(0, 0, &packet(2), 21)
-        // Named only now: the places that are taken stay.
+        // Declared later: the existing indices do not change.
         .interface(1, 0, &[(2, b"eth0")])
         .packet(1, 0, &[0; 14], 14)
         .packet(0, 0, &packet(2), 21)
@@ -118,7 +118,7 @@ fn several_sections_interfaces_and_kinds_of_packet() {
             .section()
             .interface(101, 0, &[(2, b"one"), (9, &[9])])
             .interface(1, 3, &[(2, b"two")])
-            // A block that nobody knows, and one of statistics.
+            // A block of an unknown type, and an interface statistics block.
             .block(0x0000_0bad, &[1, 2, 3, 4, 5])
             .packet(0, 1 << 33, &[1, 2, 3, 4, 5], 5)
             .packet(1, 7, &[6], 600)
@@ -134,7 +134,7 @@ fn several_sections_interfaces_and_kinds_of_packet() {
                 (0, 101, 1 << 33, vec![1, 2, 3, 4, 5], 5),
                 (1, 1, 7_000, vec![6], 600),
                 (0, 101, 9, vec![8, 9], 2),
-                // Without a time stamp it takes that of the packet before.
+                // Without a timestamp it has that of the packet before.
                 (2, 276, 9, vec![1, 2, 3], 10),
             ]
         );
@@ -151,7 +151,7 @@ fn a_half_written_last_packet_is_reported() {
     for cut in 1..36 {
         let (records, _, half) = read(&file[..file.len() - cut]).expect("a capture");
         assert_eq!(records.len(), 1, "{cut}");
-        // Of a header that is cut nobody knows how much was to follow.
+        // The missing length of a truncated header is unknown.
         let missing = if cut > 20 { cut - 20 } else { cut } as u64;
         assert_eq!(half, Some(HalfWritten { offset: start, missing }), "{cut}");
     }
@@ -168,7 +168,7 @@ fn a_half_written_last_packet_is_reported() {
 }
 
 #[test]
-fn what_is_no_capture() {
+fn other_files_are_refused() {
     refused(b"", 0, "a pcap or pcapng file", "0 bytes");
     refused(b"abc", 0, "a pcap or pcapng file", "3 bytes");
     refused(b"PK\x03\x04 and so on", 0, "magic number", "50, 4b");
@@ -220,7 +220,7 @@ fn blocks_that_make_no_sense() {
 }
 
 #[test]
-fn errors_of_the_disk_are_told() {
+fn disk_errors_are_reported() {
     struct Broken;
     impl std::io::Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
@@ -231,7 +231,7 @@ fn errors_of_the_disk_are_told() {
 }
 
 proptest! {
-    /// Whatever the bytes are, reading and analysing them ends, and does not panic.
+    /// Reading and analysing any bytes ends without a panic.
     #[test]
     fn takes_any_bytes(
         head in 0_usize..5,

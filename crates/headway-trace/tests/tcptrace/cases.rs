@@ -1,18 +1,18 @@
-//! The captures, and what of them is compared.
+//! The captures that are compared.
 
 use std::path::PathBuf;
 
-/// What of a capture is compared with tcptrace.
+/// A comparison of a capture with tcptrace.
 #[derive(Debug)]
 pub(crate) struct Case {
     /// The capture in `tests/data`.
     pub(crate) capture: &'static str,
-    /// The interface, where there are several.
+    /// The interface, if there are several.
     pub(crate) interface: Option<&'static str>,
-    /// tcptrace has to leave damaged packets out.
+    /// tcptrace must ignore damaged packets.
     pub(crate) is_damaged: bool,
-    /// Which of several connections between the same ends, which tcptrace cannot keep apart: it is
-    /// given one at a time.
+    /// Which of several connections between the same ends: tcptrace cannot separate them and gets one at
+    /// a time.
     pub(crate) part: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) const CASES: &[Case] = &[
     simulated("sim-xhack+sack.pcapng", "receiver"),
 ];
 
-/// A number on which tcptrace is wrong.
+/// A number that tcptrace computes wrongly.
 #[derive(Debug)]
 pub(crate) struct Error {
     pub(crate) capture: &'static str,
@@ -62,11 +62,11 @@ pub(crate) struct Error {
     pub(crate) ours: f64,
     pub(crate) theirs: f64,
     /// Why.
-    #[allow(dead_code, reason = "it is for readers, and for the message of a failure")]
+    #[allow(dead_code, reason = "printed when a comparison fails")]
     pub(crate) why: &'static str,
 }
 
-/// Every number on which tcptrace is wrong, but for duplicate ACKs: there a rule says by how much.
+/// Every number that tcptrace computes wrongly, except duplicate ACKs, whose difference follows a rule.
 pub(crate) const ERRORS: &[Error] = &[
     // The last connection of linux-cubic-reuse.pcap ends with a RST.
     Error {
@@ -76,7 +76,7 @@ pub(crate) const ERRORS: &[Error] = &[
         row: "ttl stream length",
         ours: 20_000.0,
         theirs: 20_001.0,
-        why: "the RST stands behind the FIN, which is taken for data",
+        why: "the RST is after the FIN, which is counted as data",
     },
     Error {
         capture: "linux-cubic-reuse.pcap",
@@ -85,7 +85,7 @@ pub(crate) const ERRORS: &[Error] = &[
         row: "missed data",
         ours: 0.0,
         theirs: 1.0,
-        why: "the RST stands behind the FIN, which is taken for data",
+        why: "the RST is after the FIN, which is counted as data",
     },
     Error {
         capture: "linux-cubic-reuse.pcap",
@@ -104,7 +104,7 @@ impl Case {
         data().join(self.capture)
     }
 
-    /// What tcptrace printed.
+    /// The recorded output of tcptrace.
     pub(crate) fn expected(&self) -> PathBuf {
         let stem = self.capture.split('.').next().unwrap_or_default();
         let interface = self.interface.map(|name| format!("-{name}")).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Our numbers beside tcptrace's: those it printed when the captures were made, and those it prints
-//! now where it is installed.
+//! Compares the analysis with tcptrace: with its recorded output, and with its current output where it is
+//! installed.
 //!
-//! `UPDATE_TCPTRACE=1 cargo test -p headway-trace --test tcptrace` writes down what it prints now.
+//! `UPDATE_TCPTRACE=1 cargo test -p headway-trace --test tcptrace` records its current output.
 
 mod cases;
 mod ours;
@@ -15,7 +15,7 @@ use cases::{CASES, Case, ERRORS};
 use headway_trace::analysis::Connection;
 use ours::{Compare, ROWS};
 
-/// Ours of a case: those connections that tcptrace was given.
+/// The analysis of a case: the connections that tcptrace gets.
 fn analysed(case: &Case) -> Vec<Connection> {
     let interface = case.interface.map(|name| theirs::place(case, name));
     let connections = ours::analyse(&case.path(), interface).connections;
@@ -35,13 +35,13 @@ fn is_same(compare: Compare, ours: f64, theirs: f64) -> bool {
     }
 }
 
-/// Whether two numbers are the same when rounded to this unit, which they may be a little beside it:
-/// tcptrace cuts times to microseconds.
+/// Whether two numbers are equal to within this unit, with some tolerance: tcptrace truncates times to
+/// microseconds.
 fn is_near(ours: f64, theirs: f64, unit: f64) -> bool {
     (ours - theirs).abs() <= unit * 0.525
 }
 
-/// Every number of which ours and tcptrace's differ, but for tcptrace's known errors.
+/// Every number that differs from tcptrace's, except its known errors.
 fn differences(case: &Case, text: &str) -> Vec<String> {
     let ours = analysed(case);
     let theirs = table::parse(text);
@@ -60,12 +60,12 @@ fn differences(case: &Case, text: &str) -> Vec<String> {
                 let is_as_expected = match (our, their, error) {
                     (Some(our), Some(their), Some(error)) => (our, their) == (error.ours, error.theirs),
                     (Some(our), Some(their), None) if row == "duplicate acks" => {
-                        // RFC 5681, 2, asks for outstanding data and for a segment without SYN and FIN;
-                        // tcptrace looks at neither.
+                        // RFC 5681, 2, requires outstanding data and a segment without SYN and FIN;
+                        // tcptrace checks neither.
                         our + direction.repeated_acks as f64 == their
                     }
                     (Some(our), Some(their), None) => is_same(compare, our, their),
-                    // tcptrace leaves rows out in which there is nothing to tell.
+                    // tcptrace omits rows that are zero.
                     (our, None, None) => our.is_none_or(|our| our == 0.0),
                     _ => false,
                 };
@@ -100,15 +100,15 @@ fn equals_what_tcptrace_prints() {
             fs::write(case.expected(), &now).expect("written");
         }
         let committed = fs::read_to_string(case.expected()).expect("tcptrace's numbers");
-        assert_eq!(now, committed, "{case:?}: what tcptrace prints has changed");
+        assert_eq!(now, committed, "{case:?}: the output of tcptrace has changed");
         let found = differences(case, &now);
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
 }
 
-/// The captures hold what they are there for.
+/// The captures contain what they are meant to test.
 #[test]
-fn the_captures_are_of_use() {
+fn the_captures_contain_what_they_test() {
     let sum = |number: fn(&Connection) -> u64| -> u64 {
         CASES.iter().flat_map(analysed).map(|connection| number(&connection)).sum()
     };
@@ -124,7 +124,7 @@ fn the_captures_are_of_use() {
     assert!(sum(|c| c.directions[0].all_damage().unreadable) > 0);
 }
 
-/// A table without rows would be equal to everything.
+/// A table without rows would be equal to any other.
 #[test]
 fn the_tables_are_read() {
     for case in CASES {

@@ -1,4 +1,4 @@
-//! Our numbers under tcptrace's names.
+//! The numbers of the analysis under tcptrace's names.
 
 use std::fs::File;
 use std::path::Path;
@@ -29,15 +29,15 @@ pub(crate) fn analyse(path: &Path, interface: Option<usize>) -> Analysis {
 /// How a number is compared.
 #[derive(Clone, Copy)]
 pub(crate) enum Compare {
-    /// It is the same.
+    /// Equal.
     Equal,
-    /// It is as near as tcptrace's digits tell: this is a unit of the last one.
+    /// Equal to within tcptrace's precision: a unit of its last digit.
     Within(f64),
-    /// It is within this share, or as near as tcptrace's digits tell.
+    /// Within this relative difference, or within tcptrace's precision.
     Share(f64, f64),
 }
 
-/// A number that tcptrace has too: its name there, how to compare, and ours.
+/// A number that tcptrace has too: its name, the comparison, and the analysis's value.
 pub(crate) type Row = (&'static str, Compare, fn(&Connection, &Direction) -> Option<f64>);
 
 fn ms(time: Option<Duration>) -> Option<f64> {
@@ -48,7 +48,7 @@ fn count(count: u64) -> Option<f64> {
     Some(count as f64)
 }
 
-/// Every row of tcptrace's that is compared.
+/// Every row that is compared.
 #[rustfmt::skip]
 pub(crate) const ROWS: &[Row] = &[
     ("total packets", Compare::Equal, |_, d| count(d.packets)),

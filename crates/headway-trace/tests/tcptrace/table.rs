@@ -1,15 +1,15 @@
-//! What `tcptrace -lrn` prints.
+//! The output of `tcptrace -lrn`.
 
 use std::collections::BTreeMap;
 
-/// The numbers of a connection as tcptrace names them, of its two directions.
+/// The numbers of both directions of a connection, by tcptrace's names.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
     pub(crate) rows: BTreeMap<String, [String; 2]>,
 }
 
 impl Connection {
-    /// A number of a direction, without its unit. `None` where tcptrace says nothing, or "NA".
+    /// A number of a direction, without its unit. `None` if tcptrace has no value or "NA".
     pub(crate) fn number(&self, row: &str, side: usize) -> Option<f64> {
         self.text(row, side)?.parse().ok()
     }

@@ -13,12 +13,12 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use crate::cases::Case;
 use crate::ours::each_packet;
 
-/// Whether tcptrace is there.
+/// Whether tcptrace is installed.
 pub(crate) fn is_installed() -> bool {
     Command::new("tcptrace").arg("-v").output().is_ok()
 }
 
-/// What tcptrace says of the packets of a case, without what differs from run to run.
+/// The output of tcptrace for the packets of a case, without what differs from run to run.
 pub(crate) fn run(case: &Case) -> String {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("packets.pcap");
@@ -55,7 +55,7 @@ fn write_plain(case: &Case, path: &Path) {
         let in_front = packet.bytes.len() - ip.len();
         writer
             .write_packet(&PcapPacket {
-                // tcptrace takes the time 0, where simulations begin, for no time.
+                // tcptrace treats the time 0, where simulations begin, as unset.
                 timestamp: Duration::from_nanos(packet.at.as_nanos()) + Duration::from_secs(1),
                 orig_len: packet.original_len - in_front as u32,
                 data: Cow::Borrowed(ip),
@@ -64,7 +64,7 @@ fn write_plain(case: &Case, path: &Path) {
     });
 }
 
-/// The place of the interface of this name.
+/// The index of the interface with this name.
 pub(crate) fn place(case: &Case, name: &str) -> usize {
     let mut reader = Reader::new(File::open(case.path()).expect("a capture")).expect("a capture");
     while reader.next_packet().expect("a sound capture").is_some() {}
