@@ -23,21 +23,24 @@ mod error;
 mod event;
 pub mod hack;
 mod host;
-pub mod ledger;
-mod memory;
+mod id;
 mod path;
 mod profile;
 mod receive;
 mod ring;
 mod send;
+mod slab;
+mod state;
 
-pub use connection::{Endpoints, Negotiated, Notification, State, Statistics};
+pub use connection::{Endpoints, Negotiated, Notification, Statistics};
 pub use error::{ConnectionError, Error};
 pub use event::{DamageOutcome, DropReason, Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-pub use host::{Arrival, ConnectionId, Host, HostConfig, HostCounters, ListenerId};
-pub use memory::PathMemory;
-pub use path::Path;
+pub use host::{Arrival, Host, HostConfig, HostCounters};
+pub use id::{ConnectionId, ListenerId};
+pub use path::memory::PathMemory;
+pub use path::{Path, ledger};
 pub use profile::{
     DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Modern, Profile, RtoConfig, UnknownVariant,
     Variant,
 };
+pub use state::State;

@@ -8,7 +8,7 @@ use super::modern::Heard;
 use super::{Connection, Context, Notification, State};
 use crate::congestion::Ack;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-use crate::hack::sender::Notice;
+use crate::hack::classic::sender::Notice;
 use crate::send::recovery::{AckSignal, Board, Recovery};
 use crate::send::sent_queue::Acknowledged;
 
@@ -308,7 +308,9 @@ impl Connection {
         let mut accepted = u8::from(self.take_notice(cx, named));
         match sums {
             Some(sums) if accepted > 0 => self.spare_blocks(named.seq, sums),
-            None if accepted == 0 && !numbers.is_empty() => accepted += u8::from(self.wants_whole(&named)),
+            None if accepted == 0 && !numbers.is_empty() => {
+                accepted += u8::from(self.peer_held.give_up(&mut self.snd.queue, &named))
+            }
             _ => {}
         }
         let names_new_copy = accepted > 0;

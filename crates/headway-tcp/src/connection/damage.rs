@@ -9,7 +9,7 @@ use headway_wire::{Ecn, Segment};
 
 use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
-use crate::hack::receiver::Request;
+use crate::hack::classic::receiver::Request;
 
 impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is told how many there were.
@@ -29,7 +29,7 @@ impl Connection {
     /// A salvaged segment of this connection arrived.
     pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         if self.take_damaged(cx, segment, false) == Some(DamageOutcome::Requested) {
-            self.note_header(cx.now, segment);
+            self.record_header(cx.now, segment);
         }
     }
 
@@ -82,7 +82,7 @@ impl Connection {
         if !missing.lt(edge) {
             return DamageOutcome::Implausible;
         }
-        if missing == seq && self.keep_damaged(cx, segment, repaired) {
+        if missing == seq && self.keep_corrupted(cx, segment, repaired) {
             return DamageOutcome::Combined;
         }
         let request = Request {

@@ -15,7 +15,7 @@ mod modern;
 mod open;
 mod output;
 mod partial;
-mod seen;
+mod repair;
 mod settings;
 mod sharing;
 mod statistics;
@@ -31,70 +31,20 @@ use headway_wire::{Segment, SeqNumber};
 
 use crate::congestion::CongestionDomain;
 use crate::event::{Event, Observer, RetransmitReason, Timer};
-use crate::hack::{receiver::Requests, sender::Resends};
+use crate::hack::classic::{receiver::Requests, sender::Resends};
+use crate::hack::partial::{receiver::CorruptedPayloads, sender::PeerHeldRanges};
+use crate::hack::repair::HeaderHistory;
 use crate::path::Path;
 use crate::profile::{HackRules, Profile};
 use crate::receive::ReceiveSide;
-use crate::receive::kept::Kept;
 use crate::send::SendSide;
-use crate::{ConnectionError, ConnectionId};
+use crate::{ConnectionError, ConnectionId, State};
 
 use ecn::EcnState;
 pub(crate) use open::{Reply, SynShape, agree, syn_options};
-use seen::Seen;
 use statistics::Counters;
 pub use statistics::Statistics;
 use timers::Timers;
-
-/// The states of RFC 9293, 3.3.2. LISTEN belongs to the host's listeners.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Waiting for a matching connection request after having sent one.
-    SynSent,
-    /// Waiting for a confirming acknowledgement after having received and sent a request.
-    SynReceived,
-    /// Open: data can be sent and received.
-    Established,
-    /// We closed; waiting for the acknowledgement of our FIN, or the peer's FIN.
-    FinWait1,
-    /// Our FIN is acknowledged; waiting for the peer's.
-    FinWait2,
-    /// The peer closed; the application has not.
-    CloseWait,
-    /// Both closed at once; waiting for the acknowledgement of our FIN.
-    Closing,
-    /// The peer closed first, then we did; waiting for the acknowledgement of our FIN.
-    LastAck,
-    /// Waiting for old segments to leave the network.
-    TimeWait,
-    /// No connection.
-    Closed,
-}
-
-impl State {
-    /// Whether the handshake is over and the connection is not.
-    pub fn is_synchronized(self) -> bool {
-        !matches!(self, Self::SynSent | Self::SynReceived | Self::Closed)
-    }
-
-    /// Whether the application may still hand over data.
-    pub fn may_send(self) -> bool {
-        matches!(self, Self::SynSent | Self::SynReceived | Self::Established | Self::CloseWait)
-    }
-
-    /// Whether our data may be in the network.
-    fn is_sending(self) -> bool {
-        self.is_synchronized() && !matches!(self, Self::FinWait2 | Self::TimeWait)
-    }
-
-    /// Whether the peer may still send data.
-    pub fn may_receive(self) -> bool {
-        matches!(
-            self,
-            Self::SynSent | Self::SynReceived | Self::Established | Self::FinWait1 | Self::FinWait2
-        )
-    }
-}
 
 /// The two ends, ours first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -204,10 +154,10 @@ pub(crate) struct Connection {
     /// The application wrote less than it wanted to.
     write_blocked: bool,
     pending: Pending,
-    /// Kept where headers are repaired.
-    seen: Option<Box<Seen>>,
-    /// Damaged payloads, kept where partial recovery is in use.
-    kept: Option<Box<Kept>>,
+    headers: HeaderHistory,
+    /// Where partial recovery is in use and there are any.
+    corrupted_payloads: Option<Box<CorruptedPayloads>>,
+    peer_held: PeerHeldRanges,
     /// Octets that this connection has reported to its congestion domain.
     reported_pipe: u32,
     statistics: Counters,
@@ -259,8 +209,9 @@ impl Connection {
             orphaned: false,
             write_blocked: false,
             pending: Pending::default(),
-            seen: None,
-            kept: None,
+            headers: HeaderHistory::default(),
+            corrupted_payloads: None,
+            peer_held: PeerHeldRanges::default(),
             reported_pipe: 0,
             statistics: Counters::default(),
             profile,
@@ -411,7 +362,6 @@ impl Connection {
 
     pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
         let counted = self.statistics;
-        let held = self.snd.recovery.held();
         Statistics {
             state: self.state,
             segments_sent: counted.segments_sent,
@@ -429,8 +379,8 @@ impl Connection {
             damaged_received: counted.damaged_received,
             repaired: counted.repaired,
             completed: counted.completed.into(),
-            cut: held.map_or(0, |held| held.cut),
-            octets_spared: held.map_or(0, |held| held.spared),
+            cut: self.peer_held.cut(),
+            octets_spared: self.peer_held.spared(),
             damaged_implausible: counted.damaged_implausible.into(),
             congestion_marks: counted.congestion_marks.into(),
             congestion_echoes: counted.congestion_echoes.into(),
@@ -463,9 +413,10 @@ impl Connection {
             + self.rcv.bookkeeping()
             + self.requests.allocated()
             + self.resends.allocated()
-            + self.kept.as_ref().map_or(0, |kept| kept.allocated())
+            + self.corrupted_payloads.as_ref().map_or(0, |payloads| payloads.allocated())
+            + self.peer_held.allocated()
             + self.snd.recovery.allocated()
-            + self.seen.as_ref().map_or(0, |_| size_of::<Seen>())
+            + self.headers.allocated()
     }
 
     // --- shared by the parts -------------------------------------------------------------------
@@ -493,7 +444,7 @@ impl Connection {
         self.owes_syn = false;
         self.resends.clear();
         self.requests.clear();
-        self.kept = None;
+        self.corrupted_payloads = None;
         let outstanding_end = self.snd.nxt;
         self.snd.queue.acknowledge(outstanding_end);
         self.snd.queue.release();

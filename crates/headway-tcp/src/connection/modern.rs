@@ -7,7 +7,7 @@ use headway_wire::{Segment, SeqNumber, V2, V2Ack};
 use super::{Connection, Context};
 use crate::congestion::Ack;
 use crate::event::{Observer, RecoveryPhase, RetransmitReason, Timer};
-use crate::hack::sender::Notice;
+use crate::hack::classic::sender::Notice;
 use crate::send::pacer::{least_rate, window_rate};
 use crate::send::recovery::modern::{Bench, News};
 use crate::send::recovery::{Recovery, Verdict};
@@ -70,7 +70,7 @@ impl Connection {
     ) {
         let (delivery, rate) = self.snd.queue.take_delivery(cx.now);
         if delivery.octets > 0 {
-            self.settle_held();
+            self.peer_held.resolve(&mut self.snd.queue, self.snd.una);
         }
         // Karn: the newest copy that arrived tells, if it is the only one of its segment.
         let rtt = match delivery.newest {

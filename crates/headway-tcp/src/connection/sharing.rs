@@ -1,8 +1,8 @@
-//! Learning from and for other connections over the path (RFC 9040): see [`crate::memory`].
+//! Learning from and for other connections over the path (RFC 9040): see [`crate::path::memory`].
 
 use super::{Connection, Context};
 use crate::congestion::RateSample;
-use crate::memory::Lesson;
+use crate::path::memory::Lesson;
 use crate::send::recovery::Recovery;
 
 impl Connection {

@@ -16,7 +16,7 @@ impl Connection {
             // "This should not occur, since a FIN has been received from the remote side."
             return;
         }
-        self.note_header(cx.now, segment);
+        self.record_header(cx.now, segment);
         let had_holes = self.rcv.has_holes();
         let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin, self.longest_segment());
         if self.profile.modern.autotune {
@@ -27,7 +27,7 @@ impl Connection {
         }
         self.statistics.octets_received += u64::from(placed.advanced);
         if !segment.payload.is_empty() {
-            self.fill_kept(cx, segment);
+            self.fill_corrupted(cx, segment);
         }
         if let (true, Some((start, end))) = (self.negotiated.sack, placed.duplicate) {
             self.rcv.report_duplicate(start, end);

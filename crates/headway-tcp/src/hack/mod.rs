@@ -1,8 +1,8 @@
 //! TCP HACK (paper 000) and Extended HACK (paper 003).
 //!
 //! The receiver of a segment whose header can be read and whose payload is damaged sends a
-//! *special ACK* that names it (`receiver.rs`). The sender sends the named segment again at once,
-//! as the congestion window permits, and takes nothing about congestion from it (`sender.rs`).
+//! *special ACK* that names it (`classic/receiver.rs`). The sender sends the named segment again at once,
+//! as the congestion window permits, and takes nothing about congestion from it (`classic/sender.rs`).
 //!
 //! Paper 000's section 3.3 alone ([`crate::HackRules::Literal`]) is not enough; the default rules
 //! are:
@@ -24,9 +24,9 @@
 //! 6. Numbers outside `[SND.UNA, SND.NXT)` or already SACKed are ignored.
 //! 7. The echoed timestamp of a special ACK is no round-trip sample.
 
-pub(crate) mod receiver;
+pub(crate) mod classic;
+pub(crate) mod partial;
 pub(crate) mod repair;
-pub(crate) mod sender;
 
 /// What a SYN's kind-14 option carries to say "I understand kind 16": the papers ignore the value
 /// there, and a sender that does not understand kind 16 would take such an ACK for a duplicate.

@@ -6,15 +6,15 @@ use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
 
-use super::demux::PathKey;
 use super::packets::is_one_host;
-use super::slab::Key;
 use super::{ConnectionId, Entry, Host, ListenerId};
 use crate::Error;
 use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::{Connection, Endpoints};
 use crate::event::Observer;
+use crate::path::table::PathKey;
 use crate::profile::{LossRecovery, Profile};
+use crate::slab::Key;
 
 impl<O: Observer> Host<O> {
     /// OPEN, active (RFC 9293, 3.10.1). Port 0 of `local` asks for a free one (RFC 6056).
@@ -56,7 +56,7 @@ impl<O: Observer> Host<O> {
         let stamp_offset = self.identity.stamp_offset(&ends);
         let domain = self.new_domain(&profile, &ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
-        let path = self.use_path(path, profile.modern.sharing, now);
+        let path = self.paths.acquire(path, profile.modern.sharing, now);
         let connection = Connection::connect(profile, ends, iss, stamp_offset, now);
         let id = self.add(connection, domain, path, None);
         self.with_connection(id, now, |connection, cx| connection.recall_round_trip(cx));

@@ -54,7 +54,7 @@ impl Deadlines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::slab::Slab;
+    use crate::slab::Slab;
 
     fn at(nanos: u64) -> Instant {
         Instant::from_nanos(nanos)

@@ -1,27 +1,20 @@
-//! Which connection, and which path, a packet belongs to.
+//! Which connection a packet belongs to.
 
 use alloc::boxed::Box;
 use core::hash::{BuildHasher, Hash as _, Hasher as _};
 use core::net::IpAddr;
 
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashTable;
 use siphasher::sip::SipHasher24;
 
 use super::identity::Identity;
-use super::slab::{Key, Slab};
 use super::{ConnectionId, Entry};
 use crate::connection::Endpoints;
-
-/// A pair of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct PathKey {
-    pub(super) local: IpAddr,
-    pub(super) remote: IpAddr,
-}
+use crate::slab::Slab;
 
 /// Keyed, so that a peer cannot choose ports that collide.
 #[derive(Clone)]
-struct Keyed(SipHasher24);
+pub(super) struct Keyed(SipHasher24);
 
 impl BuildHasher for Keyed {
     type Hasher = SipHasher24;
@@ -30,16 +23,20 @@ impl BuildHasher for Keyed {
     }
 }
 
-/// Tables that are looked up, never walked: their order reaches no result.
+/// A table that is looked up, never walked: its order reaches no result.
 pub(super) struct Demux {
     /// Without their ends, which the connections know.
     connections: HashTable<ConnectionId>,
-    paths: HashMap<PathKey, Key, Keyed>,
+    keyed: Keyed,
     /// The last connection found: packets come in runs.
     last: Option<(Endpoints, ConnectionId)>,
 }
 
 impl Keyed {
+    pub(super) fn new(identity: &Identity) -> Self {
+        Self(identity.hasher())
+    }
+
     /// The hash of `ends`, which go into it in one piece.
     fn hash(&self, ends: &Endpoints) -> u64 {
         let mut hasher = self.0;
@@ -62,12 +59,11 @@ fn ends_of(entries: &Slab<Box<Entry>>, id: ConnectionId) -> Option<Endpoints> {
 
 impl Demux {
     pub(super) fn new(identity: &Identity) -> Self {
-        let keyed = Keyed(identity.hasher());
-        Self { connections: HashTable::new(), paths: HashMap::with_hasher(keyed), last: None }
+        Self { connections: HashTable::new(), keyed: Keyed::new(identity), last: None }
     }
 
     pub(super) fn connection(&self, entries: &Slab<Box<Entry>>, ends: &Endpoints) -> Option<ConnectionId> {
-        let hash = self.paths.hasher().hash(ends);
+        let hash = self.keyed.hash(ends);
         self.connections.find(hash, |&id| ends_of(entries, id) == Some(*ends)).copied()
     }
 
@@ -85,29 +81,17 @@ impl Demux {
 
     /// Adds a connection, which is among `entries`.
     pub(super) fn add(&mut self, entries: &Slab<Box<Entry>>, ends: Endpoints, id: ConnectionId) {
-        let keyed = self.paths.hasher();
+        let keyed = &self.keyed;
         let hash = |&id: &ConnectionId| ends_of(entries, id).map_or(0, |ends| keyed.hash(&ends));
         self.connections.insert_unique(keyed.hash(&ends), id, hash);
         self.last = Some((ends, id));
     }
 
     pub(super) fn remove(&mut self, ends: &Endpoints, id: ConnectionId) {
-        let hash = self.paths.hasher().hash(ends);
+        let hash = self.keyed.hash(ends);
         if let Ok(found) = self.connections.find_entry(hash, |&other| other == id) {
             found.remove();
         }
         self.last = None;
-    }
-
-    pub(super) fn path(&self, key: &PathKey) -> Option<Key> {
-        self.paths.get(key).copied()
-    }
-
-    pub(super) fn add_path(&mut self, key: PathKey, path: Key) {
-        self.paths.insert(key, path);
-    }
-
-    pub(super) fn remove_path(&mut self, key: &PathKey) {
-        self.paths.remove(key);
     }
 }

@@ -7,9 +7,9 @@ use core::net::{IpAddr, Ipv4Addr};
 use headway_units::{Duration, Instant};
 use headway_wire::judge;
 
-use super::paths::PathEntry;
 use super::{Arrival, Entry, Host, HostConfig};
 use crate::congestion::{CongestionDomain, Reno};
+use crate::path::table::PathEntry;
 use crate::profile::{HackMode, Profile};
 
 /// Heap octets that an idle connection may cost beyond its buffers.

@@ -8,22 +8,17 @@ use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
 
 use super::cookies::{self, Kept};
-use super::demux::PathKey;
-use super::slab::Key;
-use super::{ConnectionId, Host};
+use super::{ConnectionId, Host, ListenerId};
 use crate::Error;
 use crate::connection::{Connection, Context, Endpoints, State, SynShape, agree, stamp_at, syn_options};
 use crate::event::Observer;
+use crate::path::table::PathKey;
 use crate::profile::Profile;
 use crate::receive::first_window;
 
 /// How far beyond the last number a connection is reopened, if the timer gives no better: more than
 /// an unscaled window, as Linux does.
 const REOPEN_STEP: u32 = 65_535 + 2;
-
-/// A listener of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerId(pub(super) Key);
 
 pub(super) struct Listener {
     local: SocketAddr,
@@ -180,17 +175,12 @@ impl<O: Observer> Host<O> {
         let stamp_offset = self.identity.stamp_offset(ends);
         let domain = self.new_domain(&profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
-        let path = self.use_path(path, profile.modern.sharing, at);
+        let path = self.paths.acquire(path, profile.modern.sharing, at);
         let (lent_domain, lent_path) = (self.domains.get_mut(domain)?, self.paths.get_mut(path)?);
         // Events before the connection has a place bear the identity that it is about to get.
         let id = ConnectionId(self.connections.next_key());
-        let mut cx = Context {
-            now: at,
-            id,
-            domain: lent_domain,
-            path: &mut lent_path.path,
-            observer: &mut self.observer,
-        };
+        let mut cx =
+            Context { now: at, id, domain: lent_domain, path: lent_path, observer: &mut self.observer };
         let mut connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
         if answered {
             connection.has_answered();

@@ -4,9 +4,9 @@
 //! [`packets`] what carriers ask of the host, [`cookies`] opens connections without
 //! state. [`demux`] finds the connection of an arriving packet,
 //! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
-//! connections, [`paths`] what is known of the ways to them, [`identity`] makes sequence numbers and
-//! timestamps that cannot be guessed, [`icmp`] hears what routers say of our segments, [`path_mtu`]
-//! keeps what they say of a path's MTU, [`echo`] answers pings, [`repair`] takes damaged packets whose header cannot be read,
+//! connections, [`paths`] is what programs ask and routers say of paths, [`identity`] makes sequence numbers and
+//! timestamps that cannot be guessed, [`icmp`] takes what routers say of our segments, [`echo`] answers
+//! pings, [`repair`] takes damaged packets whose header cannot be read,
 //! [`settings`] changes what may change while a host runs.
 
 mod application;
@@ -21,11 +21,9 @@ mod icmp;
 mod identity;
 mod listeners;
 mod packets;
-mod path_mtu;
 mod paths;
 mod repair;
 mod settings;
-mod slab;
 mod strangers;
 
 use alloc::boxed::Box;
@@ -36,26 +34,20 @@ use core::net::IpAddr;
 use headway_units::Instant;
 use headway_wire::Verdicts;
 
-use crate::Error;
 use crate::congestion::CongestionDomain;
 use crate::connection::{Connection, Context};
 use crate::event::Observer;
 use crate::hack::repair::Repairer;
+use crate::path::table::PathTable;
+use crate::slab::{Key, Slab};
+use crate::{ConnectionId, Error, ListenerId};
 
 use deadlines::Deadlines;
-use demux::Demux;
+use demux::{Demux, Keyed};
 use echo::Echoes;
 use identity::Identity;
 use listeners::Listener;
-pub use listeners::ListenerId;
-use path_mtu::SmallPaths;
-use paths::{IdlePaths, PathEntry};
-use slab::{Key, Slab};
 use strangers::Strangers;
-
-/// A connection of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConnectionId(Key);
 
 /// What a host is told when it is made.
 #[derive(Clone, Debug)]
@@ -143,9 +135,7 @@ pub struct Host<O: Observer = ()> {
     identity: Identity,
     connections: Slab<Box<Entry>>,
     domains: Slab<CongestionDomain>,
-    paths: Slab<PathEntry>,
-    idle_paths: IdlePaths,
-    small_paths: SmallPaths,
+    paths: PathTable<Keyed>,
     listeners: Slab<Listener>,
     demux: Demux,
     ready: VecDeque<ConnectionId>,
@@ -178,9 +168,7 @@ impl<O: Observer> Host<O> {
             identity,
             connections: Slab::default(),
             domains: Slab::default(),
-            paths: Slab::default(),
-            idle_paths: IdlePaths::default(),
-            small_paths: SmallPaths::default(),
+            paths: PathTable::new(Keyed::new(&identity)),
             listeners: Slab::default(),
             ready: VecDeque::new(),
             telling: VecDeque::new(),
@@ -238,7 +226,7 @@ impl<O: Observer> Host<O> {
     ) -> Option<T> {
         let entry = self.connections.get_mut(id.0)?;
         let domain = self.domains.get_mut(entry.domain)?;
-        let path = &mut self.paths.get_mut(entry.path)?.path;
+        let path = self.paths.get_mut(entry.path)?;
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
         let result = work(&mut entry.connection, &mut cx);
         self.settle(id);
@@ -291,6 +279,6 @@ impl<O: Observer> Host<O> {
             self.forget_pending(listener, id);
         }
         self.domains.remove(entry.domain);
-        self.leave_path(entry.path, now);
+        self.paths.release(entry.path, now);
     }
 }

@@ -6,10 +6,10 @@ use headway_units::Instant;
 use headway_wire::icmp::{ICMP, ICMPV6};
 use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
 
-use super::demux::PathKey;
 use super::{Arrival, ConnectionId, Host, ListenerId};
 use crate::connection::{Connection, Context, Endpoints, Reply};
 use crate::event::Observer;
+use crate::path::table::PathKey;
 
 impl<O: Observer> Host<O> {
     /// A packet arrived: TCP, or ICMP (see [`Host::receive_icmp`]).
@@ -64,20 +64,20 @@ impl<O: Observer> Host<O> {
         /// The longest TCP header: what is longer carried data.
         const LONGEST_HEADER: usize = 60;
         self.counters.unreadable += 1;
-        let Some(found) = self.demux.path(key) else { return };
-        let Some(entry) = self.paths.get_mut(found) else { return };
-        entry.path.unreadable += 1;
+        let Some(found) = self.paths.find(key) else { return };
+        let Some(path) = self.paths.get_mut(found) else { return };
+        path.unreadable += 1;
         if body <= LONGEST_HEADER {
             return;
         }
-        entry.path.damaged_data += 1;
-        if let Some(id) = entry.receiving.latest() {
+        path.damaged_data += 1;
+        if let Some(id) = self.paths.receivers(found).next() {
             self.with_connection(id, at, |connection, _| connection.report_unreadable());
         }
     }
 
     fn receive_salvaged(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
-        self.note_receiving(id);
+        self.record_receiver(id);
         self.with_connection(id, at, |connection, cx| {
             cx.path.salvaged += 1;
             connection.handle_salvaged(cx, segment);
@@ -97,7 +97,7 @@ impl<O: Observer> Host<O> {
             return;
         }
         if !segment.payload.is_empty() {
-            self.note_receiving(id);
+            self.record_receiver(id);
         }
         let reply = self.with_connection(id, at, |connection, cx| {
             cx.path.intact += 1;
@@ -111,11 +111,9 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    fn note_receiving(&mut self, id: ConnectionId) {
-        if let Some(entry) = self.connections.get(id.0)
-            && let Some(path) = self.paths.get_mut(entry.path)
-        {
-            path.receiving.note(id);
+    fn record_receiver(&mut self, id: ConnectionId) {
+        if let Some(entry) = self.connections.get(id.0) {
+            self.paths.record_receiver(entry.path, id);
         }
     }
 
@@ -193,7 +191,6 @@ impl<O: Observer> Host<O> {
             else {
                 continue;
             };
-            let path = &mut path.path;
             let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
             if let Some(len) = entry.connection.poll_transmit(&mut cx, buffer) {
                 // Connections take turns.
@@ -212,7 +209,7 @@ impl<O: Observer> Host<O> {
     pub fn next_deadline(&mut self) -> Option<Instant> {
         let connections = &self.connections;
         let next = self.deadlines.next(|id| connections.get(id.0)?.connection.deadline());
-        next.into_iter().chain(self.small_paths.next_deadline()).min()
+        next.into_iter().chain(self.paths.next_mtu_deadline()).min()
     }
 
     /// Lets every timer expire whose time has come.

@@ -1,132 +1,68 @@
-//! The paths that the host knows. One that nobody uses any more is remembered for a while, if a
-//! connection with TCB sharing used it (RFC 9040).
+//! What programs and routers say of paths, and what programs may ask of them.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 
-use super::Host;
-use super::demux::PathKey;
-use super::repair::Receiving;
-use super::slab::Key;
+use super::{ConnectionId, Host};
+use crate::connection::Connection;
 use crate::event::Observer;
 use crate::path::Path;
-
-/// How long a path outlives its last user, and how many of those there are at most. RFC 9040,
-/// section 8.2 has old values expire; ten minutes is how long Careful Resume (RFC 9959) may trust one.
-const MEMORY_TIME: Duration = Duration::from_secs(600);
-const MEMORIES: usize = 1024;
-
-pub(super) struct PathEntry {
-    pub(super) path: Path,
-    pub(super) key: PathKey,
-    pub(super) users: usize,
-    /// The connections that received data last.
-    pub(super) receiving: Receiving,
-    /// A connection that shares what it learns has used it.
-    shared: bool,
-    /// Since when nobody uses it.
-    idle_since: Option<Instant>,
-}
-
-/// Paths without users, by the time since when.
-#[derive(Default)]
-pub(super) struct IdlePaths(BTreeSet<(Instant, Key)>);
+use crate::path::table::PathKey;
+use crate::slab::Key;
 
 impl<O: Observer> Host<O> {
     /// What is known of the path from `local` to `remote`, while a connection uses it, and for ten
     /// minutes after the last one that had [`Modern::sharing`](crate::Modern::sharing).
     pub fn path(&self, local: IpAddr, remote: IpAddr) -> Option<&Path> {
-        let key = self.demux.path(&PathKey { local, remote })?;
-        Some(&self.paths.get(key)?.path)
+        self.paths.get(self.paths.find(&PathKey { local, remote })?)
     }
 
     /// Forgets what earlier connections learnt of the path from `local` to `remote`: its network has
     /// changed, say. What open connections count on it stays. Says whether anything was known.
     pub fn forget_path(&mut self, local: IpAddr, remote: IpAddr) -> bool {
-        let Some(key) = self.demux.path(&PathKey { local, remote }) else { return false };
-        self.forget(key)
+        self.paths.find(&PathKey { local, remote }).is_some_and(|path| self.paths.forget(path))
     }
 
     /// As [`Host::forget_path`], for every path.
     pub fn forget_paths(&mut self) {
-        let keys: Vec<Key> = self.paths.iter().map(|(key, _)| key).collect();
-        for key in keys {
-            self.forget(key);
+        self.paths.forget_all();
+    }
+
+    /// The MTU of the path to `remote` became known (RFC 1191, RFC 8201): segments shrink, and
+    /// what is in flight and too long is sent again in pieces.
+    pub fn set_path_mtu(&mut self, now: Instant, local: IpAddr, remote: IpAddr, mtu: u16) {
+        /// RFC 1191, 3 and RFC 8200, 5: no link may be told to be smaller.
+        const MIN_V4: u16 = 68;
+        const MIN_V6: u16 = 1280;
+        let mtu = mtu.max(if remote.is_ipv4() { MIN_V4 } else { MIN_V6 });
+        if let Some(path) = self.paths.find(&PathKey { local, remote }) {
+            self.paths.set_mtu(path, mtu);
+            self.on_path_mtu_changed(now, path);
         }
     }
 
-    fn forget(&mut self, key: Key) -> bool {
-        let Some(entry) = self.paths.get_mut(key) else { return false };
-        match entry.idle_since {
-            Some(since) => {
-                self.remove_idle(since, key);
-                true
-            }
-            None => {
-                entry.path.receive_window = 0;
-                entry.path.memory.take().is_some()
-            }
+    /// The MTU of the path, which a router reported, is forgotten after a while: the route may be
+    /// another then.
+    pub(super) fn expire_path_mtu(&mut self, now: Instant, local: IpAddr, remote: IpAddr) {
+        if let Some(path) = self.paths.find(&PathKey { local, remote }) {
+            self.paths.expire_mtu(path, now);
         }
     }
 
-    /// A connection begins to use the path.
-    pub(super) fn use_path(&mut self, key: PathKey, shared: bool, now: Instant) -> Key {
-        self.expire_paths(now);
-        if let Some(found) = self.demux.path(&key)
-            && let Some(entry) = self.paths.get_mut(found)
-        {
-            entry.users += 1;
-            entry.shared |= shared;
-            if let Some(since) = entry.idle_since.take() {
-                entry.path.ledger.begin();
-                self.idle_paths.0.remove(&(since, found));
-            }
-            return found;
-        }
-        let entry = PathEntry {
-            path: Path::default(),
-            key,
-            users: 1,
-            receiving: Receiving::default(),
-            shared,
-            idle_since: None,
-        };
-        let made = self.paths.insert(entry);
-        self.demux.add_path(key, made);
-        made
-    }
-
-    /// A connection ceases to use the path.
-    pub(super) fn leave_path(&mut self, path: Key, now: Instant) {
-        let Some(entry) = self.paths.get_mut(path) else { return };
-        entry.users -= 1;
-        if entry.users > 0 {
-            return;
-        }
-        entry.idle_since = Some(now);
-        self.idle_paths.0.insert((now, path));
-        if !entry.shared {
-            self.remove_idle(now, path);
-        }
-        self.expire_paths(now);
-    }
-
-    fn expire_paths(&mut self, now: Instant) {
-        while let Some(&(since, key)) = self.idle_paths.0.first()
-            && (self.idle_paths.0.len() > MEMORIES || now.saturating_since(since) >= MEMORY_TIME)
-        {
-            self.remove_idle(since, key);
+    /// Tries again what has been too long before, where the time has come.
+    pub(super) fn forget_path_mtus(&mut self, now: Instant) {
+        while let Some(path) = self.paths.forget_expired_mtu(now) {
+            self.on_path_mtu_changed(now, path);
         }
     }
 
-    fn remove_idle(&mut self, since: Instant, key: Key) {
-        self.idle_paths.0.remove(&(since, key));
-        if let Some(entry) = self.paths.remove(key) {
-            self.demux.remove_path(&entry.key);
-            self.small_paths.forget(key);
+    fn on_path_mtu_changed(&mut self, now: Instant, path: Key) {
+        let connections = self.connections.iter().filter(|(_, entry)| entry.path == path);
+        let affected: Vec<ConnectionId> = connections.map(|(key, _)| ConnectionId(key)).collect();
+        for id in affected {
+            self.with_connection(id, now, Connection::path_mtu_changed);
         }
     }
 }

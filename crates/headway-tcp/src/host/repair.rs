@@ -3,32 +3,10 @@
 use headway_units::Instant;
 use headway_wire::{Segment, ip::Datagram};
 
-use super::demux::PathKey;
 use super::{ConnectionId, Host};
 use crate::event::{Event, Observer};
 use crate::hack::repair::Repaired;
-
-/// Connections of a path that a packet is held against.
-const ASKED: usize = 3;
-
-/// The connections of a path that received data last, the latest first.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Receiving([Option<ConnectionId>; ASKED]);
-
-impl Receiving {
-    pub(super) fn latest(&self) -> Option<ConnectionId> {
-        self.0[0]
-    }
-
-    pub(super) fn note(&mut self, id: ConnectionId) {
-        if self.latest() == Some(id) {
-            return;
-        }
-        let place = self.0.iter().position(|other| *other == Some(id)).unwrap_or(ASKED - 1);
-        self.0[..=place].rotate_right(1);
-        self.0[0] = Some(id);
-    }
-}
+use crate::path::table::PathKey;
 
 impl<O: Observer> Host<O> {
     /// A damaged packet whose header cannot be read. It is repaired, if the connections that
@@ -71,21 +49,11 @@ impl<O: Observer> Host<O> {
 
     /// The connection that the packet belongs to, and its header.
     fn repair(&mut self, key: &PathKey, now: Instant, packet: &[u8]) -> Option<(ConnectionId, Repaired)> {
-        let receiving = self.paths.get(self.demux.path(key)?)?.receiving;
-        let mut found: Option<(ConnectionId, Repaired)> = None;
-        for id in receiving.0.into_iter().flatten() {
-            let Some(known) = self.connection(id).and_then(|connection| connection.knowledge(now)) else {
-                continue;
-            };
-            let Some(repaired) = self.repairer.get_or_insert_default().repair(packet, &known) else {
-                continue;
-            };
-            // Two connections that both explain it: nobody knows.
-            if found.is_some() {
-                return None;
-            }
-            found = Some((id, repaired));
-        }
-        found
+        let path = self.paths.find(key)?;
+        let knowledge = self.paths.receivers(path).filter_map(|id| {
+            let connection = &self.connections.get(id.0)?.connection;
+            Some((id, connection.knowledge(now)?))
+        });
+        self.repairer.get_or_insert_default().repair_for_one(packet, knowledge)
     }
 }

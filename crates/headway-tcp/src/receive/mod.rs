@@ -3,7 +3,6 @@
 
 mod assembler;
 pub(crate) mod delayed_ack;
-pub(crate) mod kept;
 mod recent;
 mod right_sizing;
 

@@ -1,6 +1,5 @@
 //! The send side of a connection: what is buffered, what is outstanding, what may go next.
 
-pub(crate) mod held;
 pub(crate) mod pacer;
 pub(crate) mod recovery;
 pub(crate) mod rtt;
@@ -13,7 +12,7 @@ use alloc::sync::Arc;
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
-use crate::ledger::Delay;
+use crate::path::ledger::Delay;
 use crate::profile::{LossRecovery, Profile};
 use crate::ring::Ring;
 use pacer::Pacer;

@@ -33,7 +33,7 @@ impl Marks {
     /// Bears PSH: nothing more was there to send when it was sent.
     pub(crate) const PUSH: Self = Self(128);
     /// Lost, and not to be sent again for now: the peer says that it holds these octets of a damaged
-    /// copy ([`super::held`]).
+    /// copy ([`crate::hack::partial`]).
     pub(crate) const HELD: Self = Self(256);
     /// A part of a segment of which the peer asked for some blocks: it is not cut again.
     pub(crate) const CUT: Self = Self(512);

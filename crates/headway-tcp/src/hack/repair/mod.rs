@@ -14,6 +14,7 @@
 
 mod combinations;
 mod fields;
+mod header_history;
 mod knowledge;
 mod layout;
 mod syndrome;
@@ -24,6 +25,7 @@ use headway_wire::ip::Datagram;
 use headway_wire::repair::HeaderRepair;
 use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, checksum};
 
+pub(crate) use header_history::{Expectations, HeaderHistory};
 pub(crate) use knowledge::{Knowledge, Seal, Span};
 use layout::Layout;
 use syndrome::CrcFlips;
@@ -116,6 +118,18 @@ impl Best {
 }
 
 impl Repairer {
+    /// What the TCP header of `packet` was, and whose connection it belongs to, if that can be said of
+    /// one of `candidates` alone: of two that both explain it neither is believed.
+    pub(crate) fn repair_for_one<T>(
+        &mut self,
+        packet: &[u8],
+        candidates: impl Iterator<Item = (T, Knowledge)>,
+    ) -> Option<(T, Repaired)> {
+        let mut repairs = candidates.filter_map(|(id, known)| Some((id, self.repair(packet, &known)?)));
+        let first = repairs.next()?;
+        if repairs.next().is_some() { None } else { Some(first) }
+    }
+
     /// What the TCP header of the IP packet `packet` was, if it belongs to a data segment of the
     /// connection that `known` describes.
     pub(crate) fn repair(&mut self, packet: &[u8], known: &Knowledge) -> Option<Repaired> {

@@ -3,7 +3,7 @@
 //! One file a method. Each hears of ACKs and timeouts, marks segments in the
 //! [`SentQueue`](super::SentQueue) and tells the congestion controller; what it wants resent it
 //! names one by one when asked. Damage reported by special ACKs is not its business
-//! ([`crate::hack::sender`] resends those), but it must not take such holes for losses.
+//! ([`crate::hack`] has them retransmitted), but it must not take such holes for losses.
 
 mod linux22;
 pub(crate) mod modern;
@@ -14,7 +14,6 @@ use alloc::boxed::Box;
 use headway_units::Instant;
 use headway_wire::SeqNumber;
 
-use super::held::Held;
 use super::scoreboard::Scoreboard;
 use super::sent_queue::SentQueue;
 use crate::congestion::CongestionControl;
@@ -88,18 +87,10 @@ impl Recovery {
         }
     }
 
-    /// What the peer said it holds of segments that arrived damaged.
-    pub(crate) fn held(&self) -> Option<&Held> {
-        match self {
-            Self::Modern(modern) => Some(&modern.held),
-            Self::Standard(_) | Self::Linux22(_) => None,
-        }
-    }
-
     /// Octets of heap beyond its own size.
     pub(crate) fn allocated(&self) -> usize {
         match self {
-            Self::Modern(modern) => size_of::<Modern>() + modern.held.allocated(),
+            Self::Modern(_) => size_of::<Modern>(),
             Self::Standard(_) | Self::Linux22(_) => 0,
         }
     }

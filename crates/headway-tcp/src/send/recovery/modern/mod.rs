@@ -1,7 +1,7 @@
 //! Loss recovery of the modern sender: RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682), and
 //! undo of reductions that turn out to be spurious (RFC 3522, 3708, 4015).
 //!
-//! What was lost is found by [`rack`], whatever took it; the [ledger](crate::ledger) says what did.
+//! What was lost is found by [`rack`], whatever took it; the [ledger](crate::path::ledger) says what did.
 //! Only what was not damage begins a recovery and reduces the window; what was damage is sent again
 //! at once, as the window permits, and that is all.
 
@@ -17,10 +17,9 @@ use headway_wire::SeqNumber;
 use super::Verdict;
 use crate::congestion::{CongestionControl, Loss};
 use crate::event::{RecoveryPhase, RetransmitReason};
-use crate::ledger::{Cause, CauseLedger, Delay};
-use crate::memory::Lessons;
+use crate::path::ledger::{Cause, CauseLedger, Delay};
+use crate::path::memory::Lessons;
 use crate::profile;
-use crate::send::held::Held;
 use crate::send::sent_queue::{Marks, SentQueue};
 use crate::send::transmissions::{Copy, Delivery};
 use episode::Episode;
@@ -111,8 +110,6 @@ pub(crate) struct Modern {
     timeouts: u32,
     /// When [`Modern::on_reorder_timer`] is to look again.
     look_again: Option<Instant>,
-    /// Segments of which the peer asked for some blocks only.
-    pub(crate) held: Held,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
     /// What the path has been told.
@@ -122,7 +119,6 @@ pub(crate) struct Modern {
 impl Modern {
     pub(crate) fn new(switches: profile::Modern) -> Self {
         Self {
-            held: Held::default(),
             switches,
             rack: Rack::new(),
             phase: Phase::Open,

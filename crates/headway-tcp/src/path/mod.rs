@@ -1,7 +1,13 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
-use crate::ledger::CauseLedger;
-use crate::memory::PathMemory;
+pub mod ledger;
+pub(crate) mod memory;
+mod mtu;
+mod receivers;
+pub(crate) mod table;
+
+use ledger::CauseLedger;
+use memory::PathMemory;
 
 /// Facts about one path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

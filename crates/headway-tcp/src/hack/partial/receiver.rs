@@ -1,5 +1,4 @@
-//! Damaged payloads that are kept until what was hit has come again (partial recovery,
-//! `docs/repair.md`).
+//! The receiver's part: corrupted payloads are kept until the damaged blocks have arrived intact.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -9,19 +8,19 @@ use headway_wire::SeqNumber;
 use headway_wire::blocks::{COUNT, block_range, block_sums};
 use headway_wire::crc::crc32c;
 
-/// Octets that are kept at most; the oldest payloads go first.
-const MAX_OCTETS: usize = 1 << 20;
+/// Bytes that are kept at most; the oldest payloads go first.
+const MAX_BYTES: usize = 1 << 20;
 /// Payloads that are kept at most.
 const MAX_ENTRIES: usize = 1024;
 /// A shorter payload is asked for as a whole: headers would take more than the blocks save.
-pub(crate) const LEAST_PAYLOAD: usize = 64 * COUNT;
+pub(super) const MIN_PAYLOAD: usize = 64 * COUNT;
 
 /// A payload as it arrived, with the CRC that its header vouched for.
 struct Entry {
     seq: SeqNumber,
     payload: Box<[u8]>,
     crc: u32,
-    /// The header had to be repaired: only together with octets that arrived intact is it believed.
+    /// The header had to be repaired: only together with bytes that arrived intact is it believed.
     repaired: bool,
 }
 
@@ -43,17 +42,17 @@ pub(crate) struct Whole {
 
 /// See the module's documentation.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct CorruptedPayloads {
     /// Oldest first.
     entries: VecDeque<Entry>,
-    octets: usize,
+    bytes: usize,
 }
 
-impl Kept {
+impl CorruptedPayloads {
     /// A payload arrived damaged. Together with an earlier copy of it, damaged elsewhere, it may be
     /// whole; otherwise it is kept.
     pub(crate) fn keep(&mut self, seq: SeqNumber, payload: &[u8], crc: u32, repaired: bool) -> Option<Whole> {
-        if !(LEAST_PAYLOAD..=MAX_OCTETS).contains(&payload.len()) {
+        if !(MIN_PAYLOAD..=MAX_BYTES).contains(&payload.len()) {
             return None;
         }
         let same = |entry: &Entry| (entry.seq, entry.payload.len(), entry.crc) == (seq, payload.len(), crc);
@@ -66,17 +65,17 @@ impl Kept {
                 return Some(Whole { seq, payload });
             }
         }
-        while self.octets + payload.len() > MAX_OCTETS || self.entries.len() >= MAX_ENTRIES {
+        while self.bytes + payload.len() > MAX_BYTES || self.entries.len() >= MAX_ENTRIES {
             self.remove(0)?;
         }
-        self.octets += payload.len();
+        self.bytes += payload.len();
         self.entries.push_back(Entry { seq, payload: payload.into(), crc, repaired });
         None
     }
 
     fn remove(&mut self, place: usize) -> Option<Entry> {
         let entry = self.entries.remove(place)?;
-        self.octets -= entry.payload.len();
+        self.bytes -= entry.payload.len();
         Some(entry)
     }
 
@@ -86,7 +85,7 @@ impl Kept {
         Some(block_sums((&entry.payload, &[])))
     }
 
-    /// Octets arrived intact: they take the places of what was kept. Gives the payloads that are
+    /// Bytes arrived intact: they take the places of what was kept. Gives the payloads that are
     /// whole by that.
     pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
         let end = seq + data.len() as u32;
@@ -112,13 +111,13 @@ impl Kept {
 
     /// Drops what `held` says has all arrived.
     pub(crate) fn prune(&mut self, held: impl Fn(SeqNumber, u32) -> bool) {
-        let mut octets = 0;
+        let mut bytes = 0;
         self.entries.retain(|entry| {
             let stays = !held(entry.seq, entry.payload.len() as u32);
-            octets += if stays { entry.payload.len() } else { 0 };
+            bytes += if stays { entry.payload.len() } else { 0 };
             stays
         });
-        self.octets = octets;
+        self.bytes = bytes;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -126,7 +125,7 @@ impl Kept {
     }
 
     pub(crate) fn allocated(&self) -> usize {
-        size_of::<Self>() + self.entries.capacity() * size_of::<Entry>() + self.octets
+        size_of::<Self>() + self.entries.capacity() * size_of::<Entry>() + self.bytes
     }
 }
 
@@ -168,57 +167,57 @@ mod tests {
 
     #[test]
     fn blocks_that_came_again_make_it_whole() {
-        let mut kept = Kept::default();
+        let mut payloads = CorruptedPayloads::default();
         let crc = crc32c(&sent());
-        assert!(kept.keep(SeqNumber(u32::MAX - 700), &damaged(&[100, 8000]), crc, false).is_none());
+        assert!(payloads.keep(SeqNumber(u32::MAX - 700), &damaged(&[100, 8000]), crc, false).is_none());
         let ours = block_sums((&sent(), &[]));
-        let sums = kept.sums(SeqNumber(u32::MAX - 700)).unwrap();
+        let sums = payloads.sums(SeqNumber(u32::MAX - 700)).unwrap();
         let differ: Vec<usize> = (0..COUNT).filter(|&block| sums[block] != ours[block]).collect();
         assert_eq!(differ, [0, 4]);
-        let send = |kept: &mut Kept, block: usize| {
+        let send = |payloads: &mut CorruptedPayloads, block: usize| {
             let range = block_range(LEN, block);
             let seq = SeqNumber(u32::MAX - 700) + range.start as u32;
-            kept.fill(seq, &sent()[range])
+            payloads.fill(seq, &sent()[range])
         };
-        assert!(send(&mut kept, 0).is_empty());
-        let whole = send(&mut kept, 4);
+        assert!(send(&mut payloads, 0).is_empty());
+        let whole = send(&mut payloads, 4);
         assert_eq!(whole.len(), 1);
         assert_eq!((whole[0].seq, &whole[0].payload[..]), (SeqNumber(u32::MAX - 700), &sent()[..]));
-        assert!(kept.is_empty() && kept.octets == 0);
+        assert!(payloads.is_empty() && payloads.bytes == 0);
     }
 
     #[test]
     fn two_copies_make_one() {
-        let mut kept = Kept::default();
+        let mut payloads = CorruptedPayloads::default();
         let crc = crc32c(&sent());
-        assert!(kept.keep(SeqNumber(7), &damaged(&[100, 5000]), crc, false).is_none());
-        let whole = kept.keep(SeqNumber(7), &damaged(&[3000, 11_000]), crc, false).unwrap();
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[100, 5000]), crc, false).is_none());
+        let whole = payloads.keep(SeqNumber(7), &damaged(&[3000, 11_000]), crc, false).unwrap();
         assert_eq!(&whole.payload[..], &sent()[..]);
         // Damaged in the same block: nothing fits, and the newer copy stays.
-        assert!(kept.keep(SeqNumber(7), &damaged(&[100]), crc, false).is_none());
-        assert!(kept.keep(SeqNumber(7), &damaged(&[200]), crc, false).is_none());
-        assert_eq!(kept.entries.len(), 1);
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[100]), crc, false).is_none());
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[200]), crc, false).is_none());
+        assert_eq!(payloads.entries.len(), 1);
         // A header that had to be repaired delivers nothing by itself.
-        assert!(kept.keep(SeqNumber(7), &damaged(&[3000]), crc, true).is_none());
-        assert!(kept.keep(SeqNumber(7), &sent(), crc, true).is_none());
-        assert_eq!(kept.fill(SeqNumber(7), &sent()[..1]).len(), 1, "with an intact octet it does");
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[3000]), crc, true).is_none());
+        assert!(payloads.keep(SeqNumber(7), &sent(), crc, true).is_none());
+        assert_eq!(payloads.fill(SeqNumber(7), &sent()[..1]).len(), 1, "with an intact byte it does");
     }
 
     #[test]
     fn memory_is_bounded() {
-        let mut kept = Kept::default();
+        let mut payloads = CorruptedPayloads::default();
         for n in 0..5000 {
-            kept.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), 1, false);
-            assert!(kept.octets <= MAX_OCTETS && kept.entries.len() <= MAX_ENTRIES);
+            payloads.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), 1, false);
+            assert!(payloads.bytes <= MAX_BYTES && payloads.entries.len() <= MAX_ENTRIES);
         }
-        assert!(kept.sums(SeqNumber(4999 * 2000)).is_some() && kept.sums(SeqNumber(0)).is_none());
-        assert_eq!(kept.octets, kept.entries.iter().map(|entry| entry.payload.len()).sum::<usize>());
-        for len in [0, LEAST_PAYLOAD - 1, MAX_OCTETS + 1] {
-            kept.keep(SeqNumber(1), &alloc::vec![0; len], 1, false);
-            assert!(kept.sums(SeqNumber(1)).is_none(), "{len}");
+        assert!(payloads.sums(SeqNumber(4999 * 2000)).is_some() && payloads.sums(SeqNumber(0)).is_none());
+        assert_eq!(payloads.bytes, payloads.entries.iter().map(|entry| entry.payload.len()).sum::<usize>());
+        for len in [0, MIN_PAYLOAD - 1, MAX_BYTES + 1] {
+            payloads.keep(SeqNumber(1), &alloc::vec![0; len], 1, false);
+            assert!(payloads.sums(SeqNumber(1)).is_none(), "{len}");
         }
-        kept.prune(|_, _| true);
-        assert!(kept.is_empty() && kept.octets == 0);
+        payloads.prune(|_, _| true);
+        assert!(payloads.is_empty() && payloads.bytes == 0);
     }
 
     proptest! {
@@ -231,18 +230,18 @@ mod tests {
             ),
             pieces in prop::collection::vec((0..LEN, 1..600_usize), 0..30),
         ) {
-            let mut kept = Kept::default();
+            let mut payloads = CorruptedPayloads::default();
             let crc = crc32c(&sent());
             let base = SeqNumber(u32::MAX - 500);
             let mut pieces = pieces.into_iter();
             for (bits, repaired) in copies {
                 let bits: Vec<usize> = bits;
-                if let Some(whole) = kept.keep(base, &damaged(&bits), crc, repaired) {
+                if let Some(whole) = payloads.keep(base, &damaged(&bits), crc, repaired) {
                     prop_assert_eq!(&whole.payload[..], &sent()[..]);
                 }
                 for (start, len) in pieces.by_ref().take(5) {
                     let end = (start + len).min(LEN);
-                    for whole in kept.fill(base + start as u32, &sent()[start..end]) {
+                    for whole in payloads.fill(base + start as u32, &sent()[start..end]) {
                         prop_assert_eq!(&whole.payload[..], &sent()[..]);
                     }
                 }

@@ -1,0 +1,293 @@
+//! The sender's part: segments of which the peer asked for some blocks only; the others it says it holds.
+//!
+//! That is not an acknowledgement: the peer may find that they do not fit, or forget them. They count
+//! as neither delivered nor in the network until an ACK covers them, and if all that was asked for has
+//! arrived and they are still not covered, they are sent again.
+
+use alloc::collections::VecDeque;
+
+use headway_wire::SeqNumber;
+use headway_wire::blocks::{COUNT, block_range};
+
+use super::receiver::MIN_PAYLOAD;
+use crate::hack::classic::sender::Notice;
+use crate::send::sent_queue::{Marks, SentQueue};
+
+/// Bytes that agree between two blocks that do not are sent with them if they are fewer: a segment of
+/// its own costs as much.
+const WORTH_SPARING: u32 = 64;
+
+/// The ranges of such segments, in the order in which they were named.
+#[derive(Default)]
+pub(crate) struct PeerHeldRanges {
+    ranges: VecDeque<(SeqNumber, SeqNumber)>,
+    /// Segments that were cut.
+    cut: u64,
+    /// Bytes that did not have to be sent again.
+    spared: u64,
+}
+
+impl PeerHeldRanges {
+    /// Segments that were cut.
+    pub(crate) fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// Bytes that did not have to be sent again by that.
+    pub(crate) fn spared(&self) -> u64 {
+        self.spared
+    }
+
+    /// A special ACK reported the segment at `seq`, with the sums of its blocks: what agrees with
+    /// `ours`, the sums of a payload of that length as it was sent, is not sent again.
+    pub(crate) fn spare_blocks(
+        &mut self,
+        queue: &mut SentQueue,
+        seq: SeqNumber,
+        theirs: &[u16; COUNT],
+        ours: impl FnOnce(usize) -> [u16; COUNT],
+    ) {
+        let Some(index) = queue.index_of(seq) else { return };
+        let sent = queue.get(index);
+        let (len, end) = (sent.payload_len(), sent.end());
+        // "The sender compares the sums with those of [...] the same octets in the same segment."
+        if sent.seq != seq || !sent.is_missing() || sent.has(Marks::CUT) || sent.has(Marks::FIN) {
+            return;
+        }
+        if (len as usize) < MIN_PAYLOAD {
+            return;
+        }
+        let runs = Runs::new(&ours(len as usize), theirs, len);
+        if runs.spared == 0 {
+            return;
+        }
+        for (part, &(run, differs)) in (index..).zip(runs.as_slice()) {
+            let is_last = queue.get(part).len == run;
+            if !is_last {
+                queue.cut(part, run);
+            }
+            if !differs {
+                queue.hold(part);
+            }
+        }
+        self.add(seq, end, runs.spared);
+    }
+
+    /// Of the segment `[start, end)` `spared` bytes need not be sent again.
+    fn add(&mut self, start: SeqNumber, end: SeqNumber, spared: u32) {
+        self.ranges.push_back((start, end));
+        self.cut += 1;
+        self.spared += u64::from(spared);
+    }
+
+    /// After an ACK: forgets what is acknowledged, and marks as damaged what the peer should have by now
+    /// and does not acknowledge. Says how many bytes that are.
+    pub(crate) fn resolve(&mut self, queue: &mut SentQueue, una: SeqNumber) -> u32 {
+        if self.ranges.is_empty() {
+            return 0;
+        }
+        let mut failed = 0;
+        self.ranges.retain(|&(start, end)| {
+            if end.le(una) {
+                return false;
+            }
+            let first = queue.first_from(start.max(una));
+            let pieces = (first..queue.len()).take_while(|&index| queue.get(index).seq.lt(end));
+            let (mut held, mut open) = (false, false);
+            for piece in pieces.map(|index| queue.get(index)) {
+                held |= piece.has(Marks::HELD);
+                open |= !piece.has(Marks::HELD) && !piece.has(Marks::SACKED);
+            }
+            if held && !open {
+                failed += release(queue, first, end);
+                return false;
+            }
+            held
+        });
+        if self.ranges.is_empty() {
+            self.ranges = VecDeque::new();
+        }
+        self.spared -= u64::from(failed);
+        failed
+    }
+
+    /// A special ACK without block sums reports what the peer was thought to hold: it wants the whole.
+    /// Only the transmission that it held in part can be meant. Says whether it was.
+    pub(crate) fn give_up(&mut self, queue: &mut SentQueue, notice: &Notice) -> bool {
+        let Some(index) = queue.index_of(notice.seq) else { return false };
+        let sent = queue.get(index);
+        if !sent.has(Marks::HELD) || notice.stamp != Some(sent.stamp()) {
+            return false;
+        }
+        let seq = notice.seq;
+        if let Some(place) = self.ranges.iter().position(|&(start, end)| seq.in_range(start, end))
+            && let Some((start, end)) = self.ranges.remove(place)
+        {
+            let first = queue.first_from(start);
+            self.spared -= u64::from(release(queue, first, end));
+        }
+        true
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        self.ranges.capacity() * size_of::<(SeqNumber, SeqNumber)>()
+    }
+}
+
+/// The parts of a segment, in their order: those to be sent again, and those to be spared.
+struct Runs {
+    runs: [(u32, bool); COUNT],
+    len: usize,
+    spared: u32,
+}
+
+impl Runs {
+    fn new(ours: &[u16; COUNT], theirs: &[u16; COUNT], len: u32) -> Self {
+        let mut runs = Self { runs: [(0, false); COUNT], len: 0, spared: 0 };
+        for block in 0..COUNT {
+            runs.push(block_range(len as usize, block).len() as u32, ours[block] != theirs[block]);
+        }
+        if !runs.as_slice().iter().any(|run| run.1) {
+            // All of it is there, under a header that was hit. One byte tells that it is ours.
+            runs.runs = [(0, false); COUNT];
+            runs.len = 0;
+            runs.push(1, true);
+            runs.push(len - 1, false);
+        }
+        runs.spared = runs.as_slice().iter().filter(|run| !run.1).map(|run| run.0).sum();
+        runs
+    }
+
+    fn as_slice(&self) -> &[(u32, bool)] {
+        &self.runs[..self.len]
+    }
+
+    fn push(&mut self, bytes: u32, differs: bool) {
+        let differs = differs || (bytes < WORTH_SPARING && self.len > 0);
+        match self.runs[..self.len].last_mut() {
+            _ if bytes == 0 => {}
+            Some(last) if last.1 == differs => last.0 += bytes,
+            _ => {
+                self.runs[self.len] = (bytes, differs);
+                self.len += 1;
+            }
+        }
+    }
+}
+
+/// What is held from `first` up to `end` is to be sent again.
+fn release(queue: &mut SentQueue, first: usize, end: SeqNumber) -> u32 {
+    let mut bytes = 0;
+    for index in first..queue.len() {
+        let piece = queue.get(index);
+        if !piece.seq.lt(end) {
+            break;
+        }
+        if piece.has(Marks::HELD) {
+            bytes += piece.len;
+            queue.mark_damaged(index);
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Duration, Instant};
+
+    /// Three segments; of the second, `[1000, 2000)`, the peer asked for the first 300 bytes.
+    fn cut() -> (SentQueue, PeerHeldRanges) {
+        let mut queue = SentQueue::with_log();
+        for place in 0..3 {
+            queue.push(SeqNumber(place * 1000), 1000, false, false, Instant::ZERO, place);
+        }
+        queue.mark_crossed(1, Instant::ZERO);
+        queue.cut(1, 300);
+        queue.hold(2);
+        let mut held = PeerHeldRanges::default();
+        held.add(SeqNumber(1000), SeqNumber(2000), 700);
+        assert_eq!(queue.pipe(), 2000);
+        assert_eq!(queue.first_missing(), Some(1));
+        queue.resend(1, Instant::ZERO, 9);
+        assert_eq!((queue.pipe(), queue.first_missing()), (2300, None));
+        (queue, held)
+    }
+
+    #[test]
+    fn an_ack_for_all_of_it_resolves_it() {
+        let (mut queue, mut held) = cut();
+        assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 0);
+        assert!(!held.ranges.is_empty(), "the resend is under way");
+        queue.mark_sacked(1);
+        queue.mark_sacked(2);
+        let (delivery, _) = queue.take_delivery(Instant::ZERO);
+        assert_eq!(delivery.octets, 300, "what was held has been counted when it arrived");
+        assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 0);
+        assert!(held.ranges.is_empty());
+        assert_eq!(queue.pipe(), 2000);
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_with_it_is_sent_again() {
+        let (mut queue, mut held) = cut();
+        queue.mark_sacked(1);
+        assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 700);
+        assert!(held.ranges.is_empty());
+        assert_eq!((held.cut, held.spared), (1, 0));
+        assert_eq!(queue.first_missing(), Some(2));
+        queue.resend(2, Instant::ZERO, 10);
+        assert_eq!(queue.pipe(), 2700);
+        assert!(queue.get(2).has(Marks::CUT), "and never cut again");
+    }
+
+    #[test]
+    fn the_peer_may_ask_for_the_whole() {
+        let (mut queue, mut held) = cut();
+        let notice = |stamp| Notice { seq: SeqNumber(1500), stamp, least_age: Duration::ZERO };
+        assert!(!held.give_up(&mut queue, &notice(Some(7))), "another transmission is meant");
+        assert!(held.give_up(&mut queue, &notice(Some(1))));
+        assert!(held.ranges.is_empty());
+        assert_eq!(queue.first_missing(), Some(2));
+    }
+
+    #[test]
+    fn a_timeout_takes_nothing_for_held() {
+        let (mut queue, _) = cut();
+        queue.mark_lost(2);
+        assert!(!queue.get(2).has(Marks::HELD) && queue.get(2).is_missing());
+    }
+
+    #[test]
+    fn the_cumulative_ack_takes_it_away() {
+        let (mut queue, mut held) = cut();
+        let acknowledged = queue.acknowledge(SeqNumber(2000));
+        assert_eq!(acknowledged.octets, 2000);
+        assert!(acknowledged.retransmitted, "no round-trip sample comes from it (Karn)");
+        assert_eq!(held.resolve(&mut queue, SeqNumber(2000)), 0);
+        assert!(held.ranges.is_empty());
+        assert_eq!(queue.pipe(), 1000);
+    }
+
+    fn runs(differing: &[usize], len: u32) -> (alloc::vec::Vec<(u32, bool)>, u32) {
+        let ours = [1, 2, 3, 4, 5, 6, 7];
+        let mut theirs = ours;
+        differing.iter().for_each(|&block| theirs[block] ^= 0x100);
+        let runs = Runs::new(&ours, &theirs, len);
+        assert_eq!(runs.as_slice().iter().map(|run| run.0).sum::<u32>(), len);
+        (runs.as_slice().to_vec(), runs.spared)
+    }
+
+    #[test]
+    fn blocks_beside_each_other_share_a_segment() {
+        assert_eq!(runs(&[0], 1436), (alloc::vec![(206, true), (1230, false)], 1230));
+        assert_eq!(
+            runs(&[2, 3, 6], 1436),
+            (alloc::vec![(412, false), (412, true), (412, false), (200, true)], 824)
+        );
+        assert_eq!(runs(&[0, 1, 2, 3, 4, 5, 6], 1436), (alloc::vec![(1436, true)], 0));
+        assert_eq!(runs(&[], 1436), (alloc::vec![(1, true), (1435, false)], 1435));
+        let (parts, spared) = runs(&[1, 3, 5], 448);
+        assert_eq!((parts.len(), spared), (7, 256));
+    }
+}

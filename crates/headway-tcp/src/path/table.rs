@@ -1,0 +1,202 @@
+//! The paths that a host knows. One that nobody uses any more is remembered for a while, if a
+//! connection with TCB sharing used it (RFC 9040).
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+use core::net::IpAddr;
+
+use hashbrown::HashMap;
+use headway_units::{Duration, Instant};
+
+use super::Path;
+use super::mtu::MtuExpiry;
+use super::receivers::RecentReceivers;
+use crate::id::ConnectionId;
+use crate::slab::{Key, Slab};
+
+/// How long a path outlives its last user, and how many of those there are at most. RFC 9040,
+/// section 8.2 has old values expire; ten minutes is how long Careful Resume (RFC 9959) may trust one.
+const MEMORY_TIME: Duration = Duration::from_secs(600);
+const MEMORIES: usize = 1024;
+
+/// A pair of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PathKey {
+    pub(crate) local: IpAddr,
+    pub(crate) remote: IpAddr,
+}
+
+/// What the table keeps for each path.
+pub(crate) struct PathEntry {
+    path: Path,
+    key: PathKey,
+    users: usize,
+    receivers: RecentReceivers,
+    /// A connection that shares what it learns has used it.
+    shared: bool,
+    /// Since when nobody uses it.
+    idle_since: Option<Instant>,
+}
+
+/// See the module's documentation. Its map is looked up, never walked: its order reaches no result.
+pub(crate) struct PathTable<S> {
+    entries: Slab<PathEntry>,
+    keys: HashMap<PathKey, Key, S>,
+    /// Paths without users, by the time since when.
+    idle: BTreeSet<(Instant, Key)>,
+    mtus: MtuExpiry,
+}
+
+impl<S: BuildHasher> PathTable<S> {
+    pub(crate) fn new(hasher: S) -> Self {
+        Self {
+            entries: Slab::default(),
+            keys: HashMap::with_hasher(hasher),
+            idle: BTreeSet::new(),
+            mtus: MtuExpiry::default(),
+        }
+    }
+
+    pub(crate) fn find(&self, key: &PathKey) -> Option<Key> {
+        self.keys.get(key).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, path: Key) -> Option<&Path> {
+        Some(&self.entries.get(path)?.path)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, path: Key) -> Option<&mut Path> {
+        Some(&mut self.entries.get_mut(path)?.path)
+    }
+
+    // --- users --------------------------------------------------------------------------------------
+
+    /// A connection begins to use the path; `shared`: it learns from earlier ones, and for later ones.
+    pub(crate) fn acquire(&mut self, key: PathKey, shared: bool, now: Instant) -> Key {
+        self.expire(now);
+        if let Some(found) = self.find(&key)
+            && let Some(entry) = self.entries.get_mut(found)
+        {
+            entry.users += 1;
+            entry.shared |= shared;
+            if let Some(since) = entry.idle_since.take() {
+                entry.path.ledger.begin();
+                self.idle.remove(&(since, found));
+            }
+            return found;
+        }
+        let added = self.entries.insert(PathEntry {
+            path: Path::default(),
+            key,
+            users: 1,
+            receivers: RecentReceivers::default(),
+            shared,
+            idle_since: None,
+        });
+        self.keys.insert(key, added);
+        added
+    }
+
+    /// A connection ceases to use the path.
+    pub(crate) fn release(&mut self, path: Key, now: Instant) {
+        let Some(entry) = self.entries.get_mut(path) else { return };
+        entry.users -= 1;
+        if entry.users > 0 {
+            return;
+        }
+        entry.idle_since = Some(now);
+        self.idle.insert((now, path));
+        if !entry.shared {
+            self.remove_idle(now, path);
+        }
+        self.expire(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        while let Some(&(since, path)) = self.idle.first()
+            && (self.idle.len() > MEMORIES || now.saturating_since(since) >= MEMORY_TIME)
+        {
+            self.remove_idle(since, path);
+        }
+    }
+
+    fn remove_idle(&mut self, since: Instant, path: Key) {
+        self.idle.remove(&(since, path));
+        if let Some(entry) = self.entries.remove(path) {
+            self.keys.remove(&entry.key);
+            self.mtus.cancel(path);
+        }
+    }
+
+    /// Forgets what earlier connections learnt of the path; what open connections count on it stays.
+    /// Says whether anything was known.
+    pub(crate) fn forget(&mut self, path: Key) -> bool {
+        let Some(entry) = self.entries.get_mut(path) else { return false };
+        match entry.idle_since {
+            Some(since) => {
+                self.remove_idle(since, path);
+                true
+            }
+            None => {
+                entry.path.receive_window = 0;
+                entry.path.memory.take().is_some()
+            }
+        }
+    }
+
+    /// As [`Self::forget`], for every path.
+    pub(crate) fn forget_all(&mut self) {
+        let paths: Vec<Key> = self.entries.iter().map(|(path, _)| path).collect();
+        for path in paths {
+            self.forget(path);
+        }
+    }
+
+    // --- receivers ----------------------------------------------------------------------------------
+
+    /// The connection received data over the path.
+    #[inline]
+    pub(crate) fn record_receiver(&mut self, path: Key, id: ConnectionId) {
+        if let Some(entry) = self.entries.get_mut(path) {
+            entry.receivers.record(id);
+        }
+    }
+
+    /// The connections that received data last, the latest first.
+    pub(crate) fn receivers(&self, path: Key) -> impl Iterator<Item = ConnectionId> + use<S> {
+        let receivers = self.entries.get(path).map(|entry| entry.receivers);
+        receivers.unwrap_or_default().into_iter()
+    }
+
+    // --- MTU ----------------------------------------------------------------------------------------
+
+    /// The MTU of the path became known.
+    pub(crate) fn set_mtu(&mut self, path: Key, mtu: u16) {
+        self.mtus.cancel(path);
+        if let Some(entry) = self.entries.get_mut(path) {
+            entry.path.mtu = Some(mtu);
+        }
+    }
+
+    /// The MTU of the path is to be forgotten after a while: a larger one may be possible then.
+    pub(crate) fn expire_mtu(&mut self, path: Key, now: Instant) {
+        self.mtus.schedule(path, now);
+    }
+
+    /// When the next MTU is to be forgotten.
+    pub(crate) fn next_mtu_deadline(&self) -> Option<Instant> {
+        self.mtus.next_deadline()
+    }
+
+    /// Forgets an MTU whose time is over, and says of which path.
+    pub(crate) fn forget_expired_mtu(&mut self, now: Instant) -> Option<Key> {
+        let path = self.mtus.pop_due(now)?;
+        if let Some(entry) = self.entries.get_mut(path) {
+            entry.path.mtu = None;
+        }
+        Some(path)
+    }
+}
