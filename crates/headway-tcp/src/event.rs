@@ -223,7 +223,7 @@ pub enum Event {
     Icmp(IcmpKind),
 }
 
-/// What the receiver made of a salvaged segment (header readable, payload damaged).
+/// What the receiver made of a corrupted segment (header valid, payload damaged).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DamageOutcome {
     /// A special ACK asks for it.

@@ -81,11 +81,11 @@ impl Pair {
 
     fn path(&self) -> (u64, u64, u64) {
         let path = self.hosts[SERVER].path(address(SERVER), address(CLIENT)).unwrap();
-        (path.repaired, path.salvaged, path.unreadable)
+        (path.repaired, path.corrupted, path.unreadable)
     }
 }
 
-/// A repaired header does what a salvaged one does, and is not counted twice.
+/// A repaired header does what a corrupted segment's does, and is not counted twice.
 #[test]
 fn a_repaired_header_asks_for_a_resend() {
     // A port, sequence number, data offset, flags, a timestamp, the kind of the option, its CRC.

@@ -1,4 +1,4 @@
-//! Segments whose header can be read and whose payload is damaged (design 2.2; paper 000,
+//! *Corrupted segments*: the header is valid, the payload is damaged (`docs/protocol.md`, 5.2; paper 000,
 //! section 3.2; paper 003, section 4.2.2).
 //!
 //! The header may still be wrong: the 16-bit sum misses some errors. So such a segment only asks
@@ -9,7 +9,7 @@ use headway_wire::{Ecn, Segment};
 
 use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
-use crate::hack::classic::receiver::Request;
+use crate::hack::classic::receiver::PendingSpecialAck;
 
 impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is told how many there were.
@@ -19,15 +19,15 @@ impl Connection {
         }
     }
 
-    /// A segment arrived whose header was damaged and has been repaired. It may do what a salvaged one
-    /// may, but nothing is learnt from its header.
+    /// A segment arrived whose header was damaged and has been repaired. It may do what a corrupted
+    /// segment may, but nothing is learnt from its header.
     pub(crate) fn handle_repaired<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.statistics.repaired += 1;
         self.take_damaged(cx, segment, true);
     }
 
-    /// A salvaged segment of this connection arrived.
-    pub(crate) fn handle_salvaged<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+    /// A corrupted segment of this connection arrived.
+    pub(crate) fn handle_corrupted<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         if self.take_damaged(cx, segment, false) == Some(DamageOutcome::Requested) {
             self.record_header(cx.now, segment);
         }
@@ -85,15 +85,15 @@ impl Connection {
         if missing == seq && self.keep_corrupted(cx, segment, repaired) {
             return DamageOutcome::Combined;
         }
-        let request = Request {
+        let special_ack = PendingSpecialAck {
             seq: if self.literal() { seq } else { missing },
-            stamp: segment.options.timestamps.map(|stamps| stamps.value),
+            tsecr: segment.options.timestamps.map(|stamps| stamps.value),
         };
         // Or damage would hide congestion.
         self.note_mark(segment.ip.ecn);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt.timeout();
-        self.requests.push(request, cx.now, life);
+        self.special_acks.push(special_ack, cx.now, life);
         DamageOutcome::Requested
     }
 }

@@ -31,10 +31,11 @@ use headway_wire::{Segment, SeqNumber};
 
 use crate::congestion::CongestionDomain;
 use crate::event::{Event, Observer, RetransmitReason, Timer};
-use crate::hack::classic::{receiver::Requests, sender::Resends};
+use crate::hack::classic::{receiver::SpecialAckQueue, sender::Resends};
 use crate::hack::partial::{receiver::CorruptedPayloads, sender::PeerHeldRanges};
 use crate::hack::repair::HeaderHistory;
 use crate::path::Path;
+use crate::path::memory::PathSampler;
 use crate::profile::{HackRules, Profile};
 use crate::receive::ReceiveSide;
 use crate::send::SendSide;
@@ -124,7 +125,7 @@ pub(crate) struct Connection {
     negotiated: Negotiated,
     snd: SendSide,
     rcv: ReceiveSide,
-    requests: Requests,
+    special_acks: SpecialAckQueue,
     resends: Resends,
     timers: Timers,
     ecn: EcnState,
@@ -158,6 +159,7 @@ pub(crate) struct Connection {
     /// Where partial recovery is in use and there are any.
     corrupted_payloads: Option<Box<CorruptedPayloads>>,
     peer_held: PeerHeldRanges,
+    path_sampler: PathSampler,
     /// Octets that this connection has reported to its congestion domain.
     reported_pipe: u32,
     statistics: Counters,
@@ -189,7 +191,7 @@ impl Connection {
             negotiated: Negotiated::default(),
             snd: SendSide::new(iss, &profile, now),
             rcv: ReceiveSide::new(&profile),
-            requests: Requests::new(profile.s_buffer),
+            special_acks: SpecialAckQueue::new(profile.s_buffer),
             resends: Resends::default(),
             timers: Timers::new(profile.clock),
             ecn: EcnState::default(),
@@ -212,6 +214,7 @@ impl Connection {
             headers: HeaderHistory::default(),
             corrupted_payloads: None,
             peer_held: PeerHeldRanges::default(),
+            path_sampler: PathSampler::default(),
             reported_pipe: 0,
             statistics: Counters::default(),
             profile,
@@ -411,7 +414,7 @@ impl Connection {
         self.buffers()
             + self.snd.queue.allocated()
             + self.rcv.bookkeeping()
-            + self.requests.allocated()
+            + self.special_acks.allocated()
             + self.resends.allocated()
             + self.corrupted_payloads.as_ref().map_or(0, |payloads| payloads.allocated())
             + self.peer_held.allocated()
@@ -443,7 +446,7 @@ impl Connection {
         self.rcv.acks.on_ack_sent();
         self.owes_syn = false;
         self.resends.clear();
-        self.requests.clear();
+        self.special_acks.clear();
         self.corrupted_payloads = None;
         let outstanding_end = self.snd.nxt;
         self.snd.queue.acknowledge(outstanding_end);

@@ -119,7 +119,7 @@ impl Connection {
             });
         }
         if let (true, Some(sample)) = (self.profile.modern.sharing, rate) {
-            self.teach(cx, sample);
+            self.update_path_memory(cx, sample);
         }
         let advanced = heard.acknowledged.octets > 0;
         if verdict.phase == Some(RecoveryPhase::Spurious) {

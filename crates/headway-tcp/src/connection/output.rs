@@ -67,7 +67,7 @@ impl Connection {
         if self.owes_syn {
             return self.send_syn(cx, buffer);
         }
-        if self.requests.is_owed() {
+        if self.special_acks.is_owed() {
             return self.send_special_ack(cx, buffer);
         }
         if !self.state.is_synchronized() {
@@ -425,36 +425,36 @@ impl Connection {
     /// packet"; paper 003, section 4.2.2 (3): "Its option contains all the sequence numbers that
     /// have been saved in the s_buffer".
     fn send_special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
-        let request = self.requests.pop()?;
+        let special_ack = self.special_acks.pop()?;
         let mut options = self.fixed_options(cx, false);
         // The echo names the copy that was hit, not TS.Recent.
-        if let (Some(stamps), Some(stamp)) = (&mut options.timestamps, request.stamp) {
-            stamps.echo = stamp;
+        if let (Some(stamps), Some(tsecr)) = (&mut options.timestamps, special_ack.tsecr) {
+            stamps.echo = tsecr;
         }
-        let blocks = self.block_request(request.seq);
+        let blocks = self.block_request(special_ack.seq);
         let is_full = blocks.is_some();
         let count = if let Some(blocks) = blocks {
             options.v2 = Some(V2::ack(self.profile.exid, cx.path.damaged_data as u16, blocks));
             1
         } else if self.negotiated.v2 {
             let rcv = &self.rcv;
-            self.requests.prune(cx.now, |seq| rcv.holds(seq));
+            self.special_acks.prune(cx.now, |seq| rcv.holds(seq));
             // As below: the newest SACK block goes before repeated numbers.
             let reserved = if self.negotiated.sack && self.rcv.has_sack_news() { 8 } else { 0 };
             let room = OPTION_SPACE - options.encoded_len() - reserved;
-            let named = self.requests.list(request.seq, (room / 4).max(1));
+            let named = self.special_acks.list(special_ack.seq, (room / 4).max(1));
             let request = V2Request::segments(self.rcv.nxt(), named.as_slice().iter().copied());
             options.v2 = Some(V2::ack(self.profile.exid, cx.path.damaged_data as u16, request));
             named.len()
         } else if self.negotiated.xhack {
             let rcv = &self.rcv;
-            self.requests.prune(cx.now, |seq| rcv.holds(seq));
+            self.special_acks.prune(cx.now, |seq| rcv.holds(seq));
             // One SACK block, the newest, goes before repeated numbers: the sender's pipe depends
             // on it, and every special ACK repeats the numbers. Two octets for the option itself,
             // two to align it; likewise for SACK.
             let reserved = if self.negotiated.sack && self.rcv.has_sack_news() { 12 } else { 0 };
             let room = OPTION_SPACE - options.encoded_len() - reserved;
-            options.xhack_ack = self.requests.list(request.seq, room.saturating_sub(4) / 4);
+            options.xhack_ack = self.special_acks.list(special_ack.seq, room.saturating_sub(4) / 4);
             options.xhack_ack.len()
         } else {
             options.hack_ack = Some(request.seq);
@@ -462,7 +462,7 @@ impl Connection {
         };
         self.add_sack_blocks(&mut options, OPTION_SPACE);
         self.statistics.special_acks_sent += 1;
-        cx.emit(|| Event::SpecialAckSent { seq: request.seq, count: count as u8 });
+        cx.emit(|| Event::SpecialAckSent { seq: special_ack.seq, count: count as u8 });
         let outgoing = Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, &options);
         // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
         // So does one that block sums leave no room for SACK blocks in.

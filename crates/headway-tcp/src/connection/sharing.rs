@@ -2,19 +2,24 @@
 
 use super::{Connection, Context};
 use crate::congestion::RateSample;
-use crate::path::memory::Lesson;
+use crate::path::memory::PathSample;
 use crate::send::recovery::Recovery;
 
 impl Connection {
-    /// The path is told what an ACK measured.
-    pub(super) fn teach<O>(&mut self, cx: &mut Context<'_, O>, sample: RateSample) {
-        let (Some(smoothed), Some(least)) = (self.snd.rtt.estimate(), self.snd.rtt.least()) else { return };
-        let variation = self.snd.rtt.variation();
-        let Recovery::Modern(modern) = &mut self.snd.recovery else { return };
-        let reordering = modern.saw_reordering();
-        let slow_start = cx.domain.control.window() < cx.domain.control.ssthresh();
-        let lesson = Lesson { now: cx.now, sample, smoothed, variation, least, reordering, slow_start };
-        modern.lessons.learn(&mut cx.path.memory, &lesson);
+    /// The memory of the path takes what an ACK measured.
+    pub(super) fn update_path_memory<O>(&mut self, cx: &mut Context<'_, O>, rate: RateSample) {
+        let (Some(smoothed), Some(min_rtt)) = (self.snd.rtt.estimate(), self.snd.rtt.least()) else { return };
+        let Recovery::Modern(modern) = &self.snd.recovery else { return };
+        let sample = PathSample {
+            now: cx.now,
+            rate,
+            smoothed,
+            variation: self.snd.rtt.variation(),
+            min_rtt,
+            reordering: modern.saw_reordering(),
+            slow_start: cx.domain.control.window() < cx.domain.control.ssthresh(),
+        };
+        self.path_sampler.update(&mut cx.path.memory, &sample);
     }
 
     /// Our SYN is about to be sent: its timeout is at least what the path takes.

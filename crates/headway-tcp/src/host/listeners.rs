@@ -211,7 +211,7 @@ impl<O: Observer> Host<O> {
             flags |= TcpFlags::ECE;
         }
         let window = first_window(profile);
-        if !self.strangers.answer(ends, seq, syn.tcp.seq + 1, flags, window, options) {
+        if !self.replies.answer(ends, seq, syn.tcp.seq + 1, flags, window, options) {
             self.counters.backlog_drops += 1;
             return;
         }

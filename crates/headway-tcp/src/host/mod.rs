@@ -3,7 +3,7 @@
 //! [`connect`] and [`listeners`] open connections, [`application`] is what programs ask of them,
 //! [`packets`] what carriers ask of the host, [`cookies`] opens connections without
 //! state. [`demux`] finds the connection of an arriving packet,
-//! [`strangers`] answers what belongs to nobody, [`deadlines`] keeps the timers of all
+//! [`unmatched`] replies to segments without a connection, [`deadlines`] keeps the timers of all
 //! connections, [`paths`] is what programs ask and routers say of paths, [`identity`] makes sequence numbers and
 //! timestamps that cannot be guessed, [`icmp`] takes what routers say of our segments, [`echo`] answers
 //! pings, [`repair`] takes damaged packets whose header cannot be read,
@@ -24,7 +24,7 @@ mod packets;
 mod paths;
 mod repair;
 mod settings;
-mod strangers;
+mod unmatched;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -47,7 +47,7 @@ use demux::{Demux, Keyed};
 use echo::Echoes;
 use identity::Identity;
 use listeners::Listener;
-use strangers::Strangers;
+use unmatched::UnmatchedReplies;
 
 /// What a host is told when it is made.
 #[derive(Clone, Debug)]
@@ -91,9 +91,9 @@ pub struct HostCounters {
     pub unreadable: u64,
     /// Damaged packets whose header was repaired.
     pub repaired: u64,
-    /// Damaged packets whose header could be read, but that belong to no connection.
-    pub salvaged_strangers: u64,
-    /// RSTs sent to packets that belong to nobody.
+    /// Corrupted segments (header valid, payload damaged) without a connection.
+    pub corrupted_unmatched: u64,
+    /// RSTs sent in reply to segments without a connection.
     pub resets: u64,
     /// SYNs dropped because a backlog, or the host, was full.
     pub backlog_drops: u64,
@@ -141,7 +141,7 @@ pub struct Host<O: Observer = ()> {
     ready: VecDeque<ConnectionId>,
     telling: VecDeque<ConnectionId>,
     deadlines: Deadlines,
-    strangers: Strangers,
+    replies: UnmatchedReplies,
     echoes: Echoes,
     /// RFC 6056's next_ephemeral.
     next_port: u32,
@@ -173,7 +173,7 @@ impl<O: Observer> Host<O> {
             ready: VecDeque::new(),
             telling: VecDeque::new(),
             deadlines: Deadlines::default(),
-            strangers: Strangers::default(),
+            replies: UnmatchedReplies::default(),
             echoes: Echoes::default(),
             next_port: 0,
             repairer: None,

@@ -46,14 +46,14 @@ impl<O: Observer> Host<O> {
         let intact = verdicts.header == HeaderVerdict::Good && verdicts.payload != PayloadVerdict::Bad;
         if !intact {
             match found {
-                Some(id) => self.receive_salvaged(id, at, segment),
-                None => self.counters.salvaged_strangers += 1,
+                Some(id) => self.receive_corrupted(id, at, segment),
+                None => self.counters.corrupted_unmatched += 1,
             }
             return;
         }
         match found {
             Some(id) => self.receive_intact(id, &ends, at, segment),
-            None => self.receive_stranger(&ends, at, segment),
+            None => self.receive_unmatched(&ends, at, segment),
         }
     }
 
@@ -76,11 +76,11 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    fn receive_salvaged(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
+    fn receive_corrupted(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
         self.record_receiver(id);
         self.with_connection(id, at, |connection, cx| {
-            cx.path.salvaged += 1;
-            connection.handle_salvaged(cx, segment);
+            cx.path.corrupted += 1;
+            connection.handle_corrupted(cx, segment);
         });
     }
 
@@ -137,8 +137,8 @@ impl<O: Observer> Host<O> {
         Some((self.listener_at(ends.local)?, connection.last_sent()))
     }
 
-    /// A packet for none of our connections: a listener's, or nobody's.
-    fn receive_stranger(&mut self, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
+    /// A segment without a connection: a listener's, or no one's.
+    fn receive_unmatched(&mut self, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
         // RFC 9293, 3.9.2.3: "An incoming SYN with an invalid source address MUST be ignored", and who would
         // an answer to anything else go to?
         if !is_one_host(ends.remote.ip()) {
@@ -166,7 +166,7 @@ impl<O: Observer> Host<O> {
     }
 
     fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) {
-        if self.strangers.refuse(ends, segment) {
+        if self.replies.refuse(ends, segment) {
             self.counters.resets += 1;
         }
     }
@@ -180,8 +180,7 @@ impl<O: Observer> Host<O> {
     ///
     /// `buffer` is shorter than a packet to be built.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
-        if let Some(len) = self.strangers.poll_transmit(buffer).or_else(|| self.echoes.poll_transmit(buffer))
-        {
+        if let Some(len) = self.replies.poll_transmit(buffer).or_else(|| self.echoes.poll_transmit(buffer)) {
             return Some(len);
         }
         while let Some(id) = self.ready.pop_front() {

@@ -16,7 +16,7 @@ const PLATEAU: u8 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PathMemory {
-    /// Octets that the path delivers in its shortest round trip: rate times delay. The queue is not in it.
+    /// Bytes that the path delivers in its shortest round trip: rate times delay. The queue is not in it.
     pub window: u32,
     /// Whether the path was filled: slow start had ended, or that window had stopped growing for three
     /// round trips. If it had not, the path may carry more.
@@ -31,36 +31,36 @@ pub struct PathMemory {
     pub learnt_at: Instant,
 }
 
-/// What one connection has learnt of its path so far.
+/// What one connection has measured of its path so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lessons {
-    /// The next is due.
+pub(crate) struct PathSampler {
+    /// When the next sample is due.
     due: Instant,
     window: u32,
     plateau: u8,
 }
 
-/// What a connection knows when a lesson is due.
-pub(crate) struct Lesson {
+/// What a connection measured, when a sample is due.
+pub(crate) struct PathSample {
     pub(crate) now: Instant,
-    pub(crate) sample: RateSample,
+    pub(crate) rate: RateSample,
     pub(crate) smoothed: Duration,
     pub(crate) variation: Duration,
-    pub(crate) least: Duration,
+    pub(crate) min_rtt: Duration,
     pub(crate) reordering: bool,
     /// The controller is looking for the path's limit.
     pub(crate) slow_start: bool,
 }
 
-impl Lessons {
-    /// Once a round trip: notes in `memory` what the network delivered in it.
-    pub(crate) fn learn(&mut self, memory: &mut Option<PathMemory>, lesson: &Lesson) {
+impl PathSampler {
+    /// Once a round trip: records in `memory` what the network delivered in it.
+    pub(crate) fn update(&mut self, memory: &mut Option<PathMemory>, sample: &PathSample) {
         // A sender that had nothing to send shows less than the path can carry.
-        if lesson.now < self.due || lesson.sample.app_limited {
+        if sample.now < self.due || sample.rate.app_limited {
             return;
         }
-        self.due = lesson.now + lesson.smoothed;
-        let window = delivered_in(&lesson.sample, lesson.least);
+        self.due = sample.now + sample.smoothed;
+        let window = delivered_in(&sample.rate, sample.min_rtt);
         // What BBR takes for a full pipe: less than a quarter more, three times in a row.
         if window > self.window.saturating_add(self.window / 4) {
             self.plateau = 0;
@@ -69,7 +69,7 @@ impl Lessons {
         }
         // The peak counts, and is forgotten slowly: single samples fall short for many reasons.
         self.window = if window > self.window { window } else { self.window - (self.window - window) / 8 };
-        let filled = !lesson.slow_start || self.plateau >= PLATEAU;
+        let filled = !sample.slow_start || self.plateau >= PLATEAU;
         let (filled, window) = match memory {
             // A connection that is still in slow start knows less than one that filled the path.
             Some(known) if !filled => (known.filled, known.window.max(self.window)),
@@ -78,10 +78,10 @@ impl Lessons {
         *memory = Some(PathMemory {
             window,
             filled,
-            smoothed_rtt: lesson.smoothed,
-            rtt_variation: lesson.variation,
-            reordering: lesson.reordering,
-            learnt_at: lesson.now,
+            smoothed_rtt: sample.smoothed,
+            rtt_variation: sample.variation,
+            reordering: sample.reordering,
+            learnt_at: sample.now,
         });
     }
 }
@@ -99,11 +99,11 @@ impl PathMemory {
     }
 }
 
-/// Octets that arrive in `time` at the sample's rate.
+/// Bytes that arrive in `time` at the sample's rate.
 fn delivered_in(sample: &RateSample, time: Duration) -> u32 {
-    let octets = u128::from(sample.delivered) * u128::from(time.as_nanos())
+    let bytes = u128::from(sample.delivered) * u128::from(time.as_nanos())
         / u128::from(sample.interval.as_nanos().max(1));
-    u32::try_from(octets).unwrap_or(u32::MAX)
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -114,11 +114,11 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// One round trip of 100 ms in which so many octets arrived.
-    fn round(n: u64, delivered: u64, app_limited: bool) -> Lesson {
-        Lesson {
+    /// One round trip of 100 ms in which `delivered` bytes arrived.
+    fn round(n: u64, delivered: u64, app_limited: bool) -> PathSample {
+        PathSample {
             now: Instant::ZERO + ms(100 * n),
-            sample: RateSample {
+            rate: RateSample {
                 delivered,
                 interval: ms(200),
                 app_limited,
@@ -129,7 +129,7 @@ mod tests {
             },
             smoothed: ms(100),
             variation: ms(10),
-            least: ms(100),
+            min_rtt: ms(100),
             reordering: false,
             slow_start: true,
         }
@@ -137,15 +137,15 @@ mod tests {
 
     #[test]
     fn a_filled_path_is_told_from_slow_start() {
-        let (mut lessons, mut memory) = (Lessons::default(), None);
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
         for (n, delivered) in [10_000, 20_000, 40_000].into_iter().enumerate() {
-            lessons.learn(&mut memory, &round(n as u64, delivered, false));
+            sampler.update(&mut memory, &round(n as u64, delivered, false));
         }
         let known = memory.unwrap();
-        assert_eq!((known.window, known.filled), (20_000, false), "20,000 octets in 100 ms");
+        assert_eq!((known.window, known.filled), (20_000, false), "20,000 bytes in 100 ms");
         assert_eq!(known.resumable(1), 40_000, "the jump to half of it is what was carried");
         for n in 3..6 {
-            lessons.learn(&mut memory, &round(n, 40_000, false));
+            sampler.update(&mut memory, &round(n, 40_000, false));
         }
         assert!(memory.unwrap().filled);
         assert_eq!(memory.unwrap().resumable(1), 20_000);
@@ -154,26 +154,26 @@ mod tests {
 
     #[test]
     fn little_to_send_teaches_nothing() {
-        let (mut lessons, mut memory) = (Lessons::default(), None);
-        lessons.learn(&mut memory, &round(0, 1000, true));
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
+        sampler.update(&mut memory, &round(0, 1000, true));
         assert_eq!(memory, None);
-        lessons.learn(&mut memory, &round(1, 80_000, false));
-        lessons.learn(&mut memory, &round(2, 1000, true));
+        sampler.update(&mut memory, &round(1, 80_000, false));
+        sampler.update(&mut memory, &round(2, 1000, true));
         assert_eq!(memory.unwrap().window, 40_000);
     }
 
     #[test]
     fn a_short_connection_does_not_hide_what_a_long_one_learnt() {
-        let (mut lessons, mut memory) = (Lessons::default(), None);
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
         for n in 0..5 {
-            lessons.learn(&mut memory, &round(n, 80_000, false));
+            sampler.update(&mut memory, &round(n, 80_000, false));
         }
-        let mut short = Lessons::default();
-        short.learn(&mut memory, &round(6, 2_000, false));
+        let mut short = PathSampler::default();
+        short.update(&mut memory, &round(6, 2_000, false));
         assert_eq!((memory.unwrap().window, memory.unwrap().filled), (40_000, true));
         // One that fills it does.
         for n in 7..20 {
-            short.learn(&mut memory, &Lesson { slow_start: false, ..round(n, 2_000, false) });
+            short.update(&mut memory, &PathSample { slow_start: false, ..round(n, 2_000, false) });
         }
         assert_eq!((memory.unwrap().window, memory.unwrap().filled), (1_000, true));
     }

@@ -21,8 +21,8 @@ pub struct Path {
     pub damaged_data: u64,
     /// Damaged packets whose header was repaired.
     pub repaired: u64,
-    /// Damaged packets whose header could be read.
-    pub salvaged: u64,
+    /// Corrupted segments: header valid, payload damaged.
+    pub corrupted: u64,
     /// Intact packets.
     pub intact: u64,
     /// What took what was lost on the way to the peer.

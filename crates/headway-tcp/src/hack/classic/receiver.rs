@@ -12,11 +12,11 @@ const MAX_OWED: usize = 64;
 
 /// A special ACK that is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
-    /// The first octet asked for.
+pub(crate) struct PendingSpecialAck {
+    /// The first byte asked for.
     pub(crate) seq: SeqNumber,
-    /// Timestamp of the damaged copy, to be echoed.
-    pub(crate) stamp: Option<u32>,
+    /// TSval of the damaged transmission, to be echoed.
+    pub(crate) tsecr: Option<u32>,
 }
 
 struct Entry {
@@ -29,36 +29,36 @@ struct Entry {
 /// correctly or the timers expire".
 ///
 /// Most connections at most times have neither.
-pub(crate) struct Requests {
+pub(crate) struct SpecialAckQueue {
     lists: Option<Box<Lists>>,
     limit: usize,
 }
 
 #[derive(Default)]
 struct Lists {
-    owed: VecDeque<Request>,
+    owed: VecDeque<PendingSpecialAck>,
     /// Newest last.
     s_buffer: VecDeque<Entry>,
 }
 
-impl Requests {
+impl SpecialAckQueue {
     pub(crate) fn new(limit: usize) -> Self {
         Self { lists: None, limit }
     }
 
     /// A damaged segment is to be asked for; its number stays in `s_buffer` for `life`.
-    pub(crate) fn push(&mut self, request: Request, now: Instant, life: Duration) {
+    pub(crate) fn push(&mut self, special_ack: PendingSpecialAck, now: Instant, life: Duration) {
         let Lists { owed, s_buffer } = &mut **self.lists.get_or_insert_default();
         if owed.len() == MAX_OWED {
             owed.pop_front();
         }
-        owed.push_back(request);
-        s_buffer.retain(|entry| entry.seq != request.seq);
+        owed.push_back(special_ack);
+        s_buffer.retain(|entry| entry.seq != special_ack.seq);
         if s_buffer.len() >= self.limit {
             s_buffer.pop_front();
         }
         if self.limit > 0 {
-            s_buffer.push_back(Entry { seq: request.seq, expires: now + life });
+            s_buffer.push_back(Entry { seq: special_ack.seq, expires: now + life });
         }
     }
 
@@ -67,19 +67,26 @@ impl Requests {
     }
 
     /// The next special ACK to send.
-    pub(crate) fn pop(&mut self) -> Option<Request> {
+    pub(crate) fn pop(&mut self) -> Option<PendingSpecialAck> {
         self.lists.as_mut()?.owed.pop_front()
     }
 
-    /// Drops the numbers whose data has arrived or whose time is over.
-    pub(crate) fn prune(&mut self, now: Instant, held: impl Fn(SeqNumber) -> bool) {
-        if let Some(lists) = &mut self.lists {
-            lists.s_buffer.retain(|entry| entry.expires > now && !held(entry.seq));
+    /// Data arrived; `holds` says what has. Gives the memory back when nothing is asked for any more.
+    pub(crate) fn on_data(&mut self, now: Instant, holds: impl Fn(SeqNumber) -> bool) {
+        if self.lists.as_ref().is_none_or(|lists| lists.s_buffer.is_empty()) {
+            return;
+        }
+        self.prune(now, holds);
+        if self.lists.as_ref().is_some_and(|lists| lists.s_buffer.is_empty() && lists.owed.is_empty()) {
+            self.clear();
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.lists.as_ref().is_none_or(|lists| lists.s_buffer.is_empty())
+    /// Drops the numbers whose data has arrived or whose time is over.
+    pub(crate) fn prune(&mut self, now: Instant, holds: impl Fn(SeqNumber) -> bool) {
+        if let Some(lists) = &mut self.lists {
+            lists.s_buffer.retain(|entry| entry.expires > now && !holds(entry.seq));
+        }
     }
 
     /// Nothing is asked for any more; the memory goes too.
@@ -105,7 +112,7 @@ impl Requests {
     pub(crate) fn allocated(&self) -> usize {
         self.lists.as_ref().map_or(0, |lists| {
             size_of::<Lists>()
-                + lists.owed.capacity() * size_of::<Request>()
+                + lists.owed.capacity() * size_of::<PendingSpecialAck>()
                 + lists.s_buffer.capacity() * size_of::<Entry>()
         })
     }
@@ -115,25 +122,25 @@ impl Requests {
 mod tests {
     use super::*;
 
-    fn request(seq: u32) -> Request {
-        Request { seq: SeqNumber(seq), stamp: None }
+    fn special_ack(seq: u32) -> PendingSpecialAck {
+        PendingSpecialAck { seq: SeqNumber(seq), tsecr: None }
     }
 
     #[test]
     fn lists_newest_first_and_forgets() {
-        let mut requests = Requests::new(4);
+        let mut queue = SpecialAckQueue::new(4);
         for (i, seq) in [1, 2, 3, 4, 5, 3].into_iter().enumerate() {
-            requests.push(request(seq), Instant::from_nanos(i as u64), Duration::from_nanos(10));
+            queue.push(special_ack(seq), Instant::from_nanos(i as u64), Duration::from_nanos(10));
         }
-        let list = requests.list(SeqNumber(3), 9);
+        let list = queue.list(SeqNumber(3), 9);
         assert_eq!(list.as_slice(), [3, 5, 4, 2].map(SeqNumber), "bounded, without repeats");
-        assert_eq!(requests.list(SeqNumber(3), 2).len(), 2);
-        requests.prune(Instant::from_nanos(11), |seq| seq == SeqNumber(5));
-        let list = requests.list(SeqNumber(3), 9);
+        assert_eq!(queue.list(SeqNumber(3), 2).len(), 2);
+        queue.prune(Instant::from_nanos(11), |seq| seq == SeqNumber(5));
+        let list = queue.list(SeqNumber(3), 9);
         assert_eq!(list.as_slice(), [3, 4].map(SeqNumber), "2 expired and 5 arrived");
         for seq in 0..1000 {
-            requests.push(request(seq), Instant::ZERO, Duration::ZERO);
+            queue.push(special_ack(seq), Instant::ZERO, Duration::ZERO);
         }
-        assert!(requests.allocated() < 8192);
+        assert!(queue.allocated() < 8192);
     }
 }

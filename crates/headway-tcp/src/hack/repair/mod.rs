@@ -7,7 +7,8 @@
 //! in what cannot be known, the two CRCs themselves ([`syndrome`]). The 16-bit sum of kind 14 decides
 //! less, so everything must be expected there, and exactly one combination may fit.
 //!
-//! A repaired header may still be wrong, and may do what a salvaged one may: ask for a resend.
+//! A repaired header may still be wrong, and may do what a corrupted segment may: ask for a
+//! retransmission.
 //!
 //! Work is bounded: a packet is held against at most [`MAX_COMBINATIONS`] combinations of fields in
 //! each of two layouts, each a search in a sorted table, for each connection that is asked.

@@ -18,7 +18,6 @@ use super::Verdict;
 use crate::congestion::{CongestionControl, Loss};
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger, Delay};
-use crate::path::memory::Lessons;
 use crate::profile;
 use crate::send::sent_queue::{Marks, SentQueue};
 use crate::send::transmissions::{Copy, Delivery};
@@ -112,8 +111,6 @@ pub(crate) struct Modern {
     look_again: Option<Instant>,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
-    /// What the path has been told.
-    pub(crate) lessons: Lessons,
 }
 
 impl Modern {
@@ -130,7 +127,6 @@ impl Modern {
             timeouts: 0,
             look_again: None,
             undone: false,
-            lessons: Lessons::default(),
         }
     }
 

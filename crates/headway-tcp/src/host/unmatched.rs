@@ -1,4 +1,5 @@
-//! Answers to segments that belong to nobody (RFC 9293, 3.10.7.1: CLOSED STATE), or to nobody yet.
+//! Replies to segments without a connection (RFC 9293, 3.10.7.1: CLOSED STATE), and to SYNs that are
+//! answered without keeping state.
 
 use alloc::collections::VecDeque;
 
@@ -12,11 +13,11 @@ const MAX_WAITING: usize = 64;
 const HOP_LIMIT: u8 = 64;
 
 #[derive(Default)]
-pub(super) struct Strangers {
+pub(super) struct UnmatchedReplies {
     answers: VecDeque<(IpHeader, TcpHeader, TcpOptions)>,
 }
 
-impl Strangers {
+impl UnmatchedReplies {
     /// Answers `segment` with a RST, unless it is one; says whether it does.
     pub(super) fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) -> bool {
         let flags = segment.tcp.flags;
