@@ -188,7 +188,7 @@ impl Connection {
         self.snd.buffer.consume(covered.min(self.snd.buffer.len()));
         self.snd.una = ack;
         // The segment that it meant is gone.
-        self.owes_head = None;
+        self.pending.clear_head();
         self.snd.sacks.advance(ack);
         self.snd.last_advance = cx.now;
         self.snd.timeouts_in_a_row = 0;

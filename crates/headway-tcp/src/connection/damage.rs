@@ -93,7 +93,7 @@ impl Connection {
         self.note_mark(segment.ip.ecn);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt.timeout();
-        self.special_acks.push(special_ack, cx.now, life);
+        self.pending.push_special_ack(special_ack, cx.now, life);
         DamageOutcome::Requested
     }
 }

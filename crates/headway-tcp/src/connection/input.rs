@@ -146,7 +146,7 @@ impl Connection {
                 self.rcv.acks.at_once();
             } else {
                 self.take_better_offer(cx, segment);
-                self.owes_syn = true;
+                self.pending.set_syn(true);
             }
             return Some(DropReason::OutsideWindow);
         }

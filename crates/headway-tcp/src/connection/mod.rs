@@ -7,14 +7,19 @@
 //! chooses and builds the next segment to send.
 
 mod ack;
+mod build;
 mod damage;
+mod data;
 mod ecn;
 mod icmp;
 mod input;
 mod modern;
+mod notifications;
 mod open;
+mod options;
 mod output;
 mod partial;
+mod pending_output;
 mod repair;
 mod settings;
 mod sharing;
@@ -31,7 +36,7 @@ use headway_wire::{Segment, SeqNumber};
 
 use crate::congestion::CongestionDomain;
 use crate::event::{Event, Observer, RetransmitReason, Timer};
-use crate::hack::classic::{receiver::SpecialAckQueue, sender::Resends};
+use crate::hack::classic::sender::Resends;
 use crate::hack::partial::{receiver::CorruptedPayloads, sender::PeerHeldRanges};
 use crate::hack::repair::HeaderHistory;
 use crate::path::Path;
@@ -42,7 +47,10 @@ use crate::send::SendSide;
 use crate::{ConnectionError, ConnectionId, State};
 
 use ecn::EcnState;
+pub use notifications::Notification;
+use notifications::Notifications;
 pub(crate) use open::{Reply, SynShape, agree, syn_options};
+use pending_output::PendingOutput;
 use statistics::Counters;
 pub use statistics::Statistics;
 use timers::Timers;
@@ -54,22 +62,6 @@ pub struct Endpoints {
     pub local: SocketAddr,
     /// The peer's.
     pub remote: SocketAddr,
-}
-
-/// What the application is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Notification {
-    /// The handshake is complete.
-    Connected,
-    /// More has arrived, or the peer closed its side. What is left unread is not told again.
-    Readable,
-    /// There is room to write again, a third of the buffer or more, after a short write.
-    Writable,
-    /// The peer set the urgent pointer (RFC 9293, 3.8.5); its data comes in line.
-    Urgent,
-    /// The connection is over; [`crate::Host::error`] says whether it failed.
-    Closed,
 }
 
 /// What a host lends to a connection while it works.
@@ -112,10 +104,6 @@ pub struct Negotiated {
     pub ecn: bool,
 }
 
-/// Notifications not yet told, as bits.
-#[derive(Clone, Copy, Default)]
-struct Pending(u8);
-
 pub(crate) struct Connection {
     pub(crate) profile: Arc<Profile>,
     pub(crate) ends: Endpoints,
@@ -125,7 +113,7 @@ pub(crate) struct Connection {
     negotiated: Negotiated,
     snd: SendSide,
     rcv: ReceiveSide,
-    special_acks: SpecialAckQueue,
+    pending: PendingOutput,
     resends: Resends,
     timers: Timers,
     ecn: EcnState,
@@ -134,27 +122,18 @@ pub(crate) struct Connection {
     error: Option<ConnectionError>,
     /// The MSS option of the peer's SYN, or the default.
     peer_mss: u16,
-    /// A tail loss probe is to be sent, whatever the window says.
-    owes_probe: bool,
-    /// The first segment of the queue is to be sent again, whatever the window says.
-    owes_head: Option<RetransmitReason>,
-    /// A SYN or SYN-ACK is to be sent (again).
-    owes_syn: bool,
     /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
     syn_retries: u32,
     /// A SYN without the offer of HACK was answered: so many more SYNs make it.
     offers_left: Option<u8>,
-    /// A RST is to be sent before the connection is forgotten.
-    owes_reset: bool,
     challenges: Challenges,
     keep_alive_probes: u32,
-    owes_keep_alive: bool,
     last_received: Instant,
     /// The application will not ask for the connection again.
     orphaned: bool,
     /// The application wrote less than it wanted to.
     write_blocked: bool,
-    pending: Pending,
+    notifications: Notifications,
     headers: HeaderHistory,
     /// Where partial recovery is in use and there are any.
     corrupted_payloads: Option<Box<CorruptedPayloads>>,
@@ -191,26 +170,21 @@ impl Connection {
             negotiated: Negotiated::default(),
             snd: SendSide::new(iss, &profile, now),
             rcv: ReceiveSide::new(&profile),
-            special_acks: SpecialAckQueue::new(profile.s_buffer),
+            pending: PendingOutput::new(profile.s_buffer),
             resends: Resends::default(),
             timers: Timers::new(profile.clock),
             ecn: EcnState::default(),
             stamp_offset,
             error: None,
             peer_mss: 0,
-            owes_probe: false,
-            owes_head: None,
-            owes_syn: true,
             syn_retries: 0,
             offers_left: None,
-            owes_reset: false,
             challenges: Challenges::default(),
             keep_alive_probes: 0,
-            owes_keep_alive: false,
             last_received: now,
             orphaned: false,
             write_blocked: false,
-            pending: Pending::default(),
+            notifications: Notifications::default(),
             headers: HeaderHistory::default(),
             corrupted_payloads: None,
             peer_held: PeerHeldRanges::default(),
@@ -321,7 +295,7 @@ impl Connection {
         let tells_peer = !matches!(self.state, State::SynSent | State::TimeWait | State::Closed);
         self.error.get_or_insert(ConnectionError::Aborted);
         self.finish(cx);
-        self.owes_reset = tells_peer;
+        self.pending.set_reset(tells_peer);
     }
 
     // --- what the host asks --------------------------------------------------------------------
@@ -332,11 +306,11 @@ impl Connection {
 
     /// Takes one notification that the application has not been told yet.
     pub(crate) fn take_notification(&mut self) -> Option<Notification> {
-        self.pending.take()
+        self.notifications.take()
     }
 
     pub(crate) fn has_notification(&self) -> bool {
-        self.pending.0 != 0
+        self.notifications.any()
     }
 
     /// Whether `syn`, which begins a new connection between our ends, surely is no old duplicate
@@ -360,7 +334,7 @@ impl Connection {
 
     /// Nothing is left to do: the host may forget the connection once the application has.
     pub(crate) fn is_over(&self) -> bool {
-        self.state == State::Closed && !self.owes_reset
+        self.state == State::Closed && !self.pending.has_reset()
     }
 
     pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
@@ -414,7 +388,7 @@ impl Connection {
         self.buffers()
             + self.snd.queue.allocated()
             + self.rcv.bookkeeping()
-            + self.special_acks.allocated()
+            + self.pending.allocated()
             + self.resends.allocated()
             + self.corrupted_payloads.as_ref().map_or(0, |payloads| payloads.allocated())
             + self.peer_held.allocated()
@@ -425,7 +399,7 @@ impl Connection {
     // --- shared by the parts -------------------------------------------------------------------
 
     fn notify(&mut self, notification: Notification) {
-        self.pending.add(notification);
+        self.notifications.add(notification);
     }
 
     fn enter<O: Observer>(&mut self, cx: &mut Context<'_, O>, state: State) {
@@ -444,9 +418,8 @@ impl Connection {
         self.enter(cx, State::Closed);
         self.timers.stop_all();
         self.rcv.acks.on_ack_sent();
-        self.owes_syn = false;
         self.resends.clear();
-        self.special_acks.clear();
+        self.pending.close();
         self.corrupted_payloads = None;
         let outstanding_end = self.snd.nxt;
         self.snd.queue.acknowledge(outstanding_end);
@@ -464,7 +437,7 @@ impl Connection {
     }
 
     fn resend_head(&mut self, reason: RetransmitReason) {
-        self.owes_head = Some(reason);
+        self.pending.request_head(reason);
     }
 
     fn report_pipe<O>(&mut self, cx: &mut Context<'_, O>) {
@@ -496,26 +469,4 @@ impl Connection {
 pub(crate) fn stamp_at(profile: &Profile, offset: u32, now: Instant) -> u32 {
     let ticks = now.as_nanos() / profile.clock.as_nanos().max(1);
     offset.wrapping_add(ticks as u32)
-}
-
-impl Pending {
-    const ORDER: [Notification; 5] = [
-        Notification::Connected,
-        Notification::Urgent,
-        Notification::Readable,
-        Notification::Writable,
-        Notification::Closed,
-    ];
-
-    fn add(&mut self, notification: Notification) {
-        let bit = Self::ORDER.iter().position(|&other| other == notification).unwrap_or(0);
-        self.0 |= 1 << bit;
-    }
-
-    fn take(&mut self) -> Option<Notification> {
-        let bit = self.0.trailing_zeros() as usize;
-        let notification = *Self::ORDER.get(bit)?;
-        self.0 &= self.0 - 1;
-        Some(notification)
-    }
 }

@@ -273,7 +273,7 @@ impl Connection {
 
     pub(super) fn tail_probe_expired<O>(&mut self, cx: &Context<'_, O>) {
         if !self.snd.queue.is_empty() && self.snd.wnd > 0 {
-            self.owes_probe = true;
+            self.pending.request_tail_probe();
             self.arm_retransmit(cx.now);
         }
     }

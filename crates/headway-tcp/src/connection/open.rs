@@ -67,7 +67,7 @@ impl Connection {
 
     /// The SYN-ACK that answered `syn` has been sent, and its ACK is here (a SYN cookie).
     pub(crate) fn has_answered(&mut self) {
-        self.owes_syn = false;
+        self.pending.set_syn(false);
         self.snd.nxt = self.snd.iss + 1;
         self.rcv.advertise(true);
     }
@@ -84,7 +84,8 @@ impl Connection {
         u32::from(self.profile.mtu.saturating_sub(self.bare_headers() + options).max(1))
     }
 
-    fn mtu<O>(&self, cx: &Context<'_, O>) -> u16 {
+    /// The largest packet that the path takes.
+    pub(super) fn mtu<O>(&self, cx: &Context<'_, O>) -> u16 {
         self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX))
     }
 
@@ -146,8 +147,9 @@ impl Connection {
                 self.snd.rtt.sample(sample, 1);
             }
         }
-        self.owes_syn = self.offers_left != Some(0);
-        self.owes_syn
+        let again = self.offers_left != Some(0);
+        self.pending.set_syn(again);
+        again
     }
 
     /// The peer's SYN came again, and offers what the first one did not: that one was sent in case the
@@ -243,7 +245,7 @@ impl Connection {
         } else {
             // "Otherwise, enter SYN-RECEIVED, form a SYN,ACK segment": simultaneous open.
             self.enter(cx, State::SynReceived);
-            self.owes_syn = true;
+            self.pending.set_syn(true);
         }
         Reply::Nothing
     }
@@ -259,7 +261,7 @@ impl Connection {
     pub(super) fn acknowledge_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let una = self.snd.iss + 1;
         // A copy of the peer's SYN may have come just before and asked for ours once more.
-        self.owes_syn = false;
+        self.pending.set_syn(false);
         let acknowledged = self.snd.queue.acknowledge(una);
         // The SYN's delivery is no part of what the next ACK tells of.
         self.snd.queue.take_delivery(cx.now);

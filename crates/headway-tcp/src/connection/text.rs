@@ -32,7 +32,7 @@ impl Connection {
         if let (true, Some((start, end))) = (self.negotiated.sack, placed.duplicate) {
             self.rcv.report_duplicate(start, end);
         }
-        self.special_acks.on_data(cx.now, |seq| self.rcv.holds(seq));
+        self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
         // RFC 5681, 4.2: "Out-of-order data segments SHOULD be acknowledged immediately", so does
         // one that fills a gap, and every second full-sized segment.
         let at_once = placed.out_of_order

@@ -143,7 +143,7 @@ impl Connection {
     fn fail_by_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>, error: ConnectionError) {
         let tells_peer = self.state.is_synchronized() && self.state != State::TimeWait;
         self.fail(cx, error);
-        self.owes_reset = tells_peer;
+        self.pending.set_reset(tells_peer);
     }
 
     fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
@@ -151,7 +151,7 @@ impl Connection {
         if self.offers_left.is_some_and(|left| left > 0) {
             self.statistics.timeouts += 1;
             self.statistics.retransmissions += 1;
-            self.owes_syn = true;
+            self.pending.set_syn(true);
             return;
         }
         let profile = &self.profile;
@@ -166,7 +166,7 @@ impl Connection {
         if self.state == State::SynReceived || self.syn_retries > self.profile.syn_linear {
             self.snd.rtt.back_off();
         }
-        self.owes_syn = true;
+        self.pending.set_syn(true);
     }
 
     /// A closed window, or one too small to be worth a segment, has lasted long enough.
@@ -211,7 +211,7 @@ impl Connection {
             return;
         }
         self.keep_alive_probes += 1;
-        self.owes_keep_alive = true;
+        self.pending.request_keep_alive();
         self.timers.set(Timer::KeepAlive, cx.now + config.interval);
     }
 

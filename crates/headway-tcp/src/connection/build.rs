@@ -1,0 +1,119 @@
+//! Building segments.
+
+use headway_wire::{EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+
+use super::options::OPTION_SPACE;
+use super::{Connection, Context};
+use crate::event::{Event, Observer};
+
+const HOP_LIMIT: u8 = 64;
+
+/// A segment about to be built.
+pub(super) struct Outgoing<'a> {
+    seq: SeqNumber,
+    flags: TcpFlags,
+    /// Payload: `len` bytes from this offset in the send buffer.
+    offset: usize,
+    len: usize,
+    options: &'a TcpOptions,
+    /// It carries data that was never sent before, within the peer's window.
+    fresh: bool,
+}
+
+impl<'a> Outgoing<'a> {
+    /// A segment without data.
+    pub(super) fn control(seq: SeqNumber, flags: TcpFlags, options: &'a TcpOptions) -> Self {
+        Self { seq, flags, offset: 0, len: 0, options, fresh: false }
+    }
+}
+
+/// A segment of the retransmission queue that is about to be sent.
+pub(super) struct OutgoingData {
+    pub(super) seq: SeqNumber,
+    /// Where its payload begins in the send buffer.
+    pub(super) offset: usize,
+    pub(super) len: u32,
+    pub(super) fin: bool,
+    pub(super) push: bool,
+    /// It was never sent before, and lies within the peer's window.
+    pub(super) fresh: bool,
+}
+
+impl Connection {
+    pub(super) fn build_data<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        data: &OutgoingData,
+    ) -> Option<usize> {
+        let &OutgoingData { seq, offset, fin, push, fresh, .. } = data;
+        let len = data.len as usize;
+        let mut flags = TcpFlags::ACK;
+        if fin {
+            flags.insert(TcpFlags::FIN);
+        }
+        if push && len > 0 {
+            flags.insert(TcpFlags::PSH);
+        }
+        let mut options = self.fixed_options(cx, len > 0);
+        // Whatever of the packet and of the option space is left may report holes of our own.
+        let packet = usize::from(self.mtu(cx));
+        let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
+        self.add_sack_blocks(&mut options, spare);
+        self.snd.last_sent = Some(cx.now);
+        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, fresh })
+    }
+
+    pub(super) fn build<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        outgoing: &Outgoing<'_>,
+    ) -> Option<usize> {
+        self.build_segment(cx, buffer, outgoing, true)
+    }
+
+    /// `carries_ack`: an ACK that is owed is sent with it.
+    pub(super) fn build_segment<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        outgoing: &Outgoing<'_>,
+        carries_ack: bool,
+    ) -> Option<usize> {
+        let (marks, ecn) = self.ecn_marks(outgoing.seq, outgoing.flags, outgoing.fresh);
+        let flags = outgoing.flags | marks;
+        let window = self.rcv.advertise(flags.contains(TcpFlags::SYN));
+        let has_ack = flags.contains(TcpFlags::ACK);
+        let header = TcpHeader {
+            src_port: self.ends.local.port(),
+            dst_port: self.ends.remote.port(),
+            seq: outgoing.seq,
+            ack: if has_ack { self.rcv.nxt() } else { SeqNumber::default() },
+            flags,
+            window,
+            urgent: 0,
+        };
+        let ip = IpHeader {
+            src: self.ends.local.ip(),
+            dst: self.ends.remote.ip(),
+            ecn,
+            hop_limit: HOP_LIMIT,
+            identification: self.statistics.segments_sent as u16,
+        };
+        let payload = self.snd.buffer.slices(outgoing.offset, outgoing.len);
+        let built: Result<usize, EmitError> = emit(buffer, &ip, &header, outgoing.options, payload);
+        let len = match built {
+            Ok(len) => len,
+            // The host checks the buffer's size and options are chosen to fit.
+            Err(error) => unreachable!("a segment that fits its buffer: {error}"),
+        };
+        if has_ack && carries_ack && !flags.contains(TcpFlags::RST) {
+            self.rcv.on_ack_sent();
+        }
+        self.statistics.segments_sent += 1;
+        self.statistics.octets_sent += outgoing.len as u64;
+        cx.emit(|| Event::Sent { seq: outgoing.seq, len: outgoing.len as u32, ack: header.ack, flags });
+        Some(len)
+    }
+}
