@@ -192,25 +192,15 @@ impl Connection {
         self.snd.sacks.advance(ack);
         self.snd.last_advance = cx.now;
         self.snd.timeouts_in_a_row = 0;
-        self.tell_writable();
+        self.notify_writable();
         acknowledged
-    }
-
-    pub(super) fn tell_writable(&mut self) {
-        if self.write_blocked
-            && self.snd.buffer.len() <= self.snd.buffer.limit() / 3 * 2
-            && self.not_sent_room() >= self.profile.not_sent / 2
-        {
-            self.write_blocked = false;
-            self.notify(Notification::Writable);
-        }
     }
 
     /// The congestion window may have grown: so may the send buffer.
     fn tune_send_buffer<O>(&mut self, cx: &Context<'_, O>) {
         if self.profile.modern.autotune {
             self.snd.tune_buffer(cx.domain.control.window(), self.profile.send_buffer);
-            self.tell_writable();
+            self.notify_writable();
         }
     }
 

@@ -201,7 +201,7 @@ impl Connection {
         let stamp = self.stamp(cx.now);
         self.snd.queue.push(seq, len + u32::from(fin), false, fin, cx.now, stamp);
         self.snd.nxt = seq + (len + u32::from(fin));
-        self.tell_writable();
+        self.notify_writable();
         if let Some(modern) = self.snd.modern() {
             modern.on_new_data();
         }

@@ -24,11 +24,7 @@ impl Connection {
             ack: tcp.ack,
             flags: tcp.flags,
         });
-        self.last_received = cx.now;
-        if self.keep_alive_probes > 0 {
-            self.keep_alive_probes = 0;
-            self.arm_keep_alive(cx.now);
-        }
+        self.on_received(cx.now);
         let reply = match self.state {
             State::Closed => Reply::Reset,
             State::SynSent => self.syn_sent(cx, segment),
@@ -122,7 +118,11 @@ impl Connection {
     fn give_up_v2<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let flags = segment.tcp.flags;
         let answers = flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
-        if self.passive && answers && segment.tcp.ack == self.snd.nxt && segment.tcp.seq == self.rcv.nxt() {
+        if self.opening.is_passive()
+            && answers
+            && segment.tcp.ack == self.snd.nxt
+            && segment.tcp.seq == self.rcv.nxt()
+        {
             self.negotiated = Negotiated { v2: false, hack: false, partial: false, ..self.negotiated };
             self.update_mss(cx, false);
         }
@@ -240,7 +240,7 @@ impl Connection {
             return;
         }
         match self.state {
-            State::SynReceived if !self.passive => self.fail(cx, ConnectionError::Refused),
+            State::SynReceived if !self.opening.is_passive() => self.fail(cx, ConnectionError::Refused),
             State::Closing | State::LastAck | State::TimeWait => self.finish(cx),
             _ => self.fail(cx, ConnectionError::Reset),
         }

@@ -7,15 +7,20 @@
 //! chooses and builds the next segment to send.
 
 mod ack;
+mod application;
 mod build;
+mod challenge;
 mod damage;
 mod data;
 mod ecn;
 mod icmp;
 mod input;
+mod keep_alive;
 mod modern;
 mod notifications;
+mod offer;
 mod open;
+mod opening;
 mod options;
 mod output;
 mod partial;
@@ -46,10 +51,15 @@ use crate::receive::ReceiveSide;
 use crate::send::SendSide;
 use crate::{ConnectionError, ConnectionId, State};
 
+use challenge::ChallengeAcks;
 use ecn::EcnState;
+use keep_alive::KeepAliveState;
 pub use notifications::Notification;
 use notifications::Notifications;
-pub(crate) use open::{Reply, SynShape, agree, syn_options};
+pub use offer::Negotiated;
+pub(crate) use offer::{SynShape, agree, syn_options};
+pub(crate) use open::Reply;
+use opening::Opening;
 use pending_output::PendingOutput;
 use statistics::Counters;
 pub use statistics::Statistics;
@@ -83,33 +93,10 @@ impl<O: Observer> Context<'_, O> {
     }
 }
 
-/// What the two ends agreed on in their SYNs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Negotiated {
-    /// RFC 2018.
-    pub sack: bool,
-    /// RFC 7323.
-    pub timestamps: bool,
-    /// RFC 7323.
-    pub window_scaling: bool,
-    /// Kinds 14 and 15 (paper 000).
-    pub hack: bool,
-    /// We may send kind 16 to the peer (paper 003).
-    pub xhack: bool,
-    /// HACK v2 instead of kinds 14 to 16 (`docs/protocol.md`).
-    pub v2: bool,
-    /// Block sums may be sent to the peer.
-    pub partial: bool,
-    /// RFC 3168.
-    pub ecn: bool,
-}
-
 pub(crate) struct Connection {
     pub(crate) profile: Arc<Profile>,
     pub(crate) ends: Endpoints,
     state: State,
-    /// Opened by a SYN from the peer (RFC 9293, 3.10.7.4 tells the cases apart).
-    passive: bool,
     negotiated: Negotiated,
     snd: SendSide,
     rcv: ReceiveSide,
@@ -122,17 +109,11 @@ pub(crate) struct Connection {
     error: Option<ConnectionError>,
     /// The MSS option of the peer's SYN, or the default.
     peer_mss: u16,
-    /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
-    syn_retries: u32,
-    /// A SYN without the offer of HACK was answered: so many more SYNs make it.
-    offers_left: Option<u8>,
-    challenges: Challenges,
-    keep_alive_probes: u32,
-    last_received: Instant,
+    opening: Opening,
+    challenges: ChallengeAcks,
+    keep_alive: KeepAliveState,
     /// The application will not ask for the connection again.
     orphaned: bool,
-    /// The application wrote less than it wanted to.
-    write_blocked: bool,
     notifications: Notifications,
     headers: HeaderHistory,
     /// Where partial recovery is in use and there are any.
@@ -142,16 +123,6 @@ pub(crate) struct Connection {
     /// Octets that this connection has reported to its congestion domain.
     reported_pipe: u32,
     statistics: Counters,
-}
-
-/// RFC 5961, section 7: at most so many challenge ACKs in such a time.
-const CHALLENGE_LIMIT: u32 = 10;
-const CHALLENGE_INTERVAL: Duration = Duration::from_secs(5);
-
-#[derive(Default)]
-struct Challenges {
-    since: Instant,
-    sent: u32,
 }
 
 impl Connection {
@@ -166,7 +137,6 @@ impl Connection {
         Self {
             ends,
             state,
-            passive: state == State::SynReceived,
             negotiated: Negotiated::default(),
             snd: SendSide::new(iss, &profile, now),
             rcv: ReceiveSide::new(&profile),
@@ -177,13 +147,10 @@ impl Connection {
             stamp_offset,
             error: None,
             peer_mss: 0,
-            syn_retries: 0,
-            offers_left: None,
-            challenges: Challenges::default(),
-            keep_alive_probes: 0,
-            last_received: now,
+            opening: Opening::new(state == State::SynReceived),
+            challenges: ChallengeAcks::default(),
+            keep_alive: KeepAliveState::new(now),
             orphaned: false,
-            write_blocked: false,
             notifications: Notifications::default(),
             headers: HeaderHistory::default(),
             corrupted_payloads: None,
@@ -209,93 +176,6 @@ impl Connection {
 
     fn literal(&self) -> bool {
         self.profile.hack_rules == HackRules::Literal
-    }
-
-    // --- what the application asks -------------------------------------------------------------
-
-    /// SEND (RFC 9293, 3.10.2): takes as much as the buffer holds.
-    pub(crate) fn write(&mut self, data: &[u8]) -> Result<usize, ConnectionError> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        if !self.state.may_send() || self.snd.fin_queued {
-            return Err(ConnectionError::Closing);
-        }
-        let taken = self.snd.buffer.push(&data[..data.len().min(self.not_sent_room())]);
-        if !data.is_empty() {
-            self.write_blocked = taken < data.len();
-        }
-        Ok(taken)
-    }
-
-    /// Octets that [`Self::write`] would take.
-    pub(crate) fn writable(&self) -> usize {
-        if self.state.may_send() && !self.snd.fin_queued {
-            (self.snd.buffer.limit() - self.snd.buffer.len()).min(self.not_sent_room())
-        } else {
-            0
-        }
-    }
-
-    fn not_sent_room(&self) -> usize {
-        self.profile.not_sent.saturating_sub(self.snd.unsent() as usize)
-    }
-
-    pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
-        self.rcv.peek()
-    }
-
-    pub(crate) fn readable(&self) -> usize {
-        self.rcv.readable()
-    }
-
-    /// Whether the peer closed its side and all it sent has been read.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.rcv.readable() == 0 && (self.rcv.fin_reached || self.state == State::Closed)
-    }
-
-    /// RECEIVE (RFC 9293, 3.10.3): drops `n` octets that were read.
-    pub(crate) fn consume(&mut self, n: usize) {
-        self.rcv.consume(n);
-        if self.state.is_synchronized() && !self.rcv.fin_reached && self.rcv.owes_window_update() {
-            self.rcv.acks.at_once();
-        }
-    }
-
-    /// CLOSE (RFC 9293, 3.10.4): FIN follows what was written.
-    pub(crate) fn close<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        if self.snd.fin_queued {
-            return;
-        }
-        match self.state {
-            State::SynSent => {
-                self.error.get_or_insert(ConnectionError::Closing);
-                self.finish(cx);
-            }
-            State::SynReceived | State::Established | State::CloseWait => self.snd.fin_queued = true,
-            _ => {}
-        }
-    }
-
-    /// Nobody waits for the peer's data any more. RFC 9293, 3.6.1 lets FIN-WAIT-2 last for ever; a
-    /// peer that vanished there must not keep the connection, so it ends as TIME-WAIT does.
-    pub(crate) fn orphan<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        self.orphaned = true;
-        self.limit_fin_wait_2(cx.now);
-    }
-
-    fn limit_fin_wait_2(&mut self, now: Instant) {
-        if self.orphaned && self.state == State::FinWait2 {
-            self.timers.set(Timer::TimeWait, now + self.profile.time_wait);
-        }
-    }
-
-    /// ABORT (RFC 9293, 3.10.5).
-    pub(crate) fn abort<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        let tells_peer = !matches!(self.state, State::SynSent | State::TimeWait | State::Closed);
-        self.error.get_or_insert(ConnectionError::Aborted);
-        self.finish(cx);
-        self.pending.set_reset(tells_peer);
     }
 
     // --- what the host asks --------------------------------------------------------------------
@@ -335,65 +215,6 @@ impl Connection {
     /// Nothing is left to do: the host may forget the connection once the application has.
     pub(crate) fn is_over(&self) -> bool {
         self.state == State::Closed && !self.pending.has_reset()
-    }
-
-    pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
-        let counted = self.statistics;
-        Statistics {
-            state: self.state,
-            segments_sent: counted.segments_sent,
-            octets_sent: counted.octets_sent,
-            segments_received: counted.segments_received,
-            octets_received: counted.octets_received,
-            retransmissions: counted.retransmissions,
-            octets_retransmitted: counted.octets_retransmitted,
-            damage_resends: counted.damage_resends,
-            timeouts: counted.timeouts.into(),
-            slow_starts: counted.slow_starts.into(),
-            fast_recoveries: counted.fast_recoveries.into(),
-            special_acks_sent: counted.special_acks_sent,
-            special_acks_received: counted.special_acks_received,
-            damaged_received: counted.damaged_received,
-            repaired: counted.repaired,
-            completed: counted.completed.into(),
-            cut: self.peer_held.cut(),
-            octets_spared: self.peer_held.spared(),
-            damaged_implausible: counted.damaged_implausible.into(),
-            congestion_marks: counted.congestion_marks.into(),
-            congestion_echoes: counted.congestion_echoes.into(),
-            duplicate_reports: self.snd.sacks.duplicates,
-            smoothed_rtt: self.snd.rtt.estimate(),
-            rtt_variation: self.snd.rtt.variation(),
-            least_rtt: self.snd.rtt.least(),
-            rto: self.snd.rtt.timeout(),
-            cwnd: domain.control.window(),
-            ssthresh: domain.control.ssthresh(),
-            pipe: self.snd.queue.pipe(),
-            mss: self.snd.mss,
-            send_window: self.snd.wnd,
-            receive_window: self.rcv.wnd(),
-            unacknowledged: self.snd.queue.outstanding(),
-            unsent: self.snd.unsent(),
-            memory: self.allocated(),
-        }
-    }
-
-    /// Octets of heap in the send and the receive buffer.
-    pub(crate) fn buffers(&self) -> usize {
-        self.snd.buffer.allocated() + self.rcv.buffer()
-    }
-
-    /// Octets of heap that the connection holds.
-    pub(crate) fn allocated(&self) -> usize {
-        self.buffers()
-            + self.snd.queue.allocated()
-            + self.rcv.bookkeeping()
-            + self.pending.allocated()
-            + self.resends.allocated()
-            + self.corrupted_payloads.as_ref().map_or(0, |payloads| payloads.allocated())
-            + self.peer_held.allocated()
-            + self.snd.recovery.allocated()
-            + self.headers.allocated()
     }
 
     // --- shared by the parts -------------------------------------------------------------------
@@ -451,17 +272,6 @@ impl Connection {
     /// Our timestamp clock: ticks of the profile's clock.
     fn stamp(&self, now: Instant) -> u32 {
         stamp_at(&self.profile, self.stamp_offset, now)
-    }
-
-    /// RFC 5961, section 7: challenge ACKs are limited.
-    fn challenge(&mut self, now: Instant) {
-        if now.saturating_since(self.challenges.since) >= CHALLENGE_INTERVAL {
-            self.challenges = Challenges { since: now, sent: 0 };
-        }
-        if self.challenges.sent < CHALLENGE_LIMIT {
-            self.challenges.sent += 1;
-            self.rcv.acks.at_once();
-        }
     }
 }
 

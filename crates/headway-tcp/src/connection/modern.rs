@@ -283,7 +283,7 @@ impl Connection {
     pub(super) fn modern_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>) -> bool {
         // A timer that expires without a word from the peer since it last did tells of silence, and
         // silence may be congestion whatever was damaged before.
-        let heard = self.snd.last_timeout.is_none_or(|at| self.last_received > at);
+        let heard = self.snd.last_timeout.is_none_or(|at| self.keep_alive.last_received() > at);
         let damage = self.profile.modern.ledger && heard && cx.path.ledger.sees_damage();
         self.snd.last_timeout = Some(cx.now);
         if self.snd.queue.head().is_some_and(|head| head.has(Marks::SACKED)) {

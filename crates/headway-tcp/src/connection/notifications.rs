@@ -16,9 +16,14 @@ pub enum Notification {
     Closed,
 }
 
-/// Notifications that the application has not been given yet, as bits.
+/// Notifications that the application has not been given yet.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Notifications(u8);
+pub(super) struct Notifications {
+    /// As bits.
+    pending: u8,
+    /// The application wrote less than it wanted to.
+    write_blocked: bool,
+}
 
 impl Notifications {
     const ORDER: [Notification; 5] = [
@@ -32,18 +37,26 @@ impl Notifications {
     /// Adds one, unless one alike waits already.
     pub(super) fn add(&mut self, notification: Notification) {
         let bit = Self::ORDER.iter().position(|&other| other == notification).unwrap_or(0);
-        self.0 |= 1 << bit;
+        self.pending |= 1 << bit;
     }
 
     /// Takes one that the application has not been given yet.
     pub(super) fn take(&mut self) -> Option<Notification> {
-        let bit = self.0.trailing_zeros() as usize;
+        let bit = self.pending.trailing_zeros() as usize;
         let notification = *Self::ORDER.get(bit)?;
-        self.0 &= self.0 - 1;
+        self.pending &= self.pending - 1;
         Some(notification)
     }
 
+    pub(super) fn set_write_blocked(&mut self, blocked: bool) {
+        self.write_blocked = blocked;
+    }
+
+    pub(super) fn is_write_blocked(self) -> bool {
+        self.write_blocked
+    }
+
     pub(super) fn any(self) -> bool {
-        self.0 != 0
+        self.pending != 0
     }
 }

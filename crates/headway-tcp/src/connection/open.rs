@@ -20,25 +20,6 @@ const DEFAULT_MSS_V6: u16 = 1220;
 /// No peer can make segments smaller than this (as Linux does; a defence against tiny segments).
 const LEAST_MSS: u16 = 48;
 
-const TCP_HEADER: u16 = 20;
-
-/// Half of the repeats of our SYN that are allowed, and this many at most, offer HACK; of those that
-/// follow every other one does without. On a path that damages two of three packets a SYN is lost
-/// several times in a row for that reason alone.
-const BARE_SYN_AFTER: u32 = 6;
-
-/// A SYN without the offer that is answered shows that the path is open, and leaves two reasons why the
-/// others were not: damage, or a middlebox that drops options that it does not know. Damage spares one of
-/// so many.
-const OFFERS_AFTER_ANSWER: u8 = 12;
-
-/// What the SYNs settle on sizes.
-#[derive(Clone, Copy, Default)]
-struct PeerOffer {
-    mss: Option<u16>,
-    scale: u8,
-}
-
 impl Connection {
     /// OPEN, active.
     pub(crate) fn connect(
@@ -107,26 +88,12 @@ impl Connection {
             self.negotiated
         };
         let shape = SynShape {
-            bare: self.state == State::SynSent && self.is_syn_bare(),
+            bare: self.state == State::SynSent && self.opening.is_syn_bare(&self.profile),
             answers: self.state == State::SynReceived,
             v4: self.ends.local.is_ipv4(),
         };
         let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent.value };
         syn_options(&self.profile, offer, shape, stamps)
-    }
-
-    /// Whether our next SYN goes without the offer. A middlebox that drops SYNs with options that it
-    /// does not know drops all of them.
-    fn is_syn_bare(&self) -> bool {
-        match self.offers_left {
-            Some(left) => left == 0,
-            None => self.syn_retries.saturating_sub(self.offering_repeats()) % 2 == 1,
-        }
-    }
-
-    /// So many repeats of our SYN make the offer before one does without.
-    fn offering_repeats(&self) -> u32 {
-        BARE_SYN_AFTER.min(self.profile.syn_limit() / 2)
     }
 
     /// A SYN-ACK that takes no offer, and may be the answer to a SYN that made none: it is treated as if
@@ -135,27 +102,24 @@ impl Connection {
         if !self.profile.offers_hack() || agree(&self.profile, syn_ack).hack {
             return false;
         }
-        if self.offers_left.is_none() {
-            if self.syn_retries <= self.offering_repeats() {
-                return false;
-            }
-            self.offers_left = Some(OFFERS_AFTER_ANSWER);
-            // The peer was heard: what follows has as many repeats as SYNs without the offer have.
-            self.syn_retries = self.offering_repeats();
+        let is_first = !self.opening.was_answered();
+        if !self.opening.offers_again(&self.profile) {
+            return false;
+        }
+        if is_first {
             self.snd.rtt.clear_backoff();
             if let (true, Some(sample)) = (self.profile.timestamps, self.echo_age(now, syn_ack)) {
                 self.snd.rtt.sample(sample, 1);
             }
         }
-        let again = self.offers_left != Some(0);
-        self.pending.set_syn(again);
-        again
+        self.pending.set_syn(true);
+        true
     }
 
     /// The peer's SYN came again, and offers what the first one did not: that one was sent in case the
     /// offer was why SYNs were lost. Nothing has followed yet that depends on the difference.
     pub(super) fn take_better_offer<O: Observer>(&mut self, cx: &mut Context<'_, O>, syn: &Segment<'_>) {
-        if self.passive && !self.negotiated.hack && agree(&self.profile, syn).hack {
+        if self.opening.is_passive() && !self.negotiated.hack && agree(&self.profile, syn).hack {
             self.take_syn(cx, syn);
         }
     }
@@ -165,17 +129,16 @@ impl Connection {
         self.rcv.start(syn.tcp.seq);
         let options = &syn.options;
         self.negotiated = agree(&self.profile, syn);
-        let mut offer = PeerOffer { mss: options.mss, scale: 0 };
+        self.snd.scale = 0;
         if self.negotiated.window_scaling {
             self.rcv.scale = offered_scale(self.profile.receive_buffer);
             // RFC 7323, 2.3: "If a Window Scale option is received with a shift.cnt value larger
             // than 14, the TCP SHOULD log the error but MUST use 14".
-            offer.scale = options.window_scale.unwrap_or(0).min(14);
+            self.snd.scale = options.window_scale.unwrap_or(0).min(14);
         }
         if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
             self.rcv.ts_recent.start(stamps.value, cx.now);
         }
-        self.snd.scale = offer.scale;
         // RFC 7323, 2.2: "The window field in a segment where the SYN bit is set MUST NOT be
         // scaled."
         self.snd.wnd = u32::from(syn.tcp.window);
@@ -185,7 +148,7 @@ impl Connection {
         self.snd.wl2 = syn.tcp.ack;
         self.snd.recovery = Recovery::new(&self.profile, self.negotiated.sack);
         let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };
-        self.peer_mss = offer.mss.unwrap_or(default).max(LEAST_MSS);
+        self.peer_mss = options.mss.unwrap_or(default).max(LEAST_MSS);
         self.update_mss(cx, true);
         self.recall(cx);
     }
@@ -270,7 +233,7 @@ impl Connection {
         self.snd.last_advance = cx.now;
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
-        let sample = if self.passive && acknowledged.octets == 0 {
+        let sample = if self.opening.is_passive() && acknowledged.octets == 0 {
             // The SYN-ACK was a cookie: nobody knows when it was sent, and its timestamp says other things.
             None
         } else if self.negotiated.timestamps {
@@ -287,11 +250,28 @@ impl Connection {
         // RFC 5681, 3.1 asks for a window of one segment after a lost SYN. One lost SYN may be bad luck,
         // and costs a second already: like Linux, the modern sender begins cautiously after two.
         let tolerated = u32::from(self.profile.recovery == LossRecovery::Modern);
-        if self.syn_retries > tolerated {
+        if self.opening.retries() > tolerated {
             self.snd.rtt.on_syn_loss();
             cx.domain.control.on_syn_loss();
         }
         self.report_pipe(cx);
+    }
+
+    pub(super) fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        let profile = &self.profile;
+        let limit = if self.state == State::SynSent { profile.syn_limit() } else { profile.syn_retries };
+        match self.opening.on_timeout(limit) {
+            SynTimeout::GiveUp => return self.fail(cx, ConnectionError::TimedOut),
+            SynTimeout::Retry => {
+                if self.state == State::SynReceived || self.opening.retries() > profile.syn_linear {
+                    self.snd.rtt.back_off();
+                }
+            }
+            SynTimeout::OfferAgain => {}
+        }
+        self.statistics.timeouts += 1;
+        self.statistics.retransmissions += 1;
+        self.pending.set_syn(true);
     }
 
     pub(super) fn established<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
@@ -306,61 +286,4 @@ pub(crate) enum Reply {
     Nothing,
     /// A RST as RFC 9293, 3.10.7.1 gives to a segment that belongs to nobody.
     Reset,
-}
-
-fn bare_headers(v4: bool) -> u16 {
-    TCP_HEADER + if v4 { 20 } else { 40 }
-}
-
-/// What a SYN is for.
-#[derive(Clone, Copy)]
-pub(crate) struct SynShape {
-    /// Without the options of HACK.
-    pub(crate) bare: bool,
-    /// It is a SYN-ACK.
-    pub(crate) answers: bool,
-    /// It goes over IPv4.
-    pub(crate) v4: bool,
-}
-
-/// The options of a SYN that offers, or of a SYN-ACK that accepts, `offer`.
-pub(crate) fn syn_options(
-    profile: &Profile,
-    offer: Negotiated,
-    shape: SynShape,
-    stamps: Timestamps,
-) -> TcpOptions {
-    let SynShape { bare, answers, v4 } = shape;
-    let xhack = if profile.offers_xhack() { XHACK_PERMITTED } else { 0 };
-    TcpOptions {
-        // The size that we can take, whatever the path towards the peer allows.
-        mss: Some(profile.mtu - bare_headers(v4)),
-        sack_permitted: offer.sack,
-        timestamps: offer.timestamps.then_some(stamps),
-        window_scale: offer.window_scaling.then(|| offered_scale(profile.receive_buffer)),
-        // A SYN offers both; a SYN-ACK takes one.
-        hack: (offer.hack && !bare && !(offer.v2 && answers)).then_some(xhack),
-        v2: (offer.v2 && !bare).then(|| V2::syn(profile.exid, offer.partial)),
-        ..TcpOptions::default()
-    }
-}
-
-/// What `syn` and `profile` agree on.
-pub(crate) fn agree(profile: &Profile, syn: &Segment<'_>) -> Negotiated {
-    let options = &syn.options;
-    let v2 = options.v2.filter(|v2| v2.exid == profile.exid);
-    let v2 = v2
-        .as_ref()
-        .and_then(V2::as_syn)
-        .filter(|_| profile.hack == HackMode::V2 && profile.sack && options.sack_permitted);
-    Negotiated {
-        sack: profile.sack && options.sack_permitted,
-        timestamps: profile.timestamps && options.timestamps.is_some(),
-        window_scaling: profile.window_scaling && options.window_scale.is_some(),
-        hack: profile.offers_hack() && (options.hack.is_some() || v2.is_some()),
-        xhack: profile.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
-        v2: v2.is_some(),
-        partial: profile.modern.partial && v2.is_some_and(|v2| v2.partial_recovery),
-        ecn: ecn::agreed(profile, syn.tcp.flags),
-    }
 }

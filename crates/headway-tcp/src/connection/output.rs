@@ -66,7 +66,7 @@ impl Connection {
         }
         flags |= self.ecn_syn_flags();
         let options = self.syn_options(cx.now);
-        self.offers_left = self.offers_left.map(|left| left.saturating_sub(1));
+        self.opening.on_syn_sent();
         if self.snd.nxt == self.snd.iss {
             self.snd.nxt = self.snd.iss + 1;
             self.snd.queue.push(self.snd.iss, 1, true, false, cx.now, 0);

@@ -15,11 +15,7 @@ impl Connection {
 
     pub(crate) fn set_keep_alive<O: Observer>(&mut self, cx: &Context<'_, O>, config: Option<KeepAlive>) {
         Arc::make_mut(&mut self.profile).keep_alive = config;
-        self.keep_alive_probes = 0;
-        self.timers.stop(Timer::KeepAlive);
-        if self.state.is_synchronized() {
-            self.arm_keep_alive(cx.now);
-        }
+        self.restart_keep_alive(cx.now);
     }
 
     pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {

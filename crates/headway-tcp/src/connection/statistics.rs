@@ -2,7 +2,8 @@
 
 use headway_units::Duration;
 
-use super::State;
+use super::{Connection, State};
+use crate::congestion::CongestionDomain;
 
 /// Counters and estimates of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,67 @@ pub(super) struct Counters {
     pub(super) damaged_implausible: u32,
     pub(super) congestion_marks: u32,
     pub(super) congestion_echoes: u32,
+}
+
+impl Connection {
+    pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
+        let counted = self.statistics;
+        Statistics {
+            state: self.state,
+            segments_sent: counted.segments_sent,
+            octets_sent: counted.octets_sent,
+            segments_received: counted.segments_received,
+            octets_received: counted.octets_received,
+            retransmissions: counted.retransmissions,
+            octets_retransmitted: counted.octets_retransmitted,
+            damage_resends: counted.damage_resends,
+            timeouts: counted.timeouts.into(),
+            slow_starts: counted.slow_starts.into(),
+            fast_recoveries: counted.fast_recoveries.into(),
+            special_acks_sent: counted.special_acks_sent,
+            special_acks_received: counted.special_acks_received,
+            damaged_received: counted.damaged_received,
+            repaired: counted.repaired,
+            completed: counted.completed.into(),
+            cut: self.peer_held.cut(),
+            octets_spared: self.peer_held.spared(),
+            damaged_implausible: counted.damaged_implausible.into(),
+            congestion_marks: counted.congestion_marks.into(),
+            congestion_echoes: counted.congestion_echoes.into(),
+            duplicate_reports: self.snd.sacks.duplicates,
+            smoothed_rtt: self.snd.rtt.estimate(),
+            rtt_variation: self.snd.rtt.variation(),
+            least_rtt: self.snd.rtt.least(),
+            rto: self.snd.rtt.timeout(),
+            cwnd: domain.control.window(),
+            ssthresh: domain.control.ssthresh(),
+            pipe: self.snd.queue.pipe(),
+            mss: self.snd.mss,
+            send_window: self.snd.wnd,
+            receive_window: self.rcv.wnd(),
+            unacknowledged: self.snd.queue.outstanding(),
+            unsent: self.snd.unsent(),
+            memory: self.allocated(),
+        }
+    }
+
+    /// Octets of heap in the send and the receive buffer.
+    pub(crate) fn buffers(&self) -> usize {
+        self.snd.buffer.allocated() + self.rcv.buffer()
+    }
+
+    /// Octets of heap that the connection holds.
+    pub(crate) fn allocated(&self) -> usize {
+        self.buffers()
+            + self.snd.queue.allocated()
+            + self.rcv.bookkeeping()
+            + self.pending.allocated()
+            + self.resends.allocated()
+            + self.corrupted_payloads.as_ref().map_or(0, |payloads| payloads.allocated())
+            + self.peer_held.allocated()
+            + self.snd.recovery.allocated()
+            + self.headers.allocated()
+    }
 }
 
 impl Default for Statistics {

@@ -140,33 +140,10 @@ impl Connection {
     }
 
     /// RFC 9293, 3.8.3 and the limit on retries: the peer is told, as far as it can hear.
-    fn fail_by_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>, error: ConnectionError) {
+    pub(super) fn fail_by_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>, error: ConnectionError) {
         let tells_peer = self.state.is_synchronized() && self.state != State::TimeWait;
         self.fail(cx, error);
         self.pending.set_reset(tells_peer);
-    }
-
-    fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        // The peer was heard: these repeats are none of those that end an attempt without an answer.
-        if self.offers_left.is_some_and(|left| left > 0) {
-            self.statistics.timeouts += 1;
-            self.statistics.retransmissions += 1;
-            self.pending.set_syn(true);
-            return;
-        }
-        let profile = &self.profile;
-        let limit = if self.state == State::SynSent { profile.syn_limit() } else { profile.syn_retries };
-        if self.syn_retries >= limit {
-            self.fail(cx, ConnectionError::TimedOut);
-            return;
-        }
-        self.syn_retries += 1;
-        self.statistics.timeouts += 1;
-        self.statistics.retransmissions += 1;
-        if self.state == State::SynReceived || self.syn_retries > self.profile.syn_linear {
-            self.snd.rtt.back_off();
-        }
-        self.pending.set_syn(true);
     }
 
     /// A closed window, or one too small to be worth a segment, has lasted long enough.
@@ -191,34 +168,6 @@ impl Connection {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
         }
         reached
-    }
-
-    fn keep_alive_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        let Some(config) = self.profile.keep_alive else { return };
-        let idle = cx.now.saturating_since(self.last_received);
-        if idle < config.idle && self.keep_alive_probes == 0 {
-            self.timers.set(Timer::KeepAlive, self.last_received + config.idle);
-            return;
-        }
-        // RFC 9293, 3.8.4: keep-alive packets "MUST only be sent when no sent data is outstanding".
-        if !self.snd.queue.is_empty() {
-            self.keep_alive_probes = 0;
-            self.timers.set(Timer::KeepAlive, cx.now + config.idle);
-            return;
-        }
-        if self.keep_alive_probes >= config.probes {
-            self.fail_by_timeout(cx, ConnectionError::TimedOut);
-            return;
-        }
-        self.keep_alive_probes += 1;
-        self.pending.request_keep_alive();
-        self.timers.set(Timer::KeepAlive, cx.now + config.interval);
-    }
-
-    pub(super) fn arm_keep_alive(&mut self, now: Instant) {
-        if let Some(config) = self.profile.keep_alive {
-            self.timers.set(Timer::KeepAlive, now + config.idle);
-        }
     }
 
     pub(super) fn arm_retransmit(&mut self, now: Instant) {

@@ -1,0 +1,96 @@
+//! How the opening of a connection goes: how often our SYN was sent, and which SYNs offer HACK.
+
+use crate::profile::Profile;
+
+/// Half of the repeats of our SYN that are allowed, and this many at most, offer HACK; of those that
+/// follow every other one does without. On a path that damages two of three packets a SYN is lost
+/// several times in a row for that reason alone.
+const BARE_SYN_AFTER: u32 = 6;
+
+/// A SYN without the offer that is answered shows that the path is open, and leaves two reasons why the
+/// others were not: damage, or a middlebox that drops options that it does not know. Damage spares one
+/// of this many.
+const OFFERS_AFTER_ANSWER: u8 = 12;
+
+/// See the module's documentation.
+pub(super) struct Opening {
+    /// Opened by a SYN from the peer (RFC 9293, 3.10.7.4 distinguishes the cases).
+    passive: bool,
+    /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
+    retries: u32,
+    /// A SYN without the offer of HACK was answered: this many more SYNs make it.
+    offers_left: Option<u8>,
+}
+
+/// What an expiry of the retransmission timer leads to while the connection opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SynTimeout {
+    /// The offer is repeated to a peer that has answered; without backoff.
+    OfferAgain,
+    Retry,
+    GiveUp,
+}
+
+impl Opening {
+    pub(super) fn new(passive: bool) -> Self {
+        Self { passive, retries: 0, offers_left: None }
+    }
+
+    pub(super) fn is_passive(&self) -> bool {
+        self.passive
+    }
+
+    pub(super) fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// Whether our next SYN goes without the offer. A middlebox that drops SYNs with options that it
+    /// does not know drops all of them.
+    pub(super) fn is_syn_bare(&self, profile: &Profile) -> bool {
+        match self.offers_left {
+            Some(left) => left == 0,
+            None => self.retries.saturating_sub(offering_repeats(profile)) % 2 == 1,
+        }
+    }
+
+    pub(super) fn on_syn_sent(&mut self) {
+        self.offers_left = self.offers_left.map(|left| left.saturating_sub(1));
+    }
+
+    /// The retransmission timer expired; `limit`: retries that are allowed.
+    pub(super) fn on_timeout(&mut self, limit: u32) -> SynTimeout {
+        // The peer has answered: these repeats are not those that end an attempt without an answer.
+        if self.offers_left.is_some_and(|left| left > 0) {
+            return SynTimeout::OfferAgain;
+        }
+        if self.retries >= limit {
+            return SynTimeout::GiveUp;
+        }
+        self.retries += 1;
+        SynTimeout::Retry
+    }
+
+    /// Whether a SYN-ACK without the offer has come before that may have answered a SYN without it.
+    pub(super) fn was_answered(&self) -> bool {
+        self.offers_left.is_some()
+    }
+
+    /// A SYN-ACK without the offer arrived. Says whether it may answer a SYN that made none: then it is
+    /// treated as if it had been lost, and the offer is made again.
+    pub(super) fn offers_again(&mut self, profile: &Profile) -> bool {
+        if self.offers_left.is_none() {
+            if self.retries <= offering_repeats(profile) {
+                return false;
+            }
+            self.offers_left = Some(OFFERS_AFTER_ANSWER);
+            // The peer has answered: what follows has as many repeats as SYNs without the offer have.
+            self.retries = offering_repeats(profile);
+        }
+        self.offers_left != Some(0)
+    }
+}
+
+/// Repeats of our SYN that make the offer before one does without.
+fn offering_repeats(profile: &Profile) -> u32 {
+    BARE_SYN_AFTER.min(profile.syn_limit() / 2)
+}
