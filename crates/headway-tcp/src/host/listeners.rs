@@ -8,6 +8,7 @@ use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
 
 use super::cookies::{self, Kept};
+use super::unmatched::StatelessReply;
 use super::{ConnectionId, Host, ListenerId};
 use crate::Error;
 use crate::connection::{Connection, Context, Endpoints, State, SynShape, agree, stamp_at, syn_options};
@@ -34,6 +35,14 @@ pub(super) struct Listener {
     waiting: VecDeque<ConnectionId>,
 }
 
+/// A SYN that arrived at a listener.
+pub(super) struct PassiveOpen<'a> {
+    pub(super) listener: ListenerId,
+    pub(super) ends: &'a Endpoints,
+    pub(super) at: Instant,
+    pub(super) syn: &'a Segment<'a>,
+}
+
 impl Listener {
     /// Whether connections are to be opened without state when there are too many that are opening: not if as
     /// many wait already that nobody takes.
@@ -53,7 +62,7 @@ impl Listener {
 }
 
 impl<O: Observer> Host<O> {
-    /// LISTEN: answers SYNs to `local` (an unspecified address stands for all of ours) with
+    /// LISTEN: answers SYNs to `local` (an unspecified address represents all of ours) with
     /// connections of `profile`. At most `backlog` of them (at least one) are kept that are opening
     /// or wait to be accepted; further SYNs are dropped, as if lost, or answered with a cookie where the
     /// profile has [`Modern::cookies`](crate::Modern::cookies) and fewer than `backlog` wait.
@@ -130,73 +139,53 @@ impl<O: Observer> Host<O> {
         exact.or_else(any).map(|(key, _)| ListenerId(key))
     }
 
-    /// A SYN arrived at `listener`. `beyond` is the last number of a connection that it replaces.
-    pub(super) fn open_passively(
-        &mut self,
-        listener: ListenerId,
-        ends: &Endpoints,
-        at: Instant,
-        syn: &Segment<'_>,
-        beyond: Option<SeqNumber>,
-    ) {
+    /// A SYN arrived at a listener. `beyond` is the last number of a connection that it replaces.
+    pub(super) fn open_passively(&mut self, open: &PassiveOpen<'_>, beyond: Option<SeqNumber>) {
         let full = self.connections.len() >= self.config.max_connections;
-        let Some(entry) = self.listeners.get_mut(listener.0) else { return };
-        let pressed = entry.opening + entry.waiting.len() >= entry.backlog;
-        if full || (pressed && !entry.may_use_cookies()) {
+        let Some(listener) = self.listeners.get_mut(open.listener.0) else { return };
+        let pressed = listener.opening + listener.waiting.len() >= listener.backlog;
+        if full || (pressed && !listener.may_use_cookies()) {
             self.counters.backlog_drops += 1;
             return;
         }
-        let profile = entry.profile.clone();
+        let profile = listener.profile.clone();
         if pressed {
-            self.send_cookie(listener, &profile, ends, at, syn);
+            self.send_cookie(open, &profile);
             return;
         }
-        let iss = self.identity.initial_sequence(ends, at);
+        let iss = self.identity.initial_sequence(open.ends, open.at);
         // RFC 9293, 3.6.1: "it assigns its initial sequence number for the new connection to be larger
         // than the largest sequence number it used on the previous connection incarnation". A fast
         // connection outruns the timer of RFC 6528.
         let iss = beyond.filter(|&beyond| iss.le(beyond)).map_or(iss, |beyond| beyond + REOPEN_STEP);
-        self.make_passive(listener, profile, ends, at, syn, iss, false);
+        self.add_passive(open, profile, iss);
     }
 
-    /// A connection that answers `syn`, or has `answered` it with a cookie.
-    #[allow(clippy::too_many_arguments)]
-    fn make_passive(
+    /// Adds a connection that answers a SYN.
+    fn add_passive(
         &mut self,
-        listener: ListenerId,
+        open: &PassiveOpen<'_>,
         profile: Arc<Profile>,
-        ends: &Endpoints,
-        at: Instant,
-        syn: &Segment<'_>,
         iss: SeqNumber,
-        answered: bool,
     ) -> Option<ConnectionId> {
+        let &PassiveOpen { listener, ends, at, syn } = open;
         self.listeners.get_mut(listener.0)?.opening += 1;
         let stamp_offset = self.identity.stamp_offset(ends);
         let domain = self.new_domain(&profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.paths.acquire(path, profile.modern.sharing, at);
         let (lent_domain, lent_path) = (self.domains.get_mut(domain)?, self.paths.get_mut(path)?);
-        // Events before the connection has a place bear the identity that it is about to get.
+        // Events before the connection has a place carry the identity that it is about to get.
         let id = ConnectionId(self.connections.next_key());
         let mut cx =
             Context { now: at, id, domain: lent_domain, path: lent_path, observer: &mut self.observer };
-        let mut connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
-        if answered {
-            connection.has_answered();
-        }
+        let connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
         Some(self.add(connection, domain, path, Some(listener)))
     }
 
-    /// Answers `syn` and keeps nothing of it here.
-    fn send_cookie(
-        &mut self,
-        listener: ListenerId,
-        profile: &Profile,
-        ends: &Endpoints,
-        at: Instant,
-        syn: &Segment<'_>,
-    ) {
+    /// Answers a SYN and keeps nothing of it here.
+    fn send_cookie(&mut self, open: &PassiveOpen<'_>, profile: &Profile) {
+        let &PassiveOpen { listener, ends, at, syn } = open;
         let agreed = agree(profile, syn);
         let kept = Kept::of(syn, &agreed);
         let agreed = kept.agreed(agreed);
@@ -210,8 +199,9 @@ impl<O: Observer> Host<O> {
         if agreed.ecn {
             flags |= TcpFlags::ECE;
         }
-        let window = first_window(profile);
-        if !self.replies.answer(ends, seq, syn.tcp.seq + 1, flags, window, options) {
+        let reply =
+            StatelessReply { seq, ack: syn.tcp.seq + 1, flags, window: first_window(profile), options };
+        if !self.replies.push(ends, reply) {
             self.counters.backlog_drops += 1;
             return;
         }
@@ -253,9 +243,11 @@ impl<O: Observer> Host<O> {
         }
         let profile = entry.profile.clone();
         let syn = kept.syn(ack, &profile);
-        let Some(id) = self.make_passive(listener, profile, ends, at, &syn, ack.tcp.ack - 1, true) else {
-            return true;
-        };
+        let open = PassiveOpen { listener, ends, at, syn: &syn };
+        let Some(id) = self.add_passive(&open, profile, ack.tcp.ack - 1) else { return true };
+        if let Ok(connection) = self.connection_mut(id) {
+            connection.has_answered();
+        }
         self.counters.cookies_accepted += 1;
         if let Some(entry) = self.listeners.get_mut(listener.0) {
             if entry.redeemed.len() == cookies::REMEMBERED {

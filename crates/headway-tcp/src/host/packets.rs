@@ -6,6 +6,7 @@ use headway_units::Instant;
 use headway_wire::icmp::{ICMP, ICMPV6};
 use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
 
+use super::listeners::PassiveOpen;
 use super::{Arrival, ConnectionId, Host, ListenerId};
 use crate::connection::{Connection, Context, Endpoints, Reply};
 use crate::event::Observer;
@@ -93,7 +94,7 @@ impl<O: Observer> Host<O> {
     ) {
         if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
             self.remove(id, at);
-            self.open_passively(listener, ends, at, segment, Some(beyond));
+            self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, Some(beyond));
             return;
         }
         if !segment.payload.is_empty() {
@@ -157,7 +158,7 @@ impl<O: Observer> Host<O> {
                 }
             } else {
                 if flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::FIN) {
-                    self.open_passively(listener, ends, at, segment, None);
+                    self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, None);
                 }
                 return;
             }
@@ -222,7 +223,7 @@ impl<O: Observer> Host<O> {
     }
 }
 
-/// Whether an address stands for one host.
+/// Whether an address is that of one host.
 pub(super) fn is_one_host(address: IpAddr) -> bool {
     let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
     !(is_broadcast || address.is_multicast() || address.is_unspecified())

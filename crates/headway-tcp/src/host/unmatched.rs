@@ -7,21 +7,31 @@ use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOp
 
 use crate::connection::Endpoints;
 
-/// Answers that wait to be sent at most; more are not owed to anybody.
+/// Replies that wait to be sent at most; more are dropped.
 const MAX_WAITING: usize = 64;
 
 const HOP_LIMIT: u8 = 64;
 
+/// A segment that is sent without a connection.
+pub(super) struct StatelessReply {
+    pub(super) seq: SeqNumber,
+    pub(super) ack: SeqNumber,
+    pub(super) flags: TcpFlags,
+    pub(super) window: u16,
+    pub(super) options: TcpOptions,
+}
+
+/// Replies that wait to be sent.
 #[derive(Default)]
 pub(super) struct UnmatchedReplies {
-    answers: VecDeque<(IpHeader, TcpHeader, TcpOptions)>,
+    waiting: VecDeque<(IpHeader, TcpHeader, TcpOptions)>,
 }
 
 impl UnmatchedReplies {
-    /// Answers `segment` with a RST, unless it is one; says whether it does.
+    /// Replies to `segment` with a RST, unless it is one; says whether it does.
     pub(super) fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) -> bool {
         let flags = segment.tcp.flags;
-        if flags.contains(TcpFlags::RST) || self.answers.len() >= MAX_WAITING {
+        if flags.contains(TcpFlags::RST) {
             return false;
         }
         // "If the ACK bit is off, sequence number zero is used, <SEQ=0><ACK=SEG.SEQ+SEG.LEN>
@@ -32,43 +42,27 @@ impl UnmatchedReplies {
             let ack = segment.tcp.seq + segment.sequence_len();
             (SeqNumber::default(), ack, TcpFlags::RST | TcpFlags::ACK)
         };
-        let tcp = TcpHeader {
-            src_port: ends.local.port(),
-            dst_port: ends.remote.port(),
-            seq,
-            ack,
-            flags: reply,
-            window: 0,
-            urgent: 0,
-        };
-        self.answers.push_back((ip_header(ends), tcp, TcpOptions::default()));
-        true
+        let options = TcpOptions::default();
+        self.push(ends, StatelessReply { seq, ack, flags: reply, window: 0, options })
     }
 
-    /// Answers a SYN without keeping state; says whether it does.
-    pub(super) fn answer(
-        &mut self,
-        ends: &Endpoints,
-        seq: SeqNumber,
-        ack: SeqNumber,
-        flags: TcpFlags,
-        window: u16,
-        options: TcpOptions,
-    ) -> bool {
-        if self.answers.len() >= MAX_WAITING {
+    /// Adds a reply; says whether there was room.
+    pub(super) fn push(&mut self, ends: &Endpoints, reply: StatelessReply) -> bool {
+        if self.waiting.len() >= MAX_WAITING {
             return false;
         }
+        let StatelessReply { seq, ack, flags, window, options } = reply;
         let (src_port, dst_port) = (ends.local.port(), ends.remote.port());
         let tcp = TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent: 0 };
-        self.answers.push_back((ip_header(ends), tcp, options));
+        self.waiting.push_back((ip_header(ends), tcp, options));
         true
     }
 
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
-        let (ip, tcp, options) = self.answers.pop_front()?;
+        let (ip, tcp, options) = self.waiting.pop_front()?;
         match emit(buffer, &ip, &tcp, &options, (&[], &[])) {
             Ok(len) => Some(len),
-            Err(error) => unreachable!("an answer that fits its buffer: {error}"),
+            Err(error) => unreachable!("a reply that fits its buffer: {error}"),
         }
     }
 }
