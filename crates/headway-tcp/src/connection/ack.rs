@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::{Segment, SeqList, SeqNumber, TcpFlags, V2, V2Ack, V2Request};
 
 use super::modern::Heard;
-use super::{Connection, Context, Notification, State};
+use super::{Connection, Context, State};
 use crate::congestion::Ack;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
 use crate::hack::classic::sender::Notice;

@@ -36,11 +36,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber};
 
 use crate::congestion::CongestionDomain;
-use crate::event::{Event, Observer, RetransmitReason, Timer};
+use crate::event::{Event, Observer, RetransmitReason};
 use crate::hack::classic::sender::Resends;
 use crate::hack::partial::{receiver::CorruptedPayloads, sender::PeerHeldRanges};
 use crate::hack::repair::HeaderHistory;

@@ -3,12 +3,13 @@
 use alloc::sync::Arc;
 
 use headway_units::Instant;
-use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2};
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps};
 
-use super::{Connection, Context, Endpoints, Negotiated, Notification, State, ecn};
+use super::offer::{Negotiated, SynShape, agree, bare_headers, syn_options};
+use super::opening::SynTimeout;
+use super::{Connection, Context, Endpoints, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
-use crate::hack::XHACK_PERMITTED;
 use crate::profile::{HackMode, LossRecovery, Profile};
 use crate::receive::offered_scale;
 use crate::send::recovery::Recovery;

@@ -3,9 +3,9 @@
 use headway_units::Instant;
 
 use super::{ConnectionId, Host};
-use crate::connection::{Connection, Endpoints, Negotiated, Notification, State, Statistics};
+use crate::connection::{Connection, Endpoints, Negotiated, Notification, Statistics};
 use crate::event::Observer;
-use crate::{ConnectionError, Error};
+use crate::{ConnectionError, Error, State};
 
 impl<O: Observer> Host<O> {
     /// SEND (RFC 9293, 3.10.2): takes as much of `data` as the send buffer holds and says how much

@@ -10,12 +10,12 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
 use super::cookies::{self, Kept};
 use super::unmatched::StatelessReply;
 use super::{ConnectionId, Host, ListenerId};
-use crate::Error;
-use crate::connection::{Connection, Context, Endpoints, State, SynShape, agree, stamp_at, syn_options};
+use crate::connection::{Connection, Context, Endpoints, SynShape, agree, stamp_at, syn_options};
 use crate::event::Observer;
 use crate::path::table::PathKey;
 use crate::profile::Profile;
 use crate::receive::first_window;
+use crate::{Error, State};
 
 /// How far beyond the last number a connection is reopened, if the timer gives no better: more than
 /// an unscaled window, as Linux does.

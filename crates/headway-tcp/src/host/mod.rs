@@ -164,11 +164,11 @@ impl<O: Observer> Host<O> {
         let identity = Identity::new(config.secret);
         Self {
             demux: Demux::new(&identity),
+            paths: PathTable::new(Keyed::new(&identity)),
             config,
             identity,
             connections: Slab::default(),
             domains: Slab::default(),
-            paths: PathTable::new(Keyed::new(&identity)),
             listeners: Slab::default(),
             ready: VecDeque::new(),
             telling: VecDeque::new(),

@@ -62,10 +62,6 @@ impl SpecialAckQueue {
         }
     }
 
-    pub(crate) fn is_owed(&self) -> bool {
-        self.lists.as_ref().is_some_and(|lists| !lists.owed.is_empty())
-    }
-
     /// The next special ACK to send.
     pub(crate) fn pop(&mut self) -> Option<PendingSpecialAck> {
         self.lists.as_mut()?.owed.pop_front()
