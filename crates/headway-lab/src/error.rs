@@ -77,7 +77,7 @@ pub enum LabError {
     },
     /// Runs in real time cannot be made on this machine, or one of them cannot be trusted.
     #[error("in real time: {0}")]
-    Live(String),
+    RealTime(String),
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),

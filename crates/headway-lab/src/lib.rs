@@ -10,11 +10,11 @@ mod claims;
 mod damage;
 mod error;
 mod experiment;
-mod live;
 mod replay;
 mod results;
 mod runner;
 mod statistics;
+mod testbed;
 
 pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, judge, weigh};
 pub use damage::{DamageError, Traces};
@@ -23,8 +23,8 @@ pub use experiment::{
     Aim, Cell, Claim, Clock, EvidenceSource, Experiment, Figure, FigureKind, Foreign, Given, LINK_KEYS,
     Measure, Overrides, Scalar, Sender, Statistic, load_links, schema,
 };
-pub use live::{Live, LiveOutcome};
 pub use replay::replay;
 pub use results::{CODE, COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;
+pub use testbed::{RealTimeOutcome, Testbed};

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use crate::error::LabError;
 use crate::experiment::{Cell, Clock, Experiment, Sender};
-use crate::live::Live;
 use crate::results::{Journal, Made, Results, Row, code_of, write_tables};
+use crate::testbed::Testbed;
 
 /// Hears of the progress of a sweep.
 pub trait Progress: Sync {
@@ -38,8 +38,8 @@ pub struct Request<'a> {
     pub folder: &'a Path,
     /// Keep rows that were made by other code ([`crate::CODE`]) rather than make them again.
     pub reuse: bool,
-    /// Makes the runs of cells in real time; `None` where there is nobody to do so.
-    pub live: Option<&'a dyn Live>,
+    /// Makes the runs of cells in real time; `None` where cells run in virtual time only.
+    pub testbed: Option<&'a dyn Testbed>,
     /// Hears of the progress.
     pub progress: &'a dyn Progress,
 }
@@ -59,8 +59,8 @@ struct Missing<'a> {
 ///
 /// The folder cannot be written, a run shows a defect, or cells run in real time and cannot.
 pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
-    let Request { experiment, folder, reuse, live, progress } = *request;
-    if live.is_none() && experiment.cells.iter().any(|cell| cell.clock == Clock::Real) {
+    let Request { experiment, folder, reuse, testbed, progress } = *request;
+    if testbed.is_none() && experiment.cells.iter().any(|cell| cell.clock == Clock::Real) {
         return Err(LabError::NoRealTime { name: experiment.name.clone() });
     }
     std::fs::create_dir_all(folder)
@@ -100,8 +100,8 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
         })
         .collect::<Result<_, LabError>>()?;
     rows.extend(made);
-    if let Some(live) = live.filter(|_| !real.is_empty()) {
-        rows.extend(run_live(live, experiment, real, &oracles, &keep)?);
+    if let Some(testbed) = testbed.filter(|_| !real.is_empty()) {
+        rows.extend(run_in_real_time(testbed, experiment, real, &oracles, &keep)?);
     }
     let results = Results::assemble(experiment, &rows);
     write_tables(&results, folder)?;
@@ -110,21 +110,21 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
 
 /// Makes runs in real time, so many side by side; each cell's first run before any cell's second, so that
 /// what disturbs the machine for a while does not hit one cell alone.
-fn run_live<'a>(
-    live: &dyn Live,
+fn run_in_real_time<'a>(
+    testbed: &dyn Testbed,
     experiment: &Experiment,
     mut missing: Vec<Missing<'a>>,
     oracles: &Oracles,
     keep: &(impl Fn(&Missing<'a>, Row) -> Result<(String, Made), LabError> + Sync),
 ) -> Result<Vec<(String, Made)>, LabError> {
-    live.prepare(&missing.iter().map(|missing| missing.cell).collect::<Vec<_>>())?;
+    testbed.prepare(&missing.iter().map(|missing| missing.cell).collect::<Vec<_>>())?;
     missing.sort_by_key(|missing| missing.run);
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(String, Made)>, LabError> {
         let mut made = Vec::new();
         while let Some(missing) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
             let seed = run_seed(experiment, missing.cell, missing.run);
-            let outcome = live.run(missing.cell, seed).inspect_err(|_| {
+            let outcome = testbed.run(missing.cell, seed).inspect_err(|_| {
                 // The others end what they are at, and begin nothing.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             })?;
@@ -134,7 +134,7 @@ fn run_live<'a>(
         Ok(made)
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..live.jobs().min(missing.len())).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..testbed.jobs().min(missing.len())).map(|_| scope.spawn(work)).collect();
         let mut made = Vec::new();
         for worker in workers {
             made.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);

@@ -54,7 +54,7 @@ fn parse(text: &str) -> Result<Experiment, String> {
 }
 
 fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, live: None, progress: &() }).expect("a sweep")
+    run(&Request { experiment, folder, reuse: false, testbed: None, progress: &() }).expect("a sweep")
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use headway_lab::{Cell, Clock, Experiment, LabError, Live, LiveOutcome, Overrides, Request, Sender, run};
+use headway_lab::{
+    Cell, Clock, Experiment, LabError, Overrides, RealTimeOutcome, Request, Sender, Testbed, run,
+};
 
 const BOTH: &str = r#"
 title = "Both clocks"
@@ -33,16 +35,16 @@ fn parse(text: &str, real: bool) -> Result<Experiment, String> {
 #[derive(Default)]
 struct Told(AtomicUsize);
 
-impl Live for Told {
+impl Testbed for Told {
     fn prepare(&self, cells: &[&Cell]) -> Result<(), LabError> {
         assert!(cells.iter().all(|cell| cell.clock == Clock::Real));
         Ok(())
     }
 
-    fn run(&self, cell: &Cell, _seed: u64) -> Result<LiveOutcome, LabError> {
+    fn run(&self, cell: &Cell, _seed: u64) -> Result<RealTimeOutcome, LabError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let delivered = cell.size.expect("a size").bytes();
-        Ok(LiveOutcome { finished: true, seconds: 1.0, delivered, ..LiveOutcome::default() })
+        Ok(RealTimeOutcome { finished: true, seconds: 1.0, delivered, ..RealTimeOutcome::default() })
     }
 
     fn jobs(&self) -> usize {
@@ -82,12 +84,12 @@ fn is_sack(cell: &Cell) -> bool {
 fn real_runs_stand_beside_virtual_ones_and_are_made_once() {
     let experiment = parse(BOTH, false).expect("an experiment");
     let folder = tempfile::tempdir().expect("a folder");
-    let live = Told::default();
+    let testbed = Told::default();
     let request = Request {
         experiment: &experiment,
         folder: folder.path(),
         reuse: false,
-        live: Some(&live),
+        testbed: Some(&testbed),
         progress: &(),
     };
     for _ in 0..2 {
@@ -100,12 +102,12 @@ fn real_runs_stand_beside_virtual_ones_and_are_made_once() {
             let tcp = matches!(&cell.sender, Sender::Ours(entrant) if entrant.tcp().is_some());
             assert!(rows.iter().all(|row| row.oracle_bps.is_some() || !tcp), "the oracle's fates are known");
         }
-        assert_eq!(live.0.load(Ordering::Relaxed), 8, "runs of the second time are the first's");
+        assert_eq!(testbed.0.load(Ordering::Relaxed), 8, "runs of the second time are the first's");
     }
     let table = std::fs::read_to_string(folder.path().join("runs.csv")).expect("a table");
     assert!(table.starts_with("clock,"), "{table}");
     assert!(table.contains("real,,default,linux,cubic,"), "{table}");
-    let error = run(&Request { live: None, ..request }).map(|_| ()).expect_err("nobody to run it");
+    let error = run(&Request { testbed: None, ..request }).map(|_| ()).expect_err("nobody to run it");
     assert!(error.to_string().contains("headway lab live"), "{error}");
 }
 

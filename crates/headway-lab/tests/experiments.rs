@@ -54,7 +54,7 @@ fn with(text: &str, overrides: &Overrides) -> Result<Experiment, String> {
 }
 
 fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, live: None, progress: &() }).expect("a sweep")
+    run(&Request { experiment, folder, reuse: false, testbed: None, progress: &() }).expect("a sweep")
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn rows_of_other_code_are_known_as_such() {
 
     let with = |reuse| {
         let heard = Heard(AtomicUsize::new(99), AtomicUsize::new(0));
-        let request = Request { experiment: &experiment, folder, reuse, live: None, progress: &heard };
+        let request = Request { experiment: &experiment, folder, reuse, testbed: None, progress: &heard };
         let results = run(&request).expect("a sweep");
         (results, heard.0.into_inner(), heard.1.into_inner())
     };

@@ -39,7 +39,7 @@ fn claiming(claim: &str) -> Experiment {
 fn sweep(folder: &Path) -> Results {
     let experiment =
         Experiment::parse("readings", "readings.toml", SWEEP, &Overrides::default()).expect("a sweep");
-    run(&Request { experiment: &experiment, folder, reuse: false, live: None, progress: &() })
+    run(&Request { experiment: &experiment, folder, reuse: false, testbed: None, progress: &() })
         .expect("results")
 }
 

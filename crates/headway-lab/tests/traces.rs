@@ -37,7 +37,7 @@ fn load(folder: &Path) -> Experiment {
 }
 
 fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, live: None, progress: &() }).expect("a sweep")
+    run(&Request { experiment, folder, reuse: false, testbed: None, progress: &() }).expect("a sweep")
 }
 
 /// Files are looked for beside the experiment, wherever the program was started.

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use headway_lab::LabError;
 use headway_net::NetError;
+use headway_report::ReportError;
+use headway_report::trace::CaptureError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
 use headway_trace::TraceError;
-use headway_trace::reader::ReadError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,19 +32,14 @@ pub(crate) enum Failure {
     #[error("{}: cannot be written: {source}", path.display())]
     Capture { path: PathBuf, source: TraceError },
     /// A capture that cannot be analysed.
-    #[error("{}: {source}", path.display())]
-    Trace { path: PathBuf, source: ReadError },
-    #[error("{}: expected a regular file: a capture is read twice", path.display())]
-    NotAFile { path: PathBuf },
-    /// A run that was made again left no packet.
-    #[error("{}: expected the packets of a connection, got none", path.display())]
-    NothingCaptured { path: PathBuf },
+    #[error(transparent)]
+    Trace(CaptureError),
     #[error("standard output cannot be written: {0}")]
     StandardOutput(io::Error),
     #[error(transparent)]
     Run(RunError),
-    #[error("the report cannot be drawn: {0}")]
-    Drawing(String),
+    #[error(transparent)]
+    Report(ReportError),
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error("{}: expected another name: results go to a folder of this name, {name}, and another file has it", file.display())]
@@ -87,7 +83,7 @@ pub(crate) enum Failure {
     #[error("HTTP: {}", with_causes(.0))]
     Http(hyper::Error),
     #[error("{program}: {source}")]
-    Leash { program: String, source: io::Error },
+    Start { program: String, source: io::Error },
     #[error("stopped by {0}")]
     Stopped(&'static str),
 }
@@ -119,7 +115,7 @@ impl Failure {
             Self::BadOption { .. } | Self::Content { .. } | Self::NoExecutable(_) => {
                 ExitCode::from(Self::USAGE)
             }
-            Self::Trace { .. } | Self::NotAFile { .. } => ExitCode::from(Self::USAGE),
+            Self::Trace(_) | Self::Report(ReportError::Capture(_)) => ExitCode::from(Self::USAGE),
             Self::NoCarrier
             | Self::Net(NetError::BadAddress { .. } | NetError::KernelsAddress(_) | NetError::NoHack(_))
             | Self::Folder { .. }
@@ -143,6 +139,26 @@ impl From<RunError> for Failure {
         match error {
             RunError::Content(source) => Self::Content { source },
             other => Self::Run(other),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Lab(source) => Self::Lab(source),
+            other => Self::Report(other),
+        }
+    }
+}
+
+impl From<CaptureError> for Failure {
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::UnknownInterface { name, expected } => {
+                Self::BadOption { option: "--interface", value: name, expected }
+            }
+            other => Self::Trace(other),
         }
     }
 }

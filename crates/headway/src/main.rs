@@ -1,14 +1,13 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 #![forbid(unsafe_code)]
 
-mod capture;
+mod command_line;
 mod failure;
 mod lab;
-mod leash;
 mod link_arguments;
 mod link_row;
 mod live;
-mod page;
+mod parent_death;
 mod race;
 mod trace;
 
@@ -50,7 +49,7 @@ enum Command {
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
     #[command(hide = true)]
-    Leash(leash::Arguments),
+    ParentDeath(parent_death::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -69,7 +68,7 @@ fn main() -> ExitCode {
         Command::Fetch(arguments) => live::run_fetch(&arguments),
         Command::Box(arguments) => live::run_box(&arguments),
         Command::Doctor(arguments) => live::run_doctor(&arguments),
-        Command::Leash(arguments) => leash::run(&arguments),
+        Command::ParentDeath(arguments) => parent_death::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

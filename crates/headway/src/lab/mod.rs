@@ -1,7 +1,6 @@
 //! `headway lab` and `headway paper`: experiments as data.
 
 mod columns;
-mod live;
 mod papers;
 mod progress;
 mod report;
@@ -11,9 +10,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use headway_lab::{Experiment, Live, Overrides, Request, Results};
+use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
+use headway_report::experiments::Kind;
+use headway_testbed::NamespaceTestbed;
 
 use crate::failure::Failure;
+use crate::parent_death;
 use progress::Bar;
 use report::ReportOptions;
 
@@ -165,11 +167,11 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
         LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
         LabCommand::Live { files, jobs, pcap, options } => {
             let experiments = load(files, &options.overrides_in_real_time())?;
-            let machine = live::ThisMachine::new(*jobs, pcap.clone())?;
-            run_all(&experiments, options, Some(&machine))
+            let testbed = NamespaceTestbed::new(*jobs, pcap.clone(), parent_death::command)?;
+            run_all(&experiments, options, Some(&testbed))
         }
         LabCommand::Check { files } => check(files),
-        LabCommand::Report { options } => print(&report::write(options, report::Kind::Own)?),
+        LabCommand::Report { options } => print(&report::write(options, Kind::Own)?),
         LabCommand::Columns => print(&columns::markdown()),
         LabCommand::Schema => print(&headway_lab::schema()),
     }
@@ -182,7 +184,7 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
             let experiments = papers::experiments(names, &options.overrides())?;
             run_all(&experiments, options, None)
         }
-        PaperCommand::Report { options } => print(&report::write(options, report::Kind::Papers)?),
+        PaperCommand::Report { options } => print(&report::write(options, Kind::Papers)?),
     }
 }
 
@@ -208,15 +210,24 @@ fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, Fai
 }
 
 /// Every experiment is read before the first is run.
-fn run_all(experiments: &[Experiment], options: &RunOptions, live: Option<&dyn Live>) -> Result<(), Failure> {
+fn run_all(
+    experiments: &[Experiment],
+    options: &RunOptions,
+    testbed: Option<&dyn Testbed>,
+) -> Result<(), Failure> {
     let RunOptions { out, reuse, .. } = options;
-    let bar = Bar::over(experiments, live.is_some());
+    let bar = Bar::over(experiments, testbed.is_some());
     let mut text = String::new();
     for experiment in experiments {
         let folder = out.join(&experiment.name);
         bar.name(&experiment.name);
-        let results: Results =
-            headway_lab::run(&Request { experiment, folder: &folder, reuse: *reuse, live, progress: &bar })?;
+        let results: Results = headway_lab::run(&Request {
+            experiment,
+            folder: &folder,
+            reuse: *reuse,
+            testbed,
+            progress: &bar,
+        })?;
         if experiments.len() == 1 {
             text.push_str(&table::results(&results));
         }

@@ -19,8 +19,8 @@ pub(super) struct Bar {
 const LINES: u64 = 10;
 
 impl Bar {
-    /// `live`: in real time, where one wants to hear of it in a file too.
-    pub(super) fn over(experiments: &[Experiment], live: bool) -> Self {
+    /// `real_time`: runs take long, one wants to hear of it in a file too.
+    pub(super) fn over(experiments: &[Experiment], real_time: bool) -> Self {
         let planned: Vec<u64> = experiments
             .iter()
             .map(|experiment| experiment.cells.len() as u64 * u64::from(experiment.runs))
@@ -35,7 +35,7 @@ impl Bar {
             bar.set_length(planned.iter().sum());
             bar
         };
-        let told = (live && !seen).then(AtomicU64::default);
+        let told = (real_time && !seen).then(AtomicU64::default);
         Self { bar, planned, place: AtomicUsize::new(0), told }
     }
 

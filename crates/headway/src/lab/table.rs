@@ -1,7 +1,8 @@
 //! Results and claims for people at a terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use headway_lab::{Aim, FigureKind, Results, Summary, Verdict, in_unit, judge};
+use headway_lab::{FigureKind, Results, Summary, Verdict, in_unit, judge};
+use headway_report::experiments::{aim_text, number};
 
 /// A row for each cell: axes, the figure's measure, runs that did not finish.
 pub(super) fn results(results: &Results) -> String {
@@ -65,22 +66,4 @@ pub(super) fn claims(results: &Results) -> String {
         text.push_str(&format!("{name:<14} {:<15} {}{numbers}\n", judgement.verdict.name(), judgement.says));
     }
     text
-}
-
-/// What an aim wants.
-pub(super) fn aim_text(aim: Aim) -> String {
-    match aim {
-        Aim::AtLeast(least) => format!("\u{2265} {least}"),
-        Aim::AtMost(most) => format!("\u{2264} {most}"),
-    }
-}
-
-/// Three digits that matter.
-pub(super) fn number(value: f64) -> String {
-    match value.abs() {
-        v if v >= 1000.0 => format!("{value:.0}"),
-        v if v >= 100.0 => format!("{value:.1}"),
-        v if v >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
 }

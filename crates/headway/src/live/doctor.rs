@@ -12,7 +12,7 @@ use clap::{ArgAction, Args};
 use headway_net::{Interface, probe};
 
 use super::names::{parse_listen, resolve};
-use super::plan::Plan;
+use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
-    plan: Plan,
+    network: NetworkArgs,
 }
 
 /// A path that is slower than that is reported as broken.
@@ -103,7 +103,7 @@ async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), Failure>
 fn open(arguments: &Arguments) -> Result<(Transport, Sightings), Failure> {
     let sightings = Sightings::default();
     let seen = sightings.clone();
-    let transport = arguments.plan.open_through(|inner| Box::new(Watch { inner, sightings: seen }))?;
+    let transport = arguments.network.open_through(|inner| Box::new(Watch { inner, sightings: seen }))?;
     Ok((transport, sightings))
 }
 

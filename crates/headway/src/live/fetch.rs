@@ -16,7 +16,7 @@ use tokio::io::{AsyncWriteExt as _, stdout};
 
 use super::http::{FileBody, percent_decode};
 use super::names::resolve;
-use super::plan::Plan;
+use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
-    plan: Plan,
+    network: NetworkArgs,
 }
 
 /// RFC 9110, 15.4: "A client SHOULD detect and intervene in cyclical redirections".
@@ -61,7 +61,7 @@ struct Done {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let transport = arguments.plan.open()?;
+    let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = fetch(arguments, &transport) => outcome,
         signal = stop_signal() => Err(Failure::Stopped(signal?)),
@@ -226,7 +226,7 @@ fn report(arguments: &Arguments, done: &Done) {
             "bytes": done.bytes,
             "seconds": seconds,
             "bits_per_second": rate,
-            "variant": arguments.plan.label(),
+            "variant": arguments.network.label(),
         });
         if done.output.is_some() || arguments.upload.is_some() {
             println!("{report}");

@@ -6,8 +6,8 @@ mod fetch;
 mod http;
 mod names;
 mod nc;
+mod network_arguments;
 mod perf;
-mod plan;
 mod serve;
 mod transport;
 

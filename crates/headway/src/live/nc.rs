@@ -7,7 +7,7 @@ use clap::Args;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
 
 use super::names::{parse_listen, resolve};
-use super::plan::Plan;
+use super::network_arguments::NetworkArgs;
 use super::transport::{Stream, Transport};
 use super::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "PORT", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
     #[command(flatten)]
-    plan: Plan,
+    network: NetworkArgs,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let transport = arguments.plan.open()?;
+    let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = talk(arguments, &transport) => outcome,
         signal = stop_signal() => Err(Failure::Stopped(signal?)),

@@ -12,7 +12,7 @@ use clap::{ArgAction, Args, Subcommand};
 use headway_units::{Duration, Size};
 
 use super::names::parse_listen;
-use super::plan::Plan;
+use super::network_arguments::NetworkArgs;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -56,7 +56,7 @@ struct ServerArguments {
     #[arg(long, short = '1', action = ArgAction::SetTrue)]
     one_off: bool,
     #[command(flatten)]
-    plan: Plan,
+    network: NetworkArgs,
 }
 
 #[derive(Args)]
@@ -91,7 +91,7 @@ struct ClientArguments {
     #[arg(long, short = 'J', action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
-    plan: Plan,
+    network: NetworkArgs,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {

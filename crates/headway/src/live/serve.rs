@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
 
 use super::names::parse_listen;
-use super::plan::Plan;
+use super::network_arguments::NetworkArgs;
 use super::transport::Stream;
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
-    plan: Plan,
+    network: NetworkArgs,
 }
 
 /// Connections at the same time; others wait.
@@ -56,7 +56,7 @@ const MAX_CONNECTIONS: usize = 10_000;
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = Arc::new(Folder::open(&arguments.folder, arguments.write)?);
-    let transport = arguments.plan.open()?;
+    let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
     let local = listener.local_addr().map_err(Failure::Connection)?;
     eprintln!("headway: serving {} at {local}", arguments.folder.display());

@@ -3,12 +3,12 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use headway_report::RunCapture;
 use headway_sim::race::TcpSender;
 use headway_sim::{Passing, Tap};
 use tempfile::NamedTempFile;
 
 use super::output;
-use crate::capture::PacketTap;
 use crate::failure::Failure;
 
 /// Where the capture of a run goes.
@@ -21,14 +21,14 @@ pub(super) fn path(directory: &Path, sender: TcpSender, seed: u64) -> PathBuf {
 /// The capture of one run, in the making.
 pub(super) struct CaptureFile {
     path: PathBuf,
-    packets: PacketTap<BufWriter<NamedTempFile>>,
+    packets: RunCapture<BufWriter<NamedTempFile>>,
 }
 
 impl CaptureFile {
     pub(super) fn create(directory: &Path, sender: TcpSender, seed: u64) -> Result<Self, Failure> {
         let path = path(directory, sender, seed);
         let file = BufWriter::new(output::begin(&path)?);
-        match PacketTap::at_both_ends(file) {
+        match RunCapture::at_both_ends(file) {
             Ok(packets) => Ok(Self { path, packets }),
             Err(source) => Err(Failure::Capture { path, source }),
         }

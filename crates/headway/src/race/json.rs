@@ -1,10 +1,10 @@
 //! The results for machines: one object, SI units.
 
 use headway_sim::race::{RunOutcome, Scenario, Spread, Summary, congestion_name};
-use headway_tcp::HackRules;
 use serde::Serialize;
 
-use super::Results;
+use headway_report::race::{Results, rules_name};
+
 use crate::link_row::{LinkRow, link_row};
 
 #[derive(Serialize)]
@@ -148,11 +148,4 @@ fn summary_row(summary: &Summary) -> SummaryRow {
 
 fn spread_row(spread: Spread) -> SpreadRow {
     SpreadRow { mean: spread.mean, median: spread.median, p10: spread.p10, p90: spread.p90 }
-}
-
-pub(super) fn rules_name(rules: HackRules) -> &'static str {
-    match rules {
-        HackRules::Literal => "literal",
-        HackRules::Default => "default",
-    }
 }

@@ -4,37 +4,21 @@ mod arguments;
 mod capture;
 mod json;
 pub(crate) mod output;
-mod report;
 mod table;
-pub(crate) use table::seconds_text;
 
 use std::io::{self, IsTerminal, Write};
 
+use headway_report::race::{FirstRun, Results, page};
 use headway_sim::Content;
-use headway_sim::race::{self, Entrant, OracleOutcome, RunOutcome, Scenario, summarize};
+use headway_sim::race::{self, Entrant, OracleOutcome, Scenario, summarize};
 use headway_trace::TimeSequence;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
+use crate::command_line::command_line;
 use crate::failure::Failure;
 pub(crate) use arguments::Arguments;
 use capture::CaptureFile;
-
-/// What the first run of a sender left to look at.
-pub(crate) struct FirstRun {
-    sender: Entrant,
-    outcome: RunOutcome,
-    sequence: Option<TimeSequence>,
-}
-
-/// Everything that a race gave.
-pub(crate) struct Results {
-    scenario: Scenario,
-    /// `None` in runs of fixed duration.
-    content_len: Option<u64>,
-    runs: Vec<RunOutcome>,
-    first_runs: Vec<FirstRun>,
-}
 
 /// Runs the race. `words` are the words of the command line, without the program's name.
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure> {
@@ -42,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
     let content = arguments.content()?;
     let senders = arguments.senders();
     // Where the page is to go is tried before the race, not after it.
-    let page = match &arguments.report {
+    let report = match &arguments.report {
         Some(path) => Some((path, output::begin(path)?)),
         None => None,
     };
@@ -51,8 +35,8 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
     }
     let results = race_all(arguments, &scenario, &content, &senders)?;
     let summaries = summarize(&results.runs);
-    if let Some((path, mut file)) = page {
-        let page = report::page(&results, &summaries, words)?;
+    if let Some((path, mut file)) = report {
+        let page = page(&results, &summaries, &command_line(words))?;
         file.write_all(page.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
         output::finish(file, path)?;
     }

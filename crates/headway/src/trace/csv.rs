@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
+use headway_report::trace::metrics::{self, ending};
+use headway_report::trace::{AnalysedCapture, Numbered};
 use serde_json::Value as Json;
 
-use super::Numbered;
-use super::file::Traced;
-use super::metrics;
-use super::text::ending;
-
 /// A row for each direction.
-pub(super) fn connections(traced: &Traced, chosen: &[Numbered<'_>]) -> String {
+pub(super) fn connections(capture: &AnalysedCapture, chosen: &[Numbered<'_>]) -> String {
     let mut text = String::from("number,interface,ending,first_at_ns,duration_seconds,from,to");
     for metric in metrics::all() {
         let _ = write!(text, ",{}", metric.key);
@@ -21,7 +18,7 @@ pub(super) fn connections(traced: &Traced, chosen: &[Numbered<'_>]) -> String {
             let _ = write!(
                 text,
                 "{number},{},{},{},{},{},{}",
-                field(&traced.interface(connection.interface)),
+                field(&capture.interface(connection.interface)),
                 ending(connection.ending()),
                 connection.first_at.as_nanos(),
                 connection.duration().as_secs_f64(),

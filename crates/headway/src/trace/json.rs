@@ -1,37 +1,36 @@
 //! The numbers for programs: one object, SI units.
 
+use headway_report::trace::metrics::{self, ending};
+use headway_report::trace::{AnalysedCapture, Numbered};
 use headway_trace::analysis::{Connection, Direction};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
-use super::Numbered;
-use super::file::Traced;
-use super::metrics;
-use super::text::ending;
-
-pub(super) fn render(traced: &Traced, chosen: &[Numbered<'_>]) -> String {
+pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>]) -> String {
     // Numbers, strings and lists: nothing in it can fail to serialize.
-    let mut text = serde_json::to_string_pretty(&Document { traced, chosen }).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&Document { capture, chosen }).unwrap_or_default();
     text.push('\n');
     text
 }
 
 struct Document<'a> {
-    traced: &'a Traced,
+    capture: &'a AnalysedCapture,
     chosen: &'a [Numbered<'a>],
 }
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { traced, chosen } = self;
-        let skipped = &traced.analysis.skipped;
+        let Self { capture, chosen } = self;
+        let skipped = &capture.analysis().skipped;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("file", &traced.path.display().to_string())?;
-        map.serialize_entry("packets", &traced.analysis.packets)?;
-        map.serialize_entry("checksums_not_computed", &traced.analysis.not_computed)?;
+        map.serialize_entry("file", &capture.path().display().to_string())?;
+        map.serialize_entry("packets", &capture.analysis().packets)?;
+        map.serialize_entry("checksums_not_computed", &capture.analysis().not_computed)?;
         map.serialize_entry(
             "half_written",
-            &traced.half_written.map(|half| json!({ "offset": half.offset, "missing_bytes": half.missing })),
+            &capture
+                .half_written()
+                .map(|half| json!({ "offset": half.offset, "missing_bytes": half.missing })),
         )?;
         map.serialize_entry(
             "left_out",
@@ -45,20 +44,20 @@ impl Serialize for Document<'_> {
                 "beyond_limit": skipped.beyond_limit,
             }),
         )?;
-        let interfaces: Vec<_> = traced
-            .interfaces
+        let interfaces: Vec<_> = capture
+            .interfaces()
             .iter()
             .map(|interface| json!({ "name": interface.name, "link": interface.link.to_string() }))
             .collect();
         map.serialize_entry("interfaces", &interfaces)?;
-        let connections: Vec<_> = chosen.iter().map(|numbered| ConnectionRow { traced, numbered }).collect();
+        let connections: Vec<_> = chosen.iter().map(|numbered| ConnectionRow { capture, numbered }).collect();
         map.serialize_entry("connections", &connections)?;
         map.end()
     }
 }
 
 struct ConnectionRow<'a> {
-    traced: &'a Traced,
+    capture: &'a AnalysedCapture,
     numbered: &'a Numbered<'a>,
 }
 
@@ -67,18 +66,18 @@ impl Serialize for ConnectionRow<'_> {
         let Numbered { number, connection } = self.numbered;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("number", number)?;
-        map.serialize_entry("interface", &self.traced.interface(connection.interface))?;
+        map.serialize_entry("interface", &self.capture.interface(connection.interface))?;
         map.serialize_entry("ending", ending(connection.ending()))?;
         map.serialize_entry("first_at_ns", &connection.first_at.as_nanos())?;
         map.serialize_entry("duration_seconds", &connection.duration().as_secs_f64())?;
-        let directions = [0, 1].map(|side| DirectionRow { traced: self.traced, connection, side });
+        let directions = [0, 1].map(|side| DirectionRow { capture: self.capture, connection, side });
         map.serialize_entry("directions", &directions)?;
         map.end()
     }
 }
 
 struct DirectionRow<'a> {
-    traced: &'a Traced,
+    capture: &'a AnalysedCapture,
     connection: &'a Connection,
     side: usize,
 }
@@ -97,7 +96,7 @@ impl Serialize for DirectionRow<'_> {
             .iter()
             .map(|(&interface, damage)| {
                 json!({
-                    "interface": self.traced.interface(interface),
+                    "interface": self.capture.interface(interface),
                     "salvaged": damage.corrupted,
                     "unreadable": damage.unreadable,
                 })

@@ -2,39 +2,38 @@
 
 use std::fmt::Write;
 
-use headway_trace::analysis::{Direction, Ending};
+use headway_report::trace::metrics::{GROUPS, ending};
+use headway_report::trace::units::{self, plural};
+use headway_report::trace::{AnalysedCapture, Numbered};
+use headway_trace::analysis::Direction;
 use headway_units::Duration;
-
-use super::file::Traced;
-use super::metrics::GROUPS;
-use super::{Numbered, units};
 
 /// More connections than this are listed, a line each.
 const MOST_IN_FULL: usize = 8;
 /// How many columns a line of throughput has.
 const COLUMNS: usize = 60;
 
-/// What `traced` says. `is_chosen`: the connections were asked for by number.
-pub(super) fn render(traced: &Traced, chosen: &[Numbered<'_>], is_chosen: bool) -> String {
-    let mut text = head(traced);
+/// What `capture` says. `is_chosen`: the connections were asked for by number.
+pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>], is_chosen: bool) -> String {
+    let mut text = head(capture);
     if chosen.len() > MOST_IN_FULL && !is_chosen {
         list(&mut text, chosen);
         text.push_str("\nAll numbers of some of them: --connection N,...; of all: --json or --csv\n");
     } else {
         for numbered in chosen {
-            connection(&mut text, traced, numbered);
+            connection(&mut text, capture, numbered);
         }
     }
-    for (place, note) in notes(traced).iter().enumerate() {
+    for (place, note) in capture.notes().iter().enumerate() {
         let _ = writeln!(text, "{}{note}", if place == 0 { "\n" } else { "" });
     }
     text
 }
 
-fn head(traced: &Traced) -> String {
-    let analysis = &traced.analysis;
+fn head(capture: &AnalysedCapture) -> String {
+    let analysis = &capture.analysis();
     let connections = plural(analysis.connections.len() as u64, "connection");
-    format!("{}: {}, {connections}\n", traced.path.display(), plural(analysis.packets, "packet"))
+    format!("{}: {}, {connections}\n", capture.path().display(), plural(analysis.packets, "packet"))
 }
 
 fn list(text: &mut String, chosen: &[Numbered<'_>]) {
@@ -55,9 +54,9 @@ fn list(text: &mut String, chosen: &[Numbered<'_>]) {
     }
 }
 
-fn connection(text: &mut String, traced: &Traced, Numbered { number, connection }: &Numbered<'_>) {
+fn connection(text: &mut String, capture: &AnalysedCapture, Numbered { number, connection }: &Numbered<'_>) {
     let [from, to] = connection.ends;
-    let since = connection.first_at.saturating_since(traced.first_at).as_secs_f64();
+    let since = connection.first_at.saturating_since(capture.first_at()).as_secs_f64();
     let _ = write!(
         text,
         "\n{number}. {from} - {to}: {}, {} from {} on",
@@ -65,8 +64,8 @@ fn connection(text: &mut String, traced: &Traced, Numbered { number, connection 
         units::seconds(connection.duration().as_secs_f64()),
         units::seconds(since),
     );
-    if traced.interfaces.len() > 1 {
-        let _ = write!(text, ", at {}", traced.interface(connection.interface));
+    if capture.interfaces().len() > 1 {
+        let _ = write!(text, ", at {}", capture.interface(connection.interface));
     }
     text.push('\n');
     let mut rows: Vec<(Option<&str>, &str, [String; 2])> = Vec::new();
@@ -96,7 +95,7 @@ fn connection(text: &mut String, traced: &Traced, Numbered { number, connection 
     for (head, direction) in heads.iter().zip(&connection.directions) {
         throughput(text, head, direction, connection.duration());
     }
-    damage(text, traced, &connection.directions, &heads);
+    damage(text, capture, &connection.directions, &heads);
 }
 
 /// The widths of a table, in characters.
@@ -142,61 +141,16 @@ fn throughput(text: &mut String, head: &str, direction: &Direction, duration: Du
 }
 
 /// Where damage was captured, if it was.
-fn damage(text: &mut String, traced: &Traced, directions: &[Direction; 2], heads: &[String; 2]) {
+fn damage(text: &mut String, capture: &AnalysedCapture, directions: &[Direction; 2], heads: &[String; 2]) {
     for (head, direction) in heads.iter().zip(directions) {
         for (&interface, damage) in &direction.damage {
             let _ = writeln!(
                 text,
                 "  damaged, {head} captured at {}: {} with a sound header, {} without",
-                traced.interface(interface),
+                capture.interface(interface),
                 units::count(damage.corrupted),
                 units::count(damage.unreadable),
             );
         }
     }
-}
-
-/// What the numbers do not say by themselves.
-pub(super) fn notes(traced: &Traced) -> Vec<String> {
-    let skipped = &traced.analysis.skipped;
-    let mut notes = Vec::new();
-    if let Some(half) = traced.half_written {
-        notes.push(format!(
-            "The last packet is half-written and was left out: at byte {}, {} missing.",
-            half.offset,
-            plural(half.missing, "byte"),
-        ));
-    }
-    if traced.analysis.not_computed > 0 {
-        notes.push(format!(
-            "Checksums are offloaded: {}, captured before the card computed the sum, count as sound.",
-            plural(traced.analysis.not_computed, "packet"),
-        ));
-    }
-    let unknown = traced.unknown_link().map_or(String::new(), |link| format!(" (link type {link})"));
-    let reasons = [
-        (skipped.other_interface, "seen at another interface than the one analysed".to_owned()),
-        (skipped.not_tcp, "no TCP".into()),
-        (skipped.unreadable, "damaged, of no connection that is known".into()),
-        (skipped.fragments, "fragments".into()),
-        (skipped.cut, "captured in too small a part".into()),
-        (skipped.unknown_link, format!("of a kind of link that is not known{unknown}")),
-        (skipped.beyond_limit, "of connections beyond the first 65,536".into()),
-    ];
-    for (count, reason) in reasons.iter().filter(|(count, _)| *count > 0) {
-        notes.push(format!("Left out: {} {reason}.", plural(*count, "packet")));
-    }
-    notes
-}
-
-pub(super) fn ending(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Complete => "complete",
-        Ending::Reset => "reset",
-        Ending::Open => "not complete",
-    }
-}
-
-pub(super) fn plural(count: u64, what: &str) -> String {
-    format!("{} {what}{}", units::count(count), if count == 1 { "" } else { "s" })
 }

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
+use headway_report::trace::Numbered;
 use headway_trace::analysis::Direction;
 use headway_trace::{TraceError, write_outstanding, write_rtt, write_segments, write_throughput};
 
-use super::Numbered;
 use crate::failure::Failure;
 use crate::race::output;
 

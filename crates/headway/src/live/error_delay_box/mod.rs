@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::plan::{open_capture, start_log};
+use super::network_arguments::{open_capture, start_log};
 use crate::failure::Failure;
 pub(crate) use arguments::Arguments;
 use arguments::RealTime;

@@ -18,7 +18,7 @@ use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
 
 pub(super) async fn run(arguments: &ClientArguments) -> Result<(), Failure> {
     let test = describe(arguments)?;
-    let transport = arguments.plan.open()?;
+    let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = measure(arguments, &test, &transport) => outcome,
         signal = stop_signal() => Err(Failure::Stopped(signal?)),
@@ -94,7 +94,7 @@ async fn measure(arguments: &ClientArguments, test: &Test, transport: &Transport
     }
     let started = Instant::now();
     let mut reporter =
-        Reporter::new(arguments.plan.label(), server, test.clone(), ends, progress, arguments.json);
+        Reporter::new(arguments.network.label(), server, test.clone(), ends, progress, arguments.json);
     let mut ticks = tokio::time::interval(Duration::from_nanos(arguments.interval.as_nanos()));
     ticks.tick().await;
     let (mut shares, mut times) = (Vec::new(), Vec::new());

@@ -28,7 +28,7 @@ struct Sessions {
 type Shared = Arc<Mutex<Sessions>>;
 
 pub(super) async fn run(arguments: &ServerArguments) -> Result<(), Failure> {
-    let transport = arguments.plan.open()?;
+    let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
     eprintln!("headway: waiting for clients at {}", listener.local_addr().map_err(Failure::Connection)?);
     let sessions = Shared::default();

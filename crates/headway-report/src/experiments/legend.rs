@@ -1,0 +1,117 @@
+//! How the lines and bars of a figure look, and the legend that says so.
+
+use maud::{Markup, PreEscaped, html};
+use plotters::element::{Circle, Cross, PathElement, Rectangle, TriangleMarker};
+use plotters::style::Color;
+
+use crate::error::ReportError;
+use crate::page::canvas::{self, Area, Error, Place};
+use crate::page::palette::{Ink, SERIES};
+
+const RADIUS: i32 = 8;
+/// Shapes of marks: no meaning rests on the colour alone.
+const SHAPES: usize = 6;
+/// Size of a swatch, width and height.
+pub(super) const SWATCH: (u32, u32) = (44, 32);
+
+/// A line of the legend.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    /// What it is called.
+    pub(super) name: String,
+    /// Its mark, as SVG of [`SWATCH`].
+    pub(super) swatch: String,
+}
+
+/// The colour of a series.
+pub(super) fn ink(look: usize) -> Ink {
+    Ink::Series((look % usize::from(SERIES)) as u8)
+}
+
+/// Puts the mark of a series at a point.
+pub(super) fn mark(area: &Area<'_>, look: usize, (x, y): Place) -> Result<(), Error> {
+    let colour = ink(look).colour();
+    let r = RADIUS;
+    let corners = |r: i32| vec![(x, y - r), (x + r, y), (x, y + r), (x - r, y), (x, y - r), (x + r, y)];
+    match look % SHAPES {
+        0 => canvas::put(area, Circle::new((x, y), r, colour.filled())),
+        1 => canvas::put(
+            area,
+            Rectangle::new([(x - r + 1, y - r + 1), (x + r - 1, y + r - 1)], colour.filled()),
+        ),
+        2 => canvas::put(area, TriangleMarker::new((x, y), r + 3, colour.filled())),
+        3 => canvas::line(area, corners(r + 1), colour.stroke_width(5)),
+        4 => canvas::put(area, Cross::new((x, y), r, colour.stroke_width(5))),
+        _ => canvas::line(
+            area,
+            vec![(x - r, y), (x + r, y), (x, y), (x, y - r), (x, y + r)],
+            colour.stroke_width(5),
+        ),
+    }
+}
+
+/// The mark of points some of whose runs did not finish: a ring around.
+pub(super) fn ring(area: &Area<'_>, place: Place) -> Result<(), Error> {
+    canvas::put(area, Circle::new(place, RADIUS + 9, Ink::Text.colour().stroke_width(2)))
+}
+
+/// A line and its mark.
+pub(super) fn line_key(name: &str, look: usize) -> Result<Key, ReportError> {
+    let (width, height) = (SWATCH.0 as i32, SWATCH.1 as i32);
+    let swatch = canvas::sized_drawing(SWATCH, |area| {
+        let style = ink(look).colour().stroke_width(4);
+        canvas::line(area, vec![(0, height / 2), (width, height / 2)], style)?;
+        mark(area, look, (width / 2, height / 2))
+    })?;
+    Ok(Key { name: name.into(), swatch })
+}
+
+/// A bar.
+pub(super) fn bar_key(name: &str, look: usize) -> Result<Key, ReportError> {
+    let (width, height) = (SWATCH.0 as i32, SWATCH.1 as i32);
+    let swatch = canvas::sized_drawing(SWATCH, |area| {
+        canvas::put(area, Rectangle::new([(8, 4), (width - 8, height - 4)], ink(look).colour().filled()))
+    })?;
+    Ok(Key { name: name.into(), swatch })
+}
+
+/// What a ring means.
+pub(super) fn ring_key() -> Result<Key, ReportError> {
+    let middle = (SWATCH.0 as i32 / 2, SWATCH.1 as i32 / 2);
+    let swatch = canvas::sized_drawing(SWATCH, |area| {
+        canvas::put(area, Circle::new(middle, 13, Ink::Text.colour().stroke_width(2)))
+    })?;
+    Ok(Key { name: "some runs did not finish".into(), swatch })
+}
+
+/// A whisker from `low` to `high` with caps this wide to each side.
+pub(super) fn upright(
+    area: &Area<'_>,
+    x: i32,
+    (low, high): (i32, i32),
+    cap: i32,
+    ink: Ink,
+) -> Result<(), Error> {
+    let style = ink.colour().stroke_width(3);
+    for path in [
+        vec![(x, low), (x, high)],
+        vec![(x - cap, low), (x + cap, low)],
+        vec![(x - cap, high), (x + cap, high)],
+    ] {
+        canvas::put(area, PathElement::new(path, style))?;
+    }
+    Ok(())
+}
+
+/// The legend of a page.
+pub(super) fn list(keys: &[Key]) -> Markup {
+    html! {
+        @if !keys.is_empty() {
+            ul.legend {
+                @for key in keys {
+                    li { span.plot.swatch aria-hidden="true" { (PreEscaped(&key.swatch)) } (key.name) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Pages and figures: what races, captures and experiments gave, drawn. A page is one file that needs nothing
+//! else, and the same results give the same bytes.
+//!
+//! - [`race`]: the senders of a race beside one another.
+//! - [`trace`]: the connections of a capture, with the numbers that text and tables show too.
+//! - [`experiments`]: figures, tables and claims of experiments.
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod experiments;
+mod page;
+mod quantities;
+pub mod race;
+mod run_capture;
+pub mod trace;
+
+pub use error::ReportError;
+pub use quantities::{rate_text, seconds_text};
+pub use run_capture::RunCapture;

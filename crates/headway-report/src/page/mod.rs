@@ -1,0 +1,40 @@
+//! What the pages with results have in common: one file each that needs nothing else, the same bytes
+//! for the same results.
+
+pub(crate) mod axis;
+pub(crate) mod canvas;
+pub(crate) mod layers;
+pub(crate) mod marks;
+pub(crate) mod palette;
+pub(crate) mod sequence;
+pub(crate) mod sequence_figure;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// The style sheet, but for the colours of the drawings.
+const STYLE: &str = include_str!("style.css");
+
+/// A whole page: its title and its body.
+pub(crate) fn page(title: &str, body: &Markup) -> String {
+    page_with_style(title, "", body)
+}
+
+/// A whole page that has rules of its own behind the common ones.
+pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(palette::dark_rules(".plot "))) (PreEscaped(style)) }
+            }
+            body { (body) }
+        }
+    };
+    let mut text = page.into_string();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,36 @@
+//! What a race gave: the senders beside one another, as rows of a table and as a page.
+
+mod bars;
+mod graphs;
+mod page;
+mod runs;
+mod scenario;
+mod summary;
+
+use headway_sim::race::{Entrant, RunOutcome, Scenario};
+use headway_trace::TimeSequence;
+
+pub use page::page;
+pub use summary::{COLUMNS, groups, notes, row, rules_name, sent};
+
+/// What the first run of a sender left to look at.
+pub struct FirstRun {
+    /// Who sent.
+    pub sender: Entrant,
+    /// How it ended.
+    pub outcome: RunOutcome,
+    /// What the sender did, where it was recorded.
+    pub sequence: Option<TimeSequence>,
+}
+
+/// Everything that a race gave.
+pub struct Results {
+    /// What was run.
+    pub scenario: Scenario,
+    /// `None` in runs of fixed duration.
+    pub content_len: Option<u64>,
+    /// Every run of every sender.
+    pub runs: Vec<RunOutcome>,
+    /// The first of each sender.
+    pub first_runs: Vec<FirstRun>,
+}

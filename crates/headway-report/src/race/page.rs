@@ -1,0 +1,198 @@
+//! The results as a page: one file that needs nothing else, the same bytes for the same results.
+
+use headway_sim::race::{Spread, Summary};
+use maud::{Markup, PreEscaped, html};
+
+use super::bars::{Bar, Bars};
+use super::{Results, graphs, runs, scenario, summary};
+use crate::error::ReportError;
+use crate::page;
+use crate::quantities::{rate_text, seconds_text};
+
+/// The page. `command` is the command that asked for it.
+///
+/// # Errors
+///
+/// A figure cannot be drawn.
+pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<String, ReportError> {
+    let count = summaries.first().map_or(0, |summary| summary.runs);
+    let times = times(summaries);
+    let goodputs = goodputs(results, summaries);
+    let body = html! {
+        header {
+            h1 { "headway race" }
+            p.lead { (scenario::sentence(results, count)) }
+            @if let Some(text) = headline(summaries) { p { (text) } }
+        }
+        main {
+            section aria-labelledby="results" {
+                h2 id="results" { "Results" }
+                (result_table(results, summaries))
+                @for note in summary::notes(results, summaries) { p.note { (note) } }
+            }
+            section aria-labelledby="bars" {
+                h2 id="bars" { "Time and goodput" }
+                (bar_figure(
+                    &times,
+                    "Time",
+                    "Until the last byte arrived; shorter is better",
+                    "Median time of each sender",
+                )?)
+                (bar_figure(
+                    &goodputs,
+                    "Goodput",
+                    "Content delivered per second; longer is better",
+                    "Median goodput of each sender",
+                )?)
+            }
+            section aria-labelledby="graphs" {
+                h2 id="graphs" { "Time-sequence graphs" }
+                p {
+                    "What the sender did in its first run: time runs to the right, the data upwards. "
+                    "Each segment stands where it was sent; the line follows what was acknowledged. "
+                    "Beneath, over the same time, the congestion window. Each graph has its own time scale."
+                }
+                (graphs::figures(results)?)
+            }
+            section aria-labelledby="runs" {
+                h2 id="runs" { "Every run" }
+                (runs::table(results))
+            }
+            section aria-labelledby="scenario" {
+                h2 id="scenario" { "Scenario" }
+                div.pair { (scenario::table(results)) }
+            }
+        }
+        footer {
+            p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
+            pre tabindex="0" { code { (command) } }
+            p {
+                "Time is virtual and chance comes from the seed: "
+                "the same content and options give the same results on every machine."
+             }
+        }
+    };
+    Ok(page::page(&format!("headway race: {}", summary::names(summaries)), &body))
+}
+
+/// The outcome in a sentence, where there is something to compare and all of it is known.
+fn headline(summaries: &[Summary]) -> Option<String> {
+    if summaries.len() < 2 || summaries.iter().any(|summary| summary.finished < summary.runs) {
+        return None;
+    }
+    let mean = |summary: &Summary| summary.seconds.map(|spread| spread.mean);
+    let by_time = |a: &&Summary, b: &&Summary| mean(a).unwrap_or(0.0).total_cmp(&mean(b).unwrap_or(0.0));
+    let (fastest, slowest) = (summaries.iter().min_by(by_time)?, summaries.iter().max_by(by_time)?);
+    let (least, most) = (mean(fastest)?, mean(slowest)?);
+    // Less than a tenth is no difference worth a sentence.
+    (least > 0.0 && most > 1.1 * least).then(|| {
+        format!(
+            "Fastest: {}, {} on average. Slowest: {}, {}, {:.1} times as long.",
+            fastest.sender,
+            seconds_text(least),
+            slowest.sender,
+            seconds_text(most),
+            most / least,
+        )
+    })
+}
+
+fn result_table(results: &Results, summaries: &[Summary]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Results" {
+            table.numbers {
+                thead { tr { @for name in summary::COLUMNS { th scope="col" { (name.replace("-\n", "").replace('\n', " ")) } } } }
+                @for group in summary::groups(summaries) {
+                    tbody { @for summary in group { (result_row(results, summary)) } }
+                }
+            }
+        }
+    }
+}
+
+fn result_row(results: &Results, summary: &Summary) -> Markup {
+    html! {
+        tr.unfinished[summary.finished < summary.runs] {
+            @for (place, cell) in summary::row(results, summary).iter().enumerate() {
+                @if place == 0 { th scope="row" { (cell) } }
+                @else {
+                    td { @for (line, text) in cell.lines().enumerate() { @if line > 0 { br; } (text) } }
+                }
+            }
+        }
+    }
+}
+
+fn times(summaries: &[Summary]) -> Bars<'static> {
+    Bars {
+        bars: bars_of(summaries, |summary| summary.seconds, seconds_text, "> "),
+        bound: None,
+        whiskers: whiskers(summaries),
+        unit: (1.0, " s"),
+        mark: |seconds| format!("{seconds} s"),
+    }
+}
+
+fn goodputs(results: &Results, summaries: &[Summary]) -> Bars<'static> {
+    let bound = results.scenario.bound();
+    let highest = summaries.iter().filter_map(|summary| summary.goodput).map(|spread| spread.p90);
+    let highest = highest.chain(bound).fold(0.0, f64::max);
+    Bars {
+        bars: bars_of(summaries, |summary| summary.goodput, rate_text, ""),
+        bound: bound.map(|bound| (bound, format!("bound {}", rate_text(bound)))),
+        whiskers: whiskers(summaries),
+        unit: if highest >= 1e6 { (1e6, " Mbit/s") } else { (1e3, " kbit/s") },
+        mark: short_rate,
+    }
+}
+
+/// A single run has no percentiles.
+fn whiskers(summaries: &[Summary]) -> bool {
+    summaries.iter().any(|summary| summary.runs > 1)
+}
+
+/// A round rate, without decimals that say nothing.
+pub(super) fn short_rate(bits: f64) -> String {
+    [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")]
+        .into_iter()
+        .find(|(size, _)| bits >= *size)
+        .map_or_else(|| format!("{bits} bit/s"), |(size, name)| format!("{} {name}", bits / size))
+}
+
+fn bars_of(
+    summaries: &[Summary],
+    value: fn(&Summary) -> Option<Spread>,
+    text: fn(f64) -> String,
+    prefix_of_incomplete: &str,
+) -> Vec<Bar> {
+    let bar = |summary: &Summary| {
+        let spread = value(summary)?;
+        let incomplete = summary.finished < summary.runs;
+        let prefix = if incomplete { prefix_of_incomplete } else { "" };
+        Some(Bar {
+            name: summary.sender.to_string(),
+            spread,
+            label: format!("{prefix}{}", text(spread.median)),
+            incomplete,
+        })
+    };
+    summaries.iter().filter_map(bar).collect()
+}
+
+fn bar_figure(bars: &Bars<'_>, title: &str, explained: &str, label: &str) -> Result<Markup, ReportError> {
+    let values: Vec<String> = bars.bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
+    Ok(html! {
+        figure {
+            figcaption {
+                h3 { (title) }
+                p {
+                    (explained) "."
+                    @if bars.whiskers { " Bars: medians; whiskers: from the 10th to the 90th percentile." }
+                    @if bars.is_logarithmic() { " The scale is logarithmic." }
+                    @if bars.bars.iter().any(|bar| bar.incomplete) { " Pale: some of the runs did not finish." }
+                }
+            }
+            div.plot role="img" aria-label={ (label) ": " (values.join(", ")) } { (PreEscaped(bars.draw()?)) }
+        }
+    })
+}

@@ -1,0 +1,127 @@
+//! What the race was run over, in a sentence and in a table.
+
+use headway_link::{Damage, LinkConfig};
+use headway_sim::race::Scenario;
+use headway_units::{Rate, Size};
+use maud::{Markup, html};
+
+use super::Results;
+use super::page::short_rate;
+use super::summary::{rules_name, sent};
+use crate::quantities::rate_text;
+
+/// The scenario as a sentence.
+pub(super) fn sentence(results: &Results, runs: usize) -> String {
+    let scenario = &results.scenario;
+    let link = &scenario.forward;
+    let senders = results.first_runs.len();
+    let mut text = format!(
+        "{} sent over a link{} with {} one way, by {senders} sender{} in {runs} run{} each. ",
+        spaced(&sent(scenario, results.content_len)),
+        link.rate.map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
+        spaced(&link.delay.to_string()),
+        if senders == 1 { "" } else { "s" },
+        if runs == 1 { "" } else { "s" },
+    );
+    if link.damage == Damage::None {
+        text.push_str("Nothing damages the data");
+    } else {
+        let share = 100.0 * scenario.share_hit();
+        text.push_str(&format!("Damage ({}) hits {share:.1} % of the data packets", link.damage));
+        match link.header_hit {
+            _ if matches!(link.damage, Damage::Trace(_)) => text.push_str(", each where the trace says"),
+            Some(share) => text.push_str(&format!(", {share} of these in the header")),
+            None => text.push_str(", in the header or not as the bits fall"),
+        }
+    }
+    if !link.loss.is_zero() {
+        text.push_str(&format!("; {} of all packets vanish", link.loss));
+    }
+    match &scenario.reverse.damage {
+        Damage::None => text.push_str("; nothing damages the ACKs."),
+        damage => text.push_str(&format!("; on the way of the ACKs: {damage}.")),
+    }
+    text
+}
+
+/// A quantity with a space between number and unit, as one writes it in a sentence.
+fn spaced(quantity: &str) -> String {
+    match quantity.find(|c: char| c.is_ascii_alphabetic()) {
+        Some(unit) => format!("{}\u{a0}{}", &quantity[..unit], &quantity[unit..]),
+        None => quantity.into(),
+    }
+}
+
+/// Every parameter.
+pub(super) fn table(results: &Results) -> Markup {
+    let scenario = &results.scenario;
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Parameters of the scenario" {
+            table {
+                thead { tr { th scope="col" { "link" } th scope="col" { "way of the data" } th scope="col" { "way of the ACKs" } } }
+                tbody {
+                    @for (name, value) in link_rows() {
+                        tr { th scope="row" { (name) } td { (value(&scenario.forward)) } td { (value(&scenario.reverse)) } }
+                    }
+                }
+            }
+        }
+        div.scroll tabindex="0" role="region" aria-label="Parameters of the senders" {
+            table {
+                thead { tr { th scope="col" { "ends" } th scope="col" { "value" } } }
+                tbody {
+                    @for (name, value) in end_rows(scenario, results.content_len) {
+                        tr { th scope="row" { (name) } td { (value) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+type LinkRow = (&'static str, fn(&LinkConfig) -> String);
+
+fn link_rows() -> [LinkRow; 13] {
+    [
+        ("rate", |link| link.rate.map_or("unlimited".into(), |rate: Rate| rate.to_string())),
+        ("delay, one way", |link| link.delay.to_string()),
+        ("queue", |link| link.queue.to_string()),
+        ("layer-2 overhead", |link| format!("{} B", link.overhead)),
+        ("jitter", |link| link.jitter.to_string()),
+        ("loss", |link| link.loss.to_string()),
+        ("duplicates", |link| link.duplicate.to_string()),
+        ("reordered", |link| {
+            if link.reorder.is_zero() {
+                link.reorder.to_string()
+            } else {
+                format!("{} by {}", link.reorder, link.reorder_delay)
+            }
+        }),
+        ("damage", |link| link.damage.to_string()),
+        ("header hit", |link| link.header_hit.map_or("as the bits fall".into(), |share| share.to_string())),
+        ("headers that can be hit", |link| link.hit_zone.to_string()),
+        ("bits flipped", |link| {
+            link.flips.or(link.damage.default_flips()).map_or("-".into(), |flips| flips.to_string())
+        }),
+        ("frame check", |link| link.frame_check.to_string()),
+    ]
+}
+
+fn end_rows(scenario: &Scenario, size: Option<u64>) -> [(&'static str, String); 9] {
+    let content = match size {
+        Some(size) => format!("{} ({size} B)", Size::from_bytes(size)),
+        None => sent(scenario, size),
+    };
+    let switches = if scenario.switches.is_empty() { "none".into() } else { scenario.switches.to_string() };
+    [
+        ("content", content),
+        ("profile of the papers' senders", scenario.profile.to_string()),
+        ("parts switched", switches),
+        ("rules for special ACKs", rules_name(scenario.rules).into()),
+        ("receiver's window", scenario.window.to_string()),
+        ("largest packet", format!("{} B", scenario.mtu)),
+        ("timeouts before giving up", scenario.retries.map_or("unlimited".into(), |count| count.to_string())),
+        ("time limit", scenario.time_limit.to_string()),
+        ("bound on goodput", scenario.bound().map_or("none".into(), rate_text)),
+    ]
+}

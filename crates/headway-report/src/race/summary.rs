@@ -1,0 +1,153 @@
+//! The results of senders in words and numbers, as the page and the table of a terminal show them.
+
+use headway_sim::race::{RunOutcome, Scenario, Spread, Summary};
+use headway_tcp::HackRules;
+use headway_units::Size;
+
+use super::Results;
+use crate::quantities::{rate_text, seconds_text};
+
+/// The columns of a sender's results; a name may have two lines.
+pub const COLUMNS: [&str; 12] = [
+    "sender",
+    "mean\ntime",
+    "median\ntime",
+    "p10..p90,\nseconds",
+    "goodput",
+    "of\nbound",
+    "of\noracle",
+    "resent",
+    "time-\nouts",
+    "slow\nstarts",
+    "special\nACKs",
+    "SHA-256",
+];
+
+/// The papers' senders and ours, each for itself, in the order in which they were asked for.
+pub fn groups(summaries: &[Summary]) -> impl Iterator<Item = &[Summary]> {
+    let of_papers =
+        |summary: &Summary| summary.sender.tcp().is_some_and(|sender| !sender.variant.is_modern());
+    summaries.chunk_by(move |one, other| of_papers(one) == of_papers(other))
+}
+
+/// What is sent.
+pub fn sent(scenario: &Scenario, size: Option<u64>) -> String {
+    match (size, scenario.duration) {
+        (Some(size), _) => Size::from_bytes(size).to_string(),
+        (None, Some(duration)) => format!("{duration} of sending"),
+        (None, None) => "content".into(),
+    }
+}
+
+/// The results of a sender, a cell for each of [`COLUMNS`]; the last may have several lines.
+pub fn row(results: &Results, summary: &Summary) -> Vec<String> {
+    let seconds = |value: fn(&Spread) -> f64| {
+        summary.seconds.as_ref().map_or("-".into(), |spread| seconds_text(value(spread)))
+    };
+    let time = if summary.finished == summary.runs {
+        seconds(|spread| spread.mean)
+    } else {
+        format!("> {}", seconds(|spread| spread.mean))
+    };
+    vec![
+        summary.sender.to_string(),
+        time,
+        seconds(|spread| spread.median),
+        summary.seconds.map_or("-".into(), span_text),
+        summary.goodput.map_or("-".into(), |spread| rate_text(spread.median)),
+        share_text(summary.share_of_bound),
+        share_text(summary.share_of_oracle),
+        format!("{:.0}", summary.retransmissions),
+        format!("{:.1}", summary.timeouts),
+        format!("{:.1}", summary.slow_starts),
+        format!("{:.0}", summary.special_acks),
+        hash_text(results, summary),
+    ]
+}
+
+fn share_text(share: Option<Spread>) -> String {
+    share.map_or("-".into(), |spread| format!("{:.1} %", 100.0 * spread.median))
+}
+
+fn hash_text(results: &Results, summary: &Summary) -> String {
+    let own = || results.runs.iter().filter(|run| run.sender == summary.sender);
+    if own().all(|run| run.sha256_ok.is_none() && run.finished) {
+        // An oracle, or time was up before all had arrived: every octet that did was compared.
+        let damaged = summary.damaged_bytes_delivered;
+        return if damaged > 0 { format!("{damaged} B damaged") } else { "-".into() };
+    }
+    let right = own().filter(|run| run.sha256_ok == Some(true)).count();
+    let mut text = if right == summary.runs { "ok".into() } else { format!("{right}/{} ok", summary.runs) };
+    let unfinished = summary.runs - summary.finished;
+    if unfinished > 0 {
+        text.push_str(&format!("\n{unfinished} unfinished"));
+    }
+    if summary.damaged_bytes_delivered > 0 {
+        text.push_str(&format!("\n{} B damaged", summary.damaged_bytes_delivered));
+    }
+    text
+}
+
+/// The names of the senders.
+pub(super) fn names(summaries: &[Summary]) -> String {
+    let names: Vec<String> = summaries.iter().map(|summary| summary.sender.to_string()).collect();
+    names.join(", ")
+}
+
+/// What the numbers do not say by themselves.
+pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
+    let mut notes = vec![format!(
+        "time: of {} run{} in virtual time; goodput and shares: medians; counts: means",
+        summaries.first().map_or(0, |summary| summary.runs),
+        if summaries.first().is_some_and(|summary| summary.runs == 1) { "" } else { "s" },
+    )];
+    if summaries.iter().any(|summary| summary.finished < summary.runs) {
+        notes.push(format!(
+            "unfinished: runs that had not delivered all within {} or gave up; they count with the time they were given",
+            results.scenario.time_limit,
+        ));
+    }
+    if let Some(note) = oracle_note(results) {
+        notes.push(note);
+    }
+    let undetected: u64 = results.runs.iter().map(|run| run.undetected_packets).sum();
+    let damaged: u64 = results.runs.iter().map(|run| run.damaged_bytes_delivered).sum();
+    if damaged > 0 {
+        notes.push(format!(
+            "damaged: {damaged} bytes were delivered although damaged; they came in the {undetected} damaged \
+             packet{} that passed every checksum (TCP's 16-bit sum misses such damage now and then)",
+            if undetected == 1 { "" } else { "s" },
+        ));
+    }
+    if let Some(failed) = results.runs.iter().find(|run| run.failure.is_some()) {
+        notes.push(failure_note(failed));
+    }
+    notes
+}
+
+fn oracle_note(results: &Results) -> Option<String> {
+    results.runs.iter().any(|run| run.share_of_oracle.is_some()).then(|| {
+        "of oracle: beside a sender that is told of every hit at once, starts with 10 segments and holds \
+         one bandwidth-delay product"
+            .into()
+    })
+}
+
+fn failure_note(run: &RunOutcome) -> String {
+    let why = run.failure.map_or(String::new(), |failure| failure.to_string());
+    format!("unfinished: {} with seed {} gave up: {why}", run.sender, run.seed)
+}
+
+/// From the tenth to the ninetieth percentile, without the unit.
+fn span_text(spread: Spread) -> String {
+    let bare = |value| seconds_text(value).trim_end_matches(" s").to_owned();
+    format!("{}..{}", bare(spread.p10), bare(spread.p90))
+}
+
+/// The name of rules for special ACKs.
+pub fn rules_name(rules: HackRules) -> &'static str {
+    match rules {
+        HackRules::Literal => "literal",
+        HackRules::Default => "default",
+    }
+}

@@ -1,0 +1,175 @@
+//! A run's packets as a capture.
+
+use std::io::Write;
+
+use headway_sim::{NodeId, Passing, Tap};
+use headway_trace::{Capture, Direction, TraceError};
+
+/// The interfaces of a capture of both ends. The sender speaks first.
+const ENDS: [&str; 2] = ["sender", "receiver"];
+
+/// The longest headers of IPv6 and TCP have 100 bytes, and what follows them tells nothing of the
+/// connection. ACKs are kept whole, so that damage in them shows.
+const HEADERS: usize = 128;
+
+/// The capture of a run, in the making.
+pub struct RunCapture<W: Write> {
+    capture: Capture<W>,
+    failure: Option<TraceError>,
+    /// How many hosts are captured.
+    interfaces: usize,
+    /// The host of each interface, in the order in which they first sent or received.
+    hosts: Vec<NodeId>,
+}
+
+impl<W: Write> RunCapture<W> {
+    /// Whole packets, at both ends of a connection that has its link to itself.
+    pub fn at_both_ends(writer: W) -> Result<Self, TraceError> {
+        Ok(Self::new(Capture::new(writer, &ENDS)?, ENDS.len()))
+    }
+
+    /// The headers of the packets, at the sender: what tcpdump writes there.
+    pub fn at_sender(writer: W) -> Result<Self, TraceError> {
+        Ok(Self::new(Capture::with_snap_len(writer, &ENDS[..1], HEADERS)?, 1))
+    }
+
+    fn new(capture: Capture<W>, interfaces: usize) -> Self {
+        Self { capture, failure: None, interfaces, hosts: Vec::new() }
+    }
+
+    /// The complete capture, or what went wrong on the way.
+    pub fn finish(self) -> Result<W, TraceError> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => self.capture.finish(),
+        }
+    }
+
+    /// The interface of a host; nothing for those that are not captured.
+    fn interface(&mut self, host: NodeId) -> Option<usize> {
+        let known = self.hosts.iter().position(|&known| known == host);
+        if known.is_none() && self.hosts.len() < self.interfaces {
+            self.hosts.push(host);
+            return Some(self.hosts.len() - 1);
+        }
+        known
+    }
+}
+
+impl<W: Write> Tap for RunCapture<W> {
+    fn pass(&mut self, passing: &Passing<'_>) {
+        if self.failure.is_some() {
+            return;
+        }
+        let Some(interface) = self.interface(passing.host) else { return };
+        let direction = if passing.outbound { Direction::Outbound } else { Direction::Inbound };
+        let comment = passing.damage.map(|hit| format!("damaged: {hit}"));
+        let written =
+            self.capture.packet(interface, passing.at, passing.packet, direction, comment.as_deref());
+        self.failure = written.err();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_link::Damage;
+    use headway_sim::Content;
+    use headway_sim::race::{Companion, CrossTraffic, RunOutcome, Scenario, run_recorded};
+    use headway_tcp::Variant;
+    use headway_trace::analysis::{Analyser, Connection, Graphs, Options};
+    use headway_trace::reader::Reader;
+    use headway_units::{Duration, Instant, Rate, Share};
+
+    use super::*;
+
+    const SIZE: u64 = 200_000;
+    const SEEDS: std::ops::Range<u64> = 1..4;
+
+    fn scenario() -> Scenario {
+        let mut scenario = Scenario::default();
+        scenario.forward.delay = Duration::from_millis(50);
+        scenario.reverse.delay = Duration::from_millis(50);
+        scenario.reverse.damage = Damage::Random { p: Share::new(0.02).expect("a share") };
+        scenario
+    }
+
+    fn run(
+        scenario: &Scenario,
+        variant: Variant,
+        seed: u64,
+        tap: RunCapture<Vec<u8>>,
+    ) -> (RunOutcome, Vec<u8>) {
+        let content = Content::from_bytes((0..SIZE).map(|n| ((n * n) >> 7) as u8).collect::<Vec<u8>>());
+        let recording = run_recorded(scenario, variant, &content, seed, false, || (), tap).unwrap();
+        (recording.outcome, recording.tap.finish().unwrap())
+    }
+
+    fn analyse(file: &[u8], interface: usize) -> Connection {
+        let graphs = Some(Graphs { points: 1 << 20, connections: 0..1 });
+        let mut analyser =
+            Analyser::new(Options { interface: Some(interface), graphs, ..Options::default() });
+        let mut reader = Reader::new(file).unwrap();
+        while let Some(packet) = reader.next_packet().unwrap() {
+            analyser.packet(&packet);
+        }
+        let mut connections = analyser.finish().connections;
+        assert_eq!(connections.len(), 1);
+        connections.remove(0)
+    }
+
+    #[test]
+    fn headers_say_what_whole_packets_do() {
+        let mut scenario = scenario();
+        // Others at the same link are not to be taken for the one that is captured.
+        scenario.companions =
+            vec![Companion { sender: Variant::NewReno.into(), damaged: false, rival: false }];
+        scenario.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(1_000_000), packet: 500 });
+        for seed in SEEDS {
+            for variant in Variant::ALL {
+                let (_, whole) = run(&scenario, variant, seed, RunCapture::at_both_ends(Vec::new()).unwrap());
+                let (outcome, headers) =
+                    run(&scenario, variant, seed, RunCapture::at_sender(Vec::new()).unwrap());
+                assert!(headers.len() < whole.len() / 4, "{variant} {seed}");
+                let [whole, headers] = [analyse(&whole, 0), analyse(&headers, 0)];
+                assert!(headers.directions[0].truncated.packets > 0, "{variant} {seed}");
+                assert_eq!(headers.ends[0].ip().to_string(), "10.0.1.1", "{variant} {seed}");
+                // The outcome is of the time until all had arrived, the capture lasts until all is closed.
+                let sent = headers.directions[0].data.bytes;
+                assert!(
+                    (outcome.octets_sent..outcome.octets_sent + SIZE).contains(&sent),
+                    "{variant} {seed}"
+                );
+                for (whole, headers) in whole.directions.iter().zip(&headers.directions) {
+                    assert_eq!(whole.graph, headers.graph, "{variant} {seed}");
+                    assert_eq!(whole.data, headers.data, "{variant} {seed}");
+                    assert_eq!(whole.retransmitted, headers.retransmitted, "{variant} {seed}");
+                    assert_eq!(whole.acks, headers.acks, "{variant} {seed}");
+                    assert_eq!(whole.special, headers.special, "{variant} {seed}");
+                    assert_eq!(whole.damage.get(&0), headers.damage.get(&0), "{variant} {seed}");
+                    assert_eq!(whole.throughput, headers.throughput, "{variant} {seed}");
+                }
+            }
+        }
+    }
+
+    /// The times of all figures are those that a capture at the receiver shows: a run is over when the
+    /// last octet that was missing arrives in a packet whose checksum holds.
+    #[test]
+    fn the_time_of_a_run_is_the_captures() {
+        let scenario = scenario();
+        for seed in SEEDS {
+            for variant in Variant::ALL {
+                let (outcome, file) =
+                    run(&scenario, variant, seed, RunCapture::at_both_ends(Vec::new()).unwrap());
+                assert!(outcome.finished, "{variant} {seed}");
+                let receiver = analyse(&file, 1);
+                let graph = receiver.directions[0].graph.as_ref().expect("points were asked for");
+                let new = graph.sent.points().iter().chain(graph.out_of_order.points());
+                let last = new.filter(|segment| segment.len > 0).map(|segment| segment.at).max();
+                let time = last.map(|at| at.saturating_since(Instant::ZERO));
+                assert_eq!(time, Some(outcome.time), "{variant} {seed}");
+                assert_eq!(receiver.directions[0].data.unique_bytes, SIZE, "{variant} {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Experiments in real time: each run between network namespaces of its own, two hosts and the error/delay box
+//! between them, on this machine. Senders are ours, the kernel's TCP, QUIC and kcptun.
+#![forbid(unsafe_code)]
+
+mod error;
+mod host;
+mod network;
+mod processors;
+mod programs;
+mod run;
+mod run_box;
+mod transfer;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use headway_lab::{Cell, Foreign, LabError, RealTimeOutcome, Sender, Testbed};
+use headway_net::{CaptureFile, Namespace};
+use headway_trace::Capture;
+use socket2::{Domain, Socket, Type};
+
+use error::{no_namespace, real_time_error};
+use network::BOXES;
+use processors::Processors;
+pub use programs::Launcher;
+use programs::{KCPTUN, QUIC_PIPE, find, no_kcptun, no_quic_pipe};
+
+/// Makes runs between network namespaces of this machine.
+pub struct NamespaceTestbed {
+    jobs: usize,
+    pcap: Option<PathBuf>,
+    processors: Processors,
+    launcher: Launcher,
+}
+
+impl NamespaceTestbed {
+    /// One that makes `jobs` runs side by side, and writes the packets of each into the folder `pcap`, as the
+    /// box saw them. Programs of others are started by `launcher`.
+    ///
+    /// # Errors
+    ///
+    /// The system does not tell its processors.
+    pub fn new(jobs: usize, pcap: Option<PathBuf>, launcher: Launcher) -> Result<Self, LabError> {
+        let processors = Processors::new().map_err(real_time_error("the processors"))?;
+        Ok(Self { jobs, pcap, processors, launcher })
+    }
+}
+
+impl Testbed for NamespaceTestbed {
+    fn prepare(&self, cells: &[&Cell]) -> Result<(), LabError> {
+        Namespace::new().map_err(no_namespace)?;
+        if find("ip").is_none() {
+            return Err(LabError::RealTime(
+                "the program ip is not in PATH; expected the package iproute2".into(),
+            ));
+        }
+        let foreign: BTreeSet<&Foreign> = cells
+            .iter()
+            .filter_map(|cell| match &cell.sender {
+                Sender::Foreign(foreign) => Some(foreign),
+                Sender::Ours(_) => None,
+            })
+            .collect();
+        for foreign in foreign {
+            match foreign {
+                Foreign::Linux(congestion) => check_congestion(congestion)?,
+                Foreign::Quinn(_) if find(QUIC_PIPE).is_none() => return Err(no_quic_pipe()),
+                Foreign::Kcptun if KCPTUN.iter().any(|name| find(name).is_none()) => {
+                    return Err(no_kcptun());
+                }
+                Foreign::Quinn(_) | Foreign::Kcptun => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, cell: &Cell, seed: u64) -> Result<RealTimeOutcome, LabError> {
+        let capture = self.pcap.as_deref().map(|folder| capture(folder, cell, seed)).transpose()?;
+        self.processors.take().map_err(real_time_error("a processor"))?;
+        run::run(cell, seed, capture, self.launcher)
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs
+    }
+}
+
+/// A capture of a run, by its sender and its seed, which the rows of results have.
+fn capture(folder: &Path, cell: &Cell, seed: u64) -> Result<CaptureFile, LabError> {
+    let path = folder.join(format!("{}-{seed}.pcapng", cell.sender.to_string().replace(':', "-")));
+    let fail = |problem: String| LabError::Unwritable { path: path.clone(), problem };
+    std::fs::create_dir_all(folder).map_err(|error| fail(error.to_string()))?;
+    let file = File::create(&path).map_err(|error| fail(error.to_string()))?;
+    let file: Box<dyn Write + Send> = Box::new(BufWriter::new(file));
+    Capture::new(file, &BOXES).map_err(|error| fail(error.to_string()))
+}
+
+/// Whether the kernel has this congestion control. It loads one that is a module, if it is allowed to.
+fn check_congestion(name: &str) -> Result<(), LabError> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).map_err(real_time_error("a socket"))?;
+    socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
+        let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let known = known.unwrap_or_default().trim().replace(' ', ", ");
+        LabError::RealTime(format!("linux:{name}: {error}; this kernel has {known}"))
+    })
+}

@@ -1,0 +1,241 @@
+//! Which way packets go, under which address, and with which TCP.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use clap::{ArgAction, Args};
+use headway_net::{
+    CaptureFile, Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, Stack, StackConfig, TunCarrier,
+    TunConfig, UdpCarrier, UdpConfig,
+};
+use headway_sim::race::{Part, ProfileName, Switches, TcpSender, parse_congestion};
+use headway_tcp::congestion::Algorithm;
+use headway_tcp::{HackMode, Profile};
+use headway_trace::{Capture, EventLog};
+use headway_units::Size;
+
+use super::transport::Transport;
+use crate::failure::Failure;
+
+/// What every live command knows of its network.
+#[derive(Args)]
+#[command(next_help_heading = "Network")]
+pub(crate) struct NetworkArgs {
+    /// A TUN device between our TCP and this machine's kernel; made if it is not there
+    #[arg(long, value_name = "DEVICE", group = "carrier", requires = "address")]
+    tun: Option<String>,
+    /// Let several segments be one packet between the kernel and our TCP: faster, but without HACK, and
+    /// damage is hidden
+    #[arg(long, action = ArgAction::SetTrue, requires = "tun")]
+    offload: bool,
+    /// TCP segments in UDP datagrams without checksum, from LOCAL to PEER (`any`: whoever comes); needs
+    /// no privilege
+    #[arg(long, num_args = 2, value_names = ["LOCAL", "PEER"], group = "carrier")]
+    udp: Option<Vec<String>>,
+    /// An Ethernet interface, under an address that the kernel does not have
+    #[arg(long, value_name = "INTERFACE", group = "carrier", requires = "address")]
+    packet: Option<String>,
+    /// This machine's own TCP, to compare with
+    #[arg(long, action = ArgAction::SetTrue, group = "carrier")]
+    kernel: bool,
+    /// Our address in its network, such as 10.77.2.2/24; with --udp, our inner address, where it is not
+    /// the outer one
+    #[arg(long, value_name = "ADDRESS/LEN")]
+    address: Option<String>,
+    /// With --tun, the kernel's address [default: the first of the network that is not ours]; with
+    /// --udp, the peer's inner address [default: the outer one]
+    #[arg(long, value_name = "ADDRESS")]
+    peer_address: Option<IpAddr>,
+    /// With --packet, where packets for other networks go
+    #[arg(long, value_name = "ADDRESS", requires = "packet")]
+    gateway: Option<IpAddr>,
+    /// With --packet, have the card hand up frames with a wrong check sequence, as long as the command
+    /// runs (`ethtool -K INTERFACE rx-all on`)
+    #[arg(long, action = ArgAction::SetTrue, requires = "packet")]
+    rx_all: bool,
+    /// Longest IP packet [default: the interface's; with --udp 1500, all headers included]
+    #[arg(long, value_name = "BYTES")]
+    mtu: Option<u16>,
+
+    /// The sender: headway, modern, modern+hack, or one of the papers' newreno, sack, hack, hack+sack,
+    /// xhack, xhack+sack; perhaps with a congestion controller, as in modern:bbr
+    #[arg(long, value_name = "NAME", default_value = "headway", help_heading = "TCP")]
+    variant: TcpSender,
+    /// The congestion controller, where --variant names none [default: the profile's]
+    #[arg(long, value_name = "newreno|cubic|bbr", value_parser = parse_congestion, help_heading = "TCP")]
+    cc: Option<Algorithm>,
+    /// The TCP underneath the papers' senders; ours bring their own
+    #[arg(long, value_name = "linux22|standard|modern", default_value = "standard", help_heading = "TCP")]
+    profile: ProfileName,
+    /// Parts of the modern sender to switch on (see `headway race --help`)
+    #[arg(long, value_delimiter = ',', value_name = "PART,...", help_heading = "TCP")]
+    with: Vec<Part>,
+    /// Parts of the modern sender to switch off
+    #[arg(long, value_delimiter = ',', value_name = "PART,...", help_heading = "TCP")]
+    without: Vec<Part>,
+    /// The largest window that we offer [default: the profile's]
+    #[arg(long, value_name = "SIZE", help_heading = "TCP")]
+    window: Option<Size>,
+
+    /// Write every packet into this file (pcapng)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pcap: Option<PathBuf>,
+    /// Write every event into this file, as lines of JSON
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    events: Option<PathBuf>,
+    /// Say more on standard error: what happens to connections; twice: to every segment
+    #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
+}
+
+fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) -> Failure {
+    Failure::BadOption { option, value: value.into(), expected: expected.to_string() }
+}
+
+impl NetworkArgs {
+    /// Starts what the options describe.
+    pub(super) fn open(&self) -> Result<Transport, Failure> {
+        self.open_through(|carrier| carrier)
+    }
+
+    /// The same, with something around the carrier.
+    pub(super) fn open_through(
+        &self,
+        wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
+    ) -> Result<Transport, Failure> {
+        start_log(self.verbose);
+        if self.kernel {
+            return Ok(Transport::Kernel);
+        }
+        let profile = self.tcp()?;
+        let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match (&self.tun, &self.udp, &self.packet)
+        {
+            (Some(device), _, _) => {
+                let address = self.prefix("--tun")?;
+                if self.offload && profile.hack != HackMode::Off {
+                    const EXPECTED: &str =
+                        "expected a --variant without HACK, such as modern, with --offload";
+                    return Err(bad("--variant", self.variant.to_string(), EXPECTED));
+                }
+                let config = TunConfig {
+                    device: device.clone(),
+                    address,
+                    kernel: self.peer_address,
+                    mtu: self.mtu,
+                    offload: self.offload,
+                };
+                (Box::new(TunCarrier::open(&config)?), vec![address.address()])
+            }
+            (_, Some(ends), _) => {
+                let carrier = UdpCarrier::open(&self.udp_config(ends)?)?;
+                let address = carrier.inner_address();
+                (Box::new(carrier), vec![address])
+            }
+            (_, _, Some(interface)) => {
+                let address = self.prefix("--packet")?;
+                let config = EthernetConfig {
+                    interface: interface.clone(),
+                    address,
+                    gateway: self.gateway,
+                    mtu: self.mtu,
+                    rx_all: self.rx_all,
+                    neighbours: Vec::new(),
+                };
+                (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
+            }
+            _ => return Err(Failure::NoCarrier),
+        };
+        let carrier = wrap(carrier);
+        let capture = self.pcap.as_deref().map(|path| open_capture(path, &[&carrier.name()])).transpose()?;
+        let log = self.events.as_deref().map(open_log).transpose()?;
+        let config =
+            StackConfig { addresses, profile: Some(profile), capture, log, ..StackConfig::default() };
+        Ok(Transport::Stack(Stack::start(carrier, config)?))
+    }
+
+    /// The name of the TCP, for results.
+    pub(super) fn label(&self) -> String {
+        match (self.kernel, self.cc) {
+            (true, _) => "kernel".into(),
+            (false, Some(cc)) if self.variant.congestion.is_none() => {
+                TcpSender { congestion: Some(cc), ..self.variant }.to_string()
+            }
+            (false, _) => self.variant.to_string(),
+        }
+    }
+
+    fn prefix(&self, option: &'static str) -> Result<Prefix, Failure> {
+        let text = self.address.as_deref().unwrap_or_default();
+        text.parse().map_err(|error| bad("--address", text, format!("{error} (for {option})")))
+    }
+
+    fn udp_config(&self, ends: &[String]) -> Result<UdpConfig, Failure> {
+        let [local, peer] = ends else { return Err(bad("--udp", ends.join(" "), "expected LOCAL PEER")) };
+        const EXPECTED: &str = "expected an address with a port, such as 192.0.2.1:4000";
+        let local: SocketAddr = local.parse().map_err(|_| bad("--udp", local, EXPECTED))?;
+        let peer = match peer.as_str() {
+            "any" => None,
+            text => Some(text.parse().map_err(|_| bad("--udp", text, format!("{EXPECTED}, or any")))?),
+        };
+        // The length of a prefix says nothing here, and may be left out.
+        let inner_local = self.address.as_deref().map(|text| {
+            let address = text.split_once('/').map_or(text, |(address, _)| address);
+            address.parse().map_err(|_| bad("--address", text, "expected an address, such as 10.77.2.2"))
+        });
+        Ok(UdpConfig {
+            local,
+            peer,
+            inner_local: inner_local.transpose()?,
+            inner_peer: self.peer_address,
+            mtu: self.mtu.unwrap_or(1500),
+        })
+    }
+
+    fn tcp(&self) -> Result<Profile, Failure> {
+        let name = if self.variant.variant.is_modern() { ProfileName::Modern } else { self.profile };
+        let mut profile = self.variant.variant.apply(name.profile());
+        profile.mtu = u16::MAX;
+        if let Some(congestion) = self.variant.congestion.or(self.cc) {
+            profile.congestion = congestion;
+        }
+        if let Some(window) = self.window {
+            let octets = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
+            profile = profile.with_window(octets);
+        }
+        let mut switches = Switches::default();
+        self.with.iter().for_each(|part| switches.set(*part, true));
+        self.without.iter().for_each(|part| switches.set(*part, false));
+        switches.apply(&mut profile.modern);
+        profile
+            .check()
+            .map_err(|error| bad("--window", self.window.map_or(String::new(), |w| w.to_string()), error))?;
+        Ok(profile)
+    }
+}
+
+/// Tells on standard error what happens; more of it, the more `verbose`.
+pub(super) fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => tracing::Level::WARN,
+        1 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).finish();
+    // Set already at worst.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+fn create(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
+    let file = File::create(path).map_err(|source| Failure::Output { path: path.into(), source })?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, Failure> {
+    Capture::new(create(path)?, interfaces).map_err(|source| Failure::Capture { path: path.into(), source })
+}
+
+fn open_log(path: &Path) -> Result<LogFile, Failure> {
+    Ok(EventLog::new(create(path)?))
+}

@@ -1,0 +1,47 @@
+//! Programs that must not outlive this one, whatever ends it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use clap::Args;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+use crate::failure::Failure;
+
+/// The name of the subcommand.
+const NAME: &str = "parent-death";
+
+/// Runs a program that the kernel kills when the thread that started it ends.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The process that starts it
+    parent: i32,
+    /// The program
+    program: OsString,
+    /// Its words
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// A command that starts `program` which the kernel kills when the thread that spawns it ends.
+///
+/// # Errors
+///
+/// The running executable cannot be found.
+pub(crate) fn command(program: &OsStr) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([NAME, &std::process::id().to_string()]).arg(program).arg("--");
+    Ok(command)
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let fail = |source| Failure::Start { program: arguments.program.to_string_lossy().into_owned(), source };
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| fail(error.into()))?;
+    // Whoever ended before the line above sends no signal.
+    if getppid() != Pid::from_raw(arguments.parent) {
+        return Err(fail(io::Error::other("who started it is gone")));
+    }
+    Err(fail(Command::new(&arguments.program).args(&arguments.words).exec()))
+}
