@@ -74,7 +74,7 @@ pub(crate) fn encode(
     let rtt = statistics.smoothed_rtt.map_or(0, |rtt| micros(rtt.as_nanos()));
 
     let low = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-    let least_rtt = statistics.least_rtt.map_or(u32::MAX, |rtt| micros(rtt.as_nanos()));
+    let min_rtt = statistics.min_rtt.map_or(u32::MAX, |rtt| micros(rtt.as_nanos()));
     let mut out = Record([0; SIZE]);
     out.put(0, &[state_number(statistics.state), ca_state]);
     out.put(5, &[options]);
@@ -88,13 +88,13 @@ pub(crate) fn encode(
     out.put32(84, offered_mss.into()); // advmss
     out.put32(88, 3); // reordering: the duplicate-ACK threshold
     out.put32(100, low(statistics.retransmissions)); // total_retrans
-    out.put(128, &statistics.octets_received.to_ne_bytes()); // bytes_received
+    out.put(128, &statistics.bytes_received.to_ne_bytes()); // bytes_received
     out.put32(136, low(statistics.segments_sent)); // segs_out
     out.put32(140, low(statistics.segments_received)); // segs_in
     out.put32(144, statistics.unsent); // notsent_bytes
-    out.put32(148, least_rtt); // min_rtt
-    out.put(200, &statistics.octets_sent.to_ne_bytes()); // bytes_sent
-    out.put(208, &statistics.octets_retransmitted.to_ne_bytes()); // bytes_retrans
+    out.put32(148, min_rtt); // min_rtt
+    out.put(200, &statistics.bytes_sent.to_ne_bytes()); // bytes_sent
+    out.put(208, &statistics.bytes_retransmitted.to_ne_bytes()); // bytes_retrans
     out.put32(216, low(statistics.duplicate_reports)); // dsack_dups
     out.put32(228, statistics.send_window); // snd_wnd
     out.put32(232, statistics.receive_window); // rcv_wnd

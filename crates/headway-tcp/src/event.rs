@@ -116,7 +116,7 @@ pub enum Event {
     Sent {
         /// First sequence number.
         seq: SeqNumber,
-        /// Payload octets.
+        /// Payload bytes.
         len: u32,
         /// The ACK number.
         ack: SeqNumber,
@@ -127,7 +127,7 @@ pub enum Event {
     Received {
         /// First sequence number.
         seq: SeqNumber,
-        /// Payload octets.
+        /// Payload bytes.
         len: u32,
         /// The ACK number.
         ack: SeqNumber,
@@ -143,7 +143,7 @@ pub enum Event {
     Damaged {
         /// First sequence number, as its header says.
         seq: SeqNumber,
-        /// Payload octets, as its header says.
+        /// Payload bytes, as its header says.
         len: u32,
         /// What was made of it.
         outcome: DamageOutcome,
@@ -154,7 +154,7 @@ pub enum Event {
         header: TcpHeader,
         /// And its timestamps.
         timestamps: Option<Timestamps>,
-        /// Payload octets.
+        /// Payload bytes.
         len: u32,
         /// Bits of the header in which that differs from what arrived, those of the TCP checksum not
         /// counted.
@@ -164,7 +164,7 @@ pub enum Event {
     Completed {
         /// First sequence number.
         seq: SeqNumber,
-        /// Payload octets.
+        /// Payload bytes.
         len: u32,
     },
     /// A special ACK was sent.
@@ -187,7 +187,7 @@ pub enum Event {
     Retransmitted {
         /// First sequence number.
         seq: SeqNumber,
-        /// Payload octets.
+        /// Payload bytes.
         len: u32,
         /// Why.
         reason: RetransmitReason,
@@ -205,18 +205,18 @@ pub enum Event {
     Recovery(RecoveryPhase),
     /// The window or what is in the network changed.
     Window {
-        /// Congestion window, octets.
+        /// Congestion window, bytes.
         cwnd: u32,
-        /// Slow-start threshold, octets.
+        /// Slow-start threshold, bytes.
         ssthresh: u32,
-        /// Octets thought to be in the network.
+        /// Bytes thought to be in the network.
         pipe: u32,
     },
     /// A segment was dropped without effect on the connection.
     Dropped(DropReason),
     /// The path's MTU became known, or is to be found out anew (`None`).
     PathMtu {
-        /// Octets of IP.
+        /// Bytes of IP.
         mtu: Option<u16>,
     },
     /// An ICMP error message about a segment in flight, other than those about its length.
@@ -232,7 +232,7 @@ pub enum DamageOutcome {
     Combined,
     /// All of it is held already: a plain ACK.
     AlreadyHeld,
-    /// No octet of it lies near the window: dropped.
+    /// No byte of it lies near the window: dropped.
     Implausible,
 }
 

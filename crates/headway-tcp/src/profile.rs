@@ -168,7 +168,7 @@ impl KeepAlive {
 /// Everything that a connection is told when it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Largest IP packet to send or to ask for, in octets.
+    /// Largest IP packet to send or to ask for, in bytes.
     pub mtu: u16,
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
@@ -216,12 +216,12 @@ pub struct Profile {
     pub user_timeout: Option<Duration>,
     /// How long a connection stays in TIME-WAIT (twice the maximum segment lifetime).
     pub time_wait: Duration,
-    /// Octets that may wait to be sent or acknowledged.
+    /// Bytes that may wait to be sent or acknowledged.
     pub send_buffer: usize,
-    /// Octets of those that may wait to be sent for the first time, as Linux's `TCP_NOTSENT_LOWAT`: what
+    /// Bytes of those that may wait to be sent for the first time, as Linux's `TCP_NOTSENT_LOWAT`: what
     /// a program writes long before its turn delays what it writes next, and leaves the processor's cache.
     pub not_sent: usize,
-    /// Octets that may wait to be read: the largest window ever offered.
+    /// Bytes that may wait to be read: the largest window ever offered.
     pub receive_buffer: usize,
 }
 
@@ -315,17 +315,14 @@ impl Profile {
     pub fn check(&self) -> Result<(), Error> {
         let buffers = 1..=1_usize << 30;
         let sound = [
-            (self.mtu >= 128, "the MTU must be at least 128 octets"),
+            (self.mtu >= 128, "the MTU must be at least 128 bytes"),
             (!self.clock.is_zero(), "the clock must tick"),
             (
                 !self.rto.initial.is_zero() && !self.rto.max.is_zero(),
                 "the retransmission timeout must not be zero",
             ),
-            (
-                buffers.contains(&self.receive_buffer),
-                "the receive buffer must have between 1 octet and 1 GiB",
-            ),
-            (buffers.contains(&self.send_buffer), "the send buffer must have between 1 octet and 1 GiB"),
+            (buffers.contains(&self.receive_buffer), "the receive buffer must have between 1 byte and 1 GiB"),
+            (buffers.contains(&self.send_buffer), "the send buffer must have between 1 byte and 1 GiB"),
         ];
         if let Some(&(_, why)) = sound.iter().find(|(holds, _)| !holds) {
             return Err(Error::BadProfile(why));
@@ -346,12 +343,12 @@ impl Profile {
         self.hack != HackMode::Off
     }
 
-    /// Sets the buffers so that the window can reach `octets`: what is in flight stays in the send
+    /// Sets the buffers so that the window can reach `bytes`: what is in flight stays in the send
     /// buffer, which must have room for more.
     #[must_use]
-    pub fn with_window(mut self, octets: usize) -> Self {
-        self.receive_buffer = octets;
-        self.send_buffer = octets.saturating_mul(2);
+    pub fn with_window(mut self, bytes: usize) -> Self {
+        self.receive_buffer = bytes;
+        self.send_buffer = bytes.saturating_mul(2);
         self
     }
 }

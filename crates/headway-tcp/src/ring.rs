@@ -1,11 +1,11 @@
-//! A growable ring of octets: the storage behind the send and the receive buffer.
+//! A growable ring of bytes: the storage behind the send and the receive buffer.
 
 use alloc::vec::Vec;
 
 /// Capacities are powers of two, from this up to the first that holds the limit.
 const SMALLEST: usize = 512;
 
-/// Octets addressed by their distance from the front. Octets beyond [`Ring::len`] may be written
+/// Bytes addressed by their distance from the front. Bytes beyond [`Ring::len`] may be written
 /// ahead of time (the receive side stores what arrives out of order where it will belong).
 ///
 /// Memory starts at nothing and doubles as offsets are used; it never exceeds the power of two
@@ -19,7 +19,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// An empty ring for at most `limit` octets.
+    /// An empty ring for at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { bytes: Vec::new(), head: 0, len: 0, limit }
     }
@@ -36,13 +36,13 @@ impl Ring {
         self.limit
     }
 
-    /// Sets how many octets it may hold: at least as many as it does.
+    /// Sets how many bytes it may hold: at least as many as it does.
     pub(crate) fn set_limit(&mut self, limit: usize) {
         debug_assert!(limit >= self.len);
         self.limit = limit;
     }
 
-    /// Octets of heap in use.
+    /// Bytes of heap in use.
     pub(crate) fn allocated(&self) -> usize {
         self.bytes.len()
     }
@@ -76,13 +76,13 @@ impl Ring {
         self.bytes[..data.len() - first].copy_from_slice(&data[first..]);
     }
 
-    /// Makes `n` octets written ahead part of the content.
+    /// Makes `n` bytes written ahead part of the content.
     pub(crate) fn extend(&mut self, n: usize) {
         debug_assert!(self.len + n <= self.limit);
         self.len += n;
     }
 
-    /// `n` octets from `offset`, in the one or two pieces in which they lie.
+    /// `n` bytes from `offset`, in the one or two pieces in which they lie.
     pub(crate) fn slices(&self, offset: usize, n: usize) -> (&[u8], &[u8]) {
         debug_assert!(offset + n <= self.len);
         if n == 0 {
@@ -94,7 +94,7 @@ impl Ring {
         (&self.bytes[start..start + first], &self.bytes[..n - first])
     }
 
-    /// Drops `n` octets from the front.
+    /// Drops `n` bytes from the front.
     pub(crate) fn consume(&mut self, n: usize) {
         debug_assert!(n <= self.len);
         self.len -= n;

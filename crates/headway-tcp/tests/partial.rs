@@ -137,7 +137,7 @@ fn only_the_blocks_that_were_hit_come_again() {
     assert_eq!(pair.statistics(SERVER).completed, 1);
     pair.settle();
     let sender = pair.statistics(CLIENT);
-    assert_eq!((sender.cut, sender.octets_spared), (1, 824));
+    assert_eq!((sender.cut, sender.bytes_spared), (1, 824));
     assert_eq!((sender.unacknowledged, sender.pipe, sender.timeouts), (0, 0, 0));
 }
 
@@ -260,7 +260,7 @@ fn what_was_never_held_is_sent() {
     let offset = (rest.tcp.seq - una) as u32;
     pair.deliver(CLIENT, &lie(&rest, una, V2Request::Blocks { offset, sums }, &[]));
     assert_eq!(pair.statistics(CLIENT).cut, 1);
-    assert_eq!(pair.statistics(CLIENT).octets_spared, 0);
+    assert_eq!(pair.statistics(CLIENT).bytes_spared, 0);
 }
 
 /// A flood of requests: each copy of a segment is asked for once, and a segment is cut once.

@@ -107,7 +107,7 @@ fn a_repaired_header_asks_for_a_resend() {
         pair.settle();
         assert_eq!(pair.hosts[SERVER].readable(pair.ids[SERVER]), 5000);
         let statistics = pair.hosts[CLIENT].statistics(pair.ids[CLIENT]).unwrap();
-        assert_eq!(statistics.damage_resends, 1);
+        assert_eq!(statistics.damage_retransmissions, 1);
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn run(
         seconds: seconds.as_secs_f64(),
         delivered: arrived.delivered,
         differing: arrived.differing,
-        octets_sent: sender.map(|sender| sender.octets_sent),
+        octets_sent: sender.map(|sender| sender.bytes_sent),
         retransmissions: sender.map(|sender| sender.retransmissions),
         timeouts: sender.map(|sender| sender.timeouts),
         slow_starts: sender.map(|sender| sender.slow_starts),

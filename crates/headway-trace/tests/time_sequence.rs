@@ -206,9 +206,9 @@ fn agrees_with_what_a_host_counts() {
     let again = sequence.retransmissions();
     assert_eq!(again.total(), statistics.retransmissions);
     let bytes: u64 = again.points().iter().map(|point| u64::from(point.len)).sum();
-    assert_eq!(bytes, statistics.octets_retransmitted);
+    assert_eq!(bytes, statistics.bytes_retransmitted);
     let damage = again.points().iter().filter(|point| point.reason == RetransmitReason::Damage).count();
-    assert_eq!((damage as u64, statistics.damage_resends), (2, 2));
+    assert_eq!((damage as u64, statistics.damage_retransmissions), (2, 2));
     assert_eq!(sequence.special_acks().total(), statistics.special_acks_received);
     assert_eq!(sequence.special_acks().total(), 2);
     assert!(statistics.timeouts > 0, "the tail was lost");

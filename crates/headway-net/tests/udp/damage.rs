@@ -89,12 +89,12 @@ async fn through_damage(variant: Variant) {
     let hit = link.end();
     eprintln!(
         "{variant}: {hit} hit, {} resends, {} recoveries, {} timeouts",
-        sender.damage_resends, sender.fast_recoveries, sender.timeouts
+        sender.damage_retransmissions, sender.fast_recoveries, sender.timeouts
     );
     assert!(hit > 50, "{variant}: only {hit} packets were hit");
     assert!(receiver.damaged_received > hit / 2, "{variant}: {hit} hit, {receiver:?}");
     assert!(
-        receiver.special_acks_sent > 0 && sender.damage_resends > hit / 4,
+        receiver.special_acks_sent > 0 && sender.damage_retransmissions > hit / 4,
         "{variant}: {hit} hit, {sender:?}"
     );
 }

@@ -44,7 +44,7 @@ async fn what_nobody_read_resets() {
     let (mut client, server) = pair.connect().await;
     client.write_all(b"unread").await.unwrap();
     // Wait for it to arrive, without taking it.
-    while server.statistics().unwrap().octets_received < 6 {
+    while server.statistics().unwrap().bytes_received < 6 {
         tokio::task::yield_now().await;
     }
     drop(server);

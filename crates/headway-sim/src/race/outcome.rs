@@ -213,7 +213,7 @@ pub(super) fn judge<O: Observer, T: Tap>(
         special_acks: received.special_acks_sent,
         queue_drops,
         drops_per_megabyte: queue_drops as f64 / (everything.max(1) as f64 / 1e6),
-        octets_sent: sent.octets_sent,
+        octets_sent: sent.bytes_sent,
         jain: jain(&shares.delivered),
         jain_alike: jain(&alike),
         companions: arena.flows[1..]

@@ -62,7 +62,7 @@ impl Connection {
             let una = self.snd.una;
             cx.emit(|| Event::Acknowledged { una });
         }
-        self.hear_echo(cx, tcp.flags, prior_flight);
+        self.on_ecn_echo(cx, tcp.flags, prior_flight);
         self.snd.probes = 0;
         if self.snd.queue.is_empty() && acknowledged.octets == 0 && !self.has_news_of_the_past() {
             return special && self.special_ack(cx, segment);
@@ -227,7 +227,7 @@ impl Connection {
 
     /// How long ago the echoed timestamp was sent.
     pub(super) fn echo_age(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
-        let ticks = self.stamp(now).wrapping_sub(segment.options.timestamps?.echo);
+        let ticks = self.tsval(now).wrapping_sub(segment.options.timestamps?.echo);
         // An echo from the future, or from before the connection, is no echo of ours.
         if ticks as i32 <= -1 || self.profile.clock * ticks > now.saturating_since(Instant::ZERO) {
             return None;

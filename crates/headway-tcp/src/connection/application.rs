@@ -45,14 +45,14 @@ impl Connection {
 
     /// Whether the peer closed its side and all it sent has been read.
     pub(crate) fn is_finished(&self) -> bool {
-        self.rcv.readable() == 0 && (self.rcv.fin_reached || self.state == State::Closed)
+        self.rcv.readable() == 0 && (self.rcv.fin_reached() || self.state == State::Closed)
     }
 
     /// RECEIVE (RFC 9293, 3.10.3): drops `n` bytes that were read.
     pub(crate) fn consume(&mut self, n: usize) {
         self.rcv.consume(n);
-        if self.state.is_synchronized() && !self.rcv.fin_reached && self.rcv.owes_window_update() {
-            self.rcv.acks.at_once();
+        if self.state.is_synchronized() && !self.rcv.fin_reached() && self.rcv.owes_window_update() {
+            self.rcv.ack_at_once();
         }
     }
 

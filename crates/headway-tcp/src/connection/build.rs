@@ -112,7 +112,7 @@ impl Connection {
             self.rcv.on_ack_sent();
         }
         self.statistics.segments_sent += 1;
-        self.statistics.octets_sent += outgoing.len as u64;
+        self.statistics.bytes_sent += outgoing.len as u64;
         cx.emit(|| Event::Sent { seq: outgoing.seq, len: outgoing.len as u32, ack: header.ack, flags });
         Some(len)
     }

@@ -31,7 +31,7 @@ impl Connection {
     /// Sends a challenge ACK, if the limit permits it.
     pub(super) fn challenge(&mut self, now: Instant) {
         if self.challenges.admit(now) {
-            self.rcv.acks.at_once();
+            self.rcv.ack_at_once();
         }
     }
 }

@@ -15,7 +15,7 @@ impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is told how many there were.
     pub(crate) fn report_unreadable(&mut self) {
         if self.negotiated.v2 && self.state.is_synchronized() {
-            self.rcv.acks.at_once();
+            self.rcv.ack_at_once();
         }
     }
 
@@ -75,8 +75,8 @@ impl Connection {
             return DamageOutcome::Implausible;
         }
         // With the peer's FIN everything is held, whatever the header says.
-        let Some(missing) = self.rcv.first_missing(seq, len).filter(|_| !self.rcv.fin_reached) else {
-            self.rcv.acks.at_once();
+        let Some(missing) = self.rcv.first_missing(seq, len).filter(|_| !self.rcv.fin_reached()) else {
+            self.rcv.ack_at_once();
             return DamageOutcome::AlreadyHeld;
         };
         if !missing.lt(edge) {
@@ -90,7 +90,7 @@ impl Connection {
             tsecr: segment.options.timestamps.map(|stamps| stamps.value),
         };
         // Or damage would hide congestion.
-        self.note_mark(segment.ip.ecn);
+        self.record_mark(segment.ip.ecn);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt.timeout();
         self.pending.push_special_ack(special_ack, cx.now, life);

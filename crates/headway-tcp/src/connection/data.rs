@@ -149,7 +149,7 @@ impl Connection {
         index: usize,
         reason: RetransmitReason,
     ) -> Option<usize> {
-        let stamp = self.stamp(cx.now);
+        let stamp = self.tsval(cx.now);
         self.snd.queue.resend(index, cx.now, stamp);
         self.resends.sent(&self.snd.queue, index);
         let first = self.snd.queue.get(index).seq;
@@ -162,9 +162,9 @@ impl Connection {
         let (seq, len) = (sent.seq, sent.payload_len());
         let (fin, push) = (sent.has(Marks::FIN), sent.has(Marks::PUSH));
         self.statistics.retransmissions += 1;
-        self.statistics.octets_retransmitted += u64::from(len);
+        self.statistics.bytes_retransmitted += u64::from(len);
         if reason == RetransmitReason::Damage {
-            self.statistics.damage_resends += 1;
+            self.statistics.damage_retransmissions += 1;
         }
         cx.emit(|| Event::Retransmitted { seq, len, reason });
         if !self.timers.is_set(Timer::Retransmit) {
@@ -198,7 +198,7 @@ impl Connection {
             self.snd.last_advance = cx.now;
             self.timers.stop(Timer::User);
         }
-        let stamp = self.stamp(cx.now);
+        let stamp = self.tsval(cx.now);
         self.snd.queue.push(seq, len + u32::from(fin), false, fin, cx.now, stamp);
         self.snd.nxt = seq + (len + u32::from(fin));
         self.notify_writable();
@@ -208,7 +208,7 @@ impl Connection {
         if fin {
             self.snd.fin_sent = true;
             let state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };
-            self.enter(cx, state);
+            self.set_state(cx, state);
         }
         self.timers.stop(Timer::Persist);
         if !self.timers.is_set(Timer::Retransmit) {

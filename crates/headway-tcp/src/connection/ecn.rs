@@ -103,7 +103,7 @@ impl Connection {
     }
 
     /// New data within the window arrived, or a damaged segment that would be.
-    pub(super) fn note_mark(&mut self, ecn: Ecn) {
+    pub(super) fn record_mark(&mut self, ecn: Ecn) {
         if self.negotiated.ecn && ecn == Ecn::Ce {
             self.ecn.echoes = true;
         }
@@ -118,14 +118,14 @@ impl Connection {
         if segment.tcp.flags.contains(TcpFlags::CWR) {
             self.ecn.echoes = false;
         }
-        self.note_mark(segment.ip.ecn);
+        self.record_mark(segment.ip.ecn);
     }
 
     /// The peer may echo a mark. `flight` is what was outstanding before its ACK.
     ///
     /// RFC 3168, 6.1.2: "TCP should not react to congestion indications more than once every window
     /// of data".
-    pub(super) fn hear_echo<O: Observer>(&mut self, cx: &mut Context<'_, O>, flags: TcpFlags, flight: u32) {
+    pub(super) fn on_ecn_echo<O: Observer>(&mut self, cx: &mut Context<'_, O>, flags: TcpFlags, flight: u32) {
         let answered = self.ecn.answered.is_some_and(|point| !self.snd.una.gt(point));
         if !self.negotiated.ecn || !flags.contains(TcpFlags::ECE) || answered || flight == 0 {
             return;

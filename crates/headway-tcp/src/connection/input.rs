@@ -84,7 +84,7 @@ impl Connection {
                 self.give_up_hack(cx);
             }
             self.acknowledge_syn(cx, segment);
-            self.enter(cx, State::Established);
+            self.set_state(cx, State::Established);
             self.established(cx);
             self.snd.wnd = u32::from(tcp.window) << self.snd.scale;
             self.snd.max_wnd = self.snd.max_wnd.max(self.snd.wnd);
@@ -97,7 +97,9 @@ impl Connection {
             cx.emit(|| Event::Dropped(DropReason::UnacceptableAck));
             return Reply::Nothing;
         }
-        self.update_ts_recent(cx, segment);
+        if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps) {
+            self.rcv.update_ts_recent(tcp.seq, stamps.value, cx.now);
+        }
         self.acknowledge(cx, segment);
         self.closing_progress(cx);
         if self.state == State::Closed {
@@ -137,13 +139,14 @@ impl Connection {
         let tcp = &segment.tcp;
         let is_reset = tcp.flags.contains(TcpFlags::RST);
         // A repeated SYN while ours is on its way: it, or our answer to it, was lost.
-        if self.state == State::SynReceived && tcp.flags.contains(TcpFlags::SYN) && tcp.seq == self.rcv.irs {
+        if self.state == State::SynReceived && tcp.flags.contains(TcpFlags::SYN) && tcp.seq == self.rcv.irs()
+        {
             if tcp.flags.contains(TcpFlags::ACK) && tcp.ack == self.snd.nxt {
                 // Simultaneous open: the peer's SYN-ACK acknowledges our SYN.
                 self.acknowledge_syn(cx, segment);
-                self.enter(cx, State::Established);
+                self.set_state(cx, State::Established);
                 self.established(cx);
-                self.rcv.acks.at_once();
+                self.rcv.ack_at_once();
             } else {
                 self.take_better_offer(cx, segment);
                 self.pending.set_syn(true);
@@ -157,7 +160,7 @@ impl Connection {
             let Some(stamps) = stamps else { return Some(DropReason::Paws) };
             // RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid [...] Send an
             // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
-            if self.rcv.ts_recent.is_older(stamps.value, cx.now, self.negotiated.v2) {
+            if self.rcv.is_timestamp_old(stamps.value, cx.now, self.negotiated.v2) {
                 self.answer_unacceptable(cx.now, segment);
                 self.report_repeat(segment);
                 return Some(DropReason::Paws);
@@ -170,7 +173,7 @@ impl Connection {
         // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be
         // made to accept valid ACKs, URGs, and RSTs."
         if wnd == 0 && tcp.seq == nxt && tcp.flags.contains(TcpFlags::ACK) && !is_reset {
-            self.rcv.acks.at_once();
+            self.rcv.ack_at_once();
             if tcp.ack.le(self.snd.nxt) && tcp.ack.ge(self.snd.una) {
                 self.acknowledge(cx, segment);
                 self.closing_progress(cx);
@@ -215,7 +218,7 @@ impl Connection {
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
         let probe = segment.tcp.seq + 1 == self.rcv.nxt();
         if segment.sequence_len() > 0 || probe {
-            self.rcv.acks.at_once();
+            self.rcv.ack_at_once();
         } else {
             self.challenge(now);
         }
@@ -246,17 +249,6 @@ impl Connection {
         }
     }
 
-    /// RFC 7323, 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is
-    /// copied to TS.Recent".
-    fn update_ts_recent<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) {
-        if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps)
-            && (stamps.value.wrapping_sub(self.rcv.ts_recent.value) as i32) >= 0
-            && segment.tcp.seq.le(self.rcv.last_ack_sent)
-        {
-            self.rcv.ts_recent.update(stamps.value, cx.now);
-        }
-    }
-
     /// What the acknowledgement of our FIN means in each state.
     fn closing_progress<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         let fin_acknowledged = self.snd.fin_sent && self.snd.una == self.snd.nxt;
@@ -265,7 +257,7 @@ impl Connection {
         }
         match self.state {
             State::FinWait1 => {
-                self.enter(cx, State::FinWait2);
+                self.set_state(cx, State::FinWait2);
                 self.limit_fin_wait_2(cx.now);
             }
             State::Closing => self.enter_time_wait(cx),
@@ -303,7 +295,7 @@ mod tests {
         assert!(!acceptable(n(99), 0, n(100), 50));
         assert!(!acceptable(n(151), 0, n(100), 50));
         assert!(!acceptable(n(100), 1, n(100), 0));
-        assert!(acceptable(n(90), 11, n(100), 50), "its last octet is in the window");
+        assert!(acceptable(n(90), 11, n(100), 50), "its last byte is in the window");
         assert!(!acceptable(n(90), 10, n(100), 50));
         assert!(acceptable(n(149), 100, n(100), 50));
         assert!(!acceptable(n(150), 1, n(100), 50));

@@ -105,7 +105,7 @@ pub(crate) struct Connection {
     timers: Timers,
     ecn: EcnState,
     /// Added to the clock for our timestamps (RFC 7323, 5.4).
-    stamp_offset: u32,
+    tsval_offset: u32,
     error: Option<ConnectionError>,
     /// The MSS option of the peer's SYN, or the default.
     peer_mss: u16,
@@ -120,7 +120,7 @@ pub(crate) struct Connection {
     corrupted_payloads: Option<Box<CorruptedPayloads>>,
     peer_held: PeerHeldRanges,
     path_sampler: PathSampler,
-    /// Octets that this connection has reported to its congestion domain.
+    /// Bytes that this connection has reported to its congestion domain.
     reported_pipe: u32,
     statistics: Counters,
 }
@@ -130,7 +130,7 @@ impl Connection {
         profile: Arc<Profile>,
         ends: Endpoints,
         iss: SeqNumber,
-        stamp_offset: u32,
+        tsval_offset: u32,
         state: State,
         now: Instant,
     ) -> Self {
@@ -144,7 +144,7 @@ impl Connection {
             resends: Resends::default(),
             timers: Timers::new(profile.clock),
             ecn: EcnState::default(),
-            stamp_offset,
+            tsval_offset,
             error: None,
             peer_mss: 0,
             opening: Opening::new(state == State::SynReceived),
@@ -181,7 +181,7 @@ impl Connection {
     // --- what the host asks --------------------------------------------------------------------
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.timers.next(self.rcv.acks.deadline())
+        self.timers.next(self.rcv.ack_deadline())
     }
 
     /// Takes one notification that the application has not been told yet.
@@ -201,7 +201,7 @@ impl Connection {
         }
         match syn.options.timestamps {
             Some(stamps) if self.negotiated.timestamps => {
-                (stamps.value.wrapping_sub(self.rcv.ts_recent.value) as i32) > 0
+                (stamps.value.wrapping_sub(self.rcv.ts_recent()) as i32) > 0
             }
             _ => syn.tcp.seq.gt(self.rcv.nxt()),
         }
@@ -223,7 +223,7 @@ impl Connection {
         self.notifications.add(notification);
     }
 
-    fn enter<O: Observer>(&mut self, cx: &mut Context<'_, O>, state: State) {
+    fn set_state<O: Observer>(&mut self, cx: &mut Context<'_, O>, state: State) {
         if state == self.state {
             return;
         }
@@ -236,9 +236,9 @@ impl Connection {
 
     /// The connection is over: every timer stops, buffers that only sending needs are given back.
     fn finish<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        self.enter(cx, State::Closed);
+        self.set_state(cx, State::Closed);
         self.timers.stop_all();
-        self.rcv.acks.on_ack_sent();
+        self.rcv.cancel_ack();
         self.resends.clear();
         self.pending.close();
         self.corrupted_payloads = None;
@@ -270,13 +270,13 @@ impl Connection {
     }
 
     /// Our timestamp clock: ticks of the profile's clock.
-    fn stamp(&self, now: Instant) -> u32 {
-        stamp_at(&self.profile, self.stamp_offset, now)
+    fn tsval(&self, now: Instant) -> u32 {
+        tsval_at(&self.profile, self.tsval_offset, now)
     }
 }
 
 /// The timestamp clock of a connection with this offset: ticks of the profile's clock.
-pub(crate) fn stamp_at(profile: &Profile, offset: u32, now: Instant) -> u32 {
+pub(crate) fn tsval_at(profile: &Profile, offset: u32, now: Instant) -> u32 {
     let ticks = now.as_nanos() / profile.clock.as_nanos().max(1);
     offset.wrapping_add(ticks as u32)
 }

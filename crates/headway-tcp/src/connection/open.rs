@@ -11,7 +11,6 @@ use super::{Connection, Context, Endpoints, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 use crate::profile::{HackMode, LossRecovery, Profile};
-use crate::receive::offered_scale;
 use crate::send::recovery::Recovery;
 
 /// RFC 9293, 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations
@@ -27,10 +26,10 @@ impl Connection {
         profile: Arc<Profile>,
         ends: Endpoints,
         iss: SeqNumber,
-        stamp_offset: u32,
+        tsval_offset: u32,
         now: Instant,
     ) -> Self {
-        Self::new(profile, ends, iss, stamp_offset, State::SynSent, now)
+        Self::new(profile, ends, iss, tsval_offset, State::SynSent, now)
     }
 
     /// A SYN arrived at a listener.
@@ -39,10 +38,10 @@ impl Connection {
         profile: Arc<Profile>,
         ends: Endpoints,
         iss: SeqNumber,
-        stamp_offset: u32,
+        tsval_offset: u32,
         syn: &Segment<'_>,
     ) -> Self {
-        let mut connection = Self::new(profile, ends, iss, stamp_offset, State::SynReceived, cx.now);
+        let mut connection = Self::new(profile, ends, iss, tsval_offset, State::SynReceived, cx.now);
         connection.take_syn(cx, syn);
         connection
     }
@@ -59,7 +58,7 @@ impl Connection {
         bare_headers(self.ends.local.is_ipv4())
     }
 
-    /// Octets of payload that the peer can put into a segment: what our MSS option asked for, less the
+    /// Bytes of payload that the peer can put into a segment: what our MSS option asked for, less the
     /// timestamps.
     pub(super) fn longest_segment(&self) -> u32 {
         let options = if self.negotiated.timestamps { 12 } else { 0 };
@@ -93,7 +92,7 @@ impl Connection {
             answers: self.state == State::SynReceived,
             v4: self.ends.local.is_ipv4(),
         };
-        let stamps = Timestamps { value: self.stamp(now), echo: self.rcv.ts_recent.value };
+        let stamps = Timestamps { value: self.tsval(now), echo: self.rcv.ts_recent() };
         syn_options(&self.profile, offer, shape, stamps)
     }
 
@@ -132,13 +131,13 @@ impl Connection {
         self.negotiated = agree(&self.profile, syn);
         self.snd.scale = 0;
         if self.negotiated.window_scaling {
-            self.rcv.scale = offered_scale(self.profile.receive_buffer);
+            self.rcv.start_scaling(self.profile.receive_buffer);
             // RFC 7323, 2.3: "If a Window Scale option is received with a shift.cnt value larger
             // than 14, the TCP SHOULD log the error but MUST use 14".
             self.snd.scale = options.window_scale.unwrap_or(0).min(14);
         }
         if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
-            self.rcv.ts_recent.start(stamps.value, cx.now);
+            self.rcv.start_timestamps(stamps.value, cx.now);
         }
         // RFC 7323, 2.2: "The window field in a segment where the SYN bit is set MUST NOT be
         // scaled."
@@ -208,7 +207,7 @@ impl Connection {
             self.take_syn_ack(cx, segment);
         } else {
             // "Otherwise, enter SYN-RECEIVED, form a SYN,ACK segment": simultaneous open.
-            self.enter(cx, State::SynReceived);
+            self.set_state(cx, State::SynReceived);
             self.pending.set_syn(true);
         }
         Reply::Nothing
@@ -216,8 +215,8 @@ impl Connection {
 
     fn take_syn_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.acknowledge_syn(cx, segment);
-        self.enter(cx, State::Established);
-        self.rcv.acks.at_once();
+        self.set_state(cx, State::Established);
+        self.rcv.ack_at_once();
         self.established(cx);
     }
 

@@ -91,7 +91,7 @@ impl Connection {
             timestamps: self
                 .negotiated
                 .timestamps
-                .then(|| Timestamps { value: self.stamp(cx.now), echo: self.rcv.ts_recent.value }),
+                .then(|| Timestamps { value: self.tsval(cx.now), echo: self.rcv.ts_recent() }),
             // Paper 000, section 3.1: every data segment; the value is computed when it is built.
             hack: (data && self.negotiated.hack && !self.negotiated.v2).then_some(0),
             v2: self.negotiated.v2.then(v2),

@@ -42,7 +42,7 @@ impl Connection {
         {
             return Some(sent);
         }
-        if self.rcv.acks.is_due() {
+        if self.rcv.is_ack_due() {
             return self.send_ack(cx, buffer);
         }
         // Data written since the timer expired asks as well.

@@ -59,12 +59,12 @@ impl Connection {
         self.statistics.completed += 1;
         cx.emit(|| Event::Completed { seq, len });
         let placed = self.rcv.place(seq, &whole.payload, false, self.longest_segment());
-        self.statistics.octets_received += u64::from(placed.advanced);
-        self.rcv.acks.at_once();
+        self.statistics.bytes_received += u64::from(placed.advanced);
+        self.rcv.ack_at_once();
         if placed.advanced > 0 {
             self.notify(Notification::Readable);
         }
-        if self.rcv.fin_reached {
+        if self.rcv.fin_reached() {
             self.fin_reached(cx);
         }
     }

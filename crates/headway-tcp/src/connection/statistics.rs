@@ -13,18 +13,18 @@ pub struct Statistics {
     pub state: State,
     /// Segments sent, with and without payload.
     pub segments_sent: u64,
-    /// Payload octets sent, repeats included.
-    pub octets_sent: u64,
+    /// Payload bytes sent, repeats included.
+    pub bytes_sent: u64,
     /// Intact segments received.
     pub segments_received: u64,
-    /// Payload octets that advanced or will advance RCV.NXT.
-    pub octets_received: u64,
+    /// Payload bytes that advanced or will advance RCV.NXT.
+    pub bytes_received: u64,
     /// Segments sent again, for whatever reason.
     pub retransmissions: u64,
-    /// Payload octets in those.
-    pub octets_retransmitted: u64,
+    /// Payload bytes in those.
+    pub bytes_retransmitted: u64,
     /// Of those, because a special ACK asked for them.
-    pub damage_resends: u64,
+    pub damage_retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Times that the window fell to one segment and slow start began again.
@@ -43,8 +43,8 @@ pub struct Statistics {
     pub completed: u64,
     /// Segments of which only the blocks that were hit were sent again.
     pub cut: u64,
-    /// Payload octets that did not have to be sent again by that.
-    pub octets_spared: u64,
+    /// Payload bytes that did not have to be sent again by that.
+    pub bytes_spared: u64,
     /// Of all damaged ones, outside any plausible window.
     pub damaged_implausible: u64,
     /// Packets that arrived marked "congestion experienced" (RFC 3168), damaged ones included:
@@ -59,26 +59,26 @@ pub struct Statistics {
     /// Its variation (RFC 6298's RTTVAR).
     pub rtt_variation: Duration,
     /// Smallest sample.
-    pub least_rtt: Option<Duration>,
+    pub min_rtt: Option<Duration>,
     /// Retransmission timeout, with its backoff.
     pub rto: Duration,
-    /// Congestion window, octets.
+    /// Congestion window, bytes.
     pub cwnd: u32,
-    /// Slow-start threshold, octets.
+    /// Slow-start threshold, bytes.
     pub ssthresh: u32,
-    /// Octets thought to be in the network.
+    /// Bytes thought to be in the network.
     pub pipe: u32,
     /// Largest payload of a data segment.
     pub mss: u32,
-    /// The peer's window, octets.
+    /// The peer's window, bytes.
     pub send_window: u32,
-    /// The window offered to the peer, octets.
+    /// The window offered to the peer, bytes.
     pub receive_window: u32,
     /// Sequence numbers sent and not acknowledged.
     pub unacknowledged: u32,
-    /// Octets written and not sent.
+    /// Bytes written and not sent.
     pub unsent: u32,
-    /// Octets of heap in use.
+    /// Bytes of heap in use.
     pub memory: usize,
 }
 
@@ -86,12 +86,12 @@ pub struct Statistics {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counters {
     pub(super) segments_sent: u64,
-    pub(super) octets_sent: u64,
+    pub(super) bytes_sent: u64,
     pub(super) segments_received: u64,
-    pub(super) octets_received: u64,
+    pub(super) bytes_received: u64,
     pub(super) retransmissions: u64,
-    pub(super) octets_retransmitted: u64,
-    pub(super) damage_resends: u64,
+    pub(super) bytes_retransmitted: u64,
+    pub(super) damage_retransmissions: u64,
     pub(super) timeouts: u32,
     pub(super) slow_starts: u32,
     pub(super) fast_recoveries: u32,
@@ -111,12 +111,12 @@ impl Connection {
         Statistics {
             state: self.state,
             segments_sent: counted.segments_sent,
-            octets_sent: counted.octets_sent,
+            bytes_sent: counted.bytes_sent,
             segments_received: counted.segments_received,
-            octets_received: counted.octets_received,
+            bytes_received: counted.bytes_received,
             retransmissions: counted.retransmissions,
-            octets_retransmitted: counted.octets_retransmitted,
-            damage_resends: counted.damage_resends,
+            bytes_retransmitted: counted.bytes_retransmitted,
+            damage_retransmissions: counted.damage_retransmissions,
             timeouts: counted.timeouts.into(),
             slow_starts: counted.slow_starts.into(),
             fast_recoveries: counted.fast_recoveries.into(),
@@ -126,14 +126,14 @@ impl Connection {
             repaired: counted.repaired,
             completed: counted.completed.into(),
             cut: self.peer_held.cut(),
-            octets_spared: self.peer_held.spared(),
+            bytes_spared: self.peer_held.spared(),
             damaged_implausible: counted.damaged_implausible.into(),
             congestion_marks: counted.congestion_marks.into(),
             congestion_echoes: counted.congestion_echoes.into(),
             duplicate_reports: self.snd.sacks.duplicates,
             smoothed_rtt: self.snd.rtt.estimate(),
             rtt_variation: self.snd.rtt.variation(),
-            least_rtt: self.snd.rtt.least(),
+            min_rtt: self.snd.rtt.least(),
             rto: self.snd.rtt.timeout(),
             cwnd: domain.control.window(),
             ssthresh: domain.control.ssthresh(),
@@ -147,12 +147,12 @@ impl Connection {
         }
     }
 
-    /// Octets of heap in the send and the receive buffer.
+    /// Bytes of heap in the send and the receive buffer.
     pub(crate) fn buffers(&self) -> usize {
         self.snd.buffer.allocated() + self.rcv.buffer()
     }
 
-    /// Octets of heap that the connection holds.
+    /// Bytes of heap that the connection holds.
     pub(crate) fn allocated(&self) -> usize {
         self.buffers()
             + self.snd.queue.allocated()
@@ -171,12 +171,12 @@ impl Default for Statistics {
         Self {
             state: State::Closed,
             segments_sent: 0,
-            octets_sent: 0,
+            bytes_sent: 0,
             segments_received: 0,
-            octets_received: 0,
+            bytes_received: 0,
             retransmissions: 0,
-            octets_retransmitted: 0,
-            damage_resends: 0,
+            bytes_retransmitted: 0,
+            damage_retransmissions: 0,
             timeouts: 0,
             slow_starts: 0,
             fast_recoveries: 0,
@@ -186,14 +186,14 @@ impl Default for Statistics {
             repaired: 0,
             completed: 0,
             cut: 0,
-            octets_spared: 0,
+            bytes_spared: 0,
             damaged_implausible: 0,
             congestion_marks: 0,
             congestion_echoes: 0,
             duplicate_reports: 0,
             smoothed_rtt: None,
             rtt_variation: Duration::ZERO,
-            least_rtt: None,
+            min_rtt: None,
             rto: Duration::ZERO,
             cwnd: 0,
             ssthresh: 0,

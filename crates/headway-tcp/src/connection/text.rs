@@ -17,7 +17,6 @@ impl Connection {
             return;
         }
         self.record_header(cx.now, segment);
-        let had_holes = self.rcv.has_holes();
         let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin, self.longest_segment());
         if self.profile.modern.autotune {
             self.tune_receive_buffer(cx, segment);
@@ -25,7 +24,7 @@ impl Connection {
         if placed.dropped {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
         }
-        self.statistics.octets_received += u64::from(placed.advanced);
+        self.statistics.bytes_received += u64::from(placed.advanced);
         if !segment.payload.is_empty() {
             self.fill_corrupted(cx, segment);
         }
@@ -33,20 +32,11 @@ impl Connection {
             self.rcv.report_duplicate(start, end);
         }
         self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
-        // RFC 5681, 4.2: "Out-of-order data segments SHOULD be acknowledged immediately", so does
-        // one that fills a gap, and every second full-sized segment.
-        let at_once = placed.out_of_order
-            || placed.dropped
-            || placed.duplicate.is_some()
-            || had_holes
-            || fin
-            || self.rcv.owes_second_segment();
-        let rto = self.snd.rtt.timeout();
-        self.rcv.acks.on_data(cx.now, at_once, rto);
+        self.rcv.schedule_ack(cx.now, &placed, fin, self.snd.rtt.timeout());
         if placed.advanced > 0 {
             self.notify(Notification::Readable);
         }
-        if self.rcv.fin_reached {
+        if self.rcv.fin_reached() {
             self.fin_reached(cx);
         }
     }
@@ -54,7 +44,7 @@ impl Connection {
     fn tune_receive_buffer<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.rcv.tune(&Clocks {
             now: cx.now,
-            stamp: self.stamp(cx.now),
+            stamp: self.tsval(cx.now),
             echo: segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo),
             smoothed: self.snd.rtt.smoothed(),
         });
@@ -66,12 +56,12 @@ impl Connection {
     /// "If the FIN bit is set, signal the user 'connection closing' [...] advance RCV.NXT over the
     /// FIN, and send an acknowledgment for the FIN."
     pub(super) fn fin_reached<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        self.rcv.acks.at_once();
+        self.rcv.ack_at_once();
         self.notify(Notification::Readable);
         match self.state {
-            State::Established => self.enter(cx, State::CloseWait),
+            State::Established => self.set_state(cx, State::CloseWait),
             // Whether our FIN is acknowledged has been seen to before.
-            State::FinWait1 => self.enter(cx, State::Closing),
+            State::FinWait1 => self.set_state(cx, State::Closing),
             State::FinWait2 => self.enter_time_wait(cx),
             _ => {}
         }

@@ -64,8 +64,7 @@ impl Timers {
 impl Connection {
     /// Handles every deadline that has come.
     pub(crate) fn handle_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        if self.rcv.acks.deadline().is_some_and(|at| at <= cx.now) {
-            self.rcv.acks.expire();
+        if self.rcv.expire_delayed_ack(cx.now) {
             cx.emit(|| Event::TimerExpired(Timer::DelayedAck));
         }
         for timer in Timer::ALL {
@@ -184,7 +183,7 @@ impl Connection {
     }
 
     pub(super) fn enter_time_wait<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        self.enter(cx, State::TimeWait);
+        self.set_state(cx, State::TimeWait);
         self.timers.stop_all();
         self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
         self.snd.queue.release();

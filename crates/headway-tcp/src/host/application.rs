@@ -16,35 +16,35 @@ impl<O: Observer> Host<O> {
     /// The connection is unknown, failed, or closed for sending.
     pub fn write(&mut self, id: ConnectionId, data: &[u8]) -> Result<usize, Error> {
         let taken = self.connection_mut(id)?.write(data)?;
-        self.settle(id);
+        self.wake(id);
         Ok(taken)
     }
 
-    /// Octets that [`Host::write`] would take now.
+    /// Bytes that [`Host::write`] would take now.
     pub fn writable(&self, id: ConnectionId) -> usize {
         self.connection(id).map_or(0, Connection::writable)
     }
 
-    /// Received octets in order, in the one or two pieces in which they lie; nothing is copied.
+    /// Received bytes in order, in the one or two pieces in which they lie; nothing is copied.
     pub fn peek(&self, id: ConnectionId) -> (&[u8], &[u8]) {
         self.connection(id).map_or((&[], &[]), Connection::peek)
     }
 
-    /// Octets that [`Host::read`] would give now.
+    /// Bytes that [`Host::read`] would give now.
     pub fn readable(&self, id: ConnectionId) -> usize {
         self.connection(id).map_or(0, Connection::readable)
     }
 
-    /// RECEIVE (RFC 9293, 3.10.3), after [`Host::peek`]: drops `n` received octets (at most all),
+    /// RECEIVE (RFC 9293, 3.10.3), after [`Host::peek`]: drops `n` received bytes (at most all),
     /// which opens the window again.
     pub fn consume(&mut self, id: ConnectionId, n: usize) {
         if let Ok(connection) = self.connection_mut(id) {
             connection.consume(n.min(connection.readable()));
-            self.settle(id);
+            self.wake(id);
         }
     }
 
-    /// Copies received octets into `buffer` and drops them. 0 means that there are none now;
+    /// Copies received bytes into `buffer` and drops them. 0 means that there are none now;
     /// [`Host::is_finished`] tells the end of the stream.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl<O: Observer> Host<O> {
         if let Some(entry) = self.connections.get_mut(id.0) {
             entry.released = true;
         }
-        self.settle(id);
+        self.wake(id);
     }
 
     /// RFC 9293, 3.6.1: "If such a host issues a CLOSE call while received data is still pending in
@@ -115,14 +115,14 @@ impl<O: Observer> Host<O> {
     /// alike that wait, only one. To be asked until `None`: connections that have something to tell
     /// stand in line until then.
     pub fn poll_notification(&mut self) -> Option<(ConnectionId, Notification)> {
-        while let Some(&id) = self.telling.front() {
+        while let Some(&id) = self.notifying.front() {
             if let Some(entry) = self.connections.get_mut(id.0) {
                 if let Some(notification) = entry.connection.take_notification() {
                     return Some((id, notification));
                 }
-                entry.telling = false;
+                entry.notifying = false;
             }
-            self.telling.pop_front();
+            self.notifying.pop_front();
         }
         None
     }

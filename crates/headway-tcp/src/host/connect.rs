@@ -53,11 +53,11 @@ impl<O: Observer> Host<O> {
             return Err(Error::AddressInUse(local));
         }
         let iss = self.identity.initial_sequence(&ends, now);
-        let stamp_offset = self.identity.stamp_offset(&ends);
+        let tsval_offset = self.identity.tsval_offset(&ends);
         let domain = self.new_domain(&profile, &ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.paths.acquire(path, profile.modern.sharing, now);
-        let connection = Connection::connect(profile, ends, iss, stamp_offset, now);
+        let connection = Connection::connect(profile, ends, iss, tsval_offset, now);
         let id = self.add(connection, domain, path, None);
         self.with_connection(id, now, |connection, cx| connection.recall_round_trip(cx));
         Ok(id)
@@ -102,12 +102,12 @@ impl<O: Observer> Host<O> {
             path,
             listener,
             ready: false,
-            telling: false,
+            notifying: false,
             released: false,
             registered: None,
         })));
         self.demux.add(&self.connections, ends, id);
-        self.settle(id);
+        self.wake(id);
         id
     }
 }

@@ -12,7 +12,7 @@ use crate::congestion::{CongestionDomain, Reno};
 use crate::path::table::PathEntry;
 use crate::profile::{HackMode, Profile};
 
-/// Heap octets that an idle connection may cost beyond its buffers.
+/// Heap bytes that an idle connection may cost beyond its buffers.
 const LIMIT: usize = 2048;
 
 /// Lets one host send what it has to send to the other, with every third data packet damaged in its
@@ -46,7 +46,7 @@ fn an_idle_connection_is_small() {
     let mut now = Instant::from_nanos(1_000_000_000);
     let client = hosts[0].connect(now, (address(1), 0).into(), (address(2), 80).into(), profile).unwrap();
     let (mut count, mut server, mut left, mut received) = (0, None, 4_000_000_usize, 0);
-    let mut damage_resends = 0;
+    let mut damage_retransmissions = 0;
     for _ in 0..20_000 {
         now += Duration::from_millis(5);
         for host in &mut hosts {
@@ -61,18 +61,18 @@ fn an_idle_connection_is_small() {
             received += n;
             hosts[1].consume(server, n);
         }
-        damage_resends = hosts[0].statistics(client).unwrap().damage_resends;
+        damage_retransmissions = hosts[0].statistics(client).unwrap().damage_retransmissions;
         if !busy && received == 4_000_000 {
             break;
         }
     }
     assert_eq!(received, 4_000_000);
-    assert!(damage_resends > 100, "the bookkeeping of damage was in use");
+    assert!(damage_retransmissions > 100, "the bookkeeping of damage was in use");
     let fixed =
         size_of::<Entry>() + size_of::<PathEntry>() + size_of::<CongestionDomain>() + size_of::<Reno>();
     for (host, id) in [(&hosts[0], client), (&hosts[1], server.unwrap())] {
         let connection = host.connection(id).unwrap();
         let cost = fixed + connection.allocated() - connection.buffers();
-        assert!(cost <= LIMIT, "{cost} octets, {fixed} of them fixed");
+        assert!(cost <= LIMIT, "{cost} bytes, {fixed} of them fixed");
     }
 }

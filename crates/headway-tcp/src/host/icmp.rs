@@ -9,8 +9,8 @@ use super::echo::Echo;
 use crate::connection::Endpoints;
 use crate::event::Observer;
 
-/// A message that tells of less is taken to tell of this: 296 octets are the least that RFC 1191, 7.1 knows
-/// of a link. With the 68 that IPv4 permits, a segment would carry a dozen octets, and whoever can forge
+/// A message that tells of less is taken to tell of this: 296 bytes are the least that RFC 1191, 7.1 knows
+/// of a link. With the 68 that IPv4 permits, a segment would carry a dozen bytes, and whoever can forge
 /// one message would have us send, and remember, a hundred times as many.
 const LEAST_TOLD: u16 = 296;
 

@@ -39,7 +39,7 @@ impl Identity {
 
     /// RFC 7323, 5.4: "a random offset may be added to the timestamp clock on a per-connection
     /// basis".
-    pub(super) fn stamp_offset(&self, ends: &Endpoints) -> u32 {
+    pub(super) fn tsval_offset(&self, ends: &Endpoints) -> u32 {
         self.hash(Purpose::Stamp, ends) as u32
     }
 

@@ -10,7 +10,7 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
 use super::cookies::{self, Kept};
 use super::unmatched::StatelessReply;
 use super::{ConnectionId, Host, ListenerId};
-use crate::connection::{Connection, Context, Endpoints, SynShape, agree, stamp_at, syn_options};
+use crate::connection::{Connection, Context, Endpoints, SynShape, agree, syn_options, tsval_at};
 use crate::event::Observer;
 use crate::path::table::PathKey;
 use crate::profile::Profile;
@@ -100,7 +100,7 @@ impl<O: Observer> Host<O> {
         let id = self.listeners.get_mut(listener.0)?.waiting.pop_front()?;
         let entry = self.connections.get_mut(id.0)?;
         entry.listener = None;
-        self.settle(id);
+        self.wake(id);
         Some(id)
     }
 
@@ -170,7 +170,7 @@ impl<O: Observer> Host<O> {
     ) -> Option<ConnectionId> {
         let &PassiveOpen { listener, ends, at, syn } = open;
         self.listeners.get_mut(listener.0)?.opening += 1;
-        let stamp_offset = self.identity.stamp_offset(ends);
+        let tsval_offset = self.identity.tsval_offset(ends);
         let domain = self.new_domain(&profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.paths.acquire(path, profile.modern.sharing, at);
@@ -179,7 +179,7 @@ impl<O: Observer> Host<O> {
         let id = ConnectionId(self.connections.next_key());
         let mut cx =
             Context { now: at, id, domain: lent_domain, path: lent_path, observer: &mut self.observer };
-        let connection = Connection::accept(&mut cx, profile, *ends, iss, stamp_offset, syn);
+        let connection = Connection::accept(&mut cx, profile, *ends, iss, tsval_offset, syn);
         Some(self.add(connection, domain, path, Some(listener)))
     }
 
@@ -189,7 +189,7 @@ impl<O: Observer> Host<O> {
         let agreed = agree(profile, syn);
         let kept = Kept::of(syn, &agreed);
         let agreed = kept.agreed(agreed);
-        let stamp = stamp_at(profile, self.identity.stamp_offset(ends), at);
+        let stamp = tsval_at(profile, self.identity.tsval_offset(ends), at);
         let echo = syn.options.timestamps.map_or(0, |stamps| stamps.value);
         let stamps = Timestamps { value: kept.stamp(stamp), echo };
         let shape = SynShape { bare: false, answers: true, v4: ends.local.is_ipv4() };

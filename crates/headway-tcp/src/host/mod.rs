@@ -122,7 +122,7 @@ struct Entry {
     /// In the queue of those that may have something to send.
     ready: bool,
     /// In the queue of those that have something to tell.
-    telling: bool,
+    notifying: bool,
     /// The application has closed or aborted it and will not ask again.
     released: bool,
     /// The deadline that stands in [`Deadlines`].
@@ -139,7 +139,7 @@ pub struct Host<O: Observer = ()> {
     listeners: Slab<Listener>,
     demux: Demux,
     ready: VecDeque<ConnectionId>,
-    telling: VecDeque<ConnectionId>,
+    notifying: VecDeque<ConnectionId>,
     deadlines: Deadlines,
     replies: UnmatchedReplies,
     echoes: Echoes,
@@ -171,7 +171,7 @@ impl<O: Observer> Host<O> {
             domains: Slab::default(),
             listeners: Slab::default(),
             ready: VecDeque::new(),
-            telling: VecDeque::new(),
+            notifying: VecDeque::new(),
             deadlines: Deadlines::default(),
             replies: UnmatchedReplies::default(),
             echoes: Echoes::default(),
@@ -229,21 +229,21 @@ impl<O: Observer> Host<O> {
         let path = self.paths.get_mut(entry.path)?;
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
         let result = work(&mut entry.connection, &mut cx);
-        self.settle(id);
+        self.wake(id);
         Some(result)
     }
 
     /// A connection may have something to send, to tell, or another deadline.
-    fn settle(&mut self, id: ConnectionId) {
+    fn wake(&mut self, id: ConnectionId) {
         let Some(entry) = self.connections.get_mut(id.0) else { return };
         if !entry.ready {
             entry.ready = true;
             self.ready.push_back(id);
         }
-        self.note(id);
+        self.reschedule(id);
     }
 
-    fn note(&mut self, id: ConnectionId) {
+    fn reschedule(&mut self, id: ConnectionId) {
         let Some(entry) = self.connections.get_mut(id.0) else { return };
         if let Some(deadline) = entry.connection.deadline()
             && entry.registered.is_none_or(|registered| deadline < registered)
@@ -256,9 +256,9 @@ impl<O: Observer> Host<O> {
             self.listener_progress(id, listener);
             return;
         }
-        if !entry.telling && entry.connection.has_notification() {
-            entry.telling = true;
-            self.telling.push_back(id);
+        if !entry.notifying && entry.connection.has_notification() {
+            entry.notifying = true;
+            self.notifying.push_back(id);
         }
     }
 

@@ -198,7 +198,7 @@ impl<O: Observer> Host<O> {
                 return Some(len);
             }
             entry.ready = false;
-            self.note(id);
+            self.reschedule(id);
             self.reap(id, now);
         }
         None

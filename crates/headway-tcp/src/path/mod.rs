@@ -27,7 +27,7 @@ pub struct Path {
     pub intact: u64,
     /// What took what was lost on the way to the peer.
     pub ledger: CauseLedger,
-    /// The largest window that a connection has had reason to offer, octets: see [`Path::memory`].
+    /// The largest window that a connection has had reason to offer, bytes: see [`Path::memory`].
     pub receive_window: u32,
     /// Connections whose data may be under way.
     pub(crate) senders: u32,

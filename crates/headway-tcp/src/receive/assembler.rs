@@ -1,4 +1,4 @@
-//! Reassembly: octets are stored where they will be read from, whatever the order of arrival.
+//! Reassembly: bytes are stored where they will be read from, whatever the order of arrival.
 
 use alloc::vec::Vec;
 
@@ -10,9 +10,9 @@ use crate::ring::Ring;
 /// the peer sends it again: one for each such share of the buffer, within these bounds. Where much is
 /// damaged, every other segment may begin an island, and what is dropped for want of room looks like
 /// congestion to the peer.
-const OCTETS_FOR_AN_ISLAND: usize = 1024;
-const LEAST_ISLANDS: usize = 1024;
-const MOST_ISLANDS: usize = 1 << 16;
+const BYTES_FOR_AN_ISLAND: usize = 1024;
+const MIN_ISLANDS: usize = 1024;
+const MAX_ISLANDS: usize = 1 << 16;
 
 /// Islands whose recency is known, for the order of SACK blocks.
 const RECENT: usize = 8;
@@ -26,6 +26,8 @@ pub(crate) struct Placed {
     pub(crate) duplicate: Option<(SeqNumber, SeqNumber)>,
     /// It filled, or partly filled, a hole, or made one.
     pub(crate) out_of_order: bool,
+    /// Something was held beyond a hole before.
+    pub(crate) had_holes: bool,
     /// It was dropped: too many islands.
     pub(crate) dropped: bool,
 }
@@ -35,7 +37,7 @@ pub(crate) struct Assembler {
     nxt: SeqNumber,
     /// Received runs beyond `nxt`, ascending, disjoint and not adjacent.
     islands: Vec<(SeqNumber, SeqNumber)>,
-    /// Octets in them.
+    /// Bytes in them.
     held: u32,
     /// One sequence number in each of the islands that changed last, the latest first.
     recent: SeqList,
@@ -72,7 +74,7 @@ impl Assembler {
         starts.zip(self.islands.iter().map(|island| island.0))
     }
 
-    /// Octets that stand behind holes.
+    /// Bytes that stand behind holes.
     pub(crate) fn held(&self) -> u32 {
         self.held
     }
@@ -90,7 +92,7 @@ impl Assembler {
         self.ring.len()
     }
 
-    /// Octets from `nxt` on that can be stored.
+    /// Bytes from `nxt` on that can be stored.
     pub(crate) fn room(&self) -> usize {
         self.ring.limit() - self.ring.len()
     }
@@ -149,8 +151,8 @@ impl Assembler {
         placed
     }
 
-    fn most_islands(&self) -> usize {
-        (self.ring.limit() / OCTETS_FOR_AN_ISLAND).clamp(LEAST_ISLANDS, MOST_ISLANDS)
+    fn max_islands(&self) -> usize {
+        (self.ring.limit() / BYTES_FOR_AN_ISLAND).clamp(MIN_ISLANDS, MAX_ISLANDS)
     }
 
     fn insert_beside_holes(
@@ -169,11 +171,11 @@ impl Assembler {
         if let Some(held) = touched.iter().find(|island| island.0.lt(end) && start.lt(island.1)) {
             placed.duplicate.get_or_insert((held.0.max(start), held.1.min(end)));
         }
-        if first == last && start != self.nxt && self.islands.len() >= self.most_islands() {
+        if first == last && start != self.nxt && self.islands.len() >= self.max_islands() {
             placed.dropped = true;
             return;
         }
-        // Octets held already are not written again: the first copy that passed every check counts.
+        // Bytes held already are not written again: the first copy that passed every check counts.
         let mut from = start;
         for island in touched {
             if from.lt(island.0) {
@@ -201,11 +203,11 @@ impl Assembler {
         } else {
             self.islands.splice(first..last, [merged]);
             self.held += (merged.1 - merged.0) as u32 - merged_before;
-            self.note_recent(merged);
+            self.record_recent(merged);
         }
     }
 
-    /// The first octet of `[seq, seq + len)` that has not arrived.
+    /// The first byte of `[seq, seq + len)` that has not arrived.
     pub(crate) fn first_missing(&self, seq: SeqNumber, len: u32) -> Option<SeqNumber> {
         let end = seq + len;
         let first = seq.max(self.nxt);
@@ -214,7 +216,7 @@ impl Assembler {
         candidate.lt(end).then_some(candidate)
     }
 
-    fn note_recent(&mut self, island: (SeqNumber, SeqNumber)) {
+    fn record_recent(&mut self, island: (SeqNumber, SeqNumber)) {
         let mut kept = SeqList::default();
         kept.push(island.0);
         let others = self.recent.iter().filter(|seq| !seq.in_range(island.0, island.1));
@@ -312,7 +314,7 @@ mod tests {
         let mut a = assembler();
         assert_eq!(a.insert(at(0), &[1; 100], at(60)).advanced, 60);
         assert_eq!(a.insert(at(60), &[1; 100], at(60)), Placed::default());
-        for i in 0..LEAST_ISLANDS as u32 {
+        for i in 0..MIN_ISLANDS as u32 {
             assert!(!a.insert(at(100 + 2 * i), &[1], at(60_000)).dropped);
         }
         assert!(a.insert(at(50_000), &[1], at(60_000)).dropped);

@@ -2,10 +2,11 @@
 //! acknowledge.
 
 mod assembler;
-pub(crate) mod delayed_ack;
+mod delayed_ack;
 mod recent;
 mod right_sizing;
 
+use headway_units::{Duration, Instant};
 use headway_wire::{SackBlocks, SeqNumber};
 
 use crate::profile::{LossRecovery, Profile};
@@ -22,25 +23,25 @@ const MAX_SCALE: u8 = 14;
 
 /// Receive sequence variables (RFC 9293, 3.3.1), reassembly and acknowledgement state.
 pub(crate) struct ReceiveSide {
-    pub(crate) irs: SeqNumber,
+    irs: SeqNumber,
     /// Right edge of the window last offered: RCV.NXT + RCV.WND.
     edge: SeqNumber,
     size: RightSizing,
-    /// Octets read, modulo 2^32.
+    /// Bytes read, modulo 2^32.
     consumed: u32,
     /// Our shift (RFC 7323, 2.2); 0 until negotiated.
-    pub(crate) scale: u8,
+    scale: u8,
     largest_window: u32,
     assembler: Assembler,
     /// Where FIN is, once it is known.
     fin: Option<SeqNumber>,
-    pub(crate) fin_reached: bool,
+    fin_reached: bool,
     /// Whether SACK blocks cover it.
     reports_fin: bool,
     /// TS.Recent and when it was set (RFC 7323, 4.3 and 5).
-    pub(crate) ts_recent: Recent,
-    pub(crate) last_ack_sent: SeqNumber,
-    pub(crate) acks: AckSchedule,
+    ts_recent: Recent,
+    last_ack_sent: SeqNumber,
+    acks: AckSchedule,
     /// Largest payload seen: the peer's segment size, as far as we can tell.
     peer_segment: u32,
 }
@@ -74,6 +75,16 @@ impl ReceiveSide {
         // What our own SYN offered, if we sent one: data may follow the peer's at once.
         self.edge = irs + 1 + self.largest_window;
         self.last_ack_sent = irs + 1;
+    }
+
+    /// The number of the peer's SYN.
+    pub(crate) fn irs(&self) -> SeqNumber {
+        self.irs
+    }
+
+    /// Window scaling was negotiated (RFC 7323, 2.2); `buffer`: the size that we offered.
+    pub(crate) fn start_scaling(&mut self, buffer: usize) {
+        self.scale = offered_scale(buffer);
     }
 
     /// RCV.NXT.
@@ -160,26 +171,27 @@ impl ReceiveSide {
             Some(end) => &payload[..payload.len().min((end - seq).max(0) as usize)],
             None => payload,
         };
-        let placed = self.assembler.insert(seq, payload, self.edge);
+        let had_holes = self.assembler.has_holes();
+        let placed = Placed { had_holes, ..self.assembler.insert(seq, payload, self.edge) };
         if self.fin == Some(self.assembler.nxt()) {
             self.fin_reached = true;
         }
         placed
     }
 
-    /// The first octet of `[seq, seq + len)` that is not held, if any.
+    /// The first byte of `[seq, seq + len)` that is not held, if any.
     pub(crate) fn first_missing(&self, seq: SeqNumber, len: u32) -> Option<SeqNumber> {
         self.assembler.first_missing(seq, len)
     }
 
-    /// Whether the octet `seq` has arrived.
+    /// Whether the byte `seq` has arrived.
     pub(crate) fn holds(&self, seq: SeqNumber) -> bool {
         self.assembler.first_missing(seq, 1).is_none()
     }
 
-    /// Whether anything is held beyond a hole.
-    pub(crate) fn has_holes(&self) -> bool {
-        self.assembler.has_holes()
+    /// Whether the peer's FIN has been reached: all that it sent is here.
+    pub(crate) fn fin_reached(&self) -> bool {
+        self.fin_reached
     }
 
     /// A duplicate arrived: report it in the next ACK (RFC 2883).
@@ -207,6 +219,76 @@ impl ReceiveSide {
         self.assembler.has_holes() || self.assembler.owes_duplicate_report()
     }
 
+    // --- timestamps ---------------------------------------------------------------------------------
+
+    /// TS.Recent: the TSval to be echoed.
+    pub(crate) fn ts_recent(&self) -> u32 {
+        self.ts_recent.value()
+    }
+
+    /// The TSval of the peer's SYN.
+    pub(crate) fn start_timestamps(&mut self, tsval: u32, now: Instant) {
+        self.ts_recent.start(tsval, now);
+    }
+
+    /// RFC 7323, 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is
+    /// copied to TS.Recent".
+    pub(crate) fn update_ts_recent(&mut self, seq: SeqNumber, tsval: u32, now: Instant) {
+        if !self.ts_recent.is_after(tsval) && seq.le(self.last_ack_sent) {
+            self.ts_recent.update(tsval, now);
+        }
+    }
+
+    /// RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid". `lenient`: packets are
+    /// expected to overtake each other by much.
+    pub(crate) fn is_timestamp_old(&self, tsval: u32, now: Instant, lenient: bool) -> bool {
+        self.ts_recent.is_older(tsval, now, lenient)
+    }
+
+    // --- acknowledgements ---------------------------------------------------------------------------
+
+    /// An ACK must leave at once.
+    pub(crate) fn ack_at_once(&mut self) {
+        self.acks.at_once();
+    }
+
+    /// Data arrived: an ACK is owed. `rto`: the receiver's view of the retransmission timeout.
+    ///
+    /// RFC 5681, 4.2: "Out-of-order data segments SHOULD be acknowledged immediately", so does one that
+    /// fills a gap, and every second full-sized segment.
+    pub(crate) fn schedule_ack(&mut self, now: Instant, placed: &Placed, fin: bool, rto: Duration) {
+        let at_once = placed.out_of_order
+            || placed.dropped
+            || placed.duplicate.is_some()
+            || placed.had_holes
+            || fin
+            || self.owes_second_segment();
+        self.acks.on_data(now, at_once, rto);
+    }
+
+    pub(crate) fn is_ack_due(&self) -> bool {
+        self.acks.is_due()
+    }
+
+    /// When a delayed ACK must leave.
+    pub(crate) fn ack_deadline(&self) -> Option<Instant> {
+        self.acks.deadline()
+    }
+
+    /// Says whether a delayed ACK has become due.
+    pub(crate) fn expire_delayed_ack(&mut self, now: Instant) -> bool {
+        let due = self.acks.deadline().is_some_and(|at| at <= now);
+        if due {
+            self.acks.expire();
+        }
+        due
+    }
+
+    /// No ACK is owed any more.
+    pub(crate) fn cancel_ack(&mut self) {
+        self.acks.on_ack_sent();
+    }
+
     /// An ACK for all that has arrived leaves.
     pub(crate) fn on_ack_sent(&mut self) {
         self.last_ack_sent = self.nxt();
@@ -214,7 +296,7 @@ impl ReceiveSide {
     }
 
     /// Two full segments or more are unacknowledged.
-    pub(crate) fn owes_second_segment(&self) -> bool {
+    fn owes_second_segment(&self) -> bool {
         let pending = (self.nxt() - self.last_ack_sent).max(0) as u32;
         self.peer_segment > 0 && pending >= 2 * self.peer_segment
     }
@@ -238,7 +320,7 @@ impl ReceiveSide {
         self.size.limit()
     }
 
-    /// An earlier connection over the path had reason to offer `window` octets.
+    /// An earlier connection over the path had reason to offer `window` bytes.
     pub(crate) fn resume(&mut self, window: u32) {
         self.size.resume(window);
     }
@@ -259,12 +341,12 @@ impl ReceiveSide {
         self.assembler.release();
     }
 
-    /// Octets of heap in the receive buffer.
+    /// Bytes of heap in the receive buffer.
     pub(crate) fn buffer(&self) -> usize {
         self.assembler.buffer()
     }
 
-    /// Octets of heap beside it.
+    /// Bytes of heap beside it.
     pub(crate) fn bookkeeping(&self) -> usize {
         self.assembler.bookkeeping()
     }

@@ -9,7 +9,7 @@ const STEP: u32 = 500;
 
 /// TS.Recent, when it was set, and what it was some time ago.
 pub(crate) struct Recent {
-    pub(crate) value: u32,
+    value: u32,
     at: Instant,
     /// Older values, the oldest first, each a [`STEP`] or more before the next, with the time in
     /// milliseconds.
@@ -21,10 +21,19 @@ impl Recent {
         Self { value: 0, at: Instant::ZERO, past: [(0, 0); 2] }
     }
 
-    /// The peer's SYN bore this timestamp.
+    pub(crate) fn value(&self) -> u32 {
+        self.value
+    }
+
+    /// The peer's SYN carried this timestamp.
     pub(crate) fn start(&mut self, value: u32, now: Instant) {
         (self.value, self.at) = (value, now);
         self.past = [(value, millis(now)); 2];
+    }
+
+    /// Whether TS.Recent is later than `tsval`.
+    pub(crate) fn is_after(&self, tsval: u32) -> bool {
+        (tsval.wrapping_sub(self.value) as i32) < 0
     }
 
     pub(crate) fn update(&mut self, value: u32, now: Instant) {
@@ -43,9 +52,9 @@ impl Recent {
     /// the time, a resend that fills the first hole raises TS.Recent above everything that was sent
     /// before it; what another packet overtook on the way would be dropped and taken for lost. Half a
     /// second is far less than old duplicates of a wrapped sequence space take.
-    pub(crate) fn is_older(&self, stamp: u32, now: Instant, lenient: bool) -> bool {
+    pub(crate) fn is_older(&self, tsval: u32, now: Instant, lenient: bool) -> bool {
         let floor = if lenient { self.past[0].0 } else { self.value };
-        (stamp.wrapping_sub(floor) as i32) < 0 && now.saturating_since(self.at) < IDLE
+        (tsval.wrapping_sub(floor) as i32) < 0 && now.saturating_since(self.at) < IDLE
     }
 }
 

@@ -16,14 +16,14 @@ const INITIAL: u32 = 64 << 10;
 /// measurement is.
 const AHEAD: u32 = 4;
 
-/// What is held behind holes counts as a multiple of itself at most, or a peer that sends single octets far
+/// What is held behind holes counts as a multiple of itself at most, or a peer that sends single bytes far
 /// ahead would have a large buffer set aside for them.
 const SPREAD: u32 = 4;
 
 pub(super) struct RightSizing {
     limit: u32,
     most: u32,
-    /// Octets read, and octets held behind holes, when the round trip began: modulo 2^32.
+    /// Bytes read, and bytes held behind holes, when the round trip began: modulo 2^32.
     base: u32,
     /// The round trip ends when the peer echoes this timestamp of ours, or without timestamps, a
     /// smoothed round-trip time after it began.
@@ -34,9 +34,9 @@ pub(super) struct RightSizing {
 /// How far a connection is.
 #[derive(Clone, Copy)]
 pub(super) struct Progress {
-    /// Octets read, modulo 2^32.
+    /// Bytes read, modulo 2^32.
     pub(super) consumed: u32,
-    /// Octets held behind holes.
+    /// Bytes held behind holes.
     pub(super) held: u32,
     /// From RCV.NXT to the end of what is held.
     pub(super) span: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Clocks {
 }
 
 impl RightSizing {
-    /// For windows of up to `most` octets; without `tunes` it is that from the start.
+    /// For windows of up to `most` bytes; without `tunes` it is that from the start.
     pub(super) fn new(most: u32, tunes: bool) -> Self {
         let limit = if tunes { most.min(INITIAL) } else { most };
         Self { limit, most, base: 0, stamp: None, since: Instant::ZERO }
@@ -65,7 +65,7 @@ impl RightSizing {
         self.limit
     }
 
-    /// An earlier connection over the path had reason to offer `window` octets.
+    /// An earlier connection over the path had reason to offer `window` bytes.
     pub(super) fn resume(&mut self, window: u32) {
         self.limit = self.limit.max(window.min(self.most));
     }
@@ -158,7 +158,7 @@ mod tests {
             size.on_progress(at(0, held * 1448, held * 1448));
             assert!(size.limit() >= held * 1448 + INITIAL);
         }
-        // Single octets far ahead are not.
+        // Single bytes far ahead are not.
         let mut size = RightSizing::new(16 << 20, true);
         for _ in 0..10 {
             size.on_progress(at(0, 10, size.limit()));

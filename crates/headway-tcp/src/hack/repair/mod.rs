@@ -45,7 +45,7 @@ const CLASSIC_MARGIN: u32 = 2;
 pub(crate) struct Repaired {
     pub(crate) tcp: TcpHeader,
     pub(crate) options: TcpOptions,
-    /// Octets of the TCP header with its options.
+    /// Bytes of the TCP header with its options.
     pub(crate) header_len: usize,
     /// Bits in which it differs from what arrived.
     pub(crate) flips: u32,
