@@ -93,8 +93,8 @@ impl<O: Observer> Host<O> {
         }
         self.abort_unread(now, id);
         self.with_connection(id, now, Connection::orphan);
-        if let Some(entry) = self.connections.get_mut(id.0) {
-            entry.released = true;
+        if let Some(entry) = self.connections.get_mut(id) {
+            entry.release();
         }
         self.wake(id);
     }
@@ -115,16 +115,7 @@ impl<O: Observer> Host<O> {
     /// alike that wait, only one. To be asked until `None`: connections that have something to tell
     /// stand in line until then.
     pub fn poll_notification(&mut self) -> Option<(ConnectionId, Notification)> {
-        while let Some(&id) = self.notifying.front() {
-            if let Some(entry) = self.connections.get_mut(id.0) {
-                if let Some(notification) = entry.connection.take_notification() {
-                    return Some((id, notification));
-                }
-                entry.notifying = false;
-            }
-            self.notifying.pop_front();
-        }
-        None
+        self.connections.pop_notification()
     }
 
     /// The state of a connection; [`State::Closed`] if it is not known any more.
@@ -149,7 +140,7 @@ impl<O: Observer> Host<O> {
 
     /// Counters and estimates.
     pub fn statistics(&self, id: ConnectionId) -> Option<Statistics> {
-        let entry = self.connections.get(id.0)?;
-        Some(entry.connection.statistics(self.domains.get(entry.domain)?))
+        let entry = self.connections.get(id)?;
+        Some(entry.connection().statistics(self.domains.get(entry.domain())?))
     }
 }

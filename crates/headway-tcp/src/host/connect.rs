@@ -1,13 +1,12 @@
 //! Opening connections of our own, and giving any connection its place.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
 
 use super::packets::is_one_host;
-use super::{ConnectionId, Entry, Host, ListenerId};
+use super::{ConnectionId, Host, ListenerId};
 use crate::Error;
 use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::{Connection, Endpoints};
@@ -49,7 +48,7 @@ impl<O: Observer> Host<O> {
             0 => self.free_port(local.ip(), remote).ok_or(Error::NoFreePort(remote))?,
             _ => Endpoints { local, remote },
         };
-        if self.demux.connection(&self.connections, &ends).is_some() {
+        if self.connections.find(&ends).is_some() {
             return Err(Error::AddressInUse(local));
         }
         let iss = self.identity.initial_sequence(&ends, now);
@@ -73,7 +72,7 @@ impl<O: Observer> Host<O> {
             let port = FIRST + self.next_port.wrapping_add(offset) % COUNT;
             self.next_port = (self.next_port + 1) % COUNT;
             let ends = Endpoints { local: SocketAddr::new(local, port as u16), remote };
-            self.demux.connection(&self.connections, &ends).is_none().then_some(ends)
+            self.connections.find(&ends).is_none().then_some(ends)
         })
     }
 
@@ -95,18 +94,7 @@ impl<O: Observer> Host<O> {
         path: Key,
         listener: Option<ListenerId>,
     ) -> ConnectionId {
-        let ends = connection.ends;
-        let id = ConnectionId(self.connections.insert(Box::new(Entry {
-            connection,
-            domain,
-            path,
-            listener,
-            ready: false,
-            notifying: false,
-            released: false,
-            registered: None,
-        })));
-        self.demux.add(&self.connections, ends, id);
+        let id = self.connections.insert(connection, domain, path, listener);
         self.wake(id);
         id
     }

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 
 use headway_units::Instant;
 
-use super::ConnectionId;
+use crate::ConnectionId;
 
 /// Connections in the order of their deadlines, put right lazily: a connection whose deadline moved
 /// later stays where it was, and is moved when its old place comes to the front. So an ACK that

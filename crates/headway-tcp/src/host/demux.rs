@@ -1,6 +1,5 @@
 //! Which connection a packet belongs to.
 
-use alloc::boxed::Box;
 use core::hash::{BuildHasher, Hash as _, Hasher as _};
 use core::net::IpAddr;
 
@@ -8,9 +7,8 @@ use hashbrown::HashTable;
 use siphasher::sip::SipHasher24;
 
 use super::identity::Identity;
-use super::{ConnectionId, Entry};
+use crate::ConnectionId;
 use crate::connection::Endpoints;
-use crate::slab::Slab;
 
 /// Keyed, so that a peer cannot choose ports that collide.
 #[derive(Clone)]
@@ -52,37 +50,46 @@ impl Keyed {
     }
 }
 
-/// The ends of a connection that is in the table.
-fn ends_of(entries: &Slab<Box<Entry>>, id: ConnectionId) -> Option<Endpoints> {
-    Some(entries.get(id.0)?.connection.ends)
-}
-
 impl Demux {
     pub(super) fn new(identity: &Identity) -> Self {
         Self { connections: HashTable::new(), keyed: Keyed::new(identity), last: None }
     }
 
-    pub(super) fn connection(&self, entries: &Slab<Box<Entry>>, ends: &Endpoints) -> Option<ConnectionId> {
+    /// `ends_of` tells the ends of the connections in the table.
+    pub(super) fn connection(
+        &self,
+        ends: &Endpoints,
+        ends_of: impl Fn(ConnectionId) -> Option<Endpoints>,
+    ) -> Option<ConnectionId> {
         let hash = self.keyed.hash(ends);
-        self.connections.find(hash, |&id| ends_of(entries, id) == Some(*ends)).copied()
+        self.connections.find(hash, |&id| ends_of(id) == Some(*ends)).copied()
     }
 
     /// The connection of a packet that arrived.
-    pub(super) fn find(&mut self, entries: &Slab<Box<Entry>>, ends: &Endpoints) -> Option<ConnectionId> {
+    pub(super) fn find(
+        &mut self,
+        ends: &Endpoints,
+        ends_of: impl Fn(ConnectionId) -> Option<Endpoints>,
+    ) -> Option<ConnectionId> {
         if let Some((last, id)) = self.last
             && last == *ends
         {
             return Some(id);
         }
-        let id = self.connection(entries, ends)?;
+        let id = self.connection(ends, ends_of)?;
         self.last = Some((*ends, id));
         Some(id)
     }
 
-    /// Adds a connection, which is among `entries`.
-    pub(super) fn add(&mut self, entries: &Slab<Box<Entry>>, ends: Endpoints, id: ConnectionId) {
+    /// Adds a connection, whose ends are among those that `ends_of` tells.
+    pub(super) fn add(
+        &mut self,
+        ends: Endpoints,
+        id: ConnectionId,
+        ends_of: impl Fn(ConnectionId) -> Option<Endpoints>,
+    ) {
         let keyed = &self.keyed;
-        let hash = |&id: &ConnectionId| ends_of(entries, id).map_or(0, |ends| keyed.hash(&ends));
+        let hash = |&id: &ConnectionId| ends_of(id).map_or(0, |ends| keyed.hash(&ends));
         self.connections.insert_unique(keyed.hash(&ends), id, hash);
         self.last = Some((ends, id));
     }

@@ -7,7 +7,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use headway_units::{Duration, Instant};
 use headway_wire::judge;
 
-use super::{Arrival, Entry, Host, HostConfig};
+use super::connections::Entry;
+use super::{Arrival, Host, HostConfig};
 use crate::congestion::{CongestionDomain, Reno};
 use crate::path::table::PathEntry;
 use crate::profile::{HackMode, Profile};

@@ -49,7 +49,7 @@ impl<O: Observer> Host<O> {
     fn receive_error(&mut self, at: Instant, error: &IcmpError) -> bool {
         let quoted = error.segment;
         let ends = Endpoints { local: quoted.src, remote: quoted.dst };
-        let Some(id) = self.demux.connection(&self.connections, &ends) else { return false };
+        let Some(id) = self.connections.find(&ends) else { return false };
         let in_flight = self.connection(id).is_some_and(|connection| connection.is_in_flight(quoted.seq));
         if !in_flight {
             return false;

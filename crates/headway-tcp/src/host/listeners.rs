@@ -98,8 +98,7 @@ impl<O: Observer> Host<O> {
     /// Takes the connection that has been waiting longest, if any.
     pub fn accept(&mut self, listener: ListenerId) -> Option<ConnectionId> {
         let id = self.listeners.get_mut(listener.0)?.waiting.pop_front()?;
-        let entry = self.connections.get_mut(id.0)?;
-        entry.listener = None;
+        self.connections.get_mut(id)?.accept();
         self.wake(id);
         Some(id)
     }
@@ -114,13 +113,13 @@ impl<O: Observer> Host<O> {
         let orphans: alloc::vec::Vec<ConnectionId> = self
             .connections
             .iter()
-            .filter(|(_, entry)| entry.listener == Some(listener))
-            .map(|(key, _)| ConnectionId(key))
+            .filter(|(_, entry)| entry.listener() == Some(listener))
+            .map(|(id, _)| id)
             .collect();
         for id in orphans {
-            if let Some(entry) = self.connections.get_mut(id.0) {
-                entry.listener = None;
-                entry.released = true;
+            if let Some(entry) = self.connections.get_mut(id) {
+                entry.accept();
+                entry.release();
             }
             self.with_connection(id, now, Connection::abort);
         }
@@ -176,7 +175,7 @@ impl<O: Observer> Host<O> {
         let path = self.paths.acquire(path, profile.modern.sharing, at);
         let (lent_domain, lent_path) = (self.domains.get_mut(domain)?, self.paths.get_mut(path)?);
         // Events before the connection has a place carry the identity that it is about to get.
-        let id = ConnectionId(self.connections.next_key());
+        let id = self.connections.next_id();
         let mut cx =
             Context { now: at, id, domain: lent_domain, path: lent_path, observer: &mut self.observer };
         let connection = Connection::accept(&mut cx, profile, *ends, iss, tsval_offset, syn);
@@ -261,10 +260,10 @@ impl<O: Observer> Host<O> {
 
     /// A connection that came from a listener moved on: it waits to be accepted, or is over.
     pub(super) fn listener_progress(&mut self, id: ConnectionId, listener: ListenerId) {
-        let Some(entry) = self.connections.get_mut(id.0) else { return };
+        let Some(entry) = self.connections.get_mut(id) else { return };
         let Some(found) = self.listeners.get_mut(listener.0) else { return };
         let waits = found.waiting.contains(&id);
-        match entry.connection.state() {
+        match entry.connection().state() {
             State::Closed => {
                 // It failed before anyone accepted it.
                 if waits {
@@ -272,8 +271,8 @@ impl<O: Observer> Host<O> {
                 } else {
                     found.opening -= 1;
                 }
-                entry.listener = None;
-                entry.released = true;
+                entry.accept();
+                entry.release();
             }
             State::SynReceived => {}
             _ if waits => {}

@@ -2,7 +2,7 @@
 //!
 //! [`connect`] and [`listeners`] open connections, [`application`] is what programs ask of them,
 //! [`packets`] what carriers ask of the host, [`cookies`] opens connections without
-//! state. [`demux`] finds the connection of an arriving packet,
+//! state. [`connections`] keeps them, [`demux`] finds that of an arriving packet,
 //! [`unmatched`] replies to segments without a connection, [`deadlines`] keeps the timers of all
 //! connections, [`paths`] is what programs ask and routers say of paths, [`identity`] makes sequence numbers and
 //! timestamps that cannot be guessed, [`icmp`] takes what routers say of our segments, [`echo`] answers
@@ -11,6 +11,7 @@
 
 mod application;
 mod connect;
+mod connections;
 mod cookies;
 mod deadlines;
 mod demux;
@@ -27,7 +28,6 @@ mod settings;
 mod unmatched;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
@@ -39,11 +39,11 @@ use crate::connection::{Connection, Context};
 use crate::event::Observer;
 use crate::hack::repair::Repairer;
 use crate::path::table::PathTable;
-use crate::slab::{Key, Slab};
+use crate::slab::Slab;
 use crate::{ConnectionId, Error, ListenerId};
 
-use deadlines::Deadlines;
-use demux::{Demux, Keyed};
+use connections::{Connections, Entry};
+use demux::Keyed;
 use echo::Echoes;
 use identity::Identity;
 use listeners::Listener;
@@ -113,34 +113,14 @@ pub struct HostCounters {
     pub echoes_dropped: u64,
 }
 
-struct Entry {
-    connection: Connection,
-    domain: Key,
-    path: Key,
-    /// The listener that it came from, until it is accepted.
-    listener: Option<ListenerId>,
-    /// In the queue of those that may have something to send.
-    ready: bool,
-    /// In the queue of those that have something to tell.
-    notifying: bool,
-    /// The application has closed or aborted it and will not ask again.
-    released: bool,
-    /// The deadline that stands in [`Deadlines`].
-    registered: Option<Instant>,
-}
-
 /// A TCP host. See the crate's documentation.
 pub struct Host<O: Observer = ()> {
     config: HostConfig,
     identity: Identity,
-    connections: Slab<Box<Entry>>,
+    connections: Connections,
     domains: Slab<CongestionDomain>,
     paths: PathTable<Keyed>,
     listeners: Slab<Listener>,
-    demux: Demux,
-    ready: VecDeque<ConnectionId>,
-    notifying: VecDeque<ConnectionId>,
-    deadlines: Deadlines,
     replies: UnmatchedReplies,
     echoes: Echoes,
     /// RFC 6056's next_ephemeral.
@@ -163,16 +143,12 @@ impl<O: Observer> Host<O> {
     pub fn with_observer(config: HostConfig, observer: O) -> Self {
         let identity = Identity::new(config.secret);
         Self {
-            demux: Demux::new(&identity),
+            connections: Connections::new(&identity),
             paths: PathTable::new(Keyed::new(&identity)),
             config,
             identity,
-            connections: Slab::default(),
             domains: Slab::default(),
             listeners: Slab::default(),
-            ready: VecDeque::new(),
-            notifying: VecDeque::new(),
-            deadlines: Deadlines::default(),
             replies: UnmatchedReplies::default(),
             echoes: Echoes::default(),
             next_port: 0,
@@ -210,11 +186,11 @@ impl<O: Observer> Host<O> {
     // --- what the parts share ----------------------------------------------------------------------
 
     fn connection(&self, id: ConnectionId) -> Option<&Connection> {
-        Some(&self.connections.get(id.0)?.connection)
+        Some(self.connections.get(id)?.connection())
     }
 
     fn connection_mut(&mut self, id: ConnectionId) -> Result<&mut Connection, Error> {
-        Ok(&mut self.connections.get_mut(id.0).ok_or(Error::UnknownConnection)?.connection)
+        Ok(self.connections.get_mut(id).ok_or(Error::UnknownConnection)?.connection_mut())
     }
 
     /// Lends the connection what it needs, and looks after it afterwards.
@@ -224,61 +200,36 @@ impl<O: Observer> Host<O> {
         now: Instant,
         work: impl FnOnce(&mut Connection, &mut Context<'_, O>) -> T,
     ) -> Option<T> {
-        let entry = self.connections.get_mut(id.0)?;
-        let domain = self.domains.get_mut(entry.domain)?;
-        let path = self.paths.get_mut(entry.path)?;
+        let entry = self.connections.get_mut(id)?;
+        let domain = self.domains.get_mut(entry.domain())?;
+        let path = self.paths.get_mut(entry.path())?;
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
-        let result = work(&mut entry.connection, &mut cx);
+        let result = work(entry.connection_mut(), &mut cx);
         self.wake(id);
         Some(result)
     }
 
-    /// A connection may have something to send, to tell, or another deadline.
+    /// A connection may have something to send, to notify of, or another deadline.
     fn wake(&mut self, id: ConnectionId) {
-        let Some(entry) = self.connections.get_mut(id.0) else { return };
-        if !entry.ready {
-            entry.ready = true;
-            self.ready.push_back(id);
-        }
-        self.reschedule(id);
-    }
-
-    fn reschedule(&mut self, id: ConnectionId) {
-        let Some(entry) = self.connections.get_mut(id.0) else { return };
-        if let Some(deadline) = entry.connection.deadline()
-            && entry.registered.is_none_or(|registered| deadline < registered)
-        {
-            let before = entry.registered.replace(deadline);
-            self.deadlines.place(id, before, deadline);
-        }
-        if let Some(listener) = entry.listener {
-            // What a connection that nobody accepted has to tell can wait.
+        if let Some(listener) = self.connections.wake(id) {
             self.listener_progress(id, listener);
-            return;
-        }
-        if !entry.notifying && entry.connection.has_notification() {
-            entry.notifying = true;
-            self.notifying.push_back(id);
         }
     }
 
     /// Forgets a connection that is over and released.
     fn reap(&mut self, id: ConnectionId, now: Instant) {
-        let done =
-            self.connections.get(id.0).is_some_and(|entry| entry.connection.is_over() && entry.released);
-        if done {
+        let done = |entry: &Entry| entry.connection().is_over() && entry.is_released();
+        if self.connections.get(id).is_some_and(done) {
             self.remove(id, now);
         }
     }
 
     fn remove(&mut self, id: ConnectionId, now: Instant) {
-        let Some(entry) = self.connections.remove(id.0) else { return };
-        self.deadlines.forget(id, entry.registered);
-        self.demux.remove(&entry.connection.ends, id);
-        if let Some(listener) = entry.listener {
+        let Some(entry) = self.connections.remove(id) else { return };
+        if let Some(listener) = entry.listener() {
             self.forget_pending(listener, id);
         }
-        self.domains.remove(entry.domain);
-        self.paths.release(entry.path, now);
+        self.domains.remove(entry.domain());
+        self.paths.release(entry.path(), now);
     }
 }

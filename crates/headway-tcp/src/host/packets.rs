@@ -6,6 +6,7 @@ use headway_units::Instant;
 use headway_wire::icmp::{ICMP, ICMPV6};
 use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
 
+use super::connections::Entry;
 use super::listeners::PassiveOpen;
 use super::{Arrival, ConnectionId, Host, ListenerId};
 use crate::connection::{Connection, Context, Endpoints, Reply};
@@ -43,7 +44,7 @@ impl<O: Observer> Host<O> {
             local: SocketAddr::new(segment.ip.dst, segment.tcp.dst_port),
             remote: SocketAddr::new(segment.ip.src, segment.tcp.src_port),
         };
-        let found = self.demux.find(&self.connections, &ends);
+        let found = self.connections.find_arrival(&ends);
         let intact = verdicts.header == HeaderVerdict::Good && verdicts.payload != PayloadVerdict::Bad;
         if !intact {
             match found {
@@ -107,14 +108,14 @@ impl<O: Observer> Host<O> {
         if reply == Some(Reply::Reset) {
             self.refuse(ends, segment);
         }
-        if self.connections.get(id.0).is_some_and(|entry| entry.released) {
+        if self.connections.get(id).is_some_and(Entry::is_released) {
             self.abort_unread(at, id);
         }
     }
 
     fn record_receiver(&mut self, id: ConnectionId) {
-        if let Some(entry) = self.connections.get(id.0) {
-            self.paths.record_receiver(entry.path, id);
+        if let Some(entry) = self.connections.get(id) {
+            self.paths.record_receiver(entry.path(), id);
         }
     }
 
@@ -184,21 +185,23 @@ impl<O: Observer> Host<O> {
         if let Some(len) = self.replies.poll_transmit(buffer).or_else(|| self.echoes.poll_transmit(buffer)) {
             return Some(len);
         }
-        while let Some(id) = self.ready.pop_front() {
-            let Some(entry) = self.connections.get_mut(id.0) else { continue };
+        while let Some(id) = self.connections.pop_ready() {
+            let Some(entry) = self.connections.get_mut(id) else { continue };
             let (Some(domain), Some(path)) =
-                (self.domains.get_mut(entry.domain), self.paths.get_mut(entry.path))
+                (self.domains.get_mut(entry.domain()), self.paths.get_mut(entry.path()))
             else {
                 continue;
             };
             let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
-            if let Some(len) = entry.connection.poll_transmit(&mut cx, buffer) {
+            if let Some(len) = entry.connection_mut().poll_transmit(&mut cx, buffer) {
                 // Connections take turns.
-                self.ready.push_back(id);
+                self.connections.push_ready(id);
                 return Some(len);
             }
-            entry.ready = false;
-            self.reschedule(id);
+            self.connections.set_idle(id);
+            if let Some(listener) = self.connections.reschedule(id) {
+                self.listener_progress(id, listener);
+            }
             self.reap(id, now);
         }
         None
@@ -207,16 +210,12 @@ impl<O: Observer> Host<O> {
     /// When [`Host::handle_timeout`] must be called at the latest. Valid after
     /// [`Host::poll_transmit`] returned `None`; any other call that takes `&mut self` may change it.
     pub fn next_deadline(&mut self) -> Option<Instant> {
-        let connections = &self.connections;
-        let next = self.deadlines.next(|id| connections.get(id.0)?.connection.deadline());
-        next.into_iter().chain(self.paths.next_mtu_deadline()).min()
+        self.connections.next_deadline().into_iter().chain(self.paths.next_mtu_deadline()).min()
     }
 
     /// Lets every timer expire whose time has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(id) = self.deadlines.pop_due(now) {
-            let Some(entry) = self.connections.get_mut(id.0) else { continue };
-            entry.registered = None;
+        while let Some(id) = self.connections.pop_due(now) {
             self.with_connection(id, now, Connection::handle_timeout);
         }
         self.forget_path_mtus(now);

@@ -59,8 +59,8 @@ impl<O: Observer> Host<O> {
     }
 
     fn on_path_mtu_changed(&mut self, now: Instant, path: Key) {
-        let connections = self.connections.iter().filter(|(_, entry)| entry.path == path);
-        let affected: Vec<ConnectionId> = connections.map(|(key, _)| ConnectionId(key)).collect();
+        let connections = self.connections.iter().filter(|(_, entry)| entry.path() == path);
+        let affected: Vec<ConnectionId> = connections.map(|(id, _)| id).collect();
         for id in affected {
             self.with_connection(id, now, Connection::path_mtu_changed);
         }

@@ -50,10 +50,10 @@ impl<O: Observer> Host<O> {
     /// The connection that the packet belongs to, and its header.
     fn repair(&mut self, key: &PathKey, now: Instant, packet: &[u8]) -> Option<(ConnectionId, Repaired)> {
         let path = self.paths.find(key)?;
-        let knowledge = self.paths.receivers(path).filter_map(|id| {
-            let connection = &self.connections.get(id.0)?.connection;
-            Some((id, connection.knowledge(now)?))
-        });
+        let knowledge = self
+            .paths
+            .receivers(path)
+            .filter_map(|id| Some((id, self.connections.get(id)?.connection().knowledge(now)?)));
         self.repairer.get_or_insert_default().repair_for_one(packet, knowledge)
     }
 }
