@@ -2,7 +2,7 @@
 //! section 3.2; paper 003, section 4.2.2).
 //!
 //! The header may still be wrong: the 16-bit sum misses some errors. So such a segment only asks
-//! for a resend; it never delivers data by itself and never moves the receive window, `SND.UNA` or
+//! for a retransmission; it never delivers data by itself and never moves the receive window, `SND.UNA` or
 //! `TS.Recent`.
 
 use headway_wire::{Ecn, Segment};
@@ -12,7 +12,7 @@ use crate::event::{DamageOutcome, Event, Observer};
 use crate::hack::classic::receiver::PendingSpecialAck;
 
 impl Connection {
-    /// A damaged packet arrived whose header cannot be read: the peer is told how many there were.
+    /// A damaged packet arrived whose header cannot be read: the peer is notified of their count.
     pub(crate) fn report_unreadable(&mut self) {
         if self.negotiated.v2 && self.state.is_synchronized() {
             self.rcv.ack_at_once();
@@ -46,7 +46,7 @@ impl Connection {
         if !self.negotiated.hack || !open || len == 0 {
             return None;
         }
-        // What version 2 vouches for bears its option.
+        // What version 2 vouches for carries its option.
         if self.negotiated.v2 && segment.options.v2.is_none() {
             return None;
         }

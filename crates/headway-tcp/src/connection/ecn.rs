@@ -20,14 +20,14 @@ use crate::profile::Profile;
 pub(super) struct EcnState {
     /// Receiver: a mark arrived and CWR has not come yet.
     echoes: bool,
-    /// Sender: the window was reduced, and the peer has not been told.
+    /// Sender: the window was reduced, and the peer has not been notified.
     owes_cwr: bool,
     /// Sender: ECE says nothing new until more than this is acknowledged.
     answered: Option<SeqNumber>,
     /// Sender: what was answered last was a mark.
     marked: bool,
-    /// The segment that bore CWR last.
-    told: Option<SeqNumber>,
+    /// The segment that carried CWR last.
+    cwr_sent: Option<SeqNumber>,
 }
 
 impl EcnState {
@@ -42,20 +42,21 @@ impl EcnState {
         self.owes_cwr = true;
     }
 
-    /// A segment of new data leaves. Says whether it bears CWR.
+    /// A segment of new data leaves. Says whether it carries CWR.
     fn takes_cwr(&mut self, seq: SeqNumber) -> bool {
         let owed = core::mem::take(&mut self.owes_cwr);
         if owed {
-            self.told = Some(seq);
+            self.cwr_sent = Some(seq);
         }
         owed
     }
 
-    /// The segment `seq` is sent again. If it bore CWR, the peer has not seen that, and resends do not
-    /// bear it: the next new segment does, and until then ECE tells of the mark that was answered.
+    /// The segment `seq` is retransmitted. If it carried CWR, the peer has not seen that, and
+    /// retransmissions do not carry it: the next new segment does, and until then ECE reports the mark
+    /// that was answered.
     pub(super) fn on_resent(&mut self, seq: SeqNumber, nxt: SeqNumber) {
-        if self.told == Some(seq) {
-            self.told = None;
+        if self.cwr_sent == Some(seq) {
+            self.cwr_sent = None;
             self.on_reduction(nxt);
         }
     }
@@ -109,8 +110,8 @@ impl Connection {
         }
     }
 
-    /// What an acceptable segment with data says as to marks on our way to the peer's ears: its sender
-    /// has answered, and it may be marked itself.
+    /// What an acceptable segment with data says of marks: its sender has answered ours (CWR), and it
+    /// may be marked itself.
     pub(super) fn take_mark(&mut self, segment: &Segment<'_>) {
         if segment.payload.is_empty() {
             return;
@@ -138,7 +139,7 @@ impl Connection {
     }
 
     /// Whether a mark on what is still outstanding has been answered: a loss in the same window of
-    /// data tells of the same congestion.
+    /// data reports the same congestion.
     pub(super) fn has_answered_mark(&self) -> bool {
         self.ecn.marked && self.ecn.answered.is_some_and(|point| self.snd.una.lt(point))
     }

@@ -39,8 +39,8 @@ impl Connection {
         if self.negotiated.v2 && self.state == State::SynReceived && segment.options.v2.is_none() {
             self.give_up_v2(cx, segment);
         }
-        // With HACK v2 every segment bears its sums. One that lacks them was damaged where no checksum
-        // saw it, or comes from somebody who does not know the connection.
+        // With HACK v2 every segment carries its sums. One that lacks them was damaged where no checksum
+        // saw it, or comes from a host that does not know the connection.
         if self.negotiated.v2
             && segment.options.v2.is_none()
             && self.state != State::SynReceived
@@ -105,7 +105,7 @@ impl Connection {
         if self.state == State::Closed {
             return Reply::Nothing;
         }
-        // Sixth: the URG bit. RFC 6093 leaves the data in line; the application is only told.
+        // Sixth: the URG bit. RFC 6093 leaves the data in line; the application is only notified.
         if flags.contains(TcpFlags::URG) && segment.tcp.urgent > 0 && self.state.may_receive() {
             self.notify(Notification::Urgent);
         }

@@ -7,7 +7,7 @@ use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 use crate::profile::KeepAlive;
 
-/// When the peer was last heard of, and how many probes it has not answered.
+/// When the last segment arrived, and how many probes it has not answered.
 pub(super) struct KeepAliveState {
     last_received: Instant,
     probes: u32,

@@ -1,10 +1,11 @@
-//! One connection: its state and what the application asks of it.
+//! One connection.
 //!
 //! How a packet passes through: [`input`] checks an arriving segment in the order of RFC 9293,
 //! 3.10.7, [`ack`] hands its ACK to the send side, [`text`] its data to the receive side;
-//! [`damage`] takes segments whose payload is damaged; [`icmp`] hears what
-//! routers say; [`timers`] answers deadlines; [`output`]
-//! chooses and builds the next segment to send.
+//! [`damage`] takes segments whose payload is damaged; [`icmp`] takes what
+//! routers say; [`timers`] handles deadlines; [`output`]
+//! chooses the next segment to send, [`options`] and [`build`] make it. [`application`] is what programs
+//! ask. The other files hold what one feature asks of a connection.
 
 mod ack;
 mod application;
@@ -184,7 +185,7 @@ impl Connection {
         self.timers.next(self.rcv.ack_deadline())
     }
 
-    /// Takes one notification that the application has not been told yet.
+    /// Takes one notification that the application has not been given yet.
     pub(crate) fn take_notification(&mut self) -> Option<Notification> {
         self.notifications.take()
     }

@@ -1,12 +1,12 @@
-//! What the application is told of a connection.
+//! What the application is notified of.
 
-/// What the application is told.
+/// What the application is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Notification {
     /// The handshake is complete.
     Connected,
-    /// More has arrived, or the peer closed its side. What is left unread is not told again.
+    /// More has arrived, or the peer closed its side. What is left unread is not notified again.
     Readable,
     /// There is room to write again, a third of the buffer or more, after a short write.
     Writable,

@@ -18,7 +18,7 @@ use crate::send::recovery::Recovery;
 const DEFAULT_MSS_V4: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// No peer can make segments smaller than this (as Linux does; a defence against tiny segments).
-const LEAST_MSS: u16 = 48;
+const MIN_MSS: u16 = 48;
 
 impl Connection {
     /// OPEN, active.
@@ -148,7 +148,7 @@ impl Connection {
         self.snd.wl2 = syn.tcp.ack;
         self.snd.recovery = Recovery::new(&self.profile, self.negotiated.sack);
         let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };
-        self.peer_mss = options.mss.unwrap_or(default).max(LEAST_MSS);
+        self.peer_mss = options.mss.unwrap_or(default).max(MIN_MSS);
         self.update_mss(cx, true);
         self.recall(cx);
     }
@@ -173,7 +173,7 @@ impl Connection {
         } else if self.negotiated.hack {
             options += 4;
         }
-        let mss = u32::from(self.peer_mss.min(fits).max(LEAST_MSS)) - options;
+        let mss = u32::from(self.peer_mss.min(fits).max(MIN_MSS)) - options;
         self.snd.mss = mss;
         cx.domain.control.set_mss(mss, initial);
     }
@@ -226,7 +226,7 @@ impl Connection {
         // A copy of the peer's SYN may have come just before and asked for ours once more.
         self.pending.set_syn(false);
         let acknowledged = self.snd.queue.acknowledge(una);
-        // The SYN's delivery is no part of what the next ACK tells of.
+        // The SYN's delivery is no part of what the next ACK reports.
         self.snd.queue.take_delivery(cx.now);
         self.snd.queue.release();
         self.snd.una = una;
@@ -234,7 +234,7 @@ impl Connection {
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
         let sample = if self.opening.is_passive() && acknowledged.octets == 0 {
-            // The SYN-ACK was a cookie: nobody knows when it was sent, and its timestamp says other things.
+            // The SYN-ACK was a cookie: when it was sent is not known, and its timestamp carries other things.
             None
         } else if self.negotiated.timestamps {
             self.echoed_sample(cx.now, segment)
@@ -284,6 +284,6 @@ impl Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Nothing,
-    /// A RST as RFC 9293, 3.10.7.1 gives to a segment that belongs to nobody.
+    /// A RST as RFC 9293, 3.10.7.1 gives to a segment without a connection.
     Reset,
 }

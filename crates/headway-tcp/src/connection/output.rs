@@ -2,7 +2,7 @@
 //!
 //! The order: SYN or RST that is owed; special ACKs, at once; retransmissions (a head left behind, what
 //! special ACKs reported, what loss recovery wants); new data; and last an ACK that nothing carried.
-//! [`super::data`] chooses among the data, [`super::options`] says which options a segment bears,
+//! [`super::data`] chooses among the data, [`super::options`] says which options a segment carries,
 //! [`super::build`] writes it.
 
 use headway_wire::{SeqNumber, TcpFlags};

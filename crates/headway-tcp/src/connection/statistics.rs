@@ -1,4 +1,4 @@
-//! What a connection tells about itself, as `TCP_INFO` does.
+//! What a connection reports about itself, as `TCP_INFO` does.
 
 use headway_units::Duration;
 

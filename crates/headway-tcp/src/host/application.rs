@@ -45,7 +45,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// Copies received bytes into `buffer` and drops them. 0 means that there are none now;
-    /// [`Host::is_finished`] tells the end of the stream.
+    /// [`Host::is_finished`] reports the end of the stream.
     ///
     /// # Errors
     ///
@@ -111,9 +111,9 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// The next thing that the application should know, if any. Each is told once; of several
-    /// alike that wait, only one. To be asked until `None`: connections that have something to tell
-    /// stand in line until then.
+    /// The next thing that the application should know, if any. Each is given once; of several
+    /// alike that wait, only one. To be asked until `None`: connections that have notifications wait in
+    /// line until then.
     pub fn poll_notification(&mut self) -> Option<(ConnectionId, Notification)> {
         self.connections.pop_notification()
     }

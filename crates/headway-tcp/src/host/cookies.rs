@@ -30,7 +30,7 @@ pub(super) const LIFE: Duration = Duration::from_secs(128);
 /// Cookies that came back and are remembered by a listener, so that they do not come back twice.
 pub(super) const REMEMBERED: usize = 1024;
 
-/// The sizes that a cookie can tell of; one in between is rounded down. Those of IPv4 and IPv6 over
+/// The sizes that a cookie can express; one in between is rounded down. Those of IPv4 and IPv6 over
 /// Ethernet, tunnels and PPPoE, the defaults of RFC 9293, and jumbo frames.
 const SIZES: [u16; 8] = [48, 536, 1220, 1380, 1400, 1440, 1460, 8940];
 
@@ -73,7 +73,7 @@ impl Kept {
         if self.bits.is_some() { agreed } else { Negotiated::default() }
     }
 
-    /// The latest timestamp up to `stamp` that bears the options.
+    /// The latest timestamp up to `stamp` that carries the options.
     pub(super) fn stamp(self, stamp: u32) -> u32 {
         let Some(bits) = self.bits else { return stamp };
         let marked = stamp & !STAMP_BITS | bits;

@@ -55,7 +55,7 @@ impl Demux {
         Self { connections: HashTable::new(), keyed: Keyed::new(identity), last: None }
     }
 
-    /// `ends_of` tells the ends of the connections in the table.
+    /// `ends_of` gives the ends of the connections in the table.
     pub(super) fn connection(
         &self,
         ends: &Endpoints,
@@ -81,7 +81,7 @@ impl Demux {
         Some(id)
     }
 
-    /// Adds a connection, whose ends are among those that `ends_of` tells.
+    /// Adds a connection, whose ends are among those that `ends_of` gives.
     pub(super) fn add(
         &mut self,
         ends: Endpoints,

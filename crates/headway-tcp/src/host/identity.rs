@@ -15,7 +15,7 @@ pub(super) struct Identity {
     secret: [u8; 16],
 }
 
-/// What a number is for, so that none tells about another.
+/// What a number is for, so that no number reveals another.
 #[derive(Clone, Copy)]
 enum Purpose {
     Sequence = 1,

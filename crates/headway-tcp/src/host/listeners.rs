@@ -45,7 +45,7 @@ pub(super) struct PassiveOpen<'a> {
 
 impl Listener {
     /// Whether connections are to be opened without state when there are too many that are opening: not if as
-    /// many wait already that nobody takes.
+    /// many wait already to be accepted.
     fn may_use_cookies(&self) -> bool {
         self.profile.modern.cookies && self.waiting.len() < self.backlog
     }
@@ -103,7 +103,7 @@ impl<O: Observer> Host<O> {
         Some(id)
     }
 
-    /// Stops listening; connections that nobody accepted are aborted.
+    /// Stops listening; connections that were not accepted are aborted.
     ///
     /// # Errors
     ///

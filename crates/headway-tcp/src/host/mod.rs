@@ -49,7 +49,7 @@ use identity::Identity;
 use listeners::Listener;
 use unmatched::UnmatchedReplies;
 
-/// What a host is told when it is made.
+/// The configuration of a host.
 #[derive(Clone, Debug)]
 pub struct HostConfig {
     /// The addresses it answers to.
@@ -132,7 +132,7 @@ pub struct Host<O: Observer = ()> {
 }
 
 impl Host<()> {
-    /// A host that nobody observes.
+    /// A host without an observer.
     pub fn new(config: HostConfig) -> Self {
         Self::with_observer(config, ())
     }

@@ -18,11 +18,11 @@ pub enum Cause {
     Unknown,
 }
 
-/// The window of the ledger is so many round trips long: as many intervals, each of which is
+/// The window of the ledger is this many round trips long: as many intervals, each of which is
 /// forgotten as a whole.
 const INTERVALS: usize = 8;
 /// No interval is shorter.
-const LEAST_INTERVAL: Duration = Duration::from_millis(20);
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Of what was found missing or named within the window, no more is believed to be damage than this many
 /// times what arrived intact, and a little that is believed in any case: bursts may be long. Seven of
@@ -97,8 +97,8 @@ impl Delay {
     /// Whether the queue was so short that it cannot have overflowed: a queue drops what arrives
     /// when it is full, and then those that did get in waited for all of it.
     fn queue_is_short(&self) -> bool {
-        const LEAST: Duration = Duration::from_millis(4);
-        (self.latest - self.least) < (self.least / 8).max(LEAST)
+        const MIN: Duration = Duration::from_millis(4);
+        (self.latest - self.least) < (self.least / 8).max(MIN)
     }
 }
 
@@ -122,7 +122,7 @@ impl CauseLedger {
         if now < self.interval_end {
             return;
         }
-        let interval = delay.smoothed.max(LEAST_INTERVAL);
+        let interval = delay.smoothed.max(MIN_INTERVAL);
         let missed = now.saturating_since(self.interval_end).as_nanos() / interval.as_nanos();
         for _ in 0..=missed.min(INTERVALS as u64) {
             self.current = (self.current + 1) % INTERVALS;

@@ -1,8 +1,8 @@
 //! What a connection leaves behind for later ones over the same path: TCP control block sharing
 //! (RFC 9040).
 //!
-//! RFC 9040, 2 tells *temporal* sharing (from connections that are over) from *ensemble* sharing (among
-//! those that are open). Both are the same here: the path is told of what a connection measures
+//! RFC 9040, 2 distinguishes *temporal* sharing (from connections that are over) from *ensemble* sharing (among
+//! those that are open). Both are the same here: the path keeps what a connection measures
 //! once a round trip, and each new connection asks the path.
 
 use headway_units::{Duration, Instant};
@@ -87,7 +87,7 @@ impl PathSampler {
 }
 
 impl PathMemory {
-    /// What to tell a controller of one of `users` connections that are open on the path
+    /// The window for a controller of one of `users` connections that are open on the path
     /// ([`CongestionControl::resume`](crate::congestion::CongestionControl::resume)): it jumps to half of
     /// that, and its slow start ends there.
     ///

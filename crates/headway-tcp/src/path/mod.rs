@@ -13,7 +13,7 @@ use memory::PathMemory;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Path {
-    /// Largest IP packet that passes, where an ICMP message or the operator told it.
+    /// Largest IP packet that passes, where an ICMP message or the operator said so.
     pub mtu: Option<u16>,
     /// Damaged packets whose header could not be read: there is no connection to blame.
     pub unreadable: u64,
@@ -25,7 +25,7 @@ pub struct Path {
     pub corrupted: u64,
     /// Intact packets.
     pub intact: u64,
-    /// What took what was lost on the way to the peer.
+    /// The causes of losses on the forward path.
     pub ledger: CauseLedger,
     /// The largest window that a connection has had reason to offer, bytes: see [`Path::memory`].
     pub receive_window: u32,

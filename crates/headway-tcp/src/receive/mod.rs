@@ -92,7 +92,7 @@ impl ReceiveSide {
         if self.fin_reached { self.assembler.nxt() + 1 } else { self.assembler.nxt() }
     }
 
-    /// RCV.WND: what the peer may send as far as it was told.
+    /// RCV.WND: what the peer may send as far as it knows.
     pub(crate) fn wnd(&self) -> u32 {
         (self.edge - self.nxt()).max(0) as u32
     }
@@ -112,7 +112,7 @@ impl ReceiveSide {
     }
 
     /// The window field for a segment sent now. The right edge does not move left (RFC 9293, 3.8.6)
-    /// and moves right only by a step worth telling (3.8.6.2.2).
+    /// and moves right only by a step worth reporting (3.8.6.2.2).
     ///
     /// A scaled field seldom hits the edge. It is rounded up while there is storage for what that
     /// promises; every ACK may round up again, so a reader that stands still would otherwise be
@@ -121,8 +121,8 @@ impl ReceiveSide {
     pub(crate) fn advertise(&mut self, syn: bool) -> u16 {
         let nxt = self.nxt();
         let candidate = nxt + self.free();
-        let told = self.edge;
-        let step = candidate - told;
+        let offered = self.edge;
+        let step = candidate - offered;
         if step > 0 && (step as u32 >= self.worthwhile_step() || syn) {
             self.edge = candidate;
         }
@@ -132,8 +132,8 @@ impl ReceiveSide {
         let field = if (up << scale) as usize <= self.assembler.room() { up } else { window >> scale };
         let edge = nxt + (field << scale);
         if syn {
-            // Its field is not scaled. A special ACK from SYN-RECEIVED may have told more before.
-            self.edge = told.max(edge);
+            // Its field is not scaled. A special ACK from SYN-RECEIVED may have offered more before.
+            self.edge = offered.max(edge);
         } else if edge.gt(self.edge) {
             self.edge = edge;
         }
@@ -141,7 +141,7 @@ impl ReceiveSide {
         field as u16
     }
 
-    /// Whether reading has opened the window so far that the peer should be told
+    /// Whether reading has opened the window so far that the peer should be notified
     /// (RFC 9293, 3.8.6.2.2: half of the buffer or one segment; two segments, as it is commonly
     /// done, so that a fast reader does not double the ACKs).
     pub(crate) fn owes_window_update(&self) -> bool {
@@ -153,7 +153,7 @@ impl ReceiveSide {
         self.peer_segment.max(536).min(self.size.limit() / 2).max(1)
     }
 
-    /// What may be offered: the free buffer, as far as the window field can tell of it.
+    /// What may be offered: the free buffer, as far as the window field can express it.
     fn free(&self) -> u32 {
         let tellable = u32::from(u16::MAX) << self.scale;
         self.size.limit().saturating_sub(self.assembler.readable() as u32).min(tellable)
@@ -379,9 +379,9 @@ mod tests {
             let mut edge = rcv.nxt();
             loop {
                 let window = u32::from(rcv.advertise(false)) << rcv.scale;
-                let told = rcv.nxt() + window;
-                assert!(edge - told < unit, "the right edge moves left by {}", edge - told);
-                edge = edge.max(told);
+                let offered = rcv.nxt() + window;
+                assert!(edge - offered < unit, "the right edge moves left by {}", edge - offered);
+                edge = edge.max(offered);
                 if window == 0 {
                     break;
                 }

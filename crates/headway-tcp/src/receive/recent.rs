@@ -49,7 +49,7 @@ impl Recent {
     /// RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid".
     ///
     /// `lenient`: TS.Recent as it was half a second ago or more counts. Where damage is repaired all
-    /// the time, a resend that fills the first hole raises TS.Recent above everything that was sent
+    /// the time, a retransmission that fills the first hole raises TS.Recent above everything that was sent
     /// before it; what another packet overtook on the way would be dropped and taken for lost. Half a
     /// second is far less than old duplicates of a wrapped sequence space take.
     pub(crate) fn is_older(&self, tsval: u32, now: Instant, lenient: bool) -> bool {

@@ -22,7 +22,7 @@ const SPREAD: u32 = 4;
 
 pub(super) struct RightSizing {
     limit: u32,
-    most: u32,
+    max: u32,
     /// Bytes read, and bytes held behind holes, when the round trip began: modulo 2^32.
     base: u32,
     /// The round trip ends when the peer echoes this timestamp of ours, or without timestamps, a
@@ -42,7 +42,7 @@ pub(super) struct Progress {
     pub(super) span: u32,
 }
 
-/// When data arrived, and what tells round trips apart.
+/// When data arrived, and what distinguishes round trips.
 #[derive(Clone, Copy)]
 pub(crate) struct Clocks {
     pub(crate) now: Instant,
@@ -54,10 +54,10 @@ pub(crate) struct Clocks {
 }
 
 impl RightSizing {
-    /// For windows of up to `most` bytes; without `tunes` it is that from the start.
-    pub(super) fn new(most: u32, tunes: bool) -> Self {
-        let limit = if tunes { most.min(INITIAL) } else { most };
-        Self { limit, most, base: 0, stamp: None, since: Instant::ZERO }
+    /// For windows of up to `max` bytes; without `tunes` it is that from the start.
+    pub(super) fn new(max: u32, tunes: bool) -> Self {
+        let limit = if tunes { max.min(INITIAL) } else { max };
+        Self { limit, max, base: 0, stamp: None, since: Instant::ZERO }
     }
 
     /// The largest window to offer now.
@@ -67,12 +67,12 @@ impl RightSizing {
 
     /// An earlier connection over the path had reason to offer `window` bytes.
     pub(super) fn resume(&mut self, window: u32) {
-        self.limit = self.limit.max(window.min(self.most));
+        self.limit = self.limit.max(window.min(self.max));
     }
 
     /// Data arrived or was read.
     pub(super) fn on_progress(&mut self, progress: Progress) {
-        if self.limit >= self.most {
+        if self.limit >= self.max {
             return;
         }
         let Progress { consumed, held, span } = progress;
@@ -81,7 +81,7 @@ impl RightSizing {
         let taken = if taken as i32 >= 0 { taken } else { 0 };
         let behind = span.min(held.saturating_mul(SPREAD));
         let wanted = taken.saturating_mul(AHEAD).saturating_add(behind).saturating_add(INITIAL);
-        self.limit = self.limit.max(wanted.min(self.most));
+        self.limit = self.limit.max(wanted.min(self.max));
     }
 
     /// Data arrived: a new round trip may begin.
@@ -96,7 +96,7 @@ impl RightSizing {
             if reached.wrapping_sub(self.base) as i32 >= 0 {
                 self.base = reached;
             }
-            // Not the present tick, which ACKs that have left may bear.
+            // Not the present tick, which ACKs that have left may carry.
             self.stamp = Some(clocks.stamp.wrapping_add(1));
             self.since = clocks.now;
         }
@@ -147,7 +147,7 @@ mod tests {
             size.on_arrival(at(20_000 * round, 0, 0), &clocks(6000 + 100 * u64::from(round), None));
             size.on_progress(at(20_000 * (round + 1), 0, 0));
         }
-        assert_eq!(size.limit(), before, "without timestamps the clock tells");
+        assert_eq!(size.limit(), before, "without timestamps the clock decides");
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Runs {
             runs.push(block_range(len as usize, block).len() as u32, ours[block] != theirs[block]);
         }
         if !runs.as_slice().iter().any(|run| run.1) {
-            // All of it is there, under a header that was hit. One byte tells that it is ours.
+            // All of it is there, under a header that was hit. One byte shows that it is ours.
             runs.runs = [(0, false); COUNT];
             runs.len = 0;
             runs.push(1, true);
@@ -218,7 +218,7 @@ mod tests {
     fn an_ack_for_all_of_it_resolves_it() {
         let (mut queue, mut held) = cut();
         assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 0);
-        assert!(!held.ranges.is_empty(), "the resend is under way");
+        assert!(!held.ranges.is_empty(), "the retransmission is in the network");
         queue.mark_sacked(1);
         queue.mark_sacked(2);
         let (delivery, _) = queue.take_delivery(Instant::ZERO);

@@ -73,7 +73,7 @@ impl Knowledge {
         ack.in_range(first, last + 1)
     }
 
-    /// A data segment bears ACK, and neither SYN nor RST nor URG.
+    /// A data segment has ACK, and neither SYN nor RST nor URG.
     pub(super) fn admits_flags(&self, flags: TcpFlags) -> bool {
         flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST | TcpFlags::URG)
     }

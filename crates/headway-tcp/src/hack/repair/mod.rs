@@ -33,11 +33,11 @@ use syndrome::CrcFlips;
 
 /// Combinations of fields that one packet is held against in one layout.
 const MAX_COMBINATIONS: usize = 4096;
-/// Flipped bits in a header, beyond which nobody can say what it was.
+/// Flipped bits in a header, beyond which it is not known what it was.
 const MAX_FLIPS: u32 = 16;
 /// The same where 16 bits decide.
 const CLASSIC_FLIPS: u32 = 3;
-/// There, every other explanation must take so many flipped bits more.
+/// There, every other explanation must take this many flipped bits more.
 const CLASSIC_MARGIN: u32 = 2;
 
 /// A header as it is thought to have been.
@@ -189,8 +189,8 @@ impl Repairer {
     }
 }
 
-/// The Header Checksum of kind 14, itself hit in one bit at most. 16 bits tell little: where changes of
-/// two fields have the same effect on the sum nobody knows, and the packet stays unreadable.
+/// The Header Checksum of kind 14, itself hit in one bit at most. 16 bits say little: where changes of
+/// two fields have the same effect on the sum, the packet stays unreadable.
 fn by_sum(datagram: &Datagram<'_>, draft: &Draft, known: &Knowledge, best: &mut Best) {
     let at = draft.layout.seal_at;
     let given = u16::from_be_bytes([draft.bytes[at], draft.bytes[at + 1]]);

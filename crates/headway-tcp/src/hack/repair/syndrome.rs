@@ -62,7 +62,7 @@ impl CrcFlips {
         self.behind = behind;
     }
 
-    /// The flips that `syndrome` stands for.
+    /// The flips that `syndrome` represents.
     pub(super) fn find(&self, syndrome: u32) -> Option<Flips> {
         let place = self.table.binary_search_by_key(&syndrome, |entry| entry.0).ok()?;
         Some(self.table[place].1)
