@@ -1,17 +1,17 @@
-//! Packets and events written to files while a stack runs.
+//! Captures and event logs of a running stack.
 
 use std::io::Write;
 
 use headway_trace::{Capture, Direction, EventLog, TraceError};
 use headway_units::Instant;
 
-/// Where a stack's packets go, in pcapng.
+/// The capture file of a stack, in pcapng.
 pub type CaptureFile = Capture<Box<dyn Write + Send>>;
 
-/// Where a stack's events go, as lines of JSON.
+/// The event log of a stack, as lines of JSON.
 pub type LogFile = EventLog<Box<dyn Write + Send>>;
 
-/// A capture that stops at its first error, for a stack that must go on.
+/// A capture that stops at its first error, while the stack continues.
 #[derive(Default)]
 pub(crate) struct Recorder {
     file: Option<CaptureFile>,
@@ -44,7 +44,7 @@ impl Recorder {
     ) {
         let Some(file) = &mut self.file else { return };
         if let Err(error) = file.packet(interface, at, packet, direction, remark) {
-            tracing::error!(%error, "the capture ends here");
+            tracing::error!(%error, "the capture ends");
             self.failed = Some(error);
             self.file = None;
         }

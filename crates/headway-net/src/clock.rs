@@ -4,8 +4,8 @@ use std::time::{Instant as StdInstant, SystemTime, UNIX_EPOCH};
 
 use headway_units::Instant;
 
-/// A clock that never goes back, in nanoseconds since 1970: the machine's monotonic clock, set by
-/// its calendar clock when it was made. A later change of the calendar does not move it.
+/// A monotonic clock in nanoseconds since 1970: the machine's monotonic clock, initialised from its
+/// real-time clock. Later changes of the real-time clock do not affect it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     started: StdInstant,
@@ -19,32 +19,32 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// A clock that shows the calendar's time now.
+    /// A clock initialised with the current real time.
     #[expect(clippy::disallowed_methods, reason = "a live driver reads the clock")]
     pub fn new() -> Self {
-        Self { started: StdInstant::now(), epoch: calendar() }
+        Self { started: StdInstant::now(), epoch: real_time() }
     }
 
-    /// What it shows.
+    /// The current time.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(self.epoch + self.started.elapsed().as_nanos() as u64)
     }
 
-    /// What it showed when the calendar clock showed `stamp` nanoseconds since 1970, as the kernel
-    /// stamps packets. `now` is what this clock shows now, `calendar` what the calendar does; a stamp
-    /// from the future, or from more than a second ago, is taken for a clock that was set.
-    pub(crate) fn at_stamp(now: Instant, calendar: u64, stamp: u64) -> Instant {
+    /// The time of this clock at the real time `timestamp`, with which the kernel timestamps packets.
+    /// `now` is the current time of this clock, `real_time` the current real time; a timestamp from the
+    /// future, or more than a second old, means that the real-time clock was set, and gives `now`.
+    pub(crate) fn at_timestamp(now: Instant, real_time: u64, timestamp: u64) -> Instant {
         const LONGEST: u64 = 1_000_000_000;
-        match calendar.checked_sub(stamp) {
+        match real_time.checked_sub(timestamp) {
             Some(age) if age <= LONGEST => Instant::from_nanos(now.as_nanos().saturating_sub(age)),
             _ => now,
         }
     }
 }
 
-/// The calendar's time, in nanoseconds since 1970.
+/// The real time, in nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "a live driver reads the clock")]
-pub(crate) fn calendar() -> u64 {
+pub(crate) fn real_time() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
@@ -53,11 +53,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_become_times_of_this_clock() {
+    fn timestamps_become_times_of_this_clock() {
         let now = Instant::from_nanos(5_000_000_000);
-        assert_eq!(Clock::at_stamp(now, 9_000_000_000, 8_999_000_000), Instant::from_nanos(4_999_000_000));
-        assert_eq!(Clock::at_stamp(now, 9_000_000_000, 9_000_000_001), now, "from the future");
-        assert_eq!(Clock::at_stamp(now, 9_000_000_000, 7_000_000_000), now, "the calendar was set");
+        assert_eq!(
+            Clock::at_timestamp(now, 9_000_000_000, 8_999_000_000),
+            Instant::from_nanos(4_999_000_000)
+        );
+        assert_eq!(Clock::at_timestamp(now, 9_000_000_000, 9_000_000_001), now, "from the future");
+        assert_eq!(
+            Clock::at_timestamp(now, 9_000_000_000, 7_000_000_000),
+            now,
+            "the real-time clock was set"
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Why a carrier or a stack cannot be made.
+//! Errors of carriers, stacks and the error/delay box.
 
 use std::io;
 use std::net::IpAddr;
 
-/// Why a carrier or a stack cannot be made.
+/// Errors of carriers, stacks and the error/delay box.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetError {
@@ -12,11 +12,11 @@ pub enum NetError {
     Tun {
         /// The device.
         name: String,
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
-        /// What would have worked.
+        /// What was expected.
         expected: &'static str,
     },
     /// An interface cannot be used for packets.
@@ -24,48 +24,48 @@ pub enum NetError {
     Interface {
         /// The interface.
         name: String,
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
-        /// What would have worked.
+        /// What was expected.
         expected: &'static str,
     },
     /// A UDP socket cannot be made.
     #[error("UDP {what}: {source}; expected {expected}")]
     Udp {
-        /// The address, and what was tried.
+        /// The address and the failed operation.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
-        /// What would have worked.
+        /// What was expected.
         expected: &'static str,
     },
-    /// The addresses of a carrier do not fit together.
+    /// The addresses of a carrier are inconsistent.
     #[error("{got}: expected {expected}")]
     BadAddress {
         /// What was given.
         got: String,
-        /// What would have worked.
+        /// What was expected.
         expected: &'static str,
     },
-    /// The kernel has the address that our stack is to have, and would answer in its place.
+    /// The kernel has the stack's address, and would answer in its place.
     #[error(
         "{0}: expected an address that this machine's kernel does not have: it would answer in our place"
     )]
     KernelsAddress(IpAddr),
-    /// The thread that drives the stack, or what it needs, cannot be made.
+    /// The thread that drives the stack, or its resources, cannot be created.
     #[error("the stack cannot start: {0}")]
     Start(#[source] io::Error),
-    /// The profile has HACK, and the carrier puts segments together or hides damage.
+    /// The profile has HACK, and the carrier coalesces segments or hides damage.
     #[error(
         "{0}: expected a profile without HACK: segments are put together there, and each of HACK bears its own sums"
     )]
     NoHack(String),
-    /// What the box needs of the system cannot be had.
+    /// A system resource of the box is not available.
     #[error("the box cannot wait for packets: {0}")]
     Box(#[source] io::Error),
-    /// The profile cannot work.
+    /// The profile is invalid.
     #[error(transparent)]
     Profile(headway_tcp::Error),
 }

@@ -1,4 +1,4 @@
-//! What the kernel says of the machine's interfaces.
+//! The machine's interfaces.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,9 +12,9 @@ use nix::net::if_::{InterfaceFlags, if_nametoindex};
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// Its number.
+    /// Its index.
     pub index: u32,
-    /// The kernel's addresses there.
+    /// The kernel's addresses on it.
     pub addresses: Vec<IpAddr>,
     /// Its Ethernet address, if it has one.
     pub hardware: Option<[u8; 6]>,
@@ -29,7 +29,7 @@ impl Interface {
     ///
     /// # Errors
     ///
-    /// The system does not say.
+    /// The system call failed.
     pub fn all() -> io::Result<Vec<Self>> {
         let mut found: BTreeMap<String, Self> = BTreeMap::new();
         for entry in getifaddrs()? {
@@ -54,11 +54,11 @@ impl Interface {
         Ok(found.into_values().collect())
     }
 
-    /// The interface of this name.
+    /// The interface with this name.
     ///
     /// # Errors
     ///
-    /// There is none, or the system does not say.
+    /// There is none, or the system call failed.
     pub fn named(name: &str) -> io::Result<Self> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "no such interface");
         Self::all()?.into_iter().find(|interface| interface.name == name).ok_or_else(missing)

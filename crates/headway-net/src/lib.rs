@@ -1,11 +1,11 @@
 //! The live side of headway: the TCP of [`headway_tcp`] on real packets, in real time.
 //!
-//! - A [`Carrier`] brings IP packets in and out and says what their checksums say; it knows nothing
-//!   of TCP's state. [`UdpCarrier`] needs no privilege, [`TunCarrier`] talks to this machine's kernel
-//!   and whatever that routes, [`EthernetCarrier`] to an Ethernet.
+//! - A [`Carrier`] receives and sends IP packets and verifies their checksums; it has no TCP state.
+//!   [`UdpCarrier`] needs no privilege, [`TunCarrier`] exchanges packets with this machine's kernel,
+//!   [`EthernetCarrier`] with an Ethernet.
 //! - A [`Stack`] is a TCP host on a carrier: one thread drives it, and its [`TcpListener`]s and
-//!   [`TcpStream`]s are used from any task of a `tokio` runtime (or of another that can drive
-//!   `tokio`'s traits: nothing here needs its reactor).
+//!   [`TcpStream`]s can be used from any task of a `tokio` runtime (or of another one that supports
+//!   `tokio`'s traits: its reactor is not needed).
 //!
 //! ```no_run
 //! use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
@@ -22,9 +22,9 @@
 //! # }
 //! ```
 //!
-//! - [`error_delay_box`] puts the link of the simulator between two interfaces.
+//! - [`error_delay_box`] runs the simulator's link between two interfaces.
 //!
-//! Linux only. The system calls that have no safe binding stand in one small module, `sys`.
+//! Linux only. The system calls without a safe binding are in one small module, `sys`.
 #![deny(unsafe_code)]
 
 mod capture;

@@ -1,4 +1,4 @@
-//! Network namespaces without a name: they vanish with whoever holds them, however that ends.
+//! Unnamed network namespaces, which are removed with the last process that uses them.
 
 use std::fs::File;
 use std::io;
@@ -7,24 +7,23 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-/// A network of its own, whose only interface at first is a loopback that is down.
+/// A network namespace with a loopback interface that is down.
 ///
-/// It lives as long as this value, or a socket, thread or process in it. Since it has no name and no mount,
-/// the kernel takes it away with all its interfaces when the last of them is gone, also where that is by
-/// SIGKILL.
+/// It exists as long as this value, or a socket, thread or process in it. Since it has no name and no
+/// mount, the kernel then removes it with all its interfaces, also after SIGKILL.
 #[derive(Debug)]
 pub struct Namespace {
     file: File,
 }
 
 impl Namespace {
-    /// A new one.
+    /// Creates a namespace.
     ///
     /// # Errors
     ///
-    /// The right is missing (CAP_SYS_ADMIN), or the system has no namespaces.
+    /// CAP_SYS_ADMIN is missing, or the system has no namespaces.
     pub fn new() -> io::Result<Self> {
-        // The thread alone moves, and ends: nothing but the file remains in the namespace.
+        // Only this thread enters the namespace, and ends: then only the file refers to it.
         let file = in_thread("headway-namespace", || {
             unshare(CloneFlags::CLONE_NEWNET)?;
             File::open("/proc/thread-self/ns/net")
@@ -32,22 +31,21 @@ impl Namespace {
         Ok(Self { file })
     }
 
-    /// A path by which other programs know it while this process lives, such as `ip link set NAME netns
-    /// PATH`.
+    /// A path for other programs while this process runs, as in `ip link set NAME netns PATH`.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
-    /// Does something in it, in a thread of this name. Sockets that are opened there stay in the namespace,
-    /// and so do threads and processes that are started there.
+    /// Runs `work` in it, in a thread of this name. Sockets opened and threads and processes started by
+    /// `work` stay in the namespace.
     ///
     /// # Errors
     ///
-    /// The namespace cannot be entered. The closure's own result is inside.
+    /// The namespace cannot be entered.
     ///
     /// # Panics
     ///
-    /// The closure does.
+    /// `work` panics.
     pub fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         in_thread(name, || {
             setns(self.file.as_fd(), CloneFlags::CLONE_NEWNET)?;
@@ -69,12 +67,12 @@ mod tests {
     use crate::Interface;
 
     #[test]
-    fn it_has_a_loopback_of_its_own_and_goes_by_itself() {
+    fn it_has_its_own_loopback_and_is_removed() {
         let namespace = match Namespace::new() {
             Ok(namespace) => namespace,
             Err(error) => {
                 use std::io::Write as _;
-                // Past the harness, which keeps to itself what a test that passes prints.
+                // Not through `eprintln!`, which the test harness captures.
                 let _ = writeln!(io::stderr(), "SKIPPED a namespace: needs root: {error}");
                 return;
             }
@@ -83,7 +81,7 @@ mod tests {
         let interfaces = namespace.run("test", Interface::all).unwrap().unwrap();
         assert_eq!(interfaces.iter().map(|one| &one.name).collect::<Vec<_>>(), ["lo"]);
         let inside = namespace.run("test", number).unwrap().unwrap();
-        assert_ne!(inside, number().unwrap(), "the others stay where they are");
+        assert_ne!(inside, number().unwrap(), "other threads stay in their namespace");
         assert_eq!(std::fs::read_link(namespace.path()).unwrap(), inside);
     }
 }

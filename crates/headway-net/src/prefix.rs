@@ -1,19 +1,19 @@
-//! An address with the length of its network's prefix.
+//! An address with its prefix length.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// An address in its network, as in `10.77.2.2/24`.
+/// An address with its prefix length, as in `10.77.2.2/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     address: IpAddr,
     len: u8,
 }
 
-/// Text that is no [`Prefix`].
+/// Text that is not a [`Prefix`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{input:?}: expected an address and the length of its network's prefix, such as 10.77.2.2/24")]
+#[error("{input:?}: expected an address and its prefix length, such as 10.77.2.2/24")]
 pub struct PrefixError {
     input: String,
 }
@@ -24,7 +24,7 @@ impl Prefix {
         self.address
     }
 
-    /// The length of the network's prefix, in bits.
+    /// The prefix length, in bits.
     pub const fn len(&self) -> u8 {
         self.len
     }
@@ -43,8 +43,8 @@ impl Prefix {
         }
     }
 
-    /// The first address of the network that a host may have and that is not this one: what the
-    /// other end of a TUN gets. `None` where the network has no room for a second host.
+    /// The first host address of the network other than this one: the address of the other end of a TUN.
+    /// `None` if the network has only one host.
     pub fn first_other(&self) -> Option<IpAddr> {
         let host_bits = if self.address.is_ipv4() { 32 } else { 128 } - u32::from(self.len);
         if host_bits == 0 {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_hold_their_hosts() {
+    fn networks_contain_their_hosts() {
         let prefix: Prefix = "10.77.2.2/24".parse().unwrap();
         assert_eq!(prefix.to_string(), "10.77.2.2/24");
         assert!(prefix.contains("10.77.2.255".parse().unwrap()));

@@ -1,4 +1,4 @@
-//! What this machine can do.
+//! Probes of this machine's capabilities.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,49 +13,49 @@ use tun_rs::DeviceBuilder;
 use crate::packet_socket::PacketSocket;
 use crate::{Carrier, Clock, NetError, UdpCarrier, UdpConfig, sys};
 
-/// Something that an interface may do with packets.
+/// An offload feature of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// The kernel's name of it.
+    /// The kernel's name.
     pub name: String,
-    /// Whether it can be switched.
+    /// Whether it can be changed.
     pub available: bool,
     /// Whether it is on.
     pub active: bool,
 }
 
-/// Whether a TUN device can be made: it is, and vanishes again.
+/// Whether a TUN device can be created: creates one and removes it.
 ///
 /// # Errors
 ///
-/// What the system says.
+/// The system's error.
 pub fn tun() -> io::Result<()> {
-    // The kernel finds a number.
+    // The kernel chooses a number.
     DeviceBuilder::new().name("hwprobe%d").offload(false).inherit_enable_state().build_sync().map(|_| ())
 }
 
-/// Whether the frames of an interface can be seen.
+/// Whether a packet socket can be opened on an interface.
 ///
 /// # Errors
 ///
-/// What the system says.
+/// The system's error.
 pub fn packet(interface: &str) -> Result<(), NetError> {
     PacketSocket::open(interface, 1514).map(|_| ())
 }
 
-/// What an interface does with packets beside bringing them in and out.
+/// The offload features of an interface.
 ///
 /// # Errors
 ///
-/// The driver does not say.
+/// The driver does not report them.
 pub fn features(interface: &str) -> io::Result<Vec<Feature>> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
     let features = sys::features(socket.as_fd(), interface)?;
     Ok(features.into_iter().map(|(name, available, active)| Feature { name, available, active }).collect())
 }
 
-/// Whether this machine sends and takes UDP without checksum: a segment with a damaged payload goes
-/// over the loopback, and has to arrive as it was.
+/// Whether this machine sends and receives UDP without checksum: a segment with a damaged payload is sent
+/// over the loopback, and must arrive unchanged.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
     from.queue(len);
     from.flush().map_err(|source| fail("cannot be sent", source))?;
     let clock = Clock::new();
-    // The loopback delivers at once, or in a moment on a busy machine.
+    // The loopback delivers at once, or after a short time on a busy machine.
     for _ in 0..100 {
         if to.fill(&clock).map_err(|source| fail("cannot be received", source))? > 0 {
             let mut received = Vec::new();
@@ -86,7 +86,7 @@ pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
     Err(fail("without checksum does not arrive", io::ErrorKind::TimedOut.into()))
 }
 
-/// A segment whose header checksum holds and whose payload is damaged.
+/// A segment with a valid header checksum and a damaged payload.
 fn damaged_segment(slot: &mut [u8], from: SocketAddr, to: SocketAddr) -> io::Result<usize> {
     let ip = IpHeader { src: from.ip(), dst: to.ip(), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
     let tcp = TcpHeader {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loopback_brings_damage() {
+    fn the_loopback_delivers_damage() {
         udp_without_checksum(false).unwrap();
     }
 

@@ -1,8 +1,8 @@
-//! The system calls that have no safe binding: options of sockets by number, a packet socket's
-//! address, and batches of packets.
+//! System calls without a safe binding: socket options by number, addresses of packet sockets, and
+//! batches of packets.
 //!
-//! Everything here is safe to call. Pointers that the kernel is handed point into slices that
-//! outlive the call, with their own lengths; nothing keeps them afterwards.
+//! All functions are safe. Pointers passed to the kernel point into slices that outlive the call, with
+//! their lengths; the kernel does not keep them.
 
 mod ethtool;
 
@@ -12,16 +12,16 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 pub(crate) use ethtool::{features, switch_feature};
 
-/// Packets in one system call at most.
+/// The maximum number of packets in one system call.
 pub(crate) const BATCH: usize = 64;
 
 /// Room for a socket address of any family.
 pub(crate) const NAME: usize = size_of::<libc::sockaddr_storage>();
 
-/// Room for control messages: a time stamp, the ECN field, and what a packet socket says of a packet.
+/// Room for control messages: a timestamp, the ECN field, and a packet socket's auxiliary data.
 pub(crate) const CONTROL: usize = 128;
 
-/// A socket address as the kernel has it, aligned for it.
+/// A socket address in the kernel's format and alignment.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 pub(crate) struct Name {
@@ -33,7 +33,7 @@ impl Name {
     pub(crate) const NONE: Self = Self { bytes: [0; NAME], len: 0 };
 }
 
-/// Control messages as the kernel has them, aligned for it.
+/// Control messages in the kernel's format and alignment.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 pub(crate) struct Control {
@@ -47,7 +47,7 @@ impl Control {
 
 /// Sets an option whose value is an `int`.
 pub(crate) fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
-    // SAFETY: `value` lives until the call returns, and its size is the one that is told.
+    // SAFETY: `value` lives until the call returns, and its size is passed.
     let result = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
@@ -67,7 +67,7 @@ pub(crate) fn bind_packet(fd: BorrowedFd<'_>, interface: u32, protocol: u16) -> 
     name.sll_family = libc::AF_PACKET as libc::sa_family_t;
     name.sll_protocol = protocol.to_be();
     name.sll_ifindex = interface as i32;
-    // SAFETY: `name` lives until the call returns, and its size is the one that is told.
+    // SAFETY: `name` lives until the call returns, and its size is passed.
     let result = unsafe {
         libc::bind(
             fd.as_raw_fd(),
@@ -78,17 +78,17 @@ pub(crate) fn bind_packet(fd: BorrowedFd<'_>, interface: u32, protocol: u16) -> 
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The card of this interface takes frames to the Ethernet address of a group, until the socket is closed.
+/// Makes an interface receive frames to a multicast Ethernet address, until the socket is closed.
 pub(crate) fn join(fd: BorrowedFd<'_>, interface: u32, group: [u8; 6]) -> io::Result<()> {
     add_membership(fd, interface, libc::PACKET_MR_MULTICAST, &group)
 }
 
-/// Frames for every address come in at an interface while the packet socket is open.
+/// Makes an interface promiscuous while the packet socket is open.
 pub(crate) fn join_promiscuous(fd: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
     add_membership(fd, interface, libc::PACKET_MR_PROMISC, &[])
 }
 
-/// `group` has at most 8 octets.
+/// `group` has at most 8 bytes.
 fn add_membership(fd: BorrowedFd<'_>, interface: u32, kind: i32, group: &[u8]) -> io::Result<()> {
     // SAFETY: all zeros is a valid `packet_mreq`.
     let mut request: libc::packet_mreq = unsafe { mem::zeroed() };
@@ -96,7 +96,7 @@ fn add_membership(fd: BorrowedFd<'_>, interface: u32, kind: i32, group: &[u8]) -
     request.mr_type = kind as _;
     request.mr_alen = group.len() as _;
     request.mr_address[..group.len()].copy_from_slice(group);
-    // SAFETY: `request` lives until the call returns, and its size is the one that is told.
+    // SAFETY: `request` lives until the call returns, and its size is passed.
     let result = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
@@ -109,8 +109,8 @@ fn add_membership(fd: BorrowedFd<'_>, interface: u32, kind: i32, group: &[u8]) -
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Receives packets that wait, without waiting: the packet in each of `slots` has the length that is
-/// put in `lens`, came from `names` and with `controls`. Returns how many there are.
+/// Receives packets without waiting: into `slots`, with lengths in `lens`, source addresses in `names`
+/// and control messages in `controls`. Returns the number of packets.
 pub(crate) fn receive_batch<'a>(
     fd: BorrowedFd<'_>,
     slots: impl Iterator<Item = &'a mut [u8]>,
@@ -133,8 +133,8 @@ pub(crate) fn receive_batch<'a>(
         header.msg_controllen = CONTROL as _;
         count = index + 1;
     }
-    // SAFETY: the first `count` headers point at a slot, a name and a control buffer with the lengths
-    // that they tell; all of them are borrowed for longer than this call.
+    // SAFETY: the first `count` headers point at a slot, a name and a control buffer with their lengths;
+    // all of them are borrowed for longer than this call.
     let received = unsafe {
         libc::recvmmsg(
             fd.as_raw_fd(),
@@ -148,7 +148,7 @@ pub(crate) fn receive_batch<'a>(
     for (index, header) in headers[..received].iter().enumerate() {
         lens[index] = header.msg_len as usize;
         names[index].len = (header.msg_hdr.msg_namelen as usize).min(NAME);
-        // Not `usize` with every C library.
+        // The type differs between C libraries.
         #[allow(clippy::unnecessary_cast)]
         let control_len = header.msg_hdr.msg_controllen as usize;
         controls[index].len = control_len.min(CONTROL);
@@ -156,17 +156,17 @@ pub(crate) fn receive_batch<'a>(
     Ok(received)
 }
 
-/// A packet to be sent.
+/// A packet to send.
 #[derive(Clone, Copy)]
 pub(crate) struct Outgoing<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Where it goes, unless the socket is connected.
+    /// Its destination, unless the socket is connected.
     pub(crate) name: Option<&'a Name>,
-    /// What the kernel is told beside it; perhaps nothing.
+    /// Its control messages; may be empty.
     pub(crate) control: &'a Control,
 }
 
-/// Sends packets without waiting. Returns how many went; an error stands for the first one only.
+/// Sends packets without waiting. Returns how many were sent; an error concerns the first one only.
 pub(crate) fn send_batch<'a>(
     fd: BorrowedFd<'_>,
     packets: impl Iterator<Item = Outgoing<'a>>,
@@ -176,7 +176,7 @@ pub(crate) fn send_batch<'a>(
         unsafe { (mem::zeroed(), mem::zeroed()) };
     let mut count = 0;
     for (index, packet) in packets.take(BATCH).enumerate() {
-        // Sending does not write to what is sent.
+        // Sending does not write to the packet.
         let bytes = packet.bytes;
         vectors[index] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let header = &mut headers[index].msg_hdr;
@@ -196,7 +196,7 @@ pub(crate) fn send_batch<'a>(
         return Ok(0);
     }
     // SAFETY: the first `count` headers point at a packet and perhaps a name and control messages with
-    // the lengths that they tell; all of them are borrowed for longer than this call.
+    // their lengths; all of them are borrowed for longer than this call.
     let sent = unsafe {
         libc::sendmmsg(
             fd.as_raw_fd(),
@@ -208,7 +208,7 @@ pub(crate) fn send_batch<'a>(
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// What kind of interface (`ARPHRD_`) a packet socket is bound to.
+/// The hardware type (`ARPHRD_`) of the interface to which a packet socket is bound.
 pub(crate) fn hardware_type(fd: BorrowedFd<'_>) -> io::Result<u16> {
     // SAFETY: all zeros is a valid `sockaddr_ll`.
     let mut name: libc::sockaddr_ll = unsafe { mem::zeroed() };
@@ -218,8 +218,8 @@ pub(crate) fn hardware_type(fd: BorrowedFd<'_>) -> io::Result<u16> {
     if result == 0 { Ok(name.sll_hatype) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The number of the interface of this name in the network namespace of a socket of any kind, whichever
-/// the calling thread is in.
+/// The index of the interface of this name in the network namespace of `fd`, a socket of any kind;
+/// independent of the calling thread's namespace.
 pub(crate) fn interface_index(fd: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
     // SAFETY: all zeros is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -238,7 +238,7 @@ pub(crate) fn interface_index(fd: BorrowedFd<'_>, name: &str) -> io::Result<u32>
     Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
 }
 
-/// How many packets a packet socket had no room for since it was last asked.
+/// How many packets a packet socket dropped since the last call.
 pub(crate) fn packet_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -255,8 +255,7 @@ pub(crate) fn packet_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
     if result == 0 { Ok(statistics.tp_drops) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets the calling thread run before all others that are not real-time (`SCHED_FIFO`, at the least
-/// priority).
+/// Gives the calling thread real-time priority (`SCHED_FIFO`, at the lowest level).
 pub(crate) fn run_in_real_time() -> io::Result<()> {
     // SAFETY: all zeros is a valid `sched_param`.
     let mut parameters: libc::sched_param = unsafe { mem::zeroed() };

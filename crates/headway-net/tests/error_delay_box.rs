@@ -45,7 +45,7 @@ fn both(link: LinkConfig) -> [LaneConfig; 2] {
     [3, 4].map(|seed| LaneConfig { link: link.clone(), seed })
 }
 
-/// Everything that is still to come from an end, each with the time at which it is due.
+/// All remaining deliveries from an end, with their due times.
 fn drain(edbox: &mut ErrorDelayBox, end: End) -> Vec<Delivery<Frame>> {
     let mut all = Vec::new();
     while let Some(due) = edbox.next_event() {
@@ -61,7 +61,7 @@ fn due(deliveries: &[Delivery<Frame>]) -> Vec<u64> {
 
 /// Same configuration, same seed: the bytes and times are those of the simulator's link.
 #[test]
-fn it_is_the_link_of_the_simulator() {
+fn it_equals_the_link_of_the_simulator() {
     let share = |value: &str| value.parse().unwrap();
     let config = LinkConfig {
         damage: "burst:5%:5".parse().unwrap(),
@@ -78,7 +78,7 @@ fn it_is_the_link_of_the_simulator() {
     for seq in 0..2_000 {
         let (now, frame) = (at(u64::from(seq) * 700), frame(seq, 1000));
         let packet = frame.packet().to_vec();
-        edbox.offer(End::Second, now, frame);
+        edbox.enqueue(End::Second, now, frame);
         let (len, headers) = (packet.len(), Headers { ip_header_len: 20, header_len: 40 });
         let _ = alone.offer(now, packet, len, headers, true);
     }
@@ -96,13 +96,13 @@ fn it_is_the_link_of_the_simulator() {
     assert_eq!(alone.in_link(), 0);
 }
 
-/// What is in flight or queued at a change keeps its due time; what comes later has the new parameters.
+/// Packets in flight or queued at a change keep their due times; later packets have the new parameters.
 #[test]
-fn a_change_is_for_what_comes_later() {
-    // 1200 us for each packet of 1500 octets.
+fn a_change_applies_to_later_packets() {
+    // 1200 us for each packet of 1500 bytes.
     let mut edbox = ErrorDelayBox::new(both(link("10mbit", 20)));
     for seq in 0..4 {
-        edbox.offer(End::First, at(0), frame(seq, 1460));
+        edbox.enqueue(End::First, at(0), frame(seq, 1460));
     }
     assert_eq!(edbox.queue(End::First), (3, 4500));
     // One is in flight, one is being transmitted, two wait.
@@ -110,35 +110,35 @@ fn a_change_is_for_what_comes_later() {
     assert_eq!(edbox.queue(End::First), (2, 3000));
     edbox.change(at(1_300), both(link("100mbit", 1)));
     assert_eq!(edbox.queue(End::First), (2, 3000));
-    assert_eq!(edbox.next_event(), Some(at(21_200)), "the times that they had");
-    edbox.offer(End::First, at(1_400), frame(4, 1460));
-    edbox.offer(End::First, at(40_000), frame(5, 1460));
-    edbox.offer(End::Second, at(40_000), frame(6, 1460));
+    assert_eq!(edbox.next_event(), Some(at(21_200)), "unchanged due times");
+    edbox.enqueue(End::First, at(1_400), frame(4, 1460));
+    edbox.enqueue(End::First, at(40_000), frame(5, 1460));
+    edbox.enqueue(End::Second, at(40_000), frame(6, 1460));
     assert_eq!(edbox.in_link(End::First), 6);
     let deliveries = drain(&mut edbox, End::First);
-    // The fifth waits for its turn at the transmitter, and overtakes nothing; the sixth has nothing to
-    // wait for: 120 us and 1 ms.
+    // The fifth waits for the transmitter, and overtakes nothing; the sixth does not wait: 120 us and 1
+    // ms.
     assert_eq!(due(&deliveries), [21_200, 22_400, 23_600, 24_800, 24_800, 41_120]);
     let order: Vec<u8> = deliveries.iter().map(|delivery| delivery.packet.packet()[27]).collect();
     assert_eq!(order, [0, 1, 2, 3, 4, 5]);
-    assert_eq!(edbox.counters(End::First).delivered, 6, "counted over the change");
+    assert_eq!(edbox.counters(End::First).delivered, 6, "counters include the time before the change");
     assert_eq!(edbox.counters(End::Second).delivered, 1);
 }
 
 #[test]
-fn damage_changes_for_what_comes_later() {
+fn damage_changes_for_later_packets() {
     let damaged = LinkConfig { damage: "random:100%".parse().unwrap(), ..link("10mbit", 5) };
     let mut edbox = ErrorDelayBox::new(both(damaged));
-    edbox.offer(End::First, at(0), frame(0, 100));
-    edbox.offer(End::First, at(0), frame(1, 100));
+    edbox.enqueue(End::First, at(0), frame(0, 100));
+    edbox.enqueue(End::First, at(0), frame(1, 100));
     edbox.change(at(1), both(link("10mbit", 5)));
-    edbox.offer(End::First, at(2), frame(2, 100));
+    edbox.enqueue(End::First, at(2), frame(2, 100));
     let damaged: Vec<bool> =
         drain(&mut edbox, End::First).iter().map(|delivery| delivery.damage.is_some()).collect();
     assert_eq!(damaged, [true, true, false]);
 }
 
-/// However often and when it changes, no packet is lost uncounted.
+/// Random changes lose no packet without counting it.
 #[test]
 fn every_packet_is_accounted_for() {
     for seed in 0..50_u64 {
@@ -165,7 +165,7 @@ fn every_packet_is_accounted_for() {
             while edbox.poll(End::First, now).is_some() {
                 delivered += 1;
             }
-            edbox.offer(End::First, now, frame(step as u32, 1000));
+            edbox.enqueue(End::First, now, frame(step as u32, 1000));
             if step % 97 == seed {
                 edbox.change(now, both(config(step)));
             }
@@ -180,11 +180,11 @@ fn every_packet_is_accounted_for() {
     }
 }
 
-/// Stamps of packets may lie behind the clock.
+/// Timestamps of packets may be earlier than the clock.
 #[test]
-fn a_stamp_from_the_past_counts_as_now() {
+fn an_earlier_timestamp_counts_as_now() {
     let mut edbox = ErrorDelayBox::new(both(link("10mbit", 1)));
     assert!(edbox.poll(End::First, at(500)).is_none());
-    edbox.offer(End::First, at(100), frame(0, 1460));
+    edbox.enqueue(End::First, at(100), frame(0, 1460));
     assert_eq!(edbox.next_event(), Some(at(500 + 1_200 + 1_000)));
 }

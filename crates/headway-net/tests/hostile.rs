@@ -1,7 +1,7 @@
-//! Whatever arrives, the stack goes on. Alone in its process, whose memory it measures.
+//! The stack survives arbitrary input. Its own process, since it measures the process's memory.
 //!
-//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test hostile` goes on for five minutes,
-//! with seeds that count on from `HEADWAY_FUZZ_SEED`.
+//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test hostile` runs for five minutes, with seeds
+//! from `HEADWAY_FUZZ_SEED` on.
 
 #[expect(dead_code, reason = "shared with the tests over UDP")]
 #[path = "udp/pair.rs"]
@@ -21,15 +21,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use pair::{content, digest, free_ports, receive, send};
 
-/// Seeds at least.
+/// The minimum number of seeds.
 const FEWEST: u64 = 20;
-/// Packets of one seed.
+/// Packets per seed.
 const PACKETS: usize = 5_000;
-/// What the stack may come to hold, whatever comes: a backlog of connections and their paths.
+/// The memory limit of the process: a backlog of connections and their paths.
 const LIMIT: usize = 200 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn arbitrary_and_nearly_right_segments() {
+async fn arbitrary_and_mutated_segments() {
     let [stack_at, peer_at] = free_ports();
     let config = UdpConfig { peer: None, ..UdpConfig::new(stack_at, peer_at) };
     let carrier = UdpCarrier::open(&config).unwrap();
@@ -57,7 +57,7 @@ async fn arbitrary_and_nearly_right_segments() {
     });
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let mut seed = number("HEADWAY_FUZZ_SEED").unwrap_or(1);
-    #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+    #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
     let until = Instant::now() + Duration::from_secs(number("HEADWAY_FUZZ_SECONDS").unwrap_or(0));
     let socket = UdpSocket::bind(peer_at).unwrap();
     socket.set_nonblocking(true).unwrap();
@@ -65,18 +65,18 @@ async fn arbitrary_and_nearly_right_segments() {
         eprintln!("HEADWAY_FUZZ_SEED={seed}");
         attack(&socket, stack_at, seed);
         assert!(!serving.is_finished(), "seed {seed}");
-        assert!(resident() < LIMIT, "seed {seed}: {} octets", resident());
+        assert!(resident() < LIMIT, "seed {seed}: {} bytes", resident());
         tokio::task::yield_now().await;
         seed += 1;
-        #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+        #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
         if Instant::now() >= until && seed > FEWEST {
             break;
         }
     }
     let counters = stack.counters();
     let met = [counters.malformed, counters.unreadable, counters.resets, accepted.load(Ordering::Relaxed)];
-    assert!(met.iter().all(|&count| count > 0), "it met too little: {counters:?}, {met:?}");
-    // It still serves.
+    assert!(met.iter().all(|&count| count > 0), "too few states were reached: {counters:?}, {met:?}");
+    // It still accepts connections.
     drop(socket);
     let carrier = UdpCarrier::open(&UdpConfig::new(peer_at, stack_at)).unwrap();
     let addresses = vec![carrier.inner_address()];
@@ -90,8 +90,7 @@ async fn arbitrary_and_nearly_right_segments() {
     serving.abort();
 }
 
-/// Sends segments that are right in some respects and wrong in others; hears the answers, so that
-/// numbers can be right too.
+/// Sends partly valid segments; reads the answers, so that sequence numbers can be valid too.
 fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut heard = TcpHeader {
@@ -113,14 +112,14 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
         }
         let roll = chance.next_u64();
         let len = if roll.is_multiple_of(8) {
-            // Noise of any length.
+            // Random bytes of any length.
             let len = roll as usize / 8 % 200;
             chance.fill_bytes(&mut buffer[..len]);
             len
         } else {
             let len = segment(&mut buffer, &mut chance, &heard, to);
             if roll % 8 < 4 {
-                // Nearly right: bits flipped, or cut short.
+                // Mutated: bits flipped, or truncated.
                 for _ in 0..1 + roll % 3 {
                     let bit = chance.next_u64() as usize % (len * 8);
                     buffer[bit / 8] ^= 1 << (bit % 8);
@@ -128,7 +127,7 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
             }
             if roll % 16 == 7 { chance.next_u64() as usize % len } else { len }
         };
-        // A full socket loses it.
+        // A full socket drops it.
         let _ = socket.send_to(&buffer[..len], to);
     }
 }
@@ -147,8 +146,8 @@ fn parse(fixed: &[u8; 20]) -> TcpHeader {
     }
 }
 
-/// A segment that answers what was heard last, or opens something new, without its IP header; the
-/// pseudo-header is what the carrier takes.
+/// A segment that answers the last one received, or opens a connection, without its IP header; the
+/// pseudo-header is the carrier's.
 fn segment(
     buffer: &mut [u8],
     chance: &mut Xoshiro256PlusPlus,
@@ -185,7 +184,7 @@ fn segment(
     len - 20
 }
 
-/// Octets of memory that this process has.
+/// The resident memory of this process in bytes.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096

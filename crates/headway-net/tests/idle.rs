@@ -1,4 +1,4 @@
-//! Ten thousand connections that say nothing. Alone in its process, whose memory it measures.
+//! Ten thousand idle connections. Its own process, since it measures the process's memory.
 
 #[expect(dead_code, reason = "shared with the tests over UDP")]
 #[path = "udp/pair.rs"]
@@ -14,11 +14,11 @@ use pair::Pair;
 
 const COUNT: usize = 10_000;
 
-/// What each end of a connection may cost in octets beyond its buffers, with its stream and its places in
-/// tables.
+/// The limit of memory for each end of a connection in bytes, without its buffers, with its stream and
+/// table entries.
 const LIMIT: usize = 2048;
 
-/// What the shortest words that were said leave of buffers: one for each direction.
+/// The buffers that remain after a short exchange: one for each direction.
 const BUFFERS: usize = 2 * 512;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,10 +32,10 @@ async fn ten_thousand_idle_connections() {
         let cost = (resident() - before) / COUNT / 2 - BUFFERS;
         eprintln!("{name}: {cost} octets for each end of an idle connection");
         assert!(cost <= LIMIT, "{name}: {cost} octets for each end of an idle connection, at most {LIMIT}");
-        // The next ones must not live in what these give back.
+        // The next connections must not reuse this memory.
         all.push((pair, clients, servers));
     }
-    // They are alive: the first and the last speak.
+    // They are open: the first and the last transfer data.
     for (_, clients, servers) in &mut all {
         for index in [0, COUNT - 1] {
             let port = clients[index].local_addr().unwrap();
@@ -75,7 +75,7 @@ async fn open(pair: &Arc<Pair>) -> (Vec<TcpStream>, Vec<TcpStream>) {
     (clients, accepting.await.unwrap())
 }
 
-/// Octets of memory that this process has.
+/// The resident memory of this process in bytes.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096

@@ -1,4 +1,4 @@
-//! A carrier that puts segments together has no place for HACK.
+//! Carriers that coalesce segments refuse HACK.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use headway_net::{Carrier, Clock, NetError, Received, Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_tcp::{Profile, Variant};
 
-/// UDP that says of itself that it puts segments together.
+/// A UDP carrier that claims to coalesce segments.
 struct Coupling(UdpCarrier);
 
 impl Carrier for Coupling {
@@ -21,7 +21,7 @@ impl Carrier for Coupling {
     }
 
     fn name(&self) -> String {
-        "coupling".into()
+        "coalescing".into()
     }
 
     fn keeps_segments(&self) -> bool {
@@ -65,7 +65,7 @@ async fn profiles_with_hack_are_refused() {
         let has_hack = profile.hack != headway_tcp::HackMode::Off;
         match start(variant) {
             Ok(_) => assert!(!has_hack, "{variant}"),
-            Err(NetError::NoHack(carrier)) => assert!(has_hack && carrier == "coupling", "{variant}"),
+            Err(NetError::NoHack(carrier)) => assert!(has_hack && carrier == "coalescing", "{variant}"),
             Err(error) => panic!("{variant}: {error}"),
         }
         if has_hack {

@@ -1,11 +1,11 @@
-//! What is measured.
+//! The measured cases.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::Error;
 use crate::namespace::{Namespace, Running};
-use crate::report::Sample;
+use crate::sample::Sample;
 
 /// One line of the table.
 pub(crate) struct Case {
@@ -15,11 +15,11 @@ pub(crate) struct Case {
 }
 
 enum Kind {
-    /// Our stack on a TUN, the kernel at the other end; the words for the subject.
+    /// A stack on a TUN with the kernel as its peer; the arguments of the subject.
     Tun(&'static [&'static str]),
-    /// Two stacks of ours on a TUN each, the kernel forwards between them.
+    /// Two stacks, each on a TUN, with the kernel forwarding between them.
     Pair(&'static str),
-    /// The kernel at both ends of a veth pair, a packet for each segment.
+    /// The kernel at both ends of a veth pair, one packet for each segment.
     Veth,
     /// smoltcp on a TAP, the kernel at the other end.
     Smoltcp(&'static str),
@@ -40,7 +40,7 @@ pub(crate) const ALL: [Case; 9] = [
     },
     Case { key: "pair", title: "headway to headway, two TUNs, without HACK", kind: Kind::Pair("modern") },
     Case { key: "pair-hack", title: "headway to headway, two TUNs, HACK v2", kind: Kind::Pair("headway") },
-    Case { key: "kernel", title: "the kernel over veth, a packet a segment", kind: Kind::Veth },
+    Case { key: "kernel", title: "the kernel over veth, one packet per segment", kind: Kind::Veth },
     Case { key: "smoltcp-send", title: "smoltcp sends, TAP", kind: Kind::Smoltcp("send") },
     Case { key: "smoltcp-receive", title: "smoltcp receives, TAP", kind: Kind::Smoltcp("receive") },
 ];
@@ -54,13 +54,13 @@ impl Case {
         matches!(self.kind, Kind::Smoltcp(_))
     }
 
-    /// Measures once.
+    /// Runs one measurement.
     pub(crate) fn run(&self, seconds: f64) -> Result<Sample, Error> {
         let (_places, subject) = self.start(seconds)?;
         subject.sample()
     }
 
-    /// Starts the subject, with what it needs around it.
+    /// Starts the subject and its environment.
     pub(crate) fn start(&self, seconds: f64) -> Result<(Vec<Place>, Running), Error> {
         let time = seconds.to_string();
         let here = Namespace::new("a")?;
@@ -93,14 +93,14 @@ impl Case {
     }
 }
 
-/// What must stay while a subject runs.
+/// The environment of a running subject.
 #[expect(dead_code, reason = "held until they are dropped")]
 pub(crate) enum Place {
     Peer(Running),
     Namespace(Namespace),
 }
 
-/// Builds the driver around smoltcp, which is no part of this workspace, and says where it is.
+/// Builds the driver around smoltcp, which is outside of this workspace, and returns its path.
 fn build_smoltcp() -> Result<String, Error> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/smoltcp");
     let target = folder.join("target");

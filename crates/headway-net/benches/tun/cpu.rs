@@ -1,11 +1,11 @@
-//! The processor's time that threads of this process used.
+//! CPU time of threads of this process.
 
 use crate::Error;
 
-/// The thread of the stack bears this name.
+/// The name of the stack's thread.
 pub(crate) const STACK: &str = "headway-stack";
 
-/// The threads of that name, in the order of their making.
+/// The threads of that name, in the order of creation.
 pub(crate) fn threads(name: &str) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc/self/task")? {
@@ -18,7 +18,7 @@ pub(crate) fn threads(name: &str) -> Result<Vec<u32>, Error> {
     Ok(found)
 }
 
-/// Nanoseconds that a thread has run, kernel included.
+/// The CPU time of a thread in nanoseconds, kernel included.
 pub(crate) fn of_thread(tid: u32) -> Result<u64, Error> {
     let path = format!("/proc/self/task/{tid}/schedstat");
     let text = std::fs::read_to_string(&path)?;

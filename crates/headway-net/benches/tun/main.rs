@@ -1,13 +1,13 @@
-//! Throughput on one machine: our TCP through a TUN with this machine's kernel as its peer, beside the
-//! kernel's own over veth and smoltcp on a TAP. Needs root, `ip`, and `ethtool` for veth.
+//! Throughput on one machine: headway through a TUN with this machine's kernel as its peer, compared with
+//! the kernel over veth and smoltcp on a TAP. Needs root, `ip`, and `ethtool` for veth.
 //!
 //! ```sh
 //! cargo bench -p headway-net --bench tun                      # all but smoltcp
-//! cargo bench -p headway-net --bench tun -- --smoltcp         # builds reference/smoltcp and asks it too
-//! cargo bench -p headway-net --bench tun -- --profile send,receive    # where their time goes, by perf
+//! cargo bench -p headway-net --bench tun -- --smoltcp         # builds and measures reference/smoltcp too
+//! cargo bench -p headway-net --bench tun -- --profile send,receive    # their CPU time by function, by perf
 //! ```
 //!
-//! Each repetition measures every case once, so that whatever else the machine does hits all alike.
+//! Each repetition measures every case once, so that other load on the machine affects all cases alike.
 
 mod cases;
 mod cpu;
@@ -15,15 +15,16 @@ mod namespace;
 mod peer;
 mod profile;
 mod report;
+mod sample;
 mod subject;
 mod traffic;
 
 use std::process::ExitCode;
 
 use cases::Case;
-use report::Sample;
+use sample::Sample;
 
-/// What is asked for.
+/// The command-line options.
 struct Options {
     repetitions: usize,
     seconds: f64,

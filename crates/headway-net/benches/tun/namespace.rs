@@ -1,12 +1,12 @@
-//! Namespaces of the network, and programs in them.
+//! Network namespaces, and programs in them.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::Error;
-use crate::report::Sample;
+use crate::sample::Sample;
 
-/// A namespace that vanishes when it is dropped.
+/// A network namespace, deleted on drop.
 pub(crate) struct Namespace {
     name: String,
 }
@@ -46,18 +46,18 @@ impl Namespace {
         Ok(())
     }
 
-    /// Writes a setting inside.
+    /// Writes a kernel setting in the namespace.
     pub(crate) fn write(&self, path: &str, value: &str) -> Result<(), Error> {
         ip(&["netns", "exec", &self.name, "sh", "-c", &format!("echo {value} > {path}")])
     }
 
-    /// This program in another part, inside; waits until it says that it is there.
+    /// Starts this program in another role in the namespace; waits for its first line.
     pub(crate) fn start_self(&self, words: &[&str]) -> Result<Running, Error> {
         let me = std::env::current_exe()?;
         self.start(&me.to_string_lossy(), words)
     }
 
-    /// A program inside; waits for its first line.
+    /// Starts a program in the namespace; waits for its first line.
     pub(crate) fn start(&self, program: &str, words: &[&str]) -> Result<Running, Error> {
         let mut child = Command::new("ip")
             .args(["netns", "exec", &self.name, program])
@@ -77,26 +77,26 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // It may be gone.
+        // It may be deleted already.
         let _ = ip(&["netns", "del", &self.name]);
     }
 }
 
-/// A program that runs; it is not left behind.
+/// A running program, killed on drop.
 pub(crate) struct Running {
     child: Child,
     output: BufReader<ChildStdout>,
-    /// What it said when it was there.
+    /// Its first line.
     first: String,
 }
 
 impl Running {
-    /// The thread of the stack, as the subject told it.
+    /// The thread of the stack, from the subject's first line.
     pub(crate) fn thread(&self) -> Result<u32, Error> {
         Ok(self.first.trim().parse().map_err(|_| format!("{:?}: expected a thread", self.first))?)
     }
 
-    /// What it measured.
+    /// Its measurements.
     pub(crate) fn sample(mut self) -> Result<Sample, Error> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;

@@ -1,4 +1,4 @@
-//! The kernel's end.
+//! The peer, with the kernel's TCP.
 
 use std::net::{Shutdown, TcpListener, TcpStream};
 
@@ -19,8 +19,9 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The kernel's congestion controller is that of our own profile, whatever the machine's default.
+/// Sets the kernel's congestion control to that of the stack's profile, independent of the machine's
+/// default.
 pub(crate) fn use_cubic(stream: &TcpStream) -> Result<(), Error> {
     let set = SockRef::from(stream).set_tcp_congestion(b"cubic");
-    Ok(set.map_err(|error| format!("the kernel has no cubic for us: {error}"))?)
+    Ok(set.map_err(|error| format!("the kernel has no cubic: {error}"))?)
 }

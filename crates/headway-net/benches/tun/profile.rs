@@ -1,4 +1,4 @@
-//! Where the time of the stack's thread goes, by `perf`.
+//! CPU time of the stack's thread by function, by `perf`.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -6,16 +6,16 @@ use std::process::Command;
 use crate::cases::Case;
 use crate::{Error, report};
 
-/// Where a sample belongs: the first line one of whose words stands in its call chain, from the
-/// innermost function outwards. Functions that the compiler put into others count as those.
+/// The groups of samples: the first group with a word in the call chain, from the innermost function
+/// outwards. Inlined functions count as their callers.
 const GROUPS: [(&str, &[&str]); 12] = [
     ("kernel: wakes another thread", &["eventfd_write", "__x64_sys_futex", "do_futex"]),
     ("kernel: waits (poll)", &["do_sys_poll", "__x64_sys_ppoll", "__x64_sys_poll"]),
-    ("kernel: its IP and TCP, behind write", &["netif_receive_skb", "netif_rx", "net_rx_action"]),
-    ("kernel: write, the packet's copy", &["skb_copy_datagram_from_iter", "_copy_from_iter"]),
-    ("kernel: write, the rest of it", &["tun_chr_write_iter", "ksys_write", "do_writev", "__x64_sys_write"]),
-    ("kernel: read, the packet's copy", &["skb_copy_datagram_iter", "_copy_to_iter"]),
-    ("kernel: read, the rest of it", &["tun_chr_read_iter", "ksys_read", "do_readv", "__x64_sys_read"]),
+    ("kernel: its IP and TCP, after write", &["netif_receive_skb", "netif_rx", "net_rx_action"]),
+    ("kernel: write, copying the packet", &["skb_copy_datagram_from_iter", "_copy_from_iter"]),
+    ("kernel: write, other", &["tun_chr_write_iter", "ksys_write", "do_writev", "__x64_sys_write"]),
+    ("kernel: read, copying the packet", &["skb_copy_datagram_iter", "_copy_to_iter"]),
+    ("kernel: read, other", &["tun_chr_read_iter", "ksys_read", "do_readv", "__x64_sys_read"]),
     ("copies", &["memmove", "memcpy", "memset"]),
     (
         "checksum, CRC, building packets",
@@ -28,17 +28,17 @@ const GROUPS: [(&str, &[&str]); 12] = [
 const KERNEL: &str = "kernel: other";
 const DRIVER: &str = "driver and carrier";
 
-/// Runs each case under `perf` and prints a table: nanoseconds of processor for 1448 octets.
+/// Runs each case under `perf` and prints a table: CPU nanoseconds for 1448 bytes.
 pub(crate) fn run(cases: &[&Case], seconds: f64) -> Result<(), Error> {
     let file = std::env::temp_dir().join(format!("headway-{}.perf", std::process::id()));
     let costs: Result<Vec<_>, Error> =
         cases.iter().map(|case| record(case, seconds, &file.to_string_lossy())).collect();
-    // It may not be there.
+    // The file may not exist.
     let _ = std::fs::remove_file(&file);
     let costs = costs?;
     let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
     println!("{}; {seconds} s each\n", report::machine());
-    row("ns a segment", cases.iter().map(|case| format!("`{}`", case.key)).collect());
+    row("ns per segment", cases.iter().map(|case| format!("`{}`", case.key)).collect());
     println!("|---{}|", "|---".repeat(cases.len()));
     for name in GROUPS.iter().map(|&(name, _)| name).chain([KERNEL, DRIVER]) {
         row(name, costs.iter().map(|costs| format!("{:.0}", costs.get(name).unwrap_or(&0.0))).collect());
@@ -47,7 +47,7 @@ pub(crate) fn run(cases: &[&Case], seconds: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// What each group costs, nanoseconds for 1448 octets.
+/// The cost of each group, in nanoseconds for 1448 bytes.
 fn record(case: &Case, seconds: f64, file: &str) -> Result<BTreeMap<&'static str, f64>, Error> {
     let (_places, subject) = case.start(seconds)?;
     let thread = subject.thread()?.to_string();

@@ -1,4 +1,4 @@
-//! What is measured, in a process of its own. It says which thread to look at, then what it measured.
+//! The measured subject, in its own process. It prints the thread to observe, then its measurements.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use headway_tcp::{Profile, Variant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::report::Sample;
+use crate::sample::Sample;
 use crate::traffic::{self, Direction};
 use crate::{Error, cpu, peer};
 
@@ -41,7 +41,7 @@ fn start(device: &str, address: &str, offload: bool, variant: Variant) -> Result
 fn tun(offload: bool, direction: Direction, address: SocketAddr, time: Duration) -> Result<(), Error> {
     let stack = start("hw0", "10.77.2.2/24", offload, Variant::Modern)?;
     let mut stream = Blocking::connect(&stack, address)?;
-    measure(&say_threads()?, || traffic::ask(&mut stream, direction, time, Blocking::shutdown))
+    measure(&say_threads()?, || traffic::request(&mut stream, direction, time, Blocking::shutdown))
 }
 
 /// One stack sends to the other, through the kernel's forwarding.
@@ -58,7 +58,7 @@ fn pair(variant: Variant, time: Duration) -> Result<(), Error> {
         stream.shutdown()
     });
     let mut stream = Blocking::connect(&sender, address)?;
-    measure(&say_threads()?, || traffic::ask(&mut stream, Direction::Send, time, Blocking::shutdown))?;
+    measure(&say_threads()?, || traffic::request(&mut stream, Direction::Send, time, Blocking::shutdown))?;
     Ok(answering.join().map_err(|_| "the receiver panicked")??)
 }
 
@@ -67,24 +67,24 @@ fn kernel(direction: Direction, address: SocketAddr, time: Duration) -> Result<(
     peer::use_cubic(&stream)?;
     println!("{}", std::process::id());
     let end = |stream: &mut TcpStream| stream.shutdown(Shutdown::Write);
-    measure(&[std::process::id()], || traffic::ask(&mut stream, direction, time, end))
+    measure(&[std::process::id()], || traffic::request(&mut stream, direction, time, end))
 }
 
-/// The stacks' threads, once they surely run; says the first.
+/// The stacks' threads, after they have started; prints the first.
 fn say_threads() -> Result<Vec<u32>, Error> {
     let threads = cpu::threads(cpu::STACK)?;
     println!("{}", threads.first().ok_or("no stack runs")?);
     Ok(threads)
 }
 
-/// Says how many octets went in which time, and the time that the threads ran.
+/// Prints the bytes, the time and the CPU time of the threads.
 fn measure(threads: &[u32], work: impl FnOnce() -> io::Result<u64>) -> Result<(), Error> {
     let run = || threads.iter().map(|&thread| cpu::of_thread(thread)).collect::<Result<Vec<u64>, Error>>();
     let (before, started) = (run()?, traffic::now());
-    let octets = work()?;
+    let bytes = work()?;
     let nanos = started.elapsed().as_nanos() as u64;
     let cpu = run()?.iter().zip(before).map(|(after, before)| after - before).collect();
-    println!("{}", Sample { octets, nanos, cpu }.line());
+    println!("{}", Sample { bytes, nanos, cpu }.line());
     Ok(())
 }
 
@@ -92,7 +92,7 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().build()
 }
 
-/// A connection of ours, used as one of the kernel's is.
+/// A connection of the stack, with the interface of a kernel socket.
 struct Blocking {
     stream: headway_net::TcpStream,
     runtime: Runtime,

@@ -1,9 +1,9 @@
-//! What goes over a connection: octets for a time, one way.
+//! The traffic of a connection: bytes in one direction for a given time.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Which way.
+/// The direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Send,
@@ -20,7 +20,7 @@ impl Direction {
     }
 }
 
-/// Octets of a write, and of a read at most.
+/// The maximum bytes of a write and of a read.
 const BLOCK: usize = 128 << 10;
 
 #[expect(clippy::disallowed_methods, reason = "a measurement")]
@@ -28,9 +28,9 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The subject's part: tells the peer what to do, does the other half, and waits until all has
-/// arrived. Returns the octets.
-pub(crate) fn ask<S: Read + Write>(
+/// The subject's side: sends the request to the peer, transfers data, and waits until all has arrived.
+/// Returns the bytes.
+pub(crate) fn request<S: Read + Write>(
     stream: &mut S,
     direction: Direction,
     time: Duration,
@@ -42,18 +42,18 @@ pub(crate) fn ask<S: Read + Write>(
     stream.write_all(&request)?;
     match direction {
         Direction::Send => {
-            let octets = send(stream, time)?;
+            let bytes = send(stream, time)?;
             end(stream)?;
             match stream.read(&mut [0])? {
-                0 => Ok(octets),
-                _ => Err(io::Error::other("the peer said something")),
+                0 => Ok(bytes),
+                _ => Err(io::Error::other("unexpected data from the peer")),
             }
         }
         Direction::Receive => receive(stream),
     }
 }
 
-/// The peer's part.
+/// The peer's side.
 pub(crate) fn answer(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut request = [0; 9];
     stream.read_exact(&mut request)?;
@@ -64,20 +64,20 @@ pub(crate) fn answer(stream: &mut (impl Read + Write)) -> io::Result<()> {
 fn send(stream: &mut impl Write, time: Duration) -> io::Result<u64> {
     let block = vec![0x55; BLOCK];
     let until = now() + time;
-    let mut octets = 0;
+    let mut bytes = 0;
     while now() < until {
-        octets += stream.write(&block)? as u64;
+        bytes += stream.write(&block)? as u64;
     }
-    Ok(octets)
+    Ok(bytes)
 }
 
 fn receive(stream: &mut impl Read) -> io::Result<u64> {
     let mut block = vec![0; BLOCK];
-    let mut octets = 0;
+    let mut bytes = 0;
     loop {
         match stream.read(&mut block)? {
-            0 => return Ok(octets),
-            n => octets += n as u64,
+            0 => return Ok(bytes),
+            n => bytes += n as u64,
         }
     }
 }

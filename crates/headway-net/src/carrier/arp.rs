@@ -1,4 +1,4 @@
-//! Asking for the Ethernet address of an IPv4 address (ARP, RFC 826).
+//! Address resolution for IPv4 (ARP, RFC 826).
 
 use std::net::Ipv4Addr;
 
@@ -10,7 +10,7 @@ pub(crate) const ARP_LEN: usize = 28;
 /// Ethernet, IPv4, and the lengths of their addresses.
 const ARP_KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 
-/// Whether an ARP packet asks or answers.
+/// Whether an ARP packet is a request or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Request = 1,
@@ -62,7 +62,7 @@ mod tests {
     const IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
     #[test]
-    fn packets_are_read_as_they_are_written() {
+    fn packets_round_trip() {
         let arp =
             Arp { operation: Operation::Reply, sender: (MAC, IP), target: ([3; 6], Ipv4Addr::LOCALHOST) };
         assert_eq!(Arp::parse(&arp.emit()), Some(arp));
@@ -70,7 +70,7 @@ mod tests {
         for at in 0..8 {
             let mut bytes = arp.emit();
             bytes[at] ^= 0x10;
-            assert_eq!(Arp::parse(&bytes), None, "octet {at}");
+            assert_eq!(Arp::parse(&bytes), None, "byte {at}");
         }
     }
 }

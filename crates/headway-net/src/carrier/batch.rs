@@ -1,4 +1,4 @@
-//! Places for a batch of packets, in and out.
+//! Buffers for batches of packets.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -7,10 +7,10 @@ use headway_units::Instant;
 
 use super::train::Train;
 use crate::Clock;
-use crate::clock::calendar;
+use crate::clock::real_time;
 use crate::sys::{self, BATCH, Control, Name, Outgoing};
 
-/// A batch of packets that arrived. In front of each is room for a header that the carrier adds.
+/// A batch of received packets. Before each is room for a header that the carrier adds.
 pub(crate) struct Inbox {
     bytes: Box<[u8]>,
     stride: usize,
@@ -23,12 +23,12 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// For packets of at most `longest` octets.
+    /// For packets of at most `longest` bytes.
     pub(crate) fn new(headroom: usize, longest: usize) -> Self {
         Self::of(BATCH, headroom, longest)
     }
 
-    /// For that many packets; no more than [`BATCH`].
+    /// For at most `packets` packets; no more than [`BATCH`].
     pub(crate) fn of(packets: usize, headroom: usize, longest: usize) -> Self {
         let stride = headroom + longest;
         Self {
@@ -47,20 +47,20 @@ impl Inbox {
         self.count
     }
 
-    /// Receives from a socket. Packets bear the kernel's time stamp where the socket gives one.
+    /// Receives from a socket. Packets have the kernel's timestamp if the socket provides one.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, clock: &Clock) -> io::Result<usize> {
         self.count = 0;
         let headroom = self.headroom;
         let slots = self.bytes.chunks_exact_mut(self.stride).map(|slot| &mut slot[headroom..]);
         self.count = sys::receive_batch(socket, slots, &mut self.lens, &mut self.names, &mut self.controls)?;
-        let (now, calendar) = (clock.now(), calendar());
+        let (now, real_time) = (clock.now(), real_time());
         for (at, control) in self.at.iter_mut().zip(self.controls.iter()).take(self.count) {
-            *at = control.stamp().map_or(now, |stamp| Clock::at_stamp(now, calendar, stamp));
+            *at = control.timestamp().map_or(now, |timestamp| Clock::at_timestamp(now, real_time, timestamp));
         }
         Ok(self.count)
     }
 
-    /// Reads with one call for each packet, until one fails (that nothing waits is no failure).
+    /// Reads with one call for each packet, until one fails (`WouldBlock` is not an error).
     pub(crate) fn read(
         &mut self,
         clock: &Clock,
@@ -89,31 +89,31 @@ impl Inbox {
         (&self.bytes[start..start + self.lens[index]], self.at[index], &self.names[index])
     }
 
-    /// What the kernel says of a packet.
+    /// The control messages of a packet.
     pub(crate) fn control(&self, index: usize) -> &Control {
         &self.controls[index]
     }
 
-    /// The place of a packet with the room in front of it, and the length of the packet behind.
+    /// The buffer of a packet with the room before it, and the length of the packet.
     pub(crate) fn place(&mut self, index: usize) -> (&mut [u8], usize) {
         let start = index * self.stride;
         let len = self.lens[index];
         (&mut self.bytes[start..start + self.headroom + len], len)
     }
 
-    /// A packet and the last `n` octets of the room in front of it.
+    /// A packet and the last `n` bytes of the room before it.
     pub(crate) fn with_header(&self, index: usize, n: usize) -> (&[u8], Instant) {
         let start = index * self.stride + self.headroom;
         (&self.bytes[start - n..start + self.lens[index]], self.at[index])
     }
 }
 
-/// A batch of packets to be sent. In front of each is room for a header that the carrier adds.
+/// A batch of packets to send. Before each is room for a header that the carrier adds.
 pub(crate) struct Outbox {
     bytes: Box<[u8]>,
     stride: usize,
     headroom: usize,
-    /// Where the packet to be sent begins and ends in its place.
+    /// Where the packet begins and ends in its buffer.
     spans: [(usize, usize); BATCH],
     names: Box<[Name; BATCH]>,
     controls: Box<[Control; BATCH]>,
@@ -122,7 +122,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// For packets of at most `longest` octets.
+    /// For packets of at most `longest` bytes.
     pub(crate) fn new(headroom: usize, longest: usize) -> Self {
         let stride = headroom + longest;
         Self {
@@ -137,7 +137,7 @@ impl Outbox {
         }
     }
 
-    /// The place behind the room of the next packet.
+    /// The buffer of the next packet, without the room before it.
     pub(crate) fn slot(&mut self) -> Option<&mut [u8]> {
         if self.count == BATCH {
             return None;
@@ -146,18 +146,18 @@ impl Outbox {
         Some(&mut self.bytes[start + self.headroom..start + self.stride])
     }
 
-    /// The whole place of the next packet, room included; valid after `slot` gave it.
+    /// The whole buffer of the next packet; valid after `slot` returned one.
     pub(crate) fn place(&mut self) -> &mut [u8] {
         let start = self.count * self.stride;
         &mut self.bytes[start..start + self.stride]
     }
 
-    /// The next packet stands at `span` of its place, and goes to `name`.
+    /// Queues the next packet, at `span` of its buffer, to `name`.
     pub(crate) fn queue(&mut self, span: (usize, usize), name: Name) {
         self.queue_with(span, name, Control::NONE);
     }
 
-    /// As [`Outbox::queue`], with something to tell the kernel beside the packet.
+    /// As [`Outbox::queue`], with control messages.
     pub(crate) fn queue_with(&mut self, span: (usize, usize), name: Name, control: Control) {
         self.spans[self.count] = span;
         self.names[self.count] = name;
@@ -165,7 +165,7 @@ impl Outbox {
         self.count += 1;
     }
 
-    /// Sends over a socket. `named`: each packet to its name.
+    /// Sends over a socket. `named`: each packet to its own address.
     pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, named: bool) -> io::Result<bool> {
         while self.sent < self.count {
             let packets = (self.sent..self.count).map(|index| {
@@ -192,18 +192,18 @@ impl Outbox {
         self.write_some(|packets| packets.next().map(|packet| (1, write(packet))))
     }
 
-    /// Sends with one call for all packets that may leave together.
+    /// Sends with one call for each train of packets.
     pub(crate) fn write_trains(
         &mut self,
         mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<bool> {
         self.write_some(|packets| {
-            Train::couple(packets).map(|train| (train.count(), train.write(|pieces| write(pieces))))
+            Train::coalesce(packets).map(|train| (train.count(), train.write(|pieces| write(pieces))))
         })
     }
 
-    /// Calls `write` with the packets that are left as long as there are any. It says how many of them it
-    /// has dealt with, and how.
+    /// Calls `write` with the remaining packets until there are none. It returns how many it processed,
+    /// and the result.
     fn write_some(
         &mut self,
         mut write: impl FnMut(&mut dyn Iterator<Item = &[u8]>) -> Option<(usize, io::Result<usize>)>,
@@ -234,8 +234,8 @@ impl Outbox {
             Some(libc::EAGAIN) => Refusal::Wait,
             _ if super::is_fatal(&error) => Refusal::Fatal(error),
             _ => {
-                // No buffers, no route, too long, the interface is down, nobody listens at a connected
-                // peer: lost, as a router would lose it.
+                // No buffers, no route, too long, the interface is down, no listener at a connected peer:
+                // dropped, as by a router.
                 tracing::debug!(%error, "a packet was refused");
                 Refusal::Drop
             }
@@ -244,11 +244,11 @@ impl Outbox {
 }
 
 enum Refusal {
-    /// Later.
+    /// Try again later.
     Wait,
-    /// Never again.
+    /// The carrier failed.
     Fatal(io::Error),
-    /// Not this packet.
+    /// This packet was dropped.
     Drop,
 }
 
@@ -257,8 +257,8 @@ const WORD: usize = size_of::<usize>();
 const HEADER: usize = WORD + 8;
 
 impl Control {
-    /// The kernel's time stamp, in nanoseconds since 1970.
-    fn stamp(&self) -> Option<u64> {
+    /// The kernel's timestamp, in nanoseconds since 1970.
+    fn timestamp(&self) -> Option<u64> {
         let value = self.find(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS)?;
         let seconds = i64::from_ne_bytes(*value.first_chunk()?);
         let nanos = i64::from_ne_bytes(*value.get(8..)?.first_chunk()?);
@@ -314,20 +314,20 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn control_messages_are_found() {
-        let mut stamp = 7_i64.to_ne_bytes().to_vec();
-        stamp.extend(9_i64.to_ne_bytes());
-        let both = control(&[(263, 8, &[1; 20]), (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &stamp)]);
-        assert_eq!(both.stamp(), Some(7_000_000_009));
+        let mut timestamp = 7_i64.to_ne_bytes().to_vec();
+        timestamp.extend(9_i64.to_ne_bytes());
+        let both = control(&[(263, 8, &[1; 20]), (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &timestamp)]);
+        assert_eq!(both.timestamp(), Some(7_000_000_009));
         assert_eq!(both.find(263, 8), Some(&[1; 20][..]));
         assert_eq!(both.find(263, 9), None);
-        assert_eq!(Control::NONE.stamp(), None);
+        assert_eq!(Control::NONE.timestamp(), None);
         let tos = Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, 3);
         assert_eq!(tos.find(libc::IPPROTO_IP, libc::IP_TOS), Some(&3_i32.to_ne_bytes()[..]));
-        // A length that makes no sense ends the search.
+        // An invalid length ends the search.
         let mut broken = both;
         broken.bytes[..8].copy_from_slice(&3_usize.to_ne_bytes());
-        assert_eq!(broken.stamp(), None);
+        assert_eq!(broken.timestamp(), None);
         broken.bytes[..8].copy_from_slice(&usize::MAX.to_ne_bytes());
-        assert_eq!(broken.stamp(), None);
+        assert_eq!(broken.timestamp(), None);
     }
 }

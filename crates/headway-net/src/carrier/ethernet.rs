@@ -1,4 +1,4 @@
-//! An address of its own on an Ethernet.
+//! A carrier with its own address on an Ethernet.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,12 +9,12 @@ use headway_wire::icmp::ICMP;
 
 use super::arp::{ARP_LEN, Arp, Operation};
 use super::ndp::{self, Message};
-use super::neighbours::{BROADCAST, Mac, Neighbours, News, Next};
+use super::neighbours::{BROADCAST, Mac, NeighbourInfo, Neighbours, Route};
 use super::{Carrier, Received};
 use crate::packet_socket::{ETHERNET_HEADER, FrameChecksum, PacketSocket};
 use crate::{Clock, Interface, NetError, Prefix};
 
-/// What is in a frame.
+/// EtherTypes.
 const IPV4: [u8; 2] = [0x08, 0x00];
 const ARP: [u8; 2] = [0x08, 0x06];
 const IPV6: [u8; 2] = [0x86, 0xdd];
@@ -26,26 +26,25 @@ const TCP: u8 = 6;
 pub struct EthernetConfig {
     /// The interface.
     pub interface: String,
-    /// Our stack's address, which the kernel must not have.
+    /// The stack's address, which the kernel must not have.
     pub address: Prefix,
-    /// Where packets for other networks go: an address of our network, or a link-local one of IPv6;
-    /// `None`: nowhere.
+    /// The gateway to other networks: an address of the own network, or a link-local one of IPv6; `None`:
+    /// no gateway.
     pub gateway: Option<IpAddr>,
-    /// The interface's MTU; `None`: what the system says.
+    /// The interface's MTU; `None`: the system's value.
     pub mtu: Option<u16>,
-    /// Has the card hand up frames whose check sequence is wrong, for as long as the carrier lives
-    /// ([`PacketSocket::take_damaged`]).
+    /// Makes the card deliver frames with a wrong check sequence, until the carrier is dropped
+    /// ([`PacketSocket::receive_damaged`]).
     pub rx_all: bool,
-    /// Neighbours whose Ethernet addresses are known: they are never asked for.
+    /// Static neighbours: their addresses are not resolved.
     pub neighbours: Vec<(IpAddr, [u8; 6])>,
 }
 
-/// IP packets on an Ethernet interface, under an address that the kernel does not have: so it does
-/// not answer for it, and ARP (IPv4) or neighbour discovery (IPv6) is done here. The Ethernet address is
-/// the interface's.
+/// IP packets on an Ethernet interface, with an address that the kernel does not have. So the carrier
+/// does ARP (IPv4) or neighbour discovery (IPv6) itself. The Ethernet address is the interface's.
 ///
-/// Frames that this machine's kernel hands over without a checksum (veth, with transmit checksum
-/// offload on) are taken as they are: [`headway_wire::PayloadVerdict::Unchecked`].
+/// Frames of this machine's kernel without a checksum (veth with transmit checksum offload) are accepted:
+/// [`headway_wire::PayloadVerdict::Unchecked`].
 pub struct EthernetCarrier {
     socket: PacketSocket,
     address: Prefix,
@@ -55,7 +54,7 @@ pub struct EthernetCarrier {
     mtu: u16,
     neighbours: Neighbours,
     clock: Clock,
-    /// Another station was heard to have our address.
+    /// Another station uses our address.
     conflict: bool,
 }
 
@@ -64,8 +63,8 @@ impl EthernetCarrier {
     ///
     /// # Errors
     ///
-    /// There is none, the right to see its frames is missing, the kernel has the address, or the card
-    /// cannot do what is asked of it.
+    /// There is none, the right to open a packet socket is missing, the kernel has the address, or the
+    /// card does not support the configuration.
     pub fn open(config: &EthernetConfig) -> Result<Self, NetError> {
         let fail = |what, source, expected| NetError::Interface {
             name: config.interface.clone(),
@@ -82,7 +81,7 @@ impl EthernetCarrier {
         if let Some(gateway) = config.gateway.filter(|&gateway| !is_reachable(&config.address, gateway)) {
             return Err(NetError::BadAddress {
                 got: format!("gateway {gateway}"),
-                expected: "an address of our own network, or fe80::... over IPv6",
+                expected: "an address of the own network, or fe80::... over IPv6",
             });
         }
         let mtu = config.mtu.unwrap_or_else(|| system_mtu(&config.interface));
@@ -101,16 +100,16 @@ impl EthernetCarrier {
             ));
         }
         if let IpAddr::V6(ours) = ours {
-            // RFC 4861, 7.2.1: who asks for us asks this group.
+            // RFC 4861, 7.2.1: solicitations for our address are sent to this group.
             socket
                 .join(ndp::group_mac(ndp::group(ours)))
                 .map_err(|source| fail("cannot join a group", source, "an interface with multicast"))?;
         }
         if config.rx_all {
-            socket.take_damaged()?;
+            socket.receive_damaged()?;
         }
         let mut neighbours = Neighbours::default();
-        config.neighbours.iter().for_each(|&(ip, mac)| neighbours.know(ip, mac));
+        config.neighbours.iter().for_each(|&(ip, mac)| neighbours.insert_static(ip, mac));
         Ok(Self {
             socket,
             address: config.address,
@@ -124,8 +123,8 @@ impl EthernetCarrier {
         })
     }
 
-    /// Asks for `ip`: everybody, or the one at `known` whether it is still there.
-    fn ask(&mut self, ip: IpAddr, known: Option<Mac>) {
+    /// Sends a request for `ip`: multicast, or unicast to `known` to confirm it.
+    fn request(&mut self, ip: IpAddr, known: Option<Mac>) {
         match (self.ours, ip) {
             (IpAddr::V4(ours), IpAddr::V4(ip)) => {
                 let sender = (self.mac, ours);
@@ -133,16 +132,16 @@ impl EthernetCarrier {
                 self.send_frame(known.unwrap_or(BROADCAST), ARP, &question.emit());
             }
             (IpAddr::V6(ours), IpAddr::V6(ip)) => {
-                if let Some((to, question)) = ndp::ask((self.mac, ours), ip, known) {
+                if let Some((to, question)) = ndp::request((self.mac, ours), ip, known) {
                     self.send_frame(to, IPV6, &question);
                 }
             }
-            // A route never leads to the other family.
+            // A next hop is always of the same family.
             _ => {}
         }
     }
 
-    /// Without a place it is not sent: whoever needs it asks again.
+    /// Without a free buffer it is not sent: requests are repeated.
     fn send_frame(&mut self, to: Mac, kind: [u8; 2], body: &[u8]) {
         let header = ethernet_header(to, self.mac, kind);
         let Some(slot) = self.socket.slot() else { return };
@@ -154,7 +153,7 @@ impl EthernetCarrier {
         }
     }
 
-    fn hear_arp(&mut self, at: Instant, ours: Ipv4Addr, arp: &Arp) {
+    fn on_arp(&mut self, at: Instant, ours: Ipv4Addr, arp: &Arp) {
         let (mac, ip) = arp.sender;
         if mac == self.mac || mac[0] & 1 != 0 {
             return;
@@ -165,44 +164,48 @@ impl EthernetCarrier {
         if arp.target.1 != ours || ip == ours {
             return;
         }
-        self.learn(at, ip.into(), News { mac: Some(mac), solicited: true, overrides: true });
+        self.learn(at, ip.into(), NeighbourInfo { mac: Some(mac), solicited: true, overrides: true });
         if arp.operation == Operation::Request {
             let answer = Arp { operation: Operation::Reply, sender: (self.mac, ours), target: (mac, ip) };
             self.send_frame(mac, ARP, &answer.emit());
         }
     }
 
-    /// `mac`: the Ethernet address that the frame came from.
-    fn hear_neighbour(&mut self, at: Instant, ours: Ipv6Addr, sender: Mac, message: &Message) {
+    /// `sender`: the Ethernet source address of the frame.
+    fn on_neighbour_message(&mut self, at: Instant, ours: Ipv6Addr, sender: Mac, message: &Message) {
         if sender == self.mac {
             return;
         }
         match *message {
             Message::Solicitation { from: Some(from), target, mac } if target == ours && from != ours => {
-                // RFC 4861, 7.2.3: who asks tells its own address, and where it does not it is known from
-                // the frame.
+                // RFC 4861, 7.2.3: a solicitation contains the sender's Ethernet address; otherwise it is
+                // taken from the frame.
                 let mac = mac.unwrap_or(sender);
-                self.learn(at, from.into(), News { mac: Some(mac), solicited: false, overrides: true });
+                self.learn(
+                    at,
+                    from.into(),
+                    NeighbourInfo { mac: Some(mac), solicited: false, overrides: true },
+                );
                 if let Some((to, answer)) = ndp::answer((self.mac, ours), Some((mac, from))) {
                     self.send_frame(to, IPV6, &answer);
                 }
             }
             Message::Solicitation { from: None, target, .. } if target == ours => {
-                // Somebody wants to have our address.
+                // Duplicate address detection for our address.
                 if let Some((to, answer)) = ndp::answer((self.mac, ours), None) {
                     self.send_frame(to, IPV6, &answer);
                 }
             }
             Message::Advertisement { target, .. } if target == ours => self.report_conflict(sender),
             Message::Advertisement { target, mac, solicited, overrides } => {
-                self.learn(at, target.into(), News { mac, solicited, overrides });
+                self.learn(at, target.into(), NeighbourInfo { mac, solicited, overrides });
             }
             Message::Solicitation { .. } => {}
         }
     }
 
-    fn learn(&mut self, at: Instant, ip: IpAddr, news: News) {
-        let Some((mac, waited)) = self.neighbours.learn(at, ip, news) else { return };
+    fn learn(&mut self, at: Instant, ip: IpAddr, info: NeighbourInfo) {
+        let Some((mac, waited)) = self.neighbours.learn(at, ip, info) else { return };
         let kind = if ip.is_ipv4() { IPV4 } else { IPV6 };
         for packet in waited {
             self.send_frame(mac, kind, &packet);
@@ -211,13 +214,13 @@ impl EthernetCarrier {
 
     fn report_conflict(&mut self, mac: Mac) {
         if !std::mem::replace(&mut self.conflict, true) {
-            let mac: Vec<String> = mac.iter().map(|octet| format!("{octet:02x}")).collect();
+            let mac: Vec<String> = mac.iter().map(|byte| format!("{byte:02x}")).collect();
             tracing::warn!(address = %self.ours, other = mac.join(":"), "another station has our address");
         }
     }
 }
 
-/// Whether a gateway is on our own network.
+/// Whether a gateway is on the own network.
 fn is_reachable(network: &Prefix, gateway: IpAddr) -> bool {
     let on_link = matches!(gateway, IpAddr::V6(gateway) if gateway.is_unicast_link_local());
     gateway != network.address() && (network.contains(gateway) || on_link && network.address().is_ipv6())
@@ -231,7 +234,7 @@ fn ethernet_header(to: Mac, from: Mac, kind: [u8; 2]) -> [u8; ETHERNET_HEADER] {
     header
 }
 
-/// What the system says, or the usual.
+/// The system's value, or the default.
 fn system_mtu(interface: &str) -> u16 {
     const USUAL: u16 = 1500;
     std::fs::read_to_string(format!("/sys/class/net/{interface}/mtu"))
@@ -240,7 +243,7 @@ fn system_mtu(interface: &str) -> u16 {
         .unwrap_or(USUAL)
 }
 
-/// The destination of a packet, whose checksums nobody has looked at yet.
+/// The destination of a packet, whose checksums are not verified yet.
 fn destination(v4: bool, packet: &[u8]) -> Option<IpAddr> {
     Some(if v4 {
         Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?).into()
@@ -249,7 +252,7 @@ fn destination(v4: bool, packet: &[u8]) -> Option<IpAddr> {
     })
 }
 
-/// Whether a packet for our address is the stack's: neighbour discovery is not, nor are other protocols.
+/// Whether a packet for our address goes to the stack: not neighbour discovery, and not other protocols.
 fn is_stacks(v4: bool, packet: &[u8]) -> bool {
     if v4 { matches!(packet.get(9), Some(&(TCP | ICMP))) } else { !ndp::is_neighbour_discovery(packet) }
 }
@@ -278,12 +281,12 @@ impl Carrier for EthernetCarrier {
             match (self.ours, [k0, k1]) {
                 (IpAddr::V4(ours), ARP) => {
                     if let Some(arp) = Arp::parse(packet) {
-                        self.hear_arp(at, ours, &arp);
+                        self.on_arp(at, ours, &arp);
                     }
                 }
                 (IpAddr::V6(ours), IPV6) => {
                     if let Some(message) = Message::parse(packet) {
-                        self.hear_neighbour(at, ours, [s0, s1, s2, s3, s4, s5], &message);
+                        self.on_neighbour_message(at, ours, [s0, s1, s2, s3, s4, s5], &message);
                     }
                 }
                 _ => {}
@@ -298,7 +301,7 @@ impl Carrier for EthernetCarrier {
         for index in 0..self.socket.len() {
             let frame = self.socket.frame(index);
             let Some((header, packet)) = frame.bytes.split_first_chunk::<ETHERNET_HEADER>() else { continue };
-            // The interface is the kernel's too: most of what arrives is not for us.
+            // The kernel uses the interface too: most frames are not for the stack.
             let ours = header[..6] == self.mac && header[12..] == kind;
             if !ours || destination(v4, packet) != Some(self.ours) || !is_stacks(v4, packet) {
                 continue;
@@ -320,19 +323,19 @@ impl Carrier for EthernetCarrier {
         let v4 = self.ours.is_ipv4();
         let Some(dst) = destination(v4, packet) else { return };
         let next_hop = if self.address.contains(dst) { Some(dst) } else { self.gateway };
-        // No route: lost.
+        // No route: dropped.
         let Some(next_hop) = next_hop else { return };
         let kind = if v4 { IPV4 } else { IPV6 };
         match self.neighbours.route(self.clock.now(), next_hop, packet) {
-            Next::Send(mac, ask) => {
+            Route::Send(mac, ask) => {
                 slot[..ETHERNET_HEADER].copy_from_slice(&ethernet_header(mac, self.mac, kind));
                 self.socket.queue(ETHERNET_HEADER + len);
                 if ask {
-                    self.ask(next_hop, Some(mac));
+                    self.request(next_hop, Some(mac));
                 }
             }
-            Next::Wait(true) => self.ask(next_hop, None),
-            Next::Wait(false) => {}
+            Route::Wait(true) => self.request(next_hop, None),
+            Route::Wait(false) => {}
         }
     }
 
@@ -346,10 +349,9 @@ impl Carrier for EthernetCarrier {
 
     fn handle_timeout(&mut self, now: Instant) {
         for (ip, known) in self.neighbours.due(now) {
-            self.ask(ip, known);
+            self.request(ip, known);
         }
     }
 }
 
-const _: () =
-    assert!(ARP_LEN <= 128 && ndp::MESSAGE <= 128, "a question fits any MTU that a profile may have");
+const _: () = assert!(ARP_LEN <= 128 && ndp::MESSAGE <= 128, "a request fits the minimum MTU of a profile");

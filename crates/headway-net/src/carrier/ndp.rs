@@ -1,4 +1,4 @@
-//! Asking for the Ethernet address of an IPv6 address (neighbour discovery, RFC 4861).
+//! Address resolution for IPv6 (neighbour discovery, RFC 4861).
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -8,41 +8,41 @@ use super::neighbours::Mac;
 
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// Router solicitation and advertisement, those two, and redirect.
+/// Router solicitation and advertisement, neighbour solicitation and advertisement, and redirect.
 const NEIGHBOUR_DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 
 const SOURCE_ADDRESS: u8 = 1;
 const TARGET_ADDRESS: u8 = 2;
 
-/// Everybody on the link.
+/// The all-nodes multicast address.
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-/// RFC 4861, 7.1: no router has forwarded what has this hop limit.
+/// RFC 4861, 7.1: a packet with this hop limit was not forwarded by a router.
 const HOP_LIMIT: u8 = 255;
 
 /// IPv6 header, ICMPv6 header, target, and the option with an Ethernet address.
 pub(crate) const MESSAGE: usize = 40 + 8 + 16 + 8;
 
-/// A message of neighbour discovery that is for us to hear.
+/// A neighbour solicitation or advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// Somebody asks for `target`.
+    /// A request for `target`.
     Solicitation {
-        /// Who; `None`: somebody who wants the address for itself (RFC 4862, 5.4).
+        /// The sender; `None`: duplicate address detection (RFC 4862, 5.4).
         from: Option<Ipv6Addr>,
         target: Ipv6Addr,
         mac: Option<Mac>,
     },
-    /// Somebody tells about `target`.
+    /// Information about `target`.
     Advertisement { target: Ipv6Addr, mac: Option<Mac>, solicited: bool, overrides: bool },
 }
 
-/// Whether a packet of IPv6 is neighbour discovery's, whoever it is for.
+/// Whether an IPv6 packet is neighbour discovery, for any destination.
 pub(crate) fn is_neighbour_discovery(packet: &[u8]) -> bool {
     packet.get(6) == Some(&ICMPV6) && packet.get(40).is_some_and(|kind| NEIGHBOUR_DISCOVERY.contains(kind))
 }
 
 impl Message {
-    /// Reads a packet of IPv6; `None` if it is no such message, or not valid (RFC 4861, 7.1).
+    /// Parses an IPv6 packet; `None` if it is not such a message, or invalid (RFC 4861, 7.1).
     pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
         if !is_neighbour_discovery(packet) {
             return None;
@@ -110,8 +110,8 @@ pub(crate) fn group_mac(group: Ipv6Addr) -> Mac {
     [0x33, 0x33, a, b, c, d]
 }
 
-/// The question for `target`, with where it goes: to the group of the target, or to `known`.
-pub(crate) fn ask(
+/// The solicitation for `target` and its destination: the group of the target, or `known`.
+pub(crate) fn request(
     from: (Mac, Ipv6Addr),
     target: Ipv6Addr,
     known: Option<Mac>,
@@ -121,7 +121,7 @@ pub(crate) fn ask(
     Some((known.unwrap_or(group_mac(dst)), packet))
 }
 
-/// The answer to a solicitation for our address, with where it goes.
+/// The advertisement in response to a solicitation for our address, and its destination.
 pub(crate) fn answer(ours: (Mac, Ipv6Addr), to: Option<(Mac, Ipv6Addr)>) -> Option<(Mac, [u8; MESSAGE])> {
     const SOLICITED: u8 = 0x40;
     const OVERRIDE: u8 = 0x20;
@@ -173,14 +173,14 @@ mod tests {
     const THEIRS: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 9);
 
     #[test]
-    fn messages_are_read_as_they_are_written() {
+    fn messages_round_trip() {
         assert_eq!(group(OURS).to_string(), "ff02::1:ff12:3456");
         assert_eq!(group_mac(group(OURS)), [0x33, 0x33, 0xff, 0x12, 0x34, 0x56]);
-        let (to, question) = ask((MAC, OURS), THEIRS, None).unwrap();
+        let (to, question) = request((MAC, OURS), THEIRS, None).unwrap();
         assert_eq!(to, [0x33, 0x33, 0xff, 0, 0, 9]);
         let solicitation = Message::Solicitation { from: Some(OURS), target: THEIRS, mac: Some(MAC) };
         assert_eq!(Message::parse(&question), Some(solicitation));
-        let (to, question) = ask((MAC, OURS), THEIRS, Some([4; 6])).unwrap();
+        let (to, question) = request((MAC, OURS), THEIRS, Some([4; 6])).unwrap();
         assert_eq!((to, Message::parse(&question)), ([4; 6], Some(solicitation)));
         for (to, solicited) in [(Some(([4; 6], THEIRS)), true), (None, false)] {
             let (mac, packet) = answer((MAC, OURS), to).unwrap();
@@ -192,20 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_valid_is_not_heard() {
-        let (_, packet) = ask((MAC, OURS), THEIRS, None).unwrap();
-        // Each octet but those of traffic class and flow label, which say nothing here.
+    fn invalid_messages_are_ignored() {
+        let (_, packet) = request((MAC, OURS), THEIRS, None).unwrap();
+        // Each byte except those of traffic class and flow label, which have no effect.
         for at in (0..MESSAGE).filter(|at| !(1..4).contains(at)) {
             let mut other = packet;
             other[at] ^= 0x10;
-            assert_eq!(Message::parse(&other), None, "octet {at}");
+            assert_eq!(Message::parse(&other), None, "byte {at}");
             assert_eq!(Message::parse(&packet[..at]), None);
         }
     }
 
-    /// With a right checksum after each change.
+    /// With a valid checksum after each change.
     #[test]
-    fn the_rules_of_7_1_are_kept() {
+    fn the_validation_rules_of_7_1_apply() {
         let changed = |packet: &[u8; MESSAGE], change: &dyn Fn(&mut [u8; MESSAGE])| {
             let mut packet = *packet;
             change(&mut packet);
@@ -216,24 +216,24 @@ mod tests {
             packet[42..44].copy_from_slice(&sum.complement().to_be_bytes());
             Message::parse(&packet)
         };
-        let (_, question) = ask((MAC, OURS), THEIRS, None).unwrap();
+        let (_, question) = request((MAC, OURS), THEIRS, None).unwrap();
         assert!(changed(&question, &|_| {}).is_some());
         assert_eq!(changed(&question, &|packet| packet[7] = 254), None, "forwarded");
         assert_eq!(changed(&question, &|packet| packet[41] = 1), None, "code");
         assert_eq!(changed(&question, &|packet| packet[48] = 0xff), None, "multicast target");
         assert_eq!(changed(&question, &|packet| packet[65] = 0), None, "option of no length");
         assert_eq!(changed(&question, &|packet| packet[65] = 2), None, "option too long");
-        let nobody = |packet: &mut [u8; MESSAGE]| packet[8..24].fill(0);
-        assert_eq!(changed(&question, &nobody), None, "nobody has an Ethernet address");
+        let unspecified = |packet: &mut [u8; MESSAGE]| packet[8..24].fill(0);
+        assert_eq!(changed(&question, &unspecified), None, "no sender, with an Ethernet address");
         let probe = |packet: &mut [u8; MESSAGE]| {
-            nobody(packet);
+            unspecified(packet);
             packet[64] = 14;
         };
         let expected = Message::Solicitation { from: None, target: THEIRS, mac: None };
         assert_eq!(changed(&question, &probe), Some(expected));
-        let (_, unicast) = ask((MAC, OURS), THEIRS, Some(MAC)).unwrap();
-        assert_eq!(changed(&unicast, &probe), None, "to one alone");
-        let (_, told) = answer((MAC, OURS), None).unwrap();
-        assert_eq!(changed(&told, &|packet| packet[44] |= 0x40), None, "nobody asked from a group");
+        let (_, unicast) = request((MAC, OURS), THEIRS, Some(MAC)).unwrap();
+        assert_eq!(changed(&unicast, &probe), None, "unicast probe");
+        let (_, unsolicited) = answer((MAC, OURS), None).unwrap();
+        assert_eq!(changed(&unsolicited, &|packet| packet[44] |= 0x40), None, "solicited, to a group");
     }
 }

@@ -1,5 +1,5 @@
-//! Which Ethernet address stands behind an IP address, and whether it still does: one table for ARP
-//! (RFC 826, RFC 1122) and for neighbour discovery (RFC 4861).
+//! The neighbour table: Ethernet addresses of IP addresses and their reachability, for ARP (RFC 826, RFC
+//! 1122) and neighbour discovery (RFC 4861).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,24 +9,24 @@ use headway_units::{Duration, Instant};
 /// An Ethernet address.
 pub(crate) type Mac = [u8; 6];
 
-/// To everybody.
+/// The broadcast address.
 pub(crate) const BROADCAST: Mac = [0xff; 6];
 
-/// Neighbours that are remembered at most.
+/// The maximum number of entries.
 const MAX_NEIGHBOURS: usize = 4096;
-/// Packets that wait for one neighbour at most (RFC 1122, 2.3.2.2 asks for at least one).
+/// The maximum number of packets waiting for one neighbour (RFC 1122, 2.3.2.2 requires at least one).
 const MAX_WAITING: usize = 16;
 /// RFC 1122, 2.3.2.1: "The recommended maximum rate is 1 per second per destination." RFC 4861, 10:
 /// RETRANS_TIMER is a second.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
-/// Questions without an answer, before what waits is dropped, or what was known is forgotten (RFC 4861,
-/// 10: MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT).
+/// The number of unanswered requests before waiting packets are dropped, or the entry is removed (RFC
+/// 4861, 10: MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT).
 const MAX_QUESTIONS: u32 = 3;
-/// RFC 1122, 2.3.2.1: a timeout "on the order of a minute" makes old entries be asked for again. RFC 4861,
+/// RFC 1122, 2.3.2.1: old entries are confirmed after a timeout "on the order of a minute". RFC 4861,
 /// 10: REACHABLE_TIME is half a minute.
 const FRESH: Duration = Duration::from_secs(30);
 
-/// What is known of the neighbours, and what waits for them.
+/// The neighbour table, with waiting packets.
 #[derive(Default)]
 pub(crate) struct Neighbours {
     table: BTreeMap<IpAddr, Neighbour>,
@@ -34,36 +34,36 @@ pub(crate) struct Neighbours {
 
 struct Neighbour {
     mac: Option<Mac>,
-    /// When it was last known to be there.
+    /// When it was last confirmed.
     confirmed: Option<Instant>,
-    /// When it was asked last; `None`: no answer is waited for.
+    /// When the last request was sent; `None`: no request is pending.
     asked: Option<Instant>,
     questions: u32,
     waiting: Vec<Vec<u8>>,
 }
 
-/// What to do with a packet.
-pub(crate) enum Next {
-    /// It goes to this address; `true`: and the neighbour must be asked whether it is still there.
+/// The result of routing a packet.
+pub(crate) enum Route {
+    /// Send it to this address; `true`: also send a unicast request to confirm the neighbour.
     Send(Mac, bool),
-    /// It waits; `true`: and everybody must be asked for the neighbour.
+    /// It waits for address resolution; `true`: send a multicast request.
     Wait(bool),
 }
 
-/// What somebody told of an address.
+/// Information about an address from a received message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct News {
-    /// The Ethernet address; `None`: it is as it was.
+pub(crate) struct NeighbourInfo {
+    /// The Ethernet address; `None`: unchanged.
     pub(crate) mac: Option<Mac>,
-    /// It answers a question of ours.
+    /// It answers a request.
     pub(crate) solicited: bool,
-    /// It may replace what is known.
+    /// It may override the known address.
     pub(crate) overrides: bool,
 }
 
 impl Neighbours {
-    /// Somebody's address that nobody has to be asked for, ever.
-    pub(crate) fn know(&mut self, ip: IpAddr, mac: Mac) {
+    /// Adds a static entry.
+    pub(crate) fn insert_static(&mut self, ip: IpAddr, mac: Mac) {
         let entry = Neighbour {
             mac: Some(mac),
             confirmed: Some(Instant::MAX),
@@ -74,8 +74,8 @@ impl Neighbours {
         self.table.insert(ip, entry);
     }
 
-    /// A packet goes to `neighbour`. It is kept if the address is not known.
-    pub(crate) fn route(&mut self, now: Instant, neighbour: IpAddr, packet: &[u8]) -> Next {
+    /// Routes a packet to `neighbour`. It waits if the address is not known.
+    pub(crate) fn route(&mut self, now: Instant, neighbour: IpAddr, packet: &[u8]) -> Route {
         if self.table.len() >= MAX_NEIGHBOURS && !self.table.contains_key(&neighbour) {
             self.forget_oldest();
         }
@@ -93,32 +93,37 @@ impl Neighbours {
             entry.questions = 1;
         }
         if let Some(mac) = entry.mac {
-            return Next::Send(mac, ask);
+            return Route::Send(mac, ask);
         }
         if entry.waiting.len() < MAX_WAITING {
             entry.waiting.push(packet.to_vec());
         }
-        Next::Wait(ask)
+        Route::Wait(ask)
     }
 
-    /// Somebody told of `ip`. Returns what waited for it, and where that goes.
-    pub(crate) fn learn(&mut self, now: Instant, ip: IpAddr, news: News) -> Option<(Mac, Vec<Vec<u8>>)> {
-        // Nobody whom we never spoke to gets a place: anyone can send an answer.
+    /// Processes information about `ip`. Returns the packets that waited for it, and their destination.
+    pub(crate) fn learn(
+        &mut self,
+        now: Instant,
+        ip: IpAddr,
+        info: NeighbourInfo,
+    ) -> Option<(Mac, Vec<Vec<u8>>)> {
+        // Unsolicited information creates no entry: any station can send it.
         let entry = self.table.get_mut(&ip)?;
         let known = entry.mac;
-        // RFC 4861, 7.2.5: without the override flag, another address than the one that is known is not
-        // taken; it only makes the neighbour be asked.
-        if let (Some(known), Some(told), false) = (known, news.mac, news.overrides)
-            && known != told
+        // RFC 4861, 7.2.5: without the override flag, a different address is not accepted; it only makes
+        // the entry stale.
+        if let (Some(known), Some(new), false) = (known, info.mac, info.overrides)
+            && known != new
         {
             entry.confirmed = None;
             return None;
         }
-        let mac = news.mac.or(known)?;
+        let mac = info.mac.or(known)?;
         entry.mac = Some(mac);
         // "If the advertisement's Solicited flag is set, the state of the entry is set to REACHABLE;
         // otherwise, it is set to STALE" if the address is new.
-        if news.solicited {
+        if info.solicited {
             entry.confirmed = Some(now);
             entry.asked = None;
         } else if known != Some(mac) {
@@ -128,13 +133,13 @@ impl Neighbours {
         Some((mac, std::mem::take(&mut entry.waiting)))
     }
 
-    /// When somebody has to be asked again.
+    /// When the next request is due.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.table.values().filter_map(|entry| entry.asked).min().map(|asked| asked + ASK_AGAIN)
     }
 
-    /// Whom to ask again, and where; `None`: everybody. Who did not answer often enough is forgotten, with
-    /// what waited.
+    /// The requests to repeat, and the Ethernet address; `None`: multicast. Entries without an answer are
+    /// removed, with their waiting packets.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<(IpAddr, Option<Mac>)> {
         let mut ask = Vec::new();
         self.table.retain(|&ip, entry| {
@@ -172,69 +177,72 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn answer(mac: Mac) -> News {
-        News { mac: Some(mac), solicited: true, overrides: true }
+    fn answer(mac: Mac) -> NeighbourInfo {
+        NeighbourInfo { mac: Some(mac), solicited: true, overrides: true }
     }
 
     #[test]
-    fn what_waits_goes_with_the_answer() {
+    fn waiting_packets_are_sent_after_the_answer() {
         let mut neighbours = Neighbours::default();
-        assert!(neighbours.learn(at(0), IP, answer(MAC)).is_none(), "nobody asked");
-        assert!(matches!(neighbours.route(at(0), IP, b"one"), Next::Wait(true)));
-        assert!(matches!(neighbours.route(at(10), IP, b"two"), Next::Wait(false)));
+        assert!(neighbours.learn(at(0), IP, answer(MAC)).is_none(), "unsolicited");
+        assert!(matches!(neighbours.route(at(0), IP, b"one"), Route::Wait(true)));
+        assert!(matches!(neighbours.route(at(10), IP, b"two"), Route::Wait(false)));
         assert_eq!(neighbours.next_deadline(), Some(at(1000)));
         let (mac, waited) = neighbours.learn(at(20), IP, answer(MAC)).unwrap();
         assert_eq!((mac, waited), (MAC, vec![b"one".to_vec(), b"two".to_vec()]));
-        assert!(matches!(neighbours.route(at(30), IP, b"three"), Next::Send(MAC, false)));
+        assert!(matches!(neighbours.route(at(30), IP, b"three"), Route::Send(MAC, false)));
         assert_eq!(neighbours.next_deadline(), None);
     }
 
     #[test]
-    fn an_old_neighbour_is_asked_whether_it_is_there() {
+    fn an_old_neighbour_is_confirmed() {
         let mut neighbours = Neighbours::default();
         neighbours.route(at(0), IP, b"one");
         neighbours.learn(at(0), IP, answer(MAC));
-        // It is used and asked meanwhile.
-        assert!(matches!(neighbours.route(at(30_000), IP, b"two"), Next::Send(MAC, true)));
-        assert!(matches!(neighbours.route(at(30_500), IP, b"three"), Next::Send(MAC, false)));
+        // It is used during confirmation.
+        assert!(matches!(neighbours.route(at(30_000), IP, b"two"), Route::Send(MAC, true)));
+        assert!(matches!(neighbours.route(at(30_500), IP, b"three"), Route::Send(MAC, false)));
         assert_eq!(neighbours.due(at(31_000)), [(IP, Some(MAC))]);
-        // An answer without an address says that all is as it was.
-        neighbours.learn(at(31_500), IP, News { mac: None, solicited: true, overrides: false });
+        // An answer without an address confirms the entry.
+        neighbours.learn(at(31_500), IP, NeighbourInfo { mac: None, solicited: true, overrides: false });
         assert_eq!(neighbours.next_deadline(), None);
-        assert!(matches!(neighbours.route(at(61_000), IP, b"four"), Next::Send(MAC, false)));
-        // The next time it says nothing, and is looked for anew.
-        assert!(matches!(neighbours.route(at(70_000), IP, b"five"), Next::Send(MAC, true)));
+        assert!(matches!(neighbours.route(at(61_000), IP, b"four"), Route::Send(MAC, false)));
+        // Without an answer it is resolved again.
+        assert!(matches!(neighbours.route(at(70_000), IP, b"five"), Route::Send(MAC, true)));
         for second in [71, 72] {
             assert_eq!(neighbours.due(at(second * 1000)), [(IP, Some(MAC))]);
         }
         assert!(neighbours.due(at(73_000)).is_empty());
-        assert!(matches!(neighbours.route(at(73_001), IP, b"six"), Next::Wait(true)));
+        assert!(matches!(neighbours.route(at(73_001), IP, b"six"), Route::Wait(true)));
     }
 
     #[test]
-    fn what_is_known_is_not_replaced_by_hints() {
+    fn known_addresses_are_replaced_only_with_override() {
         let mut neighbours = Neighbours::default();
         neighbours.route(at(0), IP, b"one");
         neighbours.learn(at(0), IP, answer(MAC));
-        let hint = News { mac: Some(OTHER), solicited: false, overrides: false };
+        let hint = NeighbourInfo { mac: Some(OTHER), solicited: false, overrides: false };
         assert!(neighbours.learn(at(1), IP, hint).is_none());
-        assert!(matches!(neighbours.route(at(2), IP, b"two"), Next::Send(MAC, true)), "but asked");
-        neighbours.learn(at(3), IP, News { overrides: true, ..hint });
-        assert!(matches!(neighbours.route(at(4), IP, b"three"), Next::Send(OTHER, true)), "it moved");
+        assert!(
+            matches!(neighbours.route(at(2), IP, b"two"), Route::Send(MAC, true)),
+            "sent, with a request"
+        );
+        neighbours.learn(at(3), IP, NeighbourInfo { overrides: true, ..hint });
+        assert!(matches!(neighbours.route(at(4), IP, b"three"), Route::Send(OTHER, true)), "it moved");
     }
 
     #[test]
-    fn who_is_known_is_never_asked_for() {
+    fn static_neighbours_are_never_requested() {
         let mut neighbours = Neighbours::default();
-        neighbours.know(IP, MAC);
+        neighbours.insert_static(IP, MAC);
         for millis in [0, 60_000, 3_600_000] {
-            assert!(matches!(neighbours.route(at(millis), IP, b"packet"), Next::Send(MAC, false)));
+            assert!(matches!(neighbours.route(at(millis), IP, b"packet"), Route::Send(MAC, false)));
         }
         assert_eq!(neighbours.next_deadline(), None);
     }
 
     #[test]
-    fn who_does_not_answer_is_given_up() {
+    fn neighbours_without_an_answer_are_removed() {
         let mut neighbours = Neighbours::default();
         neighbours.route(at(0), IP, b"one");
         assert!(neighbours.due(at(999)).is_empty());
@@ -242,7 +250,7 @@ mod tests {
         assert_eq!(neighbours.due(at(2000)), [(IP, None)]);
         assert!(neighbours.due(at(3000)).is_empty());
         assert_eq!(neighbours.next_deadline(), None);
-        assert!(neighbours.learn(at(3001), IP, answer(MAC)).is_none(), "it was forgotten");
+        assert!(neighbours.learn(at(3001), IP, answer(MAC)).is_none(), "it was removed");
     }
 
     #[test]

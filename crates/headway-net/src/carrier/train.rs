@@ -1,8 +1,8 @@
-//! Segmentation offload: segments of a connection that follow one another leave as one packet, which the
-//! kernel cuts again, or takes as it is.
+//! Segmentation offload: consecutive segments of a connection are sent as one packet, which the kernel
+//! segments again or receives whole.
 //!
-//! They are coupled here and not in the TCP: that builds each segment as on any other carrier, and its
-//! window, its pacing and what it counts stay as they are.
+//! Segments are coalesced here and not in the TCP, whose segments, windows, pacing and counters are the
+//! same on every carrier.
 
 use std::io::IoSlice;
 
@@ -11,26 +11,25 @@ use headway_wire::{TcpFlags, checksum::Sum, layout};
 use super::virtio;
 use crate::sys::BATCH;
 
-/// The longest packet that a length of 16 bits can tell of.
+/// The longest packet with a length field of 16 bits.
 const LONGEST: usize = 65_535;
 /// The longest headers: IPv6 without extensions, or IPv4, and TCP.
 const HEADERS: usize = 40 + 60;
 const TCP: u8 = 6;
 
-/// Packets that leave together.
+/// A train: packets that are sent together.
 pub(crate) struct Train<'a> {
-    /// The virtio header, and, of more packets than one, the headers of all.
+    /// The virtio header, and for more than one packet the common headers.
     head: [u8; virtio::LEN + HEADERS],
     head_len: usize,
-    /// What follows it.
+    /// The payloads.
     bodies: [&'a [u8]; BATCH],
     count: usize,
 }
 
 impl<'a> Train<'a> {
-    /// As many of the packets, from the first on, as may leave together; at least that one. `None` if
-    /// there is none.
-    pub(crate) fn couple(mut packets: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+    /// The longest train at the beginning of `packets`; at least one packet. `None` if there are none.
+    pub(crate) fn coalesce(mut packets: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let first = packets.next()?;
         let mut train =
             Self { head: [0; virtio::LEN + HEADERS], head_len: virtio::LEN, bodies: [&[]; BATCH], count: 1 };
@@ -49,7 +48,7 @@ impl<'a> Train<'a> {
             train.count += 1;
             len += body.len();
             push = packet[engine.ip + FLAGS] & TcpFlags::PSH.bits();
-            // A shorter one is the last: all the others are cut to the same length.
+            // A shorter segment ends the train: all others must have the same length.
             if body.len() < engine.segment() {
                 break;
             }
@@ -64,12 +63,12 @@ impl<'a> Train<'a> {
         Some(train)
     }
 
-    /// How many packets.
+    /// The number of packets.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Calls `write` with the pieces that make one packet of them.
+    /// Calls `write` with the parts of the coalesced packet.
     pub(crate) fn write<T>(&self, write: impl FnOnce(&[IoSlice<'_>]) -> T) -> T {
         let mut pieces = [IoSlice::new(&[]); BATCH + 1];
         pieces[0] = IoSlice::new(&self.head[..self.head_len]);
@@ -80,7 +79,7 @@ impl<'a> Train<'a> {
     }
 }
 
-/// Where fields stand in the TCP header.
+/// Offsets of fields in the TCP header.
 const SEQ: usize = 4;
 const ACK: usize = 8;
 const FLAGS: usize = 13;
@@ -92,14 +91,13 @@ const URGENT: usize = 18;
 struct Engine<'a> {
     packet: &'a [u8],
     is_v4: bool,
-    /// Octets of the IP header, and of all headers.
+    /// The lengths of the IP header and of all headers.
     ip: usize,
     all: usize,
 }
 
 impl<'a> Engine<'a> {
-    /// `None` if others must not be coupled to the packet: it is no segment with data and nothing but ACK
-    /// and PSH.
+    /// `None` if the packet must not be coalesced: it has no data, or flags other than ACK and PSH.
     fn of(packet: &'a [u8]) -> Option<Self> {
         let is_v4 = packet.first()? >> 4 == 4;
         let found = layout(packet)?;
@@ -110,13 +108,13 @@ impl<'a> Engine<'a> {
         .then_some(Self { packet, is_v4, ip, all })
     }
 
-    /// Octets of payload in the first packet, and in every other but the last.
+    /// Bytes of payload in each packet except the last.
     fn segment(&self) -> usize {
         self.packet.len() - self.all
     }
 
-    /// The payload of `packet` if it is what follows `before` octets of payload: everything in its headers
-    /// is the same, apart from lengths, identification, sequence number, PSH and checksums.
+    /// The payload of `packet` if it follows `before` bytes of payload and its headers are the same
+    /// except lengths, identification, sequence number, PSH and checksums.
     fn body_of_next(&self, packet: &'a [u8], before: usize) -> Option<&'a [u8]> {
         let (headers, body) = packet.split_at_checked(self.all)?;
         let first = &self.packet[..self.all];
@@ -137,8 +135,8 @@ impl<'a> Engine<'a> {
         follows.then_some(body)
     }
 
-    /// Writes the headers of a packet of `len` octets. The checksum is left to the kernel, whose sum
-    /// begins with what stands in the field: the pseudo-header's.
+    /// Writes the headers of a packet of `len` bytes. The checksum field holds the sum of the
+    /// pseudo-header; the kernel computes the checksum.
     fn headers(&self, to: &mut [u8], len: usize, push: u8) {
         to.copy_from_slice(&self.packet[..self.all]);
         let mut pseudo = Sum::default();
@@ -208,10 +206,10 @@ mod tests {
         packet
     }
 
-    /// How many leave together, the virtio header, and the packet with its checksum computed as the kernel
-    /// does.
-    fn coupled(packets: &[Vec<u8>]) -> (usize, [u8; virtio::LEN], Vec<u8>) {
-        let train = Train::couple(packets.iter().map(Vec::as_slice)).unwrap();
+    /// The length of the train, the virtio header, and the packet with its checksum computed as the
+    /// kernel does.
+    fn coalesced(packets: &[Vec<u8>]) -> (usize, [u8; virtio::LEN], Vec<u8>) {
+        let train = Train::coalesce(packets.iter().map(Vec::as_slice)).unwrap();
         let bytes = train.write(|pieces| pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<u8>>());
         let (&header, packet) = bytes.split_first_chunk().unwrap();
         let mut packet = packet.to_vec();
@@ -229,15 +227,15 @@ mod tests {
     const FIRST: u32 = u32::MAX - 1500;
 
     #[test]
-    fn segments_that_follow_one_another_are_one_packet() {
+    fn consecutive_segments_are_coalesced() {
         for is_v4 in [true, false] {
             let mut packets: Vec<Vec<u8>> =
                 (0..5).map(|i| segment(is_v4, FIRST.wrapping_add(i * 1000), 1000, |_, _, _| ())).collect();
             packets
                 .push(segment(is_v4, FIRST.wrapping_add(5000), 300, |_, tcp, _| tcp.flags |= TcpFlags::PSH));
-            // This one would follow, but the one before is shorter.
+            // This segment follows, but the one before is shorter.
             packets.push(segment(is_v4, FIRST.wrapping_add(5300), 300, |_, _, _| ()));
-            let (count, header, packet) = coupled(&packets);
+            let (count, header, packet) = coalesced(&packets);
             assert_eq!(count, 6);
             let [flags, kind, _, _, a, b, ..] = header;
             assert_eq!((flags, kind, u16::from_ne_bytes([a, b])), (1, if is_v4 { 1 } else { 4 }, 1000));
@@ -252,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_leaves_by_itself() {
+    fn different_segments_are_sent_alone() {
         type Change = fn(&mut IpHeader, &mut TcpHeader, &mut TcpOptions);
         let changes: [Change; 12] = [
             |ip, _, _| ip.ecn = Ecn::NotEct,
@@ -272,35 +270,35 @@ mod tests {
             let first = segment(is_v4, 1, 1000, |_, _, _| ());
             for (index, change) in changes.into_iter().enumerate() {
                 let packets = [first.clone(), segment(is_v4, 1001, 1000, change)];
-                let (count, header, packet) = coupled(&packets);
+                let (count, header, packet) = coalesced(&packets);
                 assert_eq!((count, header), (1, virtio::WHOLE), "change {index}");
                 assert_eq!(packet, first);
             }
             let longer = [first.clone(), segment(is_v4, 1001, 1001, |_, _, _| ())];
-            assert_eq!(coupled(&longer).0, 1);
+            assert_eq!(coalesced(&longer).0, 1);
             let empty = [first, segment(is_v4, 1001, 0, |_, _, _| ())];
-            assert_eq!(coupled(&empty).0, 1);
+            assert_eq!(coalesced(&empty).0, 1);
         }
     }
 
     #[test]
-    fn nothing_is_coupled_to_what_is_special() {
+    fn special_segments_are_sent_alone() {
         let after = segment(true, 1001, 1000, |_, _, _| ());
         for flags in [TcpFlags::PSH, TcpFlags::FIN, TcpFlags::CWR, TcpFlags::ECE, TcpFlags::URG] {
             let first = segment(true, 1, 1000, |_, tcp, _| tcp.flags |= flags);
-            assert_eq!(coupled(&[first, after.clone()]).0, 1, "{flags:?}");
+            assert_eq!(coalesced(&[first, after.clone()]).0, 1, "{flags:?}");
         }
         for first in [vec![], vec![0x45; 3], vec![0x45; 100], segment(true, 1001, 0, |_, _, _| ())] {
-            assert_eq!(coupled(&[first, after.clone()]).0, 1);
+            assert_eq!(coalesced(&[first, after.clone()]).0, 1);
         }
-        assert!(Train::couple([].into_iter()).is_none());
+        assert!(Train::coalesce([].into_iter()).is_none());
     }
 
     #[test]
-    fn a_packet_is_no_longer_than_its_length_can_tell() {
+    fn a_train_fits_the_length_field() {
         let packets: Vec<Vec<u8>> =
             (0..60).map(|i| segment(true, 1 + i * 1448, 1448, |_, _, _| ())).collect();
-        let (count, _, packet) = coupled(&packets);
+        let (count, _, packet) = coalesced(&packets);
         assert_eq!((count, packet.len()), (45, 52 + 45 * 1448));
         assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
     }

@@ -14,18 +14,16 @@ use crate::{Clock, Interface, NetError, Prefix};
 /// How a [`TunCarrier`] is set up.
 #[derive(Clone, Debug)]
 pub struct TunConfig {
-    /// The device: one that is there already, or one that is made and vanishes with the carrier.
+    /// The device: an existing one, or one that is created and removed with the carrier.
     pub device: String,
-    /// Our stack's address in the network that both share.
+    /// The stack's address in the network of both ends.
     pub address: Prefix,
-    /// The kernel's address there, for a device that has none yet; `None`: the first of the network
-    /// that is not ours.
+    /// The kernel's address, for a device without one; `None`: the first other address of the network.
     pub kernel: Option<IpAddr>,
-    /// The device's MTU; `None`: what it has.
+    /// The device's MTU; `None`: unchanged.
     pub mtu: Option<u16>,
-    /// Whether several segments may be one packet between the kernel and us, up to 64 KiB long, and
-    /// the kernel's word be taken for their checksums. It is faster, and hides damage: HACK has no use for
-    /// such a carrier, and none is offered over it.
+    /// Whether segments may be coalesced between the kernel and the stack, up to 64 KiB, without
+    /// checksums. It is faster but hides damage, so HACK is refused on such a carrier.
     pub offload: bool,
 }
 
@@ -42,11 +40,11 @@ pub struct TunCarrier {
 }
 
 impl TunCarrier {
-    /// Opens the device, or makes it, gives the kernel its address there and sets it up.
+    /// Opens or creates the device, sets the kernel's address and sets the device up.
     ///
     /// # Errors
     ///
-    /// The device cannot be opened, made or set up: the error says what was missing.
+    /// The device cannot be opened, created or set up.
     pub fn open(config: &TunConfig) -> Result<Self, NetError> {
         let fail =
             |what, source, expected| NetError::Tun { name: config.device.clone(), what, source, expected };
@@ -103,16 +101,15 @@ impl TunCarrier {
     }
 }
 
-/// With offload, the longest packet that comes: one of IPv6, whose length does not count its header.
+/// With offload, the longest packet: IPv6, whose length field does not count its header.
 const LONGEST: usize = 40 + 65_535;
-/// And how many are read at a time: a megabyte of them stays in the processor's cache.
+/// The number of packets read at a time: one megabyte fits the processor's cache.
 const AGGREGATES: usize = 16;
 
 const RIGHTS: &str = "root or CAP_NET_ADMIN, or a device that `ip tuntap add NAME mode tun user YOU` made, \
                       that is up and has an address of this network";
 
-/// The address that the kernel must get; `None` if it `has` one of the network already, which is
-/// enough for it to find us.
+/// The address to set for the kernel; `None` if it already `has` one of the network.
 fn kernel_address(config: &TunConfig, has: &[IpAddr]) -> Result<Option<IpAddr>, NetError> {
     let ours = config.address.address();
     if has.contains(&ours) {
@@ -123,12 +120,12 @@ fn kernel_address(config: &TunConfig, has: &[IpAddr]) -> Result<Option<IpAddr>, 
     }
     let kernel = config.kernel.or_else(|| config.address.first_other()).ok_or(NetError::BadAddress {
         got: config.address.to_string(),
-        expected: "a network with room for the kernel's address beside ours, such as 10.77.2.2/24",
+        expected: "a network with a second address for the kernel, such as 10.77.2.2/24",
     })?;
     if !config.address.contains(kernel) || kernel == ours {
         return Err(NetError::BadAddress {
             got: format!("the kernel's address {kernel}"),
-            expected: "another address of our network",
+            expected: "another address of the stack's network",
         });
     }
     Ok(Some(kernel))
@@ -153,7 +150,7 @@ impl Carrier for TunCarrier {
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.read(clock, |buffer| Ok(rustix::io::read(&self.device, buffer)?)) {
-            // The device is down for now.
+            // The device is down.
             Err(error) if !super::is_fatal(&error) => {
                 tracing::debug!(%error, "reading from the TUN");
                 Ok(self.inbox.len())

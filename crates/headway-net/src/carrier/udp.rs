@@ -1,15 +1,15 @@
-//! TCP segments in UDP datagrams whose checksum is off: works without privilege, and brings damaged
-//! payloads wherever the links below deliver them.
+//! TCP segments in UDP datagrams without checksum: needs no privilege, and delivers damaged payloads if
+//! the links below do.
 //!
-//! A datagram holds one TCP segment, from its first port to the end of its payload; there is no IP
-//! header inside. TCP's pseudo-header takes the *inner* addresses of both ends: those of the UDP
-//! packets, unless others are configured. They must be configured where an address translator stands
-//! between, because both ends must use the same pair. The inner length is what UDP says, and the ECN field
-//! that of the outer packets, both ways (RFC 6040, 4.1: "normal mode").
+//! A datagram contains one TCP segment without an IP header. TCP's pseudo-header has the *inner*
+//! addresses of both ends: those of the UDP packets, unless others are configured. They must be
+//! configured if there is an address translator on the path, because both ends must use the same pair.
+//! The inner length is from the UDP header, and the ECN field is copied between inner and outer packets
+//! in both directions (RFC 6040, 4.1: "normal mode").
 //!
 //! RFC 768: "An all zero transmitted checksum value means that the transmitter generated no checksum".
-//! RFC 6935 and RFC 6936 permit that over IPv6 for tunnels that protect themselves; TCP's checksums
-//! do, but not the UDP ports, so a damaged port loses the packet.
+//! RFC 6935 and RFC 6936 permit that over IPv6 for tunnels that protect themselves; TCP's checksums do,
+//! except for the UDP ports, so a packet with a damaged port is lost.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,32 +28,32 @@ use crate::{Clock, NetError};
 const TCP: u8 = 6;
 /// The length of a UDP header.
 const UDP_HEADER: u16 = 8;
-/// Room for the IP header that is put in front of what arrives.
+/// Room for the IP header that is written before received segments.
 const HEADROOM: usize = 40;
 const HOP_LIMIT: u8 = 64;
-/// Bytes that may wait in the socket, each way.
+/// The socket buffer in bytes, for each direction.
 const SOCKET_BUFFER: usize = 4 << 20;
-/// Peers that a carrier without a fixed one remembers.
+/// The maximum number of peers of a carrier without a fixed peer.
 const MAX_PEERS: usize = 65_536;
 
 /// How a [`UdpCarrier`] is set up.
 #[derive(Clone, Debug)]
 pub struct UdpConfig {
-    /// Where datagrams arrive.
+    /// The local address of datagrams.
     pub local: SocketAddr,
-    /// Where they go; `None`: whoever sends one is a peer, and hears from us at the address and port
-    /// that its last readable packet came from.
+    /// The peer; `None`: every sender is a peer, reached at the source address and port of its last
+    /// readable packet.
     pub peer: Option<SocketAddr>,
-    /// Our inner address; `None`: that of the UDP packets.
+    /// The local inner address; `None`: that of the UDP packets.
     pub inner_local: Option<IpAddr>,
     /// The peer's inner address; `None`: that of the UDP packets.
     pub inner_peer: Option<IpAddr>,
-    /// The longest IP packet outside, UDP header included.
+    /// The longest outer IP packet, UDP header included.
     pub mtu: u16,
 }
 
 impl UdpConfig {
-    /// Datagrams of at most 1500 octets between two ends, whose addresses are the inner ones too.
+    /// Datagrams of at most 1500 bytes between two ends, whose addresses are the inner ones too.
     pub fn new(local: SocketAddr, peer: SocketAddr) -> Self {
         Self { local, peer: Some(peer), inner_local: None, inner_peer: None, mtu: 1500 }
     }
@@ -73,7 +73,7 @@ pub struct UdpCarrier {
 enum Peers {
     /// The socket is connected to this one.
     One(IpAddr),
-    /// By inner address: where each was heard last.
+    /// The last outer address of each peer, by inner address.
     Many(BTreeMap<IpAddr, Name>),
 }
 
@@ -82,7 +82,7 @@ impl UdpCarrier {
     ///
     /// # Errors
     ///
-    /// The addresses do not fit together or are taken, or the system has no UDP without checksum.
+    /// The addresses are inconsistent or in use, or the system has no UDP without checksum.
     pub fn open(config: &UdpConfig) -> Result<Self, NetError> {
         let UdpConfig { local, peer, .. } = *config;
         let bad = |got, expected| Err(NetError::BadAddress { got, expected });
@@ -105,7 +105,7 @@ impl UdpCarrier {
         if inner_local.is_unspecified() {
             return bad(
                 format!("local address {local}"),
-                "an address of this machine, or the inner address beside it, where any peer may come",
+                "an address of this machine, or also an inner address, if any peer is accepted",
             );
         }
         let peers = match (peer, config.inner_peer) {
@@ -122,7 +122,7 @@ impl UdpCarrier {
             (None, Some(inner)) => {
                 return bad(
                     format!("inner address {inner} of any peer"),
-                    "one peer, where its inner address is given",
+                    "a peer, if its inner address is given",
                 );
             }
             (None, None) => Peers::Many(BTreeMap::new()),
@@ -130,7 +130,7 @@ impl UdpCarrier {
         let outer_header = if local.is_ipv4() { 20 } else { 40 };
         let inner_header = if inner_local.is_ipv4() { 20 } else { 40 };
         let mtu = config.mtu.saturating_sub(outer_header + UDP_HEADER).saturating_add(inner_header);
-        // A peer with a longer MTU is heard too.
+        // A peer may have a larger MTU.
         let longest = usize::from(mtu).max(2048);
         Ok(Self {
             socket,
@@ -143,18 +143,18 @@ impl UdpCarrier {
         })
     }
 
-    /// Where datagrams arrive.
+    /// The local address of datagrams.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Our inner address: the one that the stack must have.
+    /// The local inner address, which the stack must have.
     pub fn inner_address(&self) -> IpAddr {
         self.inner_local
     }
 }
 
-/// What failed, why, and what would have worked.
+/// What failed, the error, and what was expected.
 type Failed = (String, io::Error, &'static str);
 
 fn open_socket(local: SocketAddr, peer: Option<SocketAddr>) -> Result<Socket, Failed> {
@@ -171,31 +171,31 @@ fn open_socket(local: SocketAddr, peer: Option<SocketAddr>) -> Result<Socket, Fa
         sys::set_option(socket.as_fd(), level, name, 1)
             .map_err(|source| (format!("{local}: the checksum stays on"), source, "Linux 3.16 or later"))?;
     }
-    // Without it every packet looks as if its path knew no ECN, which TCP copes with.
+    // Without it every packet appears as Not-ECT, which TCP supports.
     let receive_ecn = if local.is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_RECVTOS)
     } else {
         (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
     };
     if let Err(error) = sys::set_option(socket.as_fd(), receive_ecn.0, receive_ecn.1, 1) {
-        tracing::debug!(%error, "the ECN field is not told");
+        tracing::debug!(%error, "the ECN field is not available");
     }
-    // Arrival times as near to the wire as can be; without, the time of reading has to do.
+    // The kernel's arrival timestamps; without them the time of reading is used.
     if let Err(error) = sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1) {
-        tracing::debug!(%error, "no time stamps");
+        tracing::debug!(%error, "no timestamps");
     }
-    // The kernel gives what it may; a short buffer drops bursts, as any queue does.
+    // The kernel limits the size; a short buffer drops bursts.
     for result in [socket.set_recv_buffer_size(SOCKET_BUFFER), socket.set_send_buffer_size(SOCKET_BUFFER)] {
         if let Err(error) = result {
-            tracing::debug!(%error, "the socket's buffer keeps its size");
+            tracing::debug!(%error, "the socket buffer cannot be resized");
         }
     }
-    socket.bind(&local.into()).map_err(|source| {
-        (format!("{local}"), source, "an address of this machine with a port that nobody uses")
-    })?;
+    socket
+        .bind(&local.into())
+        .map_err(|source| (format!("{local}"), source, "an address of this machine with an unused port"))?;
     if let Some(peer) = peer {
         socket.connect(&peer.into()).map_err(|source| {
-            (format!("{local} to {peer}"), source, "a peer that this machine has a route to")
+            (format!("{local} to {peer}"), source, "a peer with a route from this machine")
         })?;
     }
     Ok(socket)
@@ -223,7 +223,7 @@ impl Carrier for UdpCarrier {
             Ok(_) => {}
             Err(error) if super::is_fatal(&error) => return Err(error),
             Err(error) => {
-                // Nothing waits, or the peer's kernel says that nobody listens there yet.
+                // No packet, or ICMP port unreachable from the peer.
                 if error.kind() != io::ErrorKind::WouldBlock {
                     tracing::debug!(%error, "reading from the UDP socket");
                 }
@@ -245,7 +245,7 @@ impl Carrier for UdpCarrier {
             let header_len = header.emitted_len();
             let (place, len) = self.inbox.place(index);
             if let Err(error) = header.emit(&mut place[HEADROOM - header_len..], TCP, len) {
-                // It stays unreadable, and is counted as such.
+                // It is counted as unreadable.
                 tracing::debug!(%error, "an inner header");
             }
         }
@@ -279,7 +279,7 @@ impl Carrier for UdpCarrier {
                 Some(name) => *name,
                 None => return,
             },
-            // There is no way to any other address.
+            // Other addresses are unreachable.
             Peers::One(_) => return,
         };
         self.outbox.queue_with((header_len, len), name, control);
@@ -312,7 +312,7 @@ impl UdpCarrier {
 }
 
 impl Control {
-    /// The ECN field of the packet; IPv4 has it in an octet, IPv6 in an `int`.
+    /// The ECN field of the packet; a byte for IPv4, an `int` for IPv6.
     fn ecn(&self) -> Ecn {
         let v4 = self.find(libc::IPPROTO_IP, libc::IP_TOS).and_then(|value| value.first().copied());
         let v6 = self.find(libc::IPPROTO_IPV6, libc::IPV6_TCLASS).and_then(|value| value.first_chunk());

@@ -1,7 +1,7 @@
 //! The header that a TUN with segmentation offload puts in front of each packet: `struct virtio_net_hdr`
 //! (VIRTIO 1.2, 5.1.6), in the byte order of the machine.
 
-/// Its length, in octets.
+/// Its length in bytes.
 pub(crate) const LEN: usize = 10;
 
 /// The checksum from `csum_start` on is to be computed and put where `csum_offset` says.
@@ -14,7 +14,7 @@ const CHECKSUM_AT: u16 = 16;
 /// The header of a packet that is as it is, with all its checksums.
 pub(crate) const WHOLE: [u8; LEN] = [0; LEN];
 
-/// The header of a TCP packet to be cut into segments of `segment` octets of payload, each with a checksum
+/// The header of a TCP packet to be segmented into `segment` bytes of payload, each with a checksum
 /// of its own. `ip` and `all` are the lengths of the IP header, and of it and the TCP header.
 pub(crate) fn cut(is_v4: bool, ip: usize, all: usize, segment: usize) -> [u8; LEN] {
     let words = [all, segment, ip].map(|len| (len as u16).to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Telling a box what to do while it runs.
+//! Control of a running box.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -9,14 +9,14 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::{BoxReport, LaneConfig};
 
-/// What is wanted of a box.
+/// A command to a box.
 pub(super) enum Order {
     Report(SyncSender<BoxReport>),
     Change(Box<[LaneConfig; 2]>, SyncSender<()>),
     Stop,
 }
 
-/// Tells a box what to do, from any thread, while another runs it.
+/// Controls a box from any thread, while another thread runs it.
 #[derive(Clone)]
 pub struct BoxControl {
     orders: Sender<Order>,
@@ -36,7 +36,7 @@ pub(super) fn control() -> io::Result<(BoxControl, Orders)> {
 }
 
 impl BoxControl {
-    /// What the box has done so far; `None` if it has ended. Waits for the answer, which a box that runs
+    /// What the box has done so far; `None` if it has ended. Waits for the answer, which a running box
     /// gives at once.
     pub fn report(&self) -> Option<BoxReport> {
         let (answer, answers) = sync_channel(1);
@@ -44,25 +44,25 @@ impl BoxControl {
         answers.recv().ok()
     }
 
-    /// Packets that come in from now on pass links of these configurations. Those that the box has keep
-    /// the times at which they are due, and what was done to them; no packet overtakes one that came
-    /// before the change, unless it is the link that holds that one back. What waits in a queue takes no
-    /// room in the new one. False if the box has ended.
+    /// Packets that arrive from now on pass links with these configurations. Packets in the box keep
+    /// their due times and their fates; a packet overtakes one that arrived before the change only if the
+    /// link delays that one for reordering. Packets in the old queue do not count in the new one. False
+    /// if the box has ended.
     pub fn change(&self, lanes: [LaneConfig; 2]) -> bool {
         let (answer, answers) = sync_channel(1);
         self.order(Order::Change(Box::new(lanes), answer));
         answers.recv().is_ok()
     }
 
-    /// The box is to end. Packets that it still has are lost.
+    /// Stops the box. Packets in it are lost.
     pub fn stop(&self) {
         self.order(Order::Stop);
     }
 
     fn order(&self, order: Order) {
-        // A box that has ended hears nothing, and its answers fail.
+        // A box that has ended does not receive the order; waiting for its answer fails.
         let _ = self.orders.send(order);
-        // A full counter wakes as well.
+        // A full counter wakes it too.
         let _ = rustix::io::write(&*self.kick, &1_u64.to_ne_bytes());
     }
 }
@@ -78,9 +78,9 @@ impl Orders {
         self.orders.try_recv().ok()
     }
 
-    /// Call before the orders are taken: what comes later wakes again.
+    /// To be called before the orders are taken: later orders wake the box again.
     pub(super) fn clear(&self) {
-        // The counter goes back to zero.
+        // Resets the counter to zero.
         let _ = rustix::io::read(&*self.kicks, &mut [0; 8]);
     }
 }

@@ -1,6 +1,6 @@
-//! Finishes what a kernel leaves to hardware: checksums, and packets in pieces beyond the MTU.
+//! Completes what a kernel leaves to offload hardware: checksums, and segmentation.
 //!
-//! What reaches a wire must be what a receiver can judge: one packet in a frame, each with its checksum.
+//! A receiver must be able to verify each packet: one packet in a frame, each with its checksum.
 
 use headway_wire::checksum::{self, Sum};
 
@@ -9,12 +9,12 @@ use crate::packet_socket::{ChecksumPlace, Segments};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Where TCP and UDP have their checksums.
+/// Offsets of the checksums in the TCP and UDP headers.
 const TCP_CHECKSUM: usize = 16;
 const UDP_CHECKSUM: usize = 6;
 
-/// Puts the checksum in whose field holds the sum of the pseudo-header. `place` is counted from the start
-/// of the packet; a place that cannot be is left alone.
+/// Completes a checksum whose field holds the sum of the pseudo-header. `place` is counted from the start
+/// of the packet; an invalid place is ignored.
 pub(super) fn complete(packet: &mut [u8], place: ChecksumPlace) {
     let Some(summed) = packet.get_mut(place.start..) else { return };
     let value = checksum::sum(summed).complement();
@@ -26,7 +26,7 @@ pub(super) fn complete(packet: &mut [u8], place: ChecksumPlace) {
     }
 }
 
-/// A long packet as it is to be cut.
+/// A long packet to be segmented.
 struct Long<'a> {
     headers: Vec<u8>,
     ip_header_len: usize,
@@ -34,7 +34,8 @@ struct Long<'a> {
     payload: &'a [u8],
 }
 
-/// Cuts a long packet into frames with `link_header`, as a card does. False if it is none that can be cut.
+/// Segments a long packet into frames with `link_header`, as a network card does. False if it cannot be
+/// segmented.
 pub(super) fn cut(
     link_header: &[u8],
     packet: &[u8],
@@ -63,7 +64,7 @@ impl<'a> Long<'a> {
         (!payload.is_empty()).then_some(Self { headers, ip_header_len, protocol, payload })
     }
 
-    /// The headers of one piece, from those of the whole `packet`.
+    /// The headers of one segment, from those of the whole `packet`.
     fn write_headers(&mut self, index: usize, payload: &[u8], at: usize, is_last: bool, packet: &[u8]) {
         let (ip, body) = self.headers.split_at_mut(self.ip_header_len);
         let body_len = body.len() + payload.len();
@@ -91,7 +92,7 @@ impl<'a> Long<'a> {
             put(body, 6, seq as u16);
             let mut flags = original[13];
             flags &= if is_last { !0 } else { !FIN_AND_PSH };
-            // RFC 3168, 6.1.2: CWR is for one packet.
+            // RFC 3168, 6.1.2: CWR is set on one packet only.
             flags &= if index == 0 { !0 } else { !CWR };
             body[13] = flags;
             TCP_CHECKSUM
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_segments_of_the_whole() {
+    fn a_long_packet_is_segmented() {
         for v6 in [false, true] {
             let flags = TcpFlags::ACK | TcpFlags::PSH | TcpFlags::FIN | TcpFlags::CWR;
             let payload = bytes(30_001);
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_are_cut() {
+    fn datagrams_are_segmented() {
         for v6 in [false, true] {
             let payload = bytes(2500);
             let mut packet = vec![0; 3000];
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_cut_is_told() {
+    fn what_cannot_be_segmented_is_reported() {
         let segments = Segments { kind: SegmentKind::Tcp, payload: 1000 };
         let mut icmp = tcp(false, TcpFlags::ACK, b"payload");
         icmp[9] = 1;

@@ -1,20 +1,19 @@
-//! A frame on its way through the box.
+//! A frame in the box.
 
 use headway_link::Headers;
 
 use crate::packet_socket::{ETHERNET_HEADER, Framing, OFFLOAD_HEADER};
 
-/// The types of frames that carry IPv4 and IPv6.
+/// The EtherTypes of IPv4 and IPv6.
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// Tags of VLANs (IEEE 802.1Q, 802.1ad), 4 octets each.
+/// VLAN tags (IEEE 802.1Q, 802.1ad), 4 bytes each.
 const TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 const MAX_TAGS: usize = 2;
 
-/// A frame that carries an IP packet, as it will be sent: an empty offload header, what stands before
-/// the IP header, the packet.
+/// A frame with an IP packet, as it will be sent: an empty offload header, the link header, the packet.
 ///
-/// To a [`Link`](headway_link::Link) it is the IP packet.
+/// A [`Link`](headway_link::Link) sees the IP packet only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     bytes: Vec<u8>,
@@ -28,7 +27,7 @@ impl AsMut<[u8]> for Frame {
 }
 
 impl Frame {
-    /// A frame of the header of layer 2 and the IP packet in two parts.
+    /// A frame of the link header and the IP packet in two parts.
     pub fn new(link_header: &[u8], headers: &[u8], payload: &[u8]) -> Self {
         let ip = OFFLOAD_HEADER + link_header.len();
         let mut bytes = Vec::with_capacity(ip + headers.len() + payload.len());
@@ -44,18 +43,18 @@ impl Frame {
         &self.bytes[self.ip..]
     }
 
-    /// What stands before it.
+    /// The link header.
     pub(super) fn link_header(&self) -> &[u8] {
         &self.bytes[OFFLOAD_HEADER..self.ip]
     }
 
-    /// What is sent, with the offload header in front.
+    /// The bytes to send, beginning with the offload header.
     pub(super) fn wire(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Where the headers end, as the simulator tells its links: those of a packet that is no TCP go on
-    /// to its end. The header of UDP, which the simulator does not damage, is known as well.
+    /// Where the headers end, as in the simulator: a packet other than TCP consists of headers only. The
+    /// UDP header, which the simulator does not damage, is recognised too.
     pub(super) fn headers(&self) -> Headers {
         const UDP: u8 = 17;
         const UDP_HEADER: usize = 8;
@@ -73,7 +72,7 @@ impl Frame {
     }
 }
 
-/// Where the IP packet begins and ends in a frame; `None` if it carries none.
+/// Where the IP packet begins and ends in a frame; `None` if there is none.
 pub(super) fn packet_range(frame: &[u8], framing: Framing) -> Option<(usize, usize)> {
     let start = match framing {
         Framing::Ip => 0,
@@ -84,11 +83,11 @@ pub(super) fn packet_range(frame: &[u8], framing: Framing) -> Option<(usize, usi
     let stated = match (packet.first()? >> 4, packet.first_chunk::<6>()) {
         (4, Some(fixed)) => usize::from(u16::from_be_bytes([fixed[2], fixed[3]])),
         (6, Some(fixed)) => 40 + usize::from(u16::from_be_bytes([fixed[4], fixed[5]])),
-        // Shorter than any header: not for the model.
+        // Shorter than any header: does not pass the link.
         _ => return None,
     };
-    // A short packet has padding behind it, which the card that sends it adds anew. A length that cannot
-    // be, as that of a packet in pieces beyond 64 KiB, says nothing.
+    // A short packet is followed by padding, which the sending card adds again. An invalid length, as of
+    // a packet beyond 64 KiB with segmentation offload, is ignored.
     let len = if (20..=packet.len()).contains(&stated) { stated } else { packet.len() };
     Some((start, start + len))
 }
@@ -112,7 +111,7 @@ fn ip_behind_ethernet(frame: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The shortest packet of IPv4, and what follows it in the frame.
+    /// The shortest IPv4 packet, followed by padding.
     fn v4(total_len: u8, behind: usize) -> Vec<u8> {
         let mut packet = vec![0; usize::from(total_len) + behind];
         packet[0] = 0x45;
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_found_behind_tags_and_in_front_of_padding() {
+    fn packets_are_found_between_tags_and_padding() {
         let packet = v4(28, 18);
         let behind = |tags: &[u8]| packet_range(&[&[7; 12], tags, &packet].concat(), Framing::Ethernet);
         assert_eq!(behind(&IPV4), Some((14, 42)));
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_cannot_be_say_nothing() {
+    fn invalid_lengths_are_ignored() {
         let mut packet = v4(60, 0);
         packet[2] = 200;
         assert_eq!(packet_range(&packet, Framing::Ip), Some((0, 60)), "too long");
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_end_where_the_simulator_says() {
+    fn headers_end_as_in_the_simulator() {
         let headers = |packet: &[u8]| {
             let Headers { ip_header_len, header_len } = Frame::new(b"link", packet, &[]).headers();
             (ip_header_len, header_len)
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_gets_the_packet_alone() {
+    fn a_link_gets_only_the_packet() {
         let mut frame = Frame::new(b"link", b"head", b"data");
         frame.as_mut().fill(1);
         assert_eq!(frame.wire(), [&[0; OFFLOAD_HEADER][..], b"link", &[1; 8]].concat());

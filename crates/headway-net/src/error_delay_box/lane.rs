@@ -7,14 +7,13 @@ use headway_units::Instant;
 
 use super::Frame;
 
-/// One direction: the link that takes packets now, and behind it those that it succeeded and that
-/// still have some.
+/// One direction: the current link, and earlier links that still have packets.
 pub(super) struct Lane {
     /// The oldest first.
     links: VecDeque<Link<Frame>>,
-    /// Of links that are empty and gone.
+    /// Counters of removed links.
     retired: LinkCounters,
-    /// Links want their time in order; stamps of packets may lag behind the clock.
+    /// The time of a link must not go back, but timestamps of packets may be earlier than the clock.
     time: Instant,
 }
 
@@ -24,7 +23,7 @@ impl Lane {
         Self { links, retired: LinkCounters::default(), time: Instant::ZERO }
     }
 
-    /// Packets that come from now on go through a link of this configuration.
+    /// Packets that arrive from now on pass a link with this configuration.
     pub(super) fn change(&mut self, now: Instant, config: LinkConfig, seed: u64) {
         self.time = self.time.max(now);
         let next = match self.links.back() {
@@ -35,12 +34,12 @@ impl Lane {
         self.retire();
     }
 
-    pub(super) fn offer(&mut self, at: Instant, frame: Frame) {
+    pub(super) fn enqueue(&mut self, at: Instant, frame: Frame) {
         self.time = self.time.max(at);
         let (len, headers) = (frame.packet().len(), frame.headers());
         let Some(link) = self.links.back_mut() else { return };
         match link.offer(self.time, frame, len, headers, true) {
-            // The link has counted it.
+            // The link counts both.
             Offer::Queued | Offer::QueueFull(_) => {}
         }
     }
@@ -76,7 +75,7 @@ impl Lane {
         self.links.iter().map(Link::in_link).sum()
     }
 
-    /// Drops links that have nothing more, but the last.
+    /// Removes empty links, except the last.
     fn retire(&mut self) {
         while self.links.len() > 1 && self.links.front().is_some_and(|link| link.next_event().is_none()) {
             if let Some(link) = self.links.pop_front() {

@@ -1,13 +1,13 @@
-//! How late things happen: a histogram of times.
+//! A histogram of delays.
 
 use headway_units::Duration;
 
-/// Buckets for each power of two: values are kept to 1/32.
+/// Buckets for each power of two: values have a precision of 1/32.
 const PRECISION: u32 = 5;
 const STEPS: usize = 1 << PRECISION;
 const BUCKETS: usize = (64 - PRECISION as usize + 1) * STEPS;
 
-/// Times, counted by their length to 3 %.
+/// A histogram of times with a precision of 3 %.
 #[derive(Clone)]
 pub(super) struct Histogram {
     counts: Box<[u64; BUCKETS]>,
@@ -15,16 +15,16 @@ pub(super) struct Histogram {
     max: Duration,
 }
 
-/// What is told of many times.
+/// Quantiles of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
-    /// How many times were measured.
+    /// The number of times.
     pub count: u64,
-    /// Half of them are at most this, to 3 %.
+    /// The median, with a precision of 3 %.
     pub median: Duration,
-    /// 99 % of them are at most this, to 3 %.
+    /// The 99th percentile, with a precision of 3 %.
     pub p99: Duration,
-    /// The longest, exactly.
+    /// The exact maximum.
     pub max: Duration,
 }
 
@@ -64,7 +64,7 @@ impl Histogram {
         }
     }
 
-    /// What the `rank` shortest do not exceed.
+    /// The upper bound of the `rank` shortest times.
     fn below(&self, rank: u64) -> Duration {
         let mut seen = 0;
         let found = self.counts.iter().position(|count| {

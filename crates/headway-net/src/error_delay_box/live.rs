@@ -1,7 +1,7 @@
 //! The box between two interfaces.
 
-mod passage;
-mod telling;
+mod forwarding;
+mod reporting;
 
 use std::io;
 use std::num::NonZeroU64;
@@ -15,19 +15,19 @@ use super::resolver::Resolver;
 use super::{BoxControl, BoxReport, End, ErrorDelayBox, LaneConfig, Priority};
 use crate::capture::Recorder;
 use crate::{CaptureFile, Clock, NetError, sys};
-use telling::Times;
+use reporting::Times;
 
 /// How a [`LiveBox`] is set up.
 pub struct BoxConfig {
     /// Its two interfaces, in the namespace of the thread that opens it.
     pub interfaces: [String; 2],
-    /// The way from the first to the second, then the way back.
+    /// The path from the first to the second, then the path in the other direction.
     pub lanes: [LaneConfig; 2],
-    /// Whether the thread that runs it shall go before others (`SCHED_FIFO`), if that is permitted.
+    /// Whether the thread that runs it requests real-time priority (`SCHED_FIFO`).
     pub real_time: bool,
-    /// Where IP packets are written: interface 0 is the first, 1 the second, each as the host behind it
-    /// sees it. So what comes in there is outbound, and what is sent there inbound, with a remark if the
-    /// link damaged it.
+    /// The capture file: interface 0 is the first, 1 the second, each from the view of its host. So a
+    /// packet received there is outbound, and a packet sent there inbound, with a comment if the link
+    /// damaged it.
     pub capture: Option<CaptureFile>,
 }
 
@@ -35,7 +35,7 @@ pub struct BoxConfig {
 pub struct LiveBox {
     model: ErrorDelayBox,
     ports: [Port; 2],
-    /// Where one is a TUN and the other an Ethernet.
+    /// Used between a TUN and an Ethernet.
     resolver: Option<Resolver>,
     clock: Clock,
     started: Instant,
@@ -43,24 +43,24 @@ pub struct LiveBox {
     recorder: Recorder,
     real_time: bool,
     priority: Priority,
-    /// By the end at which packets come in.
+    /// By the end at which packets arrive.
     times: [Times; 2],
-    /// When it was last seen that the interfaces are there.
+    /// When the existence of the interfaces was last checked.
     checked: Instant,
 }
 
 /// How a box ended.
 #[derive(Debug)]
 pub struct BoxEnd {
-    /// What it did.
+    /// Its last report.
     pub report: BoxReport,
-    /// Why it ended, unless it was told to.
+    /// The error that ended it, unless it was stopped.
     pub outcome: Result<(), NetError>,
-    /// Why the capture ends early, if it does.
+    /// The error that ended the capture, if any.
     pub capture: Result<(), headway_trace::TraceError>,
 }
 
-/// Interfaces are looked for this often.
+/// The interval of checking that the interfaces exist.
 const CHECK: Duration = Duration::from_secs(1);
 
 impl LiveBox {
@@ -68,14 +68,14 @@ impl LiveBox {
     ///
     /// # Errors
     ///
-    /// An interface is missing, down, of another kind, or both are one; or the right to see its frames is
-    /// missing.
+    /// An interface is missing, down or of an unsupported kind, both are the same, or the right to open a
+    /// packet socket is missing.
     pub fn open(config: BoxConfig) -> Result<(Self, BoxControl), NetError> {
         let [first, second] = &config.interfaces;
         if first == second {
             return Err(NetError::BadAddress {
                 got: format!("interface {first} twice"),
-                expected: "two interfaces to stand between",
+                expected: "two different interfaces",
             });
         }
         let ports = [Port::open(first)?, Port::open(second)?];
@@ -99,17 +99,17 @@ impl LiveBox {
         Ok((live, control))
     }
 
-    /// Carries packets until it is told to stop or an interface is gone.
+    /// Forwards packets until it is stopped or an interface is removed.
     pub fn run(mut self) -> BoxEnd {
-        // Timers that are exact: by default Linux rounds up by 50 us.
+        // Exact timers: by default Linux rounds up by 50 us.
         if let Err(error) = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)) {
-            tracing::debug!(%error, "the timer slack stays");
+            tracing::debug!(%error, "the timer slack cannot be changed");
         }
         if self.real_time {
             self.priority = match sys::run_in_real_time() {
                 Ok(()) => Priority::RealTime,
                 Err(error) => {
-                    tracing::debug!(%error, "no real time");
+                    tracing::debug!(%error, "no real-time priority");
                     Priority::Refused
                 }
             };
@@ -120,7 +120,7 @@ impl LiveBox {
     }
 
     fn carry(&mut self) -> Result<(), NetError> {
-        let mut woken = Woken { readable: [true; 2], told: true };
+        let mut woken = Woken { readable: [true; 2], has_orders: true };
         loop {
             for end in End::BOTH {
                 if woken.readable[end.index()] {
@@ -140,7 +140,7 @@ impl LiveBox {
             if now.saturating_since(self.checked) >= CHECK {
                 self.check(now)?;
             }
-            if woken.told && self.obey() {
+            if woken.has_orders && self.handle_orders() {
                 return Ok(());
             }
             woken = self.sleep().map_err(NetError::Box)?;
@@ -156,20 +156,20 @@ impl LiveBox {
         }
     }
 
-    /// An interface that is taken away while it is down says nothing.
+    /// An interface that is removed while it is down gives no error.
     fn check(&mut self, now: Instant) -> Result<(), NetError> {
         self.checked = now;
-        match End::BOTH.into_iter().find(|end| !self.ports[end.index()].is_there()) {
+        match End::BOTH.into_iter().find(|end| !self.ports[end.index()].exists()) {
             Some(end) => Err(self.gone(end, io::Error::from_raw_os_error(libc::ENODEV))),
             None => Ok(()),
         }
     }
 
-    /// Does what was ordered; true if that was to stop.
-    fn obey(&mut self) -> bool {
+    /// Executes the orders; true if one was to stop.
+    fn handle_orders(&mut self) -> bool {
         self.orders.clear();
         while let Some(order) = self.orders.next() {
-            // Whoever asked may have gone.
+            // The asking thread may have ended.
             match order {
                 Order::Report(answer) => {
                     let _ = answer.send(self.report());
@@ -184,7 +184,7 @@ impl LiveBox {
         false
     }
 
-    /// Waits until there is something to do.
+    /// Waits for frames, orders or the next deadline.
     fn sleep(&self) -> io::Result<Woken> {
         let asked = self.resolver.as_ref().and_then(Resolver::next_deadline);
         let events = [self.model.next_event(), asked, Some(self.checked + CHECK)];
@@ -206,16 +206,16 @@ impl LiveBox {
             Err(error) => return Err(error.into()),
         }
         let [first, second, orders] = fds.map(|fd| fd.revents());
-        // An error shows when it is read.
+        // An error is reported when the port is read.
         let readable = [first, second].map(|events| !events.difference(PollFlags::OUT).is_empty());
-        Ok(Woken { readable, told: !orders.is_empty() })
+        Ok(Woken { readable, has_orders: !orders.is_empty() })
     }
 }
 
-/// Why the box woke.
+/// The reasons of a wakeup.
 struct Woken {
-    /// Whether an interface has something.
+    /// Whether each interface is readable.
     readable: [bool; 2],
     /// Whether there may be orders.
-    told: bool,
+    has_orders: bool,
 }

@@ -1,15 +1,15 @@
 //! The error/delay box: the link of the simulator between two interfaces, in real time.
 //!
-//! Frames that carry an IP packet pass a [`Link`](headway_link::Link), one for each direction: its rate,
-//! queue, delay and damage to the real bytes are those of the simulator. All other frames (ARP, spanning
-//! tree) are handed across at once and undamaged. IPv6's neighbour discovery is IP, and passes the link.
+//! Frames with an IP packet pass a [`Link`](headway_link::Link), one for each direction: its rate, queue,
+//! delay and damage to the real bytes are those of the simulator. All other frames (ARP, spanning tree)
+//! are forwarded at once and undamaged. IPv6's neighbour discovery is IP, and passes the link.
 //!
 //! - [`ErrorDelayBox`] is the box without interfaces and without a clock, for virtual time.
 //! - [`LiveBox`] runs one between two interfaces of this machine: Ethernet cards, ends of veths, TUN
 //!   devices.
 //!
-//! A receiver must be able to judge what comes out: so packets whose checksum a kernel left to hardware
-//! get it before they enter, and what comes in pieces longer than a packet may be is cut.
+//! A receiver must be able to verify each packet. So packets with checksum offload are completed before
+//! they enter, and packets with segmentation offload are segmented.
 //!
 //! ```
 //! use headway_link::LinkConfig;
@@ -19,7 +19,7 @@
 //! let link = LinkConfig { delay: Duration::from_millis(10), ..LinkConfig::default() };
 //! let lane = |seed| LaneConfig { link: link.clone(), seed };
 //! let mut edbox = ErrorDelayBox::new([lane(1), lane(2)]);
-//! edbox.offer(End::First, Instant::ZERO, Frame::new(&[], &[0x45; 40], b"data"));
+//! edbox.enqueue(End::First, Instant::ZERO, Frame::new(&[], &[0x45; 40], b"data"));
 //! let due = edbox.next_event().unwrap();
 //! assert_eq!(due, Instant::from_nanos(10_000_000));
 //! assert_eq!(edbox.poll(End::First, due).unwrap().packet.packet().len(), 44);
@@ -49,9 +49,9 @@ pub use report::{BoxReport, LaneReport, PortCounters, Priority};
 /// One of the two ends of the box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The interface that is named first.
+    /// The first interface.
     First,
-    /// The other.
+    /// The second interface.
     Second,
 }
 
@@ -59,7 +59,7 @@ impl End {
     /// Both, in order.
     pub const BOTH: [Self; 2] = [Self::First, Self::Second];
 
-    /// Its place in [`End::BOTH`].
+    /// Its index in [`End::BOTH`].
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -73,12 +73,12 @@ impl End {
     }
 }
 
-/// What one direction of a box is like.
+/// The configuration of one direction of a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaneConfig {
     /// Its link.
     pub link: LinkConfig,
-    /// All chance of the link comes from it.
+    /// The RNG seed of the link.
     pub seed: u64,
 }
 
@@ -89,17 +89,18 @@ pub struct ErrorDelayBox {
 }
 
 impl ErrorDelayBox {
-    /// A box that has carried nothing yet: the way from the first end, then the way from the second.
+    /// An empty box: the path from the first end, then the path from the second.
     pub fn new(lanes: [LaneConfig; 2]) -> Self {
         Self { lanes: lanes.map(|lane| Lane::new(lane.link, lane.seed)) }
     }
 
-    /// A packet comes in at an end. Where time has gone on beyond `at` already, it comes now.
-    pub fn offer(&mut self, end: End, at: Instant, frame: Frame) {
-        self.lanes[end.index()].offer(at, frame);
+    /// A packet arrives at an end. If the box's time is later than `at`, the packet arrives at that time.
+    pub fn enqueue(&mut self, end: End, at: Instant, frame: Frame) {
+        self.lanes[end.index()].enqueue(at, frame);
     }
 
-    /// The next packet that came in at `end` and is due at the other by `now`. Call until `None`.
+    /// The next packet that arrived at `end` and is due at the other end by `now`. To be called until
+    /// `None`.
     pub fn poll(&mut self, end: End, now: Instant) -> Option<Delivery<Frame>> {
         self.lanes[end.index()].poll(now)
     }
@@ -109,14 +110,14 @@ impl ErrorDelayBox {
         self.lanes.iter().filter_map(Lane::next_event).min()
     }
 
-    /// Packets that come in from now on pass other links; see [`BoxControl::change`].
+    /// Packets that arrive from now on pass new links; see [`BoxControl::change`].
     pub fn change(&mut self, now: Instant, lanes: [LaneConfig; 2]) {
         for (lane, LaneConfig { link, seed }) in self.lanes.iter_mut().zip(lanes) {
             lane.change(now, link, seed);
         }
     }
 
-    /// What the links for packets from an end have done since the start, changes or not.
+    /// The counters of all links for packets from an end since the start.
     pub fn counters(&self, end: End) -> LinkCounters {
         self.lanes[end.index()].counters()
     }

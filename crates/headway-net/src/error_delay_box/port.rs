@@ -15,37 +15,38 @@ use crate::carrier::is_fatal;
 use crate::packet_socket::{self, ChecksumPlace, Framing, PacketSocket, SegmentKind};
 use crate::{Clock, Interface, NetError};
 
-/// An interface of the box: frames in and out, and those that wait to be sent.
+/// An interface of the box: receives frames, and queues frames to send.
 pub(super) struct Port {
     socket: PacketSocket,
     framing: Framing,
-    /// Switched back when the port is dropped.
+    /// Restored when the port is dropped.
     _receive_offload: ReceiveOffload,
     outgoing: VecDeque<Outgoing>,
     counters: PortCounters,
 }
 
-/// Frames that may wait for an interface: over half a second of 1 Gbit/s in packets of 1500 octets.
+/// The maximum number of frames queued for an interface: over half a second of 1 Gbit/s in packets of
+/// 1500 bytes.
 const MAX_OUTGOING: usize = 65_536;
 
-/// What comes in.
+/// A received frame.
 pub(super) enum Incoming {
     /// An IP packet.
     Packet(Frame),
-    /// Anything else, which the model does not know.
+    /// Anything else, which does not pass the link.
     Other(Frame),
 }
 
-/// What goes out.
+/// A frame to send.
 pub(super) struct Outgoing {
     pub(super) frame: Frame,
-    /// When it had to go; `None`: at once.
+    /// Its due time; `None`: at once.
     pub(super) due: Option<Instant>,
     pub(super) damage: Option<Hit>,
 }
 
 impl Outgoing {
-    /// Something that does not pass the link.
+    /// A frame that does not pass the link.
     pub(super) fn at_once(frame: Frame) -> Self {
         Self { frame, due: None, damage: None }
     }
@@ -60,7 +61,7 @@ impl Port {
             source,
             expected,
         };
-        let framing = socket.framing().map_err(|source| fail(source, "an interface that is there"))?;
+        let framing = socket.framing().map_err(|source| fail(source, "an existing interface"))?;
         if let Framing::Other(kind) = framing {
             let source = io::Error::other(format!("its frames are of another kind (ARPHRD {kind})"));
             return Err(fail(source, "an Ethernet interface, such as eth0 or one end of a veth, or a TUN"));
@@ -91,19 +92,19 @@ impl Port {
         self.socket.fd()
     }
 
-    /// What happened here, with what the kernel has to say.
+    /// The counters, with the kernel's drop counter.
     pub(super) fn counters(&mut self) -> PortCounters {
-        // A kernel that does not say has dropped none that is known of.
+        // Without the kernel's counter no drops are counted.
         self.counters.kernel_drops += u64::from(self.socket.drops().unwrap_or(0));
         PortCounters { uncut: self.counters.uncut + self.socket.unreadable(), ..self.counters }
     }
 
-    /// Whether the interface is still the one that was opened.
-    pub(super) fn is_there(&self) -> bool {
-        self.socket.is_there()
+    /// Whether the opened interface still exists.
+    pub(super) fn exists(&self) -> bool {
+        self.socket.exists()
     }
 
-    /// Reads a batch of frames that wait.
+    /// Reads a batch of frames.
     pub(super) fn read(&mut self, clock: &Clock, mut each: impl FnMut(Instant, Incoming)) -> io::Result<()> {
         for index in 0..self.socket.fill(clock)? {
             let frame = self.socket.frame(index);
@@ -112,7 +113,7 @@ impl Port {
         Ok(())
     }
 
-    /// To be sent with the next flush. An interface that has not taken anything for long gets no more.
+    /// Queues a frame for the next flush. Frames beyond the limit are dropped.
     pub(super) fn queue(&mut self, outgoing: Outgoing) {
         if self.outgoing.len() < MAX_OUTGOING {
             self.outgoing.push_back(outgoing);
@@ -121,13 +122,12 @@ impl Port {
         }
     }
 
-    /// Whether frames wait until the socket takes them, after a flush.
+    /// Whether frames are queued after a flush because the socket is full.
     pub(super) fn is_congested(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// Sends what waits, as far as the socket takes it; `sent` gets each frame that went, and when it had
-    /// gone.
+    /// Sends queued frames until the socket is full; `sent` gets each sent frame and the time of sending.
     pub(super) fn flush(
         &mut self,
         clock: &Clock,
@@ -153,7 +153,7 @@ impl Port {
     }
 }
 
-/// Makes of a frame what goes on: one or more that are complete.
+/// Completes a frame: gives one or more complete frames.
 fn take_in(
     frame: &packet_socket::Frame<'_>,
     framing: Framing,
@@ -190,12 +190,12 @@ fn take_in(
     }
 }
 
-/// Two addresses; then comes the type, or a tag in front of it.
+/// Two addresses; the type or a tag follows.
 const TAG_AT: usize = 12;
-/// Ethernet with two tags, and one that the interface took out.
+/// Ethernet with two tags, and one that the interface removed.
 const MAX_LINK_HEADER: usize = packet_socket::ETHERNET_HEADER + 3 * 4;
 
-/// The header of layer 2, with the tag that the interface took out.
+/// The link header, with the tag that the interface removed.
 fn with_tag<'a>(room: &'a mut [u8; MAX_LINK_HEADER], header: &[u8], tag: Option<[u8; 4]>) -> &'a [u8] {
     let (addresses, rest) = header.split_at(header.len().min(TAG_AT));
     let mut len = 0;
@@ -213,10 +213,10 @@ mod tests {
     use super::*;
     use crate::packet_socket::{FrameChecksum, Offload, Segments};
 
-    /// Letter, bytes of layer 2, packet.
+    /// Kind, link header, packet.
     type Taken = (char, Vec<u8>, Vec<u8>);
 
-    /// What becomes of a frame.
+    /// The result of taking in a frame.
     fn take(frame: &packet_socket::Frame<'_>) -> (Vec<Taken>, PortCounters) {
         let (mut taken, mut counters) = (Vec::new(), PortCounters::default());
         take_in(frame, Framing::Ethernet, &mut counters, &mut |_, incoming| {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_the_interface_took_out_are_put_back() {
+    fn removed_tags_are_restored() {
         let bytes = udp(10);
         let (taken, counters) = take(&packet_socket::Frame { vlan: Some(TAG), ..frame(&bytes) });
         let header = [&[7; 12][..], &TAG, &[8, 0]].concat();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_to_do_is_done() {
+    fn offload_is_completed() {
         let bytes = udp(10);
         let place = ChecksumPlace { start: 34, offset: 6 };
         let offload = Offload { checksum: Some(place), segments: None };

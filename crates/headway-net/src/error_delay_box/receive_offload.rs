@@ -1,4 +1,4 @@
-//! Interfaces that put packets together on their way in.
+//! Receive offload of interfaces.
 
 use std::os::fd::AsFd as _;
 
@@ -6,23 +6,22 @@ use socket2::{Domain, Socket, Type};
 
 use crate::sys;
 
-/// Generic and large receive offload: what they put together was several packets on the wire, each with
-/// its own fate.
+/// Generic and large receive offload: they coalesce packets, each of which has its own fate on the link.
 const FEATURES: [&str; 3] = ["rx-gro", "rx-lro", "rx-gro-hw"];
 
-/// The receive offload of an interface, off for as long as this lives.
+/// Keeps the receive offload of an interface off until this is dropped.
 ///
-/// An interface that has none, or that may not be told, is left alone: what comes in one piece is cut again.
+/// An interface whose offload cannot be changed is left as it is: coalesced packets are segmented again.
 pub(super) struct ReceiveOffload {
     interface: String,
-    /// Of the interface's namespace; `None` if there is nothing to switch back.
+    /// A socket in the interface's namespace; `None` if there is nothing to restore.
     socket: Option<Socket>,
-    /// What was on before.
+    /// The features that were on.
     off: Vec<&'static str>,
 }
 
 impl ReceiveOffload {
-    /// Of an interface in the namespace of the calling thread.
+    /// Switches off the offload of an interface in the namespace of the calling thread.
     pub(super) fn switch_off(interface: &str) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok();
         let mut off = Vec::new();
@@ -45,11 +44,11 @@ impl Drop for ReceiveOffload {
     }
 }
 
-/// Says whether it worked.
+/// Returns whether it succeeded.
 fn switch(socket: &Socket, interface: &str, feature: &str, on: bool) -> bool {
     let switched = sys::switch_feature(socket.as_fd(), interface, feature, on);
     if let Err(error) = &switched {
-        tracing::debug!(%error, interface, feature, on, "receive offload stays as it is");
+        tracing::debug!(%error, interface, feature, on, "receive offload cannot be changed");
     }
     switched.is_ok()
 }

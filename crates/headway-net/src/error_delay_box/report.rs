@@ -1,19 +1,19 @@
-//! What a box tells of itself.
+//! Reports of a box.
 
 use headway_link::LinkCounters;
 use headway_units::Duration;
 
 use super::Quantiles;
 
-/// What a box has done since it was started.
+/// What a box has done since its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BoxReport {
-    /// For how long it has run.
+    /// How long it has run.
     pub elapsed: Duration,
-    /// Whether its thread goes before others.
+    /// The scheduling priority of its thread.
     pub priority: Priority,
-    /// Packets that came in at the first interface, then those of the second.
+    /// The direction from the first interface, then the direction from the second.
     pub lanes: [LaneReport; 2],
 }
 
@@ -21,57 +21,56 @@ pub struct BoxReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaneReport {
-    /// Where packets come in.
+    /// The interface at which packets arrive.
     pub from: String,
-    /// Where they go out.
+    /// The interface at which they are sent.
     pub to: String,
-    /// What the link did to IP packets.
+    /// The counters of the link.
     pub link: LinkCounters,
     /// Packets in its queue.
     pub queue_packets: usize,
     /// Their bytes.
     pub queue_bytes: u64,
-    /// Packets that it has and that are neither delivered nor dropped nor lost.
+    /// Packets in the link: neither delivered nor dropped nor lost.
     pub in_link: usize,
-    /// What happened to frames outside of the model: where they came in, but for
+    /// What happened to frames outside of the link: at the receiving interface, except
     /// [`refused`](PortCounters::refused).
     pub port: PortCounters,
-    /// How long after they were due packets were sent, since the last report.
+    /// The time from due time to sending of packets, since the last report.
     pub lateness: Quantiles,
     /// The same, since the start.
     pub lateness_overall: Quantiles,
-    /// How long after they arrived, by the kernel's stamp, packets were read, since the last report.
+    /// The time from arrival, by the kernel's timestamp, to reading of packets, since the last report.
     pub reading: Quantiles,
     /// The same, since the start.
     pub reading_overall: Quantiles,
 }
 
-/// What happened to frames outside of the model.
+/// What happened to frames outside of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortCounters {
-    /// Frames without an IP packet, handed across as they were; between a TUN and an Ethernet none is.
+    /// Frames without an IP packet, forwarded unchanged; none between a TUN and an Ethernet.
     pub passed: u64,
-    /// Packets whose checksum this machine's kernel had left out, and that got it here.
+    /// Packets with checksum offload, completed here.
     pub completed: u64,
-    /// Frames in a piece longer than a packet may be, as kernels hand them to one another, that were cut
-    /// into packets.
+    /// Frames with segmentation offload, segmented here.
     pub cut: u64,
-    /// Such frames that could not be cut, and are lost.
+    /// Such frames that could not be segmented, and were dropped.
     pub uncut: u64,
-    /// Frames that the other interface refused: longer than its MTU, or while it was down. They are lost.
+    /// Frames that the other interface refused and were dropped: longer than its MTU, or while it was down.
     pub refused: u64,
-    /// Frames that are lost because the kernel had no room for them until the box came to read.
+    /// Frames that the kernel dropped because the socket buffer was full.
     pub kernel_drops: u64,
 }
 
-/// When the thread of a box runs.
+/// The scheduling priority of a box's thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// As others.
+    /// Ordinary.
     Ordinary,
-    /// Before all others that are not real-time (`SCHED_FIFO`).
+    /// Real-time (`SCHED_FIFO`).
     RealTime,
-    /// As others: real time was wanted, and is not permitted.
+    /// Ordinary: real-time priority was requested but not permitted.
     Refused,
 }

@@ -1,4 +1,4 @@
-//! Ethernet addresses for packets that have none: a TUN at one end of the box, an Ethernet at the other.
+//! Address resolution for a box between a TUN and an Ethernet.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,24 +10,25 @@ use super::port::Port;
 use crate::NetError;
 use crate::carrier::arp::{Arp, Operation};
 use crate::carrier::ndp::{self, Message};
-use crate::carrier::neighbours::{BROADCAST, Mac, Neighbours, News, Next};
+use crate::carrier::neighbours::{BROADCAST, Mac, NeighbourInfo, Neighbours, Route};
 use crate::packet_socket::{ETHERNET_HEADER, Framing};
 
-/// Finds the stations of the Ethernet (ARP, neighbour discovery), and answers them for every address that
-/// they ask for: whoever has it is thought to be behind the TUN. So it is for an Ethernet with one station.
+/// Resolves the stations of the Ethernet (ARP, neighbour discovery), and answers their requests for every
+/// address, since all other hosts are assumed to be behind the TUN. So the Ethernet must have only one
+/// station.
 pub(super) struct Resolver {
     /// The interface's address.
     mac: Mac,
     neighbours: Neighbours,
-    /// Whoever sent last, of either family: in these names stations are asked for.
+    /// The last sender of each family: the source of requests.
     asking: (Ipv4Addr, Ipv6Addr),
 }
 
-/// What is to be done.
+/// A task for the box.
 pub(super) enum Task {
-    /// A packet from the TUN, with its Ethernet header: it passes the link.
+    /// A packet from the TUN, with its Ethernet header, to pass the link.
     Offer(Frame),
-    /// A frame goes out at the Ethernet, at once.
+    /// A frame to send at the Ethernet at once.
     Send(Frame),
 }
 
@@ -41,7 +42,7 @@ impl Resolver {
         Self { mac, neighbours: Neighbours::default(), asking }
     }
 
-    /// The one that is needed between two interfaces, if one is.
+    /// The resolver for two interfaces, if they need one.
     pub(super) fn between(ports: &[Port; 2]) -> Result<Option<Self>, NetError> {
         let is_ethernet = |port: &&Port| port.framing() == Framing::Ethernet;
         let mut ethernets = ports.iter().filter(is_ethernet);
@@ -49,14 +50,14 @@ impl Resolver {
         let interface = ethernet.interface();
         let mac = interface.hardware.ok_or_else(|| NetError::Interface {
             name: interface.name.clone(),
-            what: "cannot lead to a TUN",
+            what: "cannot be connected to a TUN",
             source: io::Error::new(io::ErrorKind::Unsupported, "it has no Ethernet address"),
             expected: "an Ethernet interface, such as one end of a veth",
         })?;
         Ok(Some(Self::new(mac)))
     }
 
-    /// A packet comes from the TUN.
+    /// A packet arrives from the TUN.
     pub(super) fn outward(&mut self, now: Instant, packet: &[u8], each: &mut impl FnMut(Task)) {
         let Some((src, dst)) = addresses(packet) else { return };
         match src {
@@ -67,18 +68,18 @@ impl Resolver {
             return each(Task::Offer(self.frame(group, dst, packet)));
         }
         match self.neighbours.route(now, dst, packet) {
-            Next::Send(mac, ask) => {
+            Route::Send(mac, ask) => {
                 each(Task::Offer(self.frame(mac, dst, packet)));
                 if ask {
-                    self.ask(dst, Some(mac), each);
+                    self.request(dst, Some(mac), each);
                 }
             }
-            Next::Wait(true) => self.ask(dst, None, each),
-            Next::Wait(false) => {}
+            Route::Wait(true) => self.request(dst, None, each),
+            Route::Wait(false) => {}
         }
     }
 
-    /// A frame comes from the Ethernet. What is for the TUN comes back, without its Ethernet header.
+    /// A frame arrives from the Ethernet. Returns a packet for the TUN, without its Ethernet header.
     pub(super) fn inward(
         &mut self,
         at: Instant,
@@ -92,7 +93,7 @@ impl Resolver {
             if whole.get(ETHERNET_HEADER - 2..ETHERNET_HEADER) == Some(&ARP)
                 && let Some(arp) = Arp::parse(&whole[ETHERNET_HEADER..])
             {
-                self.hear_arp(at, &arp, each);
+                self.on_arp(at, &arp, each);
             }
             return None;
         }
@@ -100,26 +101,26 @@ impl Resolver {
         let &sender = rest.first_chunk()?;
         if ndp::is_neighbour_discovery(frame.packet()) {
             if let Some(message) = Message::parse(frame.packet()) {
-                self.hear_neighbour(at, sender, &message, each);
+                self.on_neighbour_message(at, sender, &message, each);
             }
             return None;
         }
         (to == self.mac).then(|| Frame::new(&[], frame.packet(), &[]))
     }
 
-    /// When [`Resolver::handle_timeout`] has something to do.
+    /// When [`Resolver::handle_timeout`] is due.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.neighbours.next_deadline()
     }
 
-    /// Asks again.
+    /// Repeats unanswered requests.
     pub(super) fn handle_timeout(&mut self, now: Instant, each: &mut impl FnMut(Task)) {
         for (ip, known) in self.neighbours.due(now) {
-            self.ask(ip, known, each);
+            self.request(ip, known, each);
         }
     }
 
-    fn ask(&self, ip: IpAddr, known: Option<Mac>, each: &mut impl FnMut(Task)) {
+    fn request(&self, ip: IpAddr, known: Option<Mac>, each: &mut impl FnMut(Task)) {
         match ip {
             IpAddr::V4(ip) => {
                 let sender = (self.mac, self.asking.0);
@@ -127,20 +128,20 @@ impl Resolver {
                 each(Task::Send(self.frame_of(known.unwrap_or(BROADCAST), ARP, &question.emit())));
             }
             IpAddr::V6(ip) => {
-                if let Some((to, question)) = ndp::ask((self.mac, self.asking.1), ip, known) {
+                if let Some((to, question)) = ndp::request((self.mac, self.asking.1), ip, known) {
                     each(Task::Send(self.frame_of(to, IPV6, &question)));
                 }
             }
         }
     }
 
-    fn hear_arp(&mut self, at: Instant, arp: &Arp, each: &mut impl FnMut(Task)) {
+    fn on_arp(&mut self, at: Instant, arp: &Arp, each: &mut impl FnMut(Task)) {
         let (mac, ip) = arp.sender;
-        // RFC 5227, 2.1.1: a probe has no sender. It and an announcement are no questions for us.
+        // RFC 5227, 2.1.1: a probe has no sender address. Probes and announcements are not answered.
         if mac == self.mac || mac[0] & 1 != 0 || ip.is_unspecified() {
             return;
         }
-        self.learn(at, ip.into(), News { mac: Some(mac), solicited: true, overrides: true }, each);
+        self.learn(at, ip.into(), NeighbourInfo { mac: Some(mac), solicited: true, overrides: true }, each);
         if arp.operation == Operation::Request && arp.target.1 != ip {
             let sender = (self.mac, arp.target.1);
             let answer = Arp { operation: Operation::Reply, sender, target: (mac, ip) };
@@ -148,26 +149,32 @@ impl Resolver {
         }
     }
 
-    fn hear_neighbour(&mut self, at: Instant, sender: Mac, message: &Message, each: &mut impl FnMut(Task)) {
+    fn on_neighbour_message(
+        &mut self,
+        at: Instant,
+        sender: Mac,
+        message: &Message,
+        each: &mut impl FnMut(Task),
+    ) {
         match *message {
             Message::Solicitation { from: Some(from), target, mac } if target != from => {
                 let mac = mac.unwrap_or(sender);
-                let news = News { mac: Some(mac), solicited: false, overrides: true };
-                self.learn(at, from.into(), news, each);
+                let info = NeighbourInfo { mac: Some(mac), solicited: false, overrides: true };
+                self.learn(at, from.into(), info, each);
                 if let Some((to, answer)) = ndp::answer((self.mac, target), Some((mac, from))) {
                     each(Task::Send(self.frame_of(to, IPV6, &answer)));
                 }
             }
-            // Somebody makes sure that it is alone with its address.
+            // Duplicate address detection is not answered.
             Message::Solicitation { .. } => {}
             Message::Advertisement { target, mac, solicited, overrides } => {
-                self.learn(at, target.into(), News { mac, solicited, overrides }, each);
+                self.learn(at, target.into(), NeighbourInfo { mac, solicited, overrides }, each);
             }
         }
     }
 
-    fn learn(&mut self, at: Instant, ip: IpAddr, news: News, each: &mut impl FnMut(Task)) {
-        let Some((mac, waited)) = self.neighbours.learn(at, ip, news) else { return };
+    fn learn(&mut self, at: Instant, ip: IpAddr, info: NeighbourInfo, each: &mut impl FnMut(Task)) {
+        let Some((mac, waited)) = self.neighbours.learn(at, ip, info) else { return };
         for packet in waited {
             each(Task::Offer(self.frame(mac, ip, &packet)));
         }
@@ -197,7 +204,7 @@ fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// Where packets to many go.
+/// The Ethernet address of a multicast or broadcast destination.
 fn group_mac(dst: IpAddr) -> Option<Mac> {
     match dst {
         IpAddr::V4(dst) if dst.is_broadcast() => Some(BROADCAST),
@@ -220,7 +227,7 @@ mod tests {
     const OURS: Mac = [2, 0, 0, 0, 0, 1];
     const STATION: Mac = [2, 0, 0, 0, 0, 9];
 
-    /// A packet without anything in it.
+    /// A packet without payload.
     fn packet(src: &str, dst: &str) -> Vec<u8> {
         let ip = headway_wire::IpHeader {
             src: src.parse().unwrap(),
@@ -239,7 +246,7 @@ mod tests {
         Frame::new(&[&to[..], &STATION, &kind].concat(), body, &[])
     }
 
-    /// What is to be done, as letter and bytes from the Ethernet header on.
+    /// The tasks, as kind and bytes from the Ethernet header on.
     fn tasks(work: impl FnOnce(&mut dyn FnMut(Task))) -> Vec<(char, Vec<u8>)> {
         let mut tasks = Vec::new();
         work(&mut |task| {
@@ -257,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_is_asked_for_in_the_name_of_the_sender() {
+    fn a_station_is_requested_with_the_senders_address() {
         let mut resolver = Resolver::new(OURS);
         let first = packet("10.0.0.1", "10.0.0.2");
         let asked = tasks(|mut each| resolver.outward(at(1), &first, &mut each));
@@ -268,15 +275,15 @@ mod tests {
         assert_eq!(question.target.1, Ipv4Addr::new(10, 0, 0, 2));
         assert_eq!(resolver.next_deadline(), Some(at(2)));
         assert_eq!(tasks(|mut each| resolver.handle_timeout(at(2), &mut each)), asked, "again");
-        // The answer lets go what waited.
+        // The answer releases the waiting packets.
         let answer = Arp {
             operation: Operation::Reply,
             sender: (STATION, [10, 0, 0, 2].into()),
             target: (OURS, [10, 0, 0, 1].into()),
         };
-        let heard = frame(OURS, ARP, &answer.emit());
+        let reply = frame(OURS, ARP, &answer.emit());
         let done = tasks(|mut each| {
-            assert!(resolver.inward(at(2), &heard, false, &mut each).is_none());
+            assert!(resolver.inward(at(2), &reply, false, &mut each).is_none());
         });
         let expected = [&STATION[..], &OURS, &IPV4, &first].concat();
         assert_eq!(done, [('o', expected.clone())]);
@@ -285,30 +292,30 @@ mod tests {
     }
 
     #[test]
-    fn stations_are_answered_for_everybody_but_themselves() {
+    fn stations_are_answered_for_all_addresses_except_their_own() {
         let mut resolver = Resolver::new(OURS);
-        let hear = |resolver: &mut Resolver, sender: [u8; 4], target: [u8; 4]| {
+        let receive = |resolver: &mut Resolver, sender: [u8; 4], target: [u8; 4]| {
             let arp = Arp {
                 operation: Operation::Request,
                 sender: (STATION, sender.into()),
                 target: ([0; 6], target.into()),
             };
-            let heard = frame(BROADCAST, ARP, &arp.emit());
+            let reply = frame(BROADCAST, ARP, &arp.emit());
             tasks(|mut each| {
-                resolver.inward(at(1), &heard, false, &mut each);
+                resolver.inward(at(1), &reply, false, &mut each);
             })
         };
-        let told = hear(&mut resolver, [10, 0, 0, 2], [10, 0, 0, 1]);
-        let [('s', answer)] = &told[..] else { panic!("{told:?}") };
+        let sent = receive(&mut resolver, [10, 0, 0, 2], [10, 0, 0, 1]);
+        let [('s', answer)] = &sent[..] else { panic!("{sent:?}") };
         assert_eq!(answer[..6], STATION);
         let answer = Arp::parse(&answer[14..]).unwrap();
         assert_eq!((answer.operation, answer.sender), (Operation::Reply, (OURS, [10, 0, 0, 1].into())));
-        assert!(hear(&mut resolver, [10, 0, 0, 2], [10, 0, 0, 2]).is_empty(), "an announcement");
-        assert!(hear(&mut resolver, [0; 4], [10, 0, 0, 1]).is_empty(), "a probe");
+        assert!(receive(&mut resolver, [10, 0, 0, 2], [10, 0, 0, 2]).is_empty(), "an announcement");
+        assert!(receive(&mut resolver, [0; 4], [10, 0, 0, 1]).is_empty(), "a probe");
     }
 
     #[test]
-    fn neighbour_discovery_is_done_as_well() {
+    fn neighbour_discovery_works_too() {
         let mut resolver = Resolver::new(OURS);
         let waiting = packet("fd00::1", "fd00::2");
         let asked = tasks(|mut each| resolver.outward(at(1), &waiting, &mut each));
@@ -316,18 +323,18 @@ mod tests {
         assert!(matches!(Message::parse(&question[14..]), Some(Message::Solicitation { .. })));
         let target: Ipv6Addr = "fd00::2".parse().unwrap();
         let (_, answer) = ndp::answer((STATION, target), Some((OURS, "fd00::1".parse().unwrap()))).unwrap();
-        let heard = frame(OURS, IPV6, &answer);
+        let reply = frame(OURS, IPV6, &answer);
         let done = tasks(|mut each| {
-            assert!(resolver.inward(at(1), &heard, true, &mut each).is_none());
+            assert!(resolver.inward(at(1), &reply, true, &mut each).is_none());
         });
         assert_eq!(done, [('o', [&STATION[..], &OURS, &IPV6, &waiting].concat())]);
-        // The station asks.
-        let (to, question) = ndp::ask((STATION, target), "fd00::1".parse().unwrap(), None).unwrap();
-        let heard = frame(to, IPV6, &question);
-        let told = tasks(|mut each| {
-            assert!(resolver.inward(at(1), &heard, true, &mut each).is_none());
+        // A request of the station.
+        let (to, question) = ndp::request((STATION, target), "fd00::1".parse().unwrap(), None).unwrap();
+        let reply = frame(to, IPV6, &question);
+        let sent = tasks(|mut each| {
+            assert!(resolver.inward(at(1), &reply, true, &mut each).is_none());
         });
-        let [('s', answer)] = &told[..] else { panic!("{told:?}") };
+        let [('s', answer)] = &sent[..] else { panic!("{sent:?}") };
         assert!(matches!(
             Message::parse(&answer[14..]),
             Some(Message::Advertisement { mac: Some(OURS), solicited: true, .. })
@@ -335,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_others_is_not_handed_on() {
+    fn frames_for_others_are_not_forwarded() {
         let mut resolver = Resolver::new(OURS);
         let body = packet("10.0.0.2", "10.0.0.1");
         let mut inward = |to| resolver.inward(at(1), &frame(to, IPV4, &body), true, &mut |_| {});

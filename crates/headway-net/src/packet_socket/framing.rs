@@ -1,23 +1,23 @@
-//! What the frames of an interface begin with.
+//! The link header of an interface's frames.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::sys;
 
-/// What the frames of an interface begin with.
+/// The link header of an interface's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// An Ethernet header: a card, one end of a veth, a bridge, a TAP.
     Ethernet,
-    /// The IP header: a TUN.
+    /// None, IP only: a TUN.
     Ip,
-    /// Something else: the kernel's number of it (`ARPHRD_`).
+    /// Another kind, by the kernel's number (`ARPHRD_`).
     Other(u16),
 }
 
 impl Framing {
-    /// Of the interface that a packet socket is bound to.
+    /// The framing of the interface to which a packet socket is bound.
     pub(super) fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         /// `linux/if_arp.h`: a modem with plain IP.
         const RAW_IP: u16 = 519;

@@ -1,4 +1,4 @@
-//! Ethernet frames of an interface, as they are on the wire (Linux's `AF_PACKET`).
+//! Ethernet frames of an interface (Linux's `AF_PACKET`).
 
 mod framing;
 mod offload;
@@ -16,90 +16,88 @@ use crate::{Clock, Interface, NetError};
 pub use framing::Framing;
 pub use offload::{ChecksumPlace, OFFLOAD_HEADER, Offload, SegmentKind, Segments};
 
-/// Destination, source, and what is inside.
+/// Destination, source and type.
 pub const ETHERNET_HEADER: usize = 14;
 
-/// The frame check sequence, behind the frame.
+/// The frame check sequence after the frame.
 const FRAME_CHECK: usize = 4;
 
-/// The longest frame that can arrive: an interface with segmentation offload hands over segments
-/// that were never on a wire in one piece.
+/// The longest frame that can arrive, with segmentation offload.
 const LONGEST: usize = OFFLOAD_HEADER + ETHERNET_HEADER + 65_536;
 
-/// Bytes that may wait in the socket, each way.
+/// The socket buffer in bytes, for each direction.
 const SOCKET_BUFFER: usize = 8 << 20;
 
-/// The same, for a program that must not lose what it relays: over 100 ms of 1 Gbit/s in packets of 1500
-/// octets, as the kernel counts their memory.
+/// The same for relaying: over 100 ms of 1 Gbit/s in packets of 1500 bytes, as the kernel counts their
+/// memory.
 const RELAY_BUFFER: usize = 32 << 20;
 
 const RIGHTS: &str = "root or CAP_NET_RAW";
 
-/// Whether the checksum that a frame carries is one.
+/// Whether the checksum in a frame is valid for verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameChecksum {
-    /// It is what the sender put there, perhaps damaged since.
+    /// Computed by the sender; possibly damaged.
     Final,
-    /// The frame comes from this machine's kernel, which left the checksum of TCP or UDP to be
-    /// computed by hardware that is not there (`CHECKSUM_PARTIAL`, as on veth). It was on no wire.
+    /// Not computed: the frame comes from this machine's kernel with checksum offload
+    /// (`CHECKSUM_PARTIAL`, as on veth), and was not on a wire.
     Missing,
 }
 
-/// A frame that arrived.
+/// A received frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// From the destination address on; without the frame check sequence.
     pub bytes: &'a [u8],
-    /// When it arrived, by the kernel's stamp.
+    /// When it arrived, by the kernel's timestamp.
     pub at: Instant,
-    /// Whether the checksum inside is one.
+    /// Whether its checksum was computed.
     pub checksum: FrameChecksum,
-    /// What is left to do to it; nothing that is known of, unless the socket was opened
-    /// [for relaying](PacketSocket::open_for_relaying).
+    /// Its pending offload; only known if the socket was opened [for
+    /// relaying](PacketSocket::open_for_relaying).
     pub offload: Offload,
-    /// A VLAN tag that the interface has taken out from behind the two addresses, as it was there.
+    /// The VLAN tag that the interface removed after the two addresses.
     pub vlan: Option<[u8; 4]>,
-    /// Whether all of it is there.
+    /// Whether it is complete.
     pub whole: bool,
 }
 
-/// All frames that arrive at an interface, and a way to send. Batches of them in one system call.
+/// Receives all frames of an interface, and sends frames, in batches.
 pub struct PacketSocket {
     socket: Socket,
     interface: Interface,
     inbox: Inbox,
     outbox: Outbox,
-    /// Frames have an [`OFFLOAD_HEADER`] in front, both ways.
+    /// Frames begin with an [`OFFLOAD_HEADER`], in both directions.
     offload: bool,
     /// Frames that could not be read.
     unreadable: u64,
-    /// The card hands up the frame check sequence too.
+    /// Frames include the frame check sequence.
     has_fcs: bool,
-    /// Switched on by us, and off again at the end.
+    /// Set if rx-all was switched on here; restored on drop.
     rx_all: Option<RxAll>,
 }
 
-/// A card that hands up frames whose check sequence is wrong, until this is dropped.
+/// Keeps rx-all (delivery of frames with a wrong check sequence) on until this is dropped.
 struct RxAll {
     interface: String,
 }
 
 impl PacketSocket {
-    /// Opens the interface of this name, for frames of at most `longest` octets to be sent, header
-    /// included.
+    /// Opens the interface of this name, for sending frames of at most `longest` bytes, header included.
     ///
     /// # Errors
     ///
-    /// There is none, it is down, it is no Ethernet, or the right to see its frames is missing.
+    /// There is none, it is down or not an Ethernet, or the right to open a packet socket is missing.
     pub fn open(name: &str, longest: usize) -> Result<Self, NetError> {
         let mut socket = Self::prepare(name, SOCKET_BUFFER)?;
         socket.outbox = Outbox::new(0, longest);
         socket.bind()
     }
 
-    /// Opens the interface of this name for a program that sends on what it receives: it sees frames for
-    /// every address, hears [what is left to do](Frame::offload) to each, has larger buffers, and sends
-    /// with [`PacketSocket::send`] alone.
+    /// Opens the interface of this name for a relaying program: it receives frames for every address,
+    /// with their [pending offload](Frame::offload), has larger buffers, and sends only with
+    /// [`PacketSocket::send`].
     ///
     /// # Errors
     ///
@@ -107,7 +105,7 @@ impl PacketSocket {
     pub fn open_for_relaying(name: &str) -> Result<Self, NetError> {
         let mut socket = Self::prepare(name, RELAY_BUFFER)?;
         sys::set_option(socket.fd(), libc::SOL_PACKET, PACKET_VNET_HDR, 1).map_err(|source| {
-            let what = "its frames cannot be told apart";
+            let what = "its frames cannot be distinguished";
             NetError::Interface { name: name.into(), what, source, expected: "Linux 4.20 or later" }
         })?;
         socket.offload = true;
@@ -125,11 +123,11 @@ impl PacketSocket {
         let interface = Interface::named(name)
             .map_err(|source| fail("cannot be found", source, "an interface that `ip link` shows"))?;
         let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)
-            .map_err(|source| fail("its frames cannot be seen", source, RIGHTS))?;
+            .map_err(|source| fail("its packet socket cannot be opened", source, RIGHTS))?;
         let set = |level, option| sys::set_option(socket.as_fd(), level, option, 1);
         set(libc::SOL_PACKET, libc::PACKET_AUXDATA)
             .and_then(|()| set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING))
-            .map_err(|source| fail("its frames cannot be told apart", source, "Linux 4.20 or later"))?;
+            .map_err(|source| fail("its frames cannot be distinguished", source, "Linux 4.20 or later"))?;
         for result in [
             set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS),
             sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, buffer as i32)
@@ -149,23 +147,23 @@ impl PacketSocket {
 
     fn bind(self) -> Result<Self, NetError> {
         sys::bind_packet(self.fd(), self.interface.index, libc::ETH_P_ALL as u16).map_err(|source| {
-            let (name, what) = (self.interface.name.clone(), "cannot be listened to");
+            let (name, what) = (self.interface.name.clone(), "cannot be bound to");
             NetError::Interface { name, what, source, expected: RIGHTS }
         })?;
         Ok(self)
     }
 
-    /// Has the card hand up frames whose check sequence is wrong (`ethtool -K NAME rx-all on`), until the
-    /// socket is dropped. Where that is on already it stays on.
+    /// Makes the card deliver frames with a wrong check sequence (`ethtool -K NAME rx-all on`) until the
+    /// socket is dropped. If it was on before, it stays on.
     ///
     /// # Errors
     ///
     /// The card cannot do that, or the right to change it is missing.
-    pub fn take_damaged(&mut self) -> Result<(), NetError> {
+    pub fn receive_damaged(&mut self) -> Result<(), NetError> {
         let name = self.interface.name.clone();
         let fail = |source, expected| NetError::Interface {
             name: name.clone(),
-            what: "frames with a wrong check sequence stay in the card (rx-all)",
+            what: "the card cannot deliver frames with a wrong check sequence (rx-all)",
             source,
             expected,
         };
@@ -183,11 +181,11 @@ impl PacketSocket {
         }
     }
 
-    /// Has the card take frames to this group.
+    /// Makes the card receive frames to this group.
     ///
     /// # Errors
     ///
-    /// The interface has no groups.
+    /// The interface has no multicast.
     pub fn join(&self, group: [u8; 6]) -> io::Result<()> {
         sys::join(self.socket.as_fd(), self.interface.index, group)
     }
@@ -197,44 +195,44 @@ impl PacketSocket {
         &self.interface
     }
 
-    /// Whether the interface is still there, under its name; perhaps it is down.
-    pub fn is_there(&self) -> bool {
+    /// Whether the interface still exists under its name; it may be down.
+    pub fn exists(&self) -> bool {
         sys::interface_index(self.fd(), &self.interface.name).is_ok_and(|now| now == self.interface.index)
     }
 
-    /// What its frames begin with.
+    /// The framing of its frames.
     ///
     /// # Errors
     ///
-    /// The system does not say.
+    /// The system call failed.
     pub fn framing(&self) -> io::Result<Framing> {
         Framing::of(self.fd())
     }
 
-    /// Readable when frames wait.
+    /// Readable when there are frames.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Reads frames that wait, at most a batch; those of the call before are dropped.
+    /// Reads frames, at most a batch; the frames of the previous call are dropped.
     ///
     /// # Errors
     ///
-    /// The interface is gone.
+    /// The interface was removed.
     pub fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(count) => Ok(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             Err(error) if is_fatal(&error) => Err(error),
-            // A frame to be cut in a way for which the offload header has no word: the kernel has dropped it.
+            // A frame with an offload that the offload header cannot describe: the kernel has dropped it.
             Err(error) if self.offload && error.kind() == io::ErrorKind::InvalidInput => {
                 self.unreadable += 1;
                 Ok(0)
             }
             Err(error) => {
-                // It went down, and may come up again, unless it went for good.
+                // It is down and may come up again, unless it was removed.
                 tracing::warn!(%error, interface = self.interface.name, "reading frames");
-                if self.is_there() { Ok(0) } else { Err(io::Error::from_raw_os_error(libc::ENODEV)) }
+                if self.exists() { Ok(0) } else { Err(io::Error::from_raw_os_error(libc::ENODEV)) }
             }
         }
     }
@@ -253,7 +251,7 @@ impl PacketSocket {
     ///
     /// # Panics
     ///
-    /// It read no so many.
+    /// `index` is not below [`PacketSocket::len`].
     pub fn frame(&self, index: usize) -> Frame<'_> {
         /// `linux/if_packet.h`.
         const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
@@ -265,8 +263,8 @@ impl PacketSocket {
         {
             (offload, bytes) = (Offload::parse(header), frame);
         }
-        // `struct tpacket_auxdata`: status, length, how much of it there is, where the headers are, and
-        // the VLAN's number and kind.
+        // `struct tpacket_auxdata`: status, length, captured length, offsets of the headers, VLAN tag and
+        // type.
         let auxiliary = self.inbox.control(index).find(libc::SOL_PACKET, libc::PACKET_AUXDATA);
         let word = |at: usize| {
             let word = auxiliary.and_then(|value| value.get(at..)?.first_chunk());
@@ -289,23 +287,23 @@ impl PacketSocket {
         Frame { bytes, at, checksum, offload, vlan, whole }
     }
 
-    /// How many frames the kernel had no room for since this was last asked.
+    /// How many frames the kernel dropped for lack of buffer since the last call.
     ///
     /// # Errors
     ///
-    /// The system does not say.
+    /// The system call failed.
     pub fn drops(&self) -> io::Result<u32> {
         sys::packet_drops(self.fd())
     }
 
-    /// How many frames are lost because the kernel has no way to say what is left to do to them: those of
-    /// tunnels, in a piece longer than a packet may be.
+    /// How many frames were dropped because their pending offload cannot be described: segmentation
+    /// offload in tunnels.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 
-    /// Sends the first of these frames, at most a batch and without waiting, and says how many. Each has
-    /// an [`OFFLOAD_HEADER`] in front, if the socket was opened [for
+    /// Sends the first of these frames, at most a batch and without waiting; returns how many. Each
+    /// begins with an [`OFFLOAD_HEADER`] if the socket was opened [for
     /// relaying](PacketSocket::open_for_relaying).
     ///
     /// # Errors
@@ -316,12 +314,12 @@ impl PacketSocket {
         sys::send_batch(self.fd(), packets)
     }
 
-    /// A place for a frame to be sent; `None` while a batch waits to be flushed.
+    /// A buffer for a frame to send; `None` if the batch is full.
     pub fn slot(&mut self) -> Option<&mut [u8]> {
         self.outbox.slot()
     }
 
-    /// The frame of `len` octets that was written into the last slot is to be sent.
+    /// Queues the frame of `len` bytes that was written to the last slot.
     ///
     /// # Panics
     ///
@@ -330,12 +328,12 @@ impl PacketSocket {
         self.outbox.queue((0, len), Name::NONE);
     }
 
-    /// Sends what is queued, and says whether all of it went; otherwise it is kept until the socket
-    /// is writable.
+    /// Sends the queued frames; returns whether all were sent. The others are kept until the socket is
+    /// writable.
     ///
     /// # Errors
     ///
-    /// The interface is gone.
+    /// The interface was removed.
     pub fn flush(&mut self) -> io::Result<bool> {
         self.outbox.send(self.socket.as_fd(), false)
     }
@@ -346,12 +344,12 @@ impl Drop for RxAll {
         let switched = Socket::new(Domain::IPV4, Type::DGRAM, None)
             .and_then(|socket| sys::switch_feature(socket.as_fd(), &self.interface, "rx-all", false));
         if let Err(error) = switched {
-            tracing::warn!(%error, interface = self.interface, "rx-all stays on");
+            tracing::warn!(%error, interface = self.interface, "rx-all cannot be switched off");
         }
     }
 }
 
-/// `linux/if_packet.h`: frames that leave this interface are not shown.
+/// `linux/if_packet.h`: outgoing frames are not received.
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 /// `linux/if_packet.h`: frames have an offload header.
 const PACKET_VNET_HDR: i32 = 15;

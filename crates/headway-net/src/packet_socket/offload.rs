@@ -1,45 +1,45 @@
-//! What this machine's kernel leaves to hardware (`struct virtio_net_hdr`, `linux/virtio_net.h`).
+//! Pending offload of a frame (`struct virtio_net_hdr`, `linux/virtio_net.h`).
 
-/// The length of the header that says so, in front of every frame of a socket that asked for it
-/// (`PACKET_VNET_HDR`). All zeros: nothing is left to do.
+/// The length of the offload header before every frame of a socket with `PACKET_VNET_HDR`. All zeros: no
+/// pending offload.
 pub const OFFLOAD_HEADER: usize = 10;
 
-/// What is left to do to a frame before it can go on a wire.
+/// What must be completed before a frame can be sent on a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
     /// The checksum of TCP or UDP: its field holds the sum of the pseudo-header alone
     /// (`CHECKSUM_PARTIAL`).
     pub checksum: Option<ChecksumPlace>,
-    /// The frame is longer than a packet may be and is to be cut.
+    /// The frame must be segmented.
     pub segments: Option<Segments>,
 }
 
-/// Where a checksum is to be computed, in octets.
+/// Where a checksum is to be computed, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChecksumPlace {
-    /// What is summed begins here, counted from the start of the frame, and goes on to its end.
+    /// The start of the summed bytes, from the start of the frame; they extend to its end.
     pub start: usize,
-    /// Where the sum goes, counted from there.
+    /// The offset of the checksum field from there.
     pub offset: usize,
 }
 
-/// How a frame is to be cut.
+/// How a frame is to be segmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// What is in it.
+    /// The kind of its payload.
     pub kind: SegmentKind,
-    /// Octets of payload in every piece but the last.
+    /// Bytes of payload in every segment except the last.
     pub payload: usize,
 }
 
-/// What a frame that is to be cut carries.
+/// The payload of a frame to be segmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
     /// TCP (TSO, GSO, GRO).
     Tcp,
-    /// UDP datagrams, one in each piece (`UDP_SEGMENT`).
+    /// UDP datagrams, one in each segment (`UDP_SEGMENT`).
     Udp,
-    /// Something else: the header's number of it.
+    /// Another kind, by the header's number.
     Other(u8),
 }
 
@@ -50,7 +50,7 @@ impl Offload {
         const TCP_V4: u8 = 1;
         const TCP_V6: u8 = 4;
         const UDP: u8 = 5;
-        /// A mark on either kind of TCP: the first segment bears CWR.
+        /// A flag of both TCP kinds: the first segment has CWR set.
         const ECN: u8 = 0x80;
         let half = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
         let kind = match header[1] & !ECN {

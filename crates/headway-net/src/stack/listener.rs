@@ -1,4 +1,4 @@
-//! Waiting for connections.
+//! Listeners.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,10 +11,10 @@ use headway_tcp::ListenerId;
 use super::TcpStream;
 use super::shared::Handle;
 
-/// A connection that came in, and where from.
+/// An accepted connection and the peer's address.
 pub type Accepted = (TcpStream, SocketAddr);
 
-/// Connections that come in. Dropped, it stops listening; connections that it gave go on.
+/// A listener. When dropped, it stops listening; accepted connections continue.
 pub struct TcpListener {
     handle: Arc<Handle>,
     id: ListenerId,
@@ -23,16 +23,16 @@ pub struct TcpListener {
 
 impl TcpListener {
     pub(super) fn new(handle: Arc<Handle>, id: ListenerId, local: SocketAddr) -> Self {
-        handle.shared.look(|core| core.acceptors.push((id, Vec::new())));
+        handle.shared.with_core(|core| core.acceptors.push((id, Vec::new())));
         Self { handle, id, local }
     }
 
-    /// Where it listens.
+    /// The local address.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// Waits for a connection, and takes it. Dropping the future loses nothing.
+    /// Waits for a connection and accepts it. Cancel safe.
     ///
     /// # Errors
     ///
@@ -41,13 +41,13 @@ impl TcpListener {
         poll_fn(|cx| self.poll_accept(cx)).await
     }
 
-    /// Takes a connection if there is one.
+    /// Accepts a connection if there is one.
     ///
     /// # Errors
     ///
     /// The stack has ended.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
-        let found = self.handle.shared.enter(|core| {
+        let found = self.handle.shared.update(|core| {
             if let Some(id) = core.host.accept(self.id) {
                 core.adopt(id);
                 let remote = core.host.endpoints(id).map_or(self.local, |ends| ends.remote);
@@ -70,9 +70,9 @@ impl TcpListener {
 impl Drop for TcpListener {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
-        shared.enter(|core| {
+        shared.update(|core| {
             core.acceptors.retain(|(id, _)| *id != self.id);
-            // It went with the stack at worst.
+            // It fails only if the stack has ended.
             let _ = core.host.close_listener(shared.clock.now(), self.id);
         });
     }

@@ -1,7 +1,8 @@
-//! A TCP host on a carrier, and what programs see of it.
+//! A TCP host on a carrier, and its streams.
 //!
-//! [`driver`] is the thread between carrier and host, [`shared`] what it shares with the programs'
-//! tasks, [`listener`] and [`stream`] are the programs' side, [`reporter`] gives events away.
+//! [`driver`] is the thread between carrier and host, [`shared`] is the state that it shares with the
+//! programs' tasks, [`listener`] and [`stream`] are the programs' interface, [`reporter`] forwards
+//! events.
 
 mod driver;
 mod listener;
@@ -26,30 +27,29 @@ use reporter::Reporter;
 use shared::{Handle, Shared};
 pub use stream::TcpStream;
 
-/// What a stack is told when it starts.
+/// The configuration of a stack.
 #[derive(Default)]
 pub struct StackConfig {
-    /// The addresses that it answers to.
+    /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// What connections are told, unless they are told otherwise; `None`: [`Profile::modern`]. The
-    /// MTU is never more than the carrier's, and of what is written at most 1 MiB waits to be sent for the
-    /// first time: while it waits it leaves the processor's cache.
+    /// The default profile of connections; `None`: [`Profile::modern`]. The MTU is limited to the
+    /// carrier's, and the unsent data in a send buffer to 1 MiB, so that it stays in the processor's
+    /// cache.
     pub profile: Option<Profile>,
-    /// Connections at most; 0 stands for 1,048,576.
+    /// The maximum number of connections; 0 means 1,048,576.
     pub max_connections: usize,
-    /// Gets every packet, in and out, as the one interface 0.
+    /// Records every packet, received and sent, as interface 0.
     pub capture: Option<CaptureFile>,
-    /// Gets every event.
+    /// Records every event.
     pub log: Option<LogFile>,
 }
 
-/// Octets that wait to be sent at most: what 10 Gbit/s carry in almost a millisecond.
+/// The maximum of unsent bytes: what 10 Gbit/s transmit in almost a millisecond.
 const NOT_SENT: usize = 1 << 20;
 
 /// A TCP host on a carrier, driven by a thread of its own. Packets wait in the carrier until the first
-/// call of [`Stack::listen`] or [`Stack::connect`]. Clones are the same stack; when the last
-/// of them and of its listeners and streams is gone, connections that are left are aborted and the
-/// thread ends.
+/// call of [`Stack::listen`] or [`Stack::connect`]. Clones share the stack; when the last of them and of
+/// its listeners and streams is dropped, remaining connections are aborted and the thread ends.
 #[derive(Clone)]
 pub struct Stack {
     handle: Arc<Handle>,
@@ -60,7 +60,8 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// There is no address, the profile cannot work or not on this carrier, or the system has no thread or no randomness.
+    /// There is no address, the profile is invalid or not supported by this carrier, or the system
+    /// provides no thread or no randomness.
     pub fn start(carrier: impl Carrier + 'static, config: StackConfig) -> Result<Self, NetError> {
         if config.addresses.is_empty() {
             return Err(NetError::BadAddress { got: "no address".into(), expected: "at least one" });
@@ -73,7 +74,7 @@ impl Stack {
         if profile.hack != HackMode::Off && !carries_hack {
             return Err(NetError::NoHack(carrier.name()));
         }
-        // RFC 6528, 3: the secret must be out of an attacker's reach.
+        // RFC 6528, 3: the secret must be unknown to an attacker.
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(|error| NetError::Start(io::Error::other(error.to_string())))?;
         let mut host_config = HostConfig::new(config.addresses[0], secret);
@@ -93,7 +94,7 @@ impl Stack {
         Ok(Self { handle: Arc::new(handle) })
     }
 
-    /// What connections are told unless they are told otherwise.
+    /// The default profile of connections.
     pub fn profile(&self) -> &Arc<Profile> {
         &self.handle.profile
     }
@@ -103,10 +104,10 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// Something listens there already, the address is not ours, or the stack has ended.
+    /// The address is in use or not the stack's, or the stack has ended.
     pub fn listen(&self, local: SocketAddr, backlog: usize) -> io::Result<TcpListener> {
         let profile = self.handle.profile.clone();
-        let id = self.handle.shared.enter(|core| {
+        let id = self.handle.shared.update(|core| {
             core.check_running()?;
             core.started = true;
             core.host.listen(local, backlog, profile).map_err(shared::io_error)
@@ -118,17 +119,17 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// We have no such address, the peer refuses or does not answer, or the stack has ended.
+    /// The stack has no address of this family, the peer refuses or does not answer, or the stack has
+    /// ended.
     pub async fn connect(&self, remote: SocketAddr) -> io::Result<TcpStream> {
         self.connect_with(remote, self.handle.profile.clone()).await
     }
 
-    /// As [`Stack::connect`], with a profile of its own, whose MTU must not exceed the stack's, and which
-    /// must not have HACK where the carrier cannot carry it ([`Carrier::keeps_segments`]).
+    /// As [`Stack::connect`], with its own profile, whose MTU must not exceed the stack's, and which must
+    /// not have HACK if the carrier does not support it ([`Carrier::keeps_segments`]).
     ///
     /// # Errors
-    ///
-    /// As there.
+    /// As for [`Stack::connect`].
     pub async fn connect_with(&self, remote: SocketAddr, profile: Arc<Profile>) -> io::Result<TcpStream> {
         if profile.mtu > self.handle.profile.mtu {
             return Err(io::Error::new(
@@ -142,7 +143,7 @@ impl Stack {
         if profile.hack != HackMode::Off && !self.handle.carries_hack {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "a profile with HACK: expected one without, as the carrier puts segments together",
+                "a profile with HACK: expected one without, as the carrier coalesces segments",
             ));
         }
         let ours = self.handle.addresses.iter().find(|address| address.is_ipv4() == remote.is_ipv4());
@@ -151,7 +152,7 @@ impl Stack {
             io::Error::new(io::ErrorKind::AddrNotAvailable, message)
         })?;
         let shared = &self.handle.shared;
-        let id = shared.enter(|core| {
+        let id = shared.update(|core| {
             core.check_running()?;
             core.started = true;
             let id = core
@@ -161,25 +162,25 @@ impl Stack {
             core.adopt(id);
             io::Result::Ok(id)
         })?;
-        // Dropped before it is connected, it gives the attempt up.
+        // If dropped before it is connected, the attempt is aborted.
         let stream = TcpStream::new(self.handle.clone(), id);
         stream.connected().await?;
         Ok(stream)
     }
 
-    /// What the host counted apart from its connections.
+    /// The counters of the host.
     pub fn counters(&self) -> HostCounters {
-        self.handle.shared.look(|core| core.host.counters())
+        self.handle.shared.with_core(|core| core.host.counters())
     }
 
     /// Connections in any state.
     pub fn connections(&self) -> usize {
-        self.handle.shared.look(|core| core.host.connections())
+        self.handle.shared.with_core(|core| core.host.connections())
     }
 
-    /// Ends the stack: waits until every connection has been closed by its owner and the peer has all
-    /// that was written, for `grace` at most, then aborts what is left and finishes the capture.
-    /// Connections in TIME-WAIT are not waited for.
+    /// Ends the stack: waits for at most `grace` until every connection is closed by its owner and all
+    /// written data is acknowledged, then aborts the remaining connections and finishes the capture. It
+    /// does not wait for connections in TIME-WAIT.
     ///
     /// # Errors
     ///
@@ -187,12 +188,12 @@ impl Stack {
     pub async fn close(self, grace: StdDuration) -> io::Result<()> {
         let grace = Duration::from_nanos(u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX));
         let shared = &self.handle.shared;
-        shared.enter(|core| {
+        shared.update(|core| {
             let until = shared.clock.now() + grace;
             core.closing = Some(core.closing.map_or(until, |earlier| earlier.min(until)));
         });
         poll_fn(|cx| {
-            shared.look(|core| match core.outcome.take() {
+            shared.with_core(|core| match core.outcome.take() {
                 Some(outcome) => Poll::Ready(outcome),
                 None if core.ended => Poll::Ready(Ok(())),
                 None => {

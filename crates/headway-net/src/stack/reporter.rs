@@ -1,4 +1,4 @@
-//! Events to `tracing`, and to a file.
+//! Forwards events to `tracing` and to a file.
 
 use headway_tcp::{ConnectionId, Event, Observer};
 use headway_trace::TraceError;
@@ -6,8 +6,8 @@ use headway_units::Instant;
 
 use crate::LogFile;
 
-/// Gives every event away: to `tracing` under the target `headway::tcp` (what happens to a
-/// connection as a whole as `debug`, what happens to segments as `trace`), and to a log.
+/// Forwards every event to `tracing` with the target `headway::tcp` (connection events as `debug`,
+/// segment events as `trace`), and to a log.
 pub(super) struct Reporter {
     log: Option<LogFile>,
 }

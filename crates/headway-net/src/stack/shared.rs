@@ -1,4 +1,4 @@
-//! What the driver's thread shares with the tasks of programs.
+//! State shared by the driver's thread and the programs' tasks.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,53 +15,53 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::reporter::Reporter;
 use crate::Clock;
 
-/// What streams and listeners hold; the driver does not, so it ends when they are gone.
+/// The handle of streams and listeners; the driver ends when the last one is dropped.
 pub(super) struct Handle {
     pub(super) shared: Arc<Shared>,
     pub(super) addresses: Vec<IpAddr>,
     pub(super) profile: Arc<Profile>,
-    /// What the carrier says of itself.
+    /// The carrier's properties.
     pub(super) carries_hack: bool,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shared.enter(|core| core.closing = Some(Instant::ZERO));
+        self.shared.update(|core| core.closing = Some(Instant::ZERO));
     }
 }
 
 pub(super) struct Shared {
     core: Mutex<Core>,
-    /// An eventfd: written to, it wakes the driver.
+    /// An eventfd that wakes the driver.
     kick: OwnedFd,
     pub(super) clock: Clock,
 }
 
-/// The host, and who waits for what.
+/// The host, and the wakers of tasks.
 pub(super) struct Core {
     pub(super) host: Host<Reporter>,
     streams: HashMap<ConnectionId, Waiting>,
     pub(super) acceptors: Vec<(ListenerId, Vec<Waker>)>,
-    /// Streams that were dropped, and whose connections may still have something to send.
+    /// Connections of dropped streams that may still have data to send.
     lingering: Vec<ConnectionId>,
-    /// When `lingering` is this long, what is over is taken out of it.
+    /// The length of `lingering` at which closed connections are removed from it.
     prune_at: usize,
-    /// A program listens or connects: before, whoever comes would be refused, so packets wait.
+    /// A program listens or connects: before that, packets wait, since connections would be refused.
     pub(super) started: bool,
     /// The driver waits for the carrier, or is about to.
     pub(super) sleeping: bool,
-    /// When the stack is to end at the latest.
+    /// The deadline of closing.
     pub(super) closing: Option<Instant>,
     pub(super) closers: Vec<Waker>,
     /// The driver has ended.
     pub(super) ended: bool,
-    /// How; taken by the one who closed the stack.
+    /// The result; taken by the task that closed the stack.
     pub(super) outcome: Option<io::Result<()>>,
-    /// Why the carrier cannot go on.
+    /// The error of the carrier.
     pub(super) failed: Option<(io::ErrorKind, String)>,
 }
 
-/// Who waits for a stream.
+/// The tasks that wait for a stream.
 #[derive(Default)]
 struct Waiting {
     reader: Option<Waker>,
@@ -70,17 +70,17 @@ struct Waiting {
     opened: bool,
 }
 
-/// What a task waits for.
+/// The event that a task waits for.
 #[derive(Clone, Copy)]
 pub(super) enum Interest {
-    /// Something to read, or the end.
+    /// Data to read, or the end of the stream.
     Read,
-    /// Room to write, or to be connected.
+    /// Buffer space to write, or the handshake.
     Write,
 }
 
 impl Shared {
-    /// With the end of the eventfd that the driver reads.
+    /// Returns also the driver's end of the eventfd.
     pub(super) fn new(host: Host<Reporter>, clock: Clock) -> io::Result<(Arc<Self>, OwnedFd)> {
         let kick = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let kicks = kick.try_clone()?;
@@ -106,19 +106,19 @@ impl Shared {
         self.core.lock()
     }
 
-    /// Looks at the host without giving it anything to do.
-    pub(super) fn look<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+    /// Calls `work` without waking the driver: for calls after which the host has nothing to send.
+    pub(super) fn with_core<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         work(&mut self.core.lock())
     }
 
-    /// Gives the host something to do, and wakes the driver if it sleeps.
-    pub(super) fn enter<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+    /// Calls `work`, and wakes the driver if it sleeps.
+    pub(super) fn update<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         let mut core = self.core.lock();
         let result = work(&mut core);
         let kick = std::mem::take(&mut core.sleeping);
         drop(core);
         if kick {
-            // A full counter wakes as well.
+            // A full counter wakes it too.
             let _ = rustix::io::write(&self.kick, &1_u64.to_ne_bytes());
         }
         result
@@ -136,13 +136,13 @@ impl Core {
         }
     }
 
-    /// A stream begins.
+    /// Registers a stream.
     pub(super) fn adopt(&mut self, id: ConnectionId) {
         let opened = self.host.state(id) != State::SynSent;
         self.streams.insert(id, Waiting { opened, ..Waiting::default() });
     }
 
-    /// A stream ends.
+    /// Unregisters a stream.
     pub(super) fn release(&mut self, now: Instant, id: ConnectionId) {
         self.streams.remove(&id);
         self.host.release(now, id);
@@ -162,7 +162,7 @@ impl Core {
         self.streams.get(&id).is_none_or(|waiting| waiting.opened)
     }
 
-    /// The waker of `id` for `interest` becomes `waker`.
+    /// Sets the waker of `id` for `interest`.
     pub(super) fn wait(&mut self, id: ConnectionId, interest: Interest, waker: &Waker) {
         let Some(waiting) = self.streams.get_mut(&id) else { return };
         let place = match interest {
@@ -175,7 +175,7 @@ impl Core {
         }
     }
 
-    /// Takes the wakers of all that something happened to.
+    /// Takes the wakers of all streams and listeners with new events.
     pub(super) fn notify(&mut self, wakers: &mut Vec<Waker>) {
         while let Some((id, notification)) = self.host.poll_notification() {
             let Some(waiting) = self.streams.get_mut(&id) else { continue };
@@ -201,7 +201,7 @@ impl Core {
         }
     }
 
-    /// Whether nothing is left that a stack which ends should wait for.
+    /// Whether closing has nothing to wait for.
     pub(super) fn is_quiet(&mut self) -> bool {
         self.prune();
         let host = &self.host;
@@ -209,17 +209,17 @@ impl Core {
         self.lingering.is_empty() && self.streams.len() == self.count_streams(over)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a number, which no order changes")]
+    #[expect(clippy::disallowed_methods, reason = "a count does not depend on the order")]
     fn count_streams(&self, what: impl Fn(&ConnectionId) -> bool) -> usize {
         self.streams.keys().filter(|id| what(id)).count()
     }
 
     /// Ends every connection.
-    #[expect(clippy::disallowed_methods, reason = "all of them, in whatever order")]
+    #[expect(clippy::disallowed_methods, reason = "all of them, in any order")]
     pub(super) fn abort_all(&mut self, now: Instant) {
         let streams: Vec<ConnectionId> = self.streams.keys().copied().collect();
         for id in streams.into_iter().chain(std::mem::take(&mut self.lingering)) {
-            // It is gone already at worst.
+            // It fails only if the connection is closed already.
             let _ = self.host.abort(now, id);
         }
         for (listener, _) in &self.acceptors {
@@ -227,7 +227,7 @@ impl Core {
         }
     }
 
-    /// Wakes everybody, for good.
+    /// Takes the wakers of all tasks.
     pub(super) fn wake_all(&mut self, wakers: &mut Vec<Waker>) {
         for waiting in self.streams.values_mut() {
             waiting.opened = true;
@@ -240,8 +240,8 @@ impl Core {
         wakers.append(&mut self.closers);
     }
 
-    /// Why a stream cannot go on; `None` if nothing is wrong.
-    pub(super) fn trouble(&self, id: ConnectionId) -> Option<io::Error> {
+    /// The error of a stream, if any.
+    pub(super) fn stream_error(&self, id: ConnectionId) -> Option<io::Error> {
         if let Some((kind, text)) = &self.failed {
             return Some(io::Error::new(*kind, text.clone()));
         }

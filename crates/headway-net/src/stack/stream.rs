@@ -15,10 +15,10 @@ use super::shared::{Handle, Interest, io_error};
 
 /// A connection.
 ///
-/// It reads and writes as `tokio`'s traits say. [`tokio::io::AsyncWriteExt::shutdown`] ends our side
-/// after all that was written, and the peer may go on sending (half-close); a peer's end is the end
-/// of what can be read. Dropped, the connection is closed gracefully in the background, but reset if
-/// something that arrived was not read (RFC 9293, 3.6.1).
+/// It implements `tokio`'s read and write traits. [`tokio::io::AsyncWriteExt::shutdown`] sends a FIN
+/// after all written data, and the peer may continue to send (half-close); the peer's FIN ends reading.
+/// When dropped, the connection is closed in the background, but reset if received data was not read (RFC
+/// 9293, 3.6.1).
 pub struct TcpStream {
     handle: Arc<Handle>,
     id: ConnectionId,
@@ -32,54 +32,54 @@ impl TcpStream {
     /// Waits for the handshake.
     pub(super) async fn connected(&self) -> io::Result<()> {
         poll_fn(|cx| {
-            self.handle.shared.look(|core| {
+            self.handle.shared.with_core(|core| {
                 if !core.is_open(self.id) {
                     core.wait(self.id, Interest::Write, cx.waker());
                     return Poll::Pending;
                 }
-                Poll::Ready(core.trouble(self.id).map_or(Ok(()), Err))
+                Poll::Ready(core.stream_error(self.id).map_or(Ok(()), Err))
             })
         })
         .await
     }
 
-    /// Our end.
+    /// The local address.
     ///
     /// # Errors
     ///
     /// The stack has ended.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.look(|core, id| core.endpoints(id).map(|ends| ends.local))
+        self.with_core(|core, id| core.endpoints(id).map(|ends| ends.local))
     }
 
-    /// The peer's end.
+    /// The peer's address.
     ///
     /// # Errors
     ///
     /// The stack has ended.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.look(|core, id| core.endpoints(id).map(|ends| ends.remote))
+        self.with_core(|core, id| core.endpoints(id).map(|ends| ends.remote))
     }
 
-    /// What the connection counted and estimated, as `TCP_INFO` does.
+    /// The connection's counters and estimates, as in `TCP_INFO`.
     ///
     /// # Errors
     ///
     /// The stack has ended.
     pub fn statistics(&self) -> io::Result<Statistics> {
-        self.look(headway_tcp::Host::statistics)
+        self.with_core(headway_tcp::Host::statistics)
     }
 
-    /// What the two ends agreed on.
+    /// The negotiated options.
     ///
     /// # Errors
     ///
     /// The stack has ended.
     pub fn negotiated(&self) -> io::Result<Negotiated> {
-        self.look(headway_tcp::Host::negotiated)
+        self.with_core(headway_tcp::Host::negotiated)
     }
 
-    /// Sends small writes at once, or gathers them (Nagle's algorithm, RFC 9293, 3.7.4).
+    /// Disables or enables Nagle's algorithm (RFC 9293, 3.7.4).
     ///
     /// # Errors
     ///
@@ -87,10 +87,10 @@ impl TcpStream {
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         let shared = &self.handle.shared;
         let now = shared.clock.now();
-        shared.enter(|core| core.host.set_nagle(now, self.id, !nodelay)).map_err(io_error)
+        shared.update(|core| core.host.set_nagle(now, self.id, !nodelay)).map_err(io_error)
     }
 
-    /// Probes the peer while nothing is said (RFC 9293, 3.8.4).
+    /// Sets keep-alive probes (RFC 9293, 3.8.4).
     ///
     /// # Errors
     ///
@@ -98,10 +98,10 @@ impl TcpStream {
     pub fn set_keep_alive(&self, config: Option<KeepAlive>) -> io::Result<()> {
         let shared = &self.handle.shared;
         let now = shared.clock.now();
-        shared.enter(|core| core.host.set_keep_alive(now, self.id, config)).map_err(io_error)
+        shared.update(|core| core.host.set_keep_alive(now, self.id, config)).map_err(io_error)
     }
 
-    /// How long what was sent may stay unacknowledged (RFC 9293, 3.8.3).
+    /// How long sent data may remain unacknowledged (RFC 9293, 3.8.3).
     ///
     /// # Errors
     ///
@@ -109,24 +109,24 @@ impl TcpStream {
     pub fn set_user_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
         let shared = &self.handle.shared;
         let now = shared.clock.now();
-        shared.enter(|core| core.host.set_user_timeout(now, self.id, limit)).map_err(io_error)
+        shared.update(|core| core.host.set_user_timeout(now, self.id, limit)).map_err(io_error)
     }
 
-    /// Ends the connection at once: the peer gets a RST, what was not sent or read is dropped.
+    /// Resets the connection: the peer gets a RST, data not sent or read is dropped.
     pub fn reset(&self) {
         let shared = &self.handle.shared;
         let now = shared.clock.now();
-        // It is over already at worst.
-        let _ = shared.enter(|core| core.host.abort(now, self.id));
+        // It fails only if the connection is closed already.
+        let _ = shared.update(|core| core.host.abort(now, self.id));
     }
 
-    fn look<T>(
+    fn with_core<T>(
         &self,
         what: impl FnOnce(&headway_tcp::Host<super::Reporter>, ConnectionId) -> Option<T>,
     ) -> io::Result<T> {
         self.handle
             .shared
-            .look(|core| what(&core.host, self.id))
+            .with_core(|core| what(&core.host, self.id))
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the connection is over"))
     }
 }
@@ -142,7 +142,7 @@ impl AsyncRead for TcpStream {
             return Poll::Ready(Ok(()));
         }
         let mut opens_window = false;
-        let result = shared.look(|core| {
+        let result = shared.with_core(|core| {
             let (first, second) = core.host.peek(self.id);
             if !first.is_empty() {
                 let first = &first[..first.len().min(buffer.remaining())];
@@ -154,7 +154,7 @@ impl AsyncRead for TcpStream {
                 opens_window = core.sleeping;
                 return Poll::Ready(Ok(()));
             }
-            if let Some(error) = core.trouble(self.id) {
+            if let Some(error) = core.stream_error(self.id) {
                 return Poll::Ready(Err(error));
             }
             if core.host.is_finished(self.id) {
@@ -164,7 +164,7 @@ impl AsyncRead for TcpStream {
             Poll::Pending
         });
         if opens_window {
-            shared.enter(|_| ());
+            shared.update(|_| ());
         }
         result
     }
@@ -172,8 +172,8 @@ impl AsyncRead for TcpStream {
 
 impl AsyncWrite for TcpStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        self.handle.shared.enter(|core| {
-            if let Some(error) = core.trouble(self.id) {
+        self.handle.shared.update(|core| {
+            if let Some(error) = core.stream_error(self.id) {
                 return Poll::Ready(Err(error));
             }
             match core.host.write(self.id, data) {
@@ -186,15 +186,15 @@ impl AsyncWrite for TcpStream {
         })
     }
 
-    /// What was written is on its way as soon as the windows permit: there is nothing to wait for.
+    /// Written data is sent as soon as the windows permit: there is nothing to wait for.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shared = &self.handle.shared;
-        Poll::Ready(shared.enter(|core| {
-            core.trouble(self.id).map_or(Ok(()), Err)?;
+        Poll::Ready(shared.update(|core| {
+            core.stream_error(self.id).map_or(Ok(()), Err)?;
             core.host.close(shared.clock.now(), self.id).map_err(io_error)
         }))
     }
@@ -203,6 +203,6 @@ impl AsyncWrite for TcpStream {
 impl Drop for TcpStream {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
-        shared.enter(|core| core.release(shared.clock.now(), self.id));
+        shared.update(|core| core.release(shared.clock.now(), self.id));
     }
 }

@@ -1,14 +1,14 @@
-//! What `ethtool` asks of interfaces.
+//! The `ethtool` requests for interface features.
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `struct ethtool_gfeatures`, `ethtool_gstrings` and `ethtool_sset_info` begin with the command and
-/// end with as many of these as the caller has room for.
+/// `struct ethtool_gfeatures`, `ethtool_gstrings` and `ethtool_sset_info` begin with the command and end
+/// with a variable number of these.
 const STRING: usize = 32;
 const BLOCK: usize = 16;
-/// Features of an interface at most; Linux has fewer than 70.
+/// The maximum number of features of an interface; Linux has fewer than 70.
 const MAX_FEATURES: usize = 256;
 
 /// The features of an interface by the names that `ethtool -k` shows (in the kernel's spelling), and
@@ -37,7 +37,7 @@ pub(crate) fn switch_feature(fd: BorrowedFd<'_>, interface: &str, name: &str, on
     let names = feature_names(fd, interface)?;
     let unknown = || io::Error::from(io::ErrorKind::NotFound);
     let index = names.iter().position(|known| known == name).ok_or_else(unknown)?;
-    // Command, number of blocks, and for each 32 features: which are meant, and which of those are on.
+    // Command, number of blocks, and for each 32 features: the mask of changed features, and their values.
     let blocks = names.len().div_ceil(32);
     let mut request = vec![0; 8 + 8 * blocks];
     request[..4].copy_from_slice(&ETHTOOL_SFEATURES.to_ne_bytes());
@@ -47,24 +47,24 @@ pub(crate) fn switch_feature(fd: BorrowedFd<'_>, interface: &str, name: &str, on
     request[at..at + 4].copy_from_slice(&bit.to_ne_bytes());
     request[at + 4..at + 8].copy_from_slice(&(if on { bit } else { 0 }).to_ne_bytes());
     ethtool(fd, interface, &mut request)?;
-    // The kernel may have kept it as a wish.
+    // The kernel may have recorded the request without changing the feature.
     let now = features(fd, interface)?.into_iter().find(|(known, ..)| known == name);
     let done = now.is_some_and(|(_, _, active)| active == on);
     if done { Ok(()) } else { Err(io::Error::from(io::ErrorKind::Unsupported)) }
 }
 
-/// The names of an interface's features, in the order of their bits; of some bits they are empty.
+/// The names of an interface's features, in the order of their bits; names of unused bits are empty.
 fn feature_names(fd: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETHTOOL_GSSET_INFO: u32 = 0x37;
     const ETH_SS_FEATURES: u32 = 4;
-    // How many there are: command, reserved, a mask of 64 bits, and one number for each bit of it.
+    // The number of features: command, reserved, a mask of 64 bits, and one number for each bit of it.
     let mut info = [0; 20];
     info[..4].copy_from_slice(&ETHTOOL_GSSET_INFO.to_ne_bytes());
     info[8..16].copy_from_slice(&(1_u64 << ETH_SS_FEATURES).to_ne_bytes());
     ethtool(fd, interface, &mut info)?;
     let count = word(&info, 16) as usize;
-    // The kernel writes all names, however many were asked for.
+    // The kernel writes all names, regardless of the requested count.
     if count > MAX_FEATURES {
         return Err(io::Error::other(format!("{count} features: expected at most {MAX_FEATURES}")));
     }
@@ -81,12 +81,12 @@ fn feature_names(fd: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<String>>
     Ok(names[12..].chunks_exact(STRING).take(count).map(name).collect())
 }
 
-/// The number at this place of an answer.
+/// The number at this offset of an answer.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u32::from_ne_bytes(*word))
 }
 
-/// One request of `ethtool`, whose buffer the caller has made as long as the answer can be.
+/// Executes an `ethtool` request. `buffer` has room for the longest answer.
 fn ethtool(fd: BorrowedFd<'_>, interface: &str, buffer: &mut [u8]) -> io::Result<()> {
     // SAFETY: all zeros is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -97,8 +97,8 @@ fn ethtool(fd: BorrowedFd<'_>, interface: &str, buffer: &mut [u8]) -> io::Result
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = buffer.as_mut_ptr().cast();
-    // SAFETY: the buffer lives until the call returns. What the kernel writes is bounded by the counts
-    // in it, and the callers make room for more than they ask for.
+    // SAFETY: the buffer lives until the call returns. The kernel's answer is bounded by the counts in
+    // it, and the callers reserve more than they request.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
     if result >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -120,10 +120,10 @@ mod tests {
         assert!(switch("a-name-far-too-long", "rx-all").is_err());
     }
 
-    /// In a network namespace of this thread alone, which takes root.
+    /// In a network namespace of this thread; needs root.
     #[test]
     fn features_are_switched_on_and_off() {
-        // SAFETY: this takes no pointer, and nothing else happens in this thread.
+        // SAFETY: no pointer is passed, and the thread does nothing else.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             eprintln!("SKIPPED: a network namespace needs root");
             return;
@@ -138,7 +138,7 @@ mod tests {
             switch_feature(socket.as_fd(), "lo", "tx-udp-segmentation", on).unwrap();
             assert_eq!(is_on("tx-udp-segmentation"), on);
         }
-        // One that is fixed.
+        // A fixed feature.
         let error = switch_feature(socket.as_fd(), "lo", "rx-all", true).unwrap_err();
         assert!(!is_on("rx-all"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Who sends it all.
+//! The attacker.
 
 use std::net::IpAddr;
 use std::thread::sleep;
@@ -14,7 +14,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use crate::mutation::{Heard, below, damage, icmp, noise, replayed, segment};
 use crate::{OURS, THEIRS};
 
-/// Packets of one seed, and of those before the stack is waited for.
+/// Packets per seed, and packets before waiting for the stack.
 const PACKETS: usize = 5_000;
 const AT_ONCE: usize = 50;
 
@@ -28,7 +28,7 @@ pub(crate) struct Attacker {
 }
 
 impl Attacker {
-    /// On the kernel's side of the TUN.
+    /// An attacker on the kernel's side of the TUN.
     pub(crate) fn new(recorded: Vec<Vec<u8>>) -> Self {
         let tcp = TcpHeader {
             src_port: 80,
@@ -39,7 +39,7 @@ impl Attacker {
             window: 0,
             urgent: 0,
         };
-        let heard = Heard { family: 0, tcp, stamp: 0, bytes: vec![0x45; 40] };
+        let heard = Heard { family: 0, tcp, timestamp: 0, bytes: vec![0x45; 40] };
         let socket = PacketSocket::open("hw0", 2048).unwrap();
         Self { socket, clock: Clock::new(), recorded, heard, sent: 0, pings: 0 }
     }
@@ -52,7 +52,7 @@ impl Attacker {
         let chance = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut next = below(chance, self.recorded.len());
         for count in 0..PACKETS {
-            // Conversations go on in their order, or jump.
+            // Conversations continue in order, or jump.
             next = if below(chance, 10) == 0 { below(chance, self.recorded.len()) } else { next + 1 };
             let recorded = self.recorded[next % self.recorded.len()].clone();
             let mut packet = match below(chance, 10) {
@@ -75,7 +75,7 @@ impl Attacker {
     }
 
     fn send(&mut self, packet: &[u8]) {
-        let Some(slot) = self.socket.slot() else { panic!("what was sent before has gone") };
+        let Some(slot) = self.socket.slot() else { panic!("the batch was flushed") };
         slot[..packet.len()].copy_from_slice(packet);
         self.socket.queue(packet.len());
         self.sent += 1;
@@ -84,16 +84,16 @@ impl Attacker {
         }
     }
 
-    /// Takes what the stack has said; whether the answer to the last ping is among it.
+    /// Reads the packets of the stack; returns whether the answer to the last ping is among them.
     fn listen(&mut self) -> bool {
         let mut answered = false;
         while self.socket.fill(&self.clock).unwrap() > 0 {
             for index in 0..self.socket.len() {
                 let bytes = self.socket.frame(index).bytes;
                 if let Ok(segment) = Segment::parse(bytes) {
-                    let stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+                    let timestamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
                     let family = usize::from(segment.ip.dst.is_ipv6());
-                    self.heard = Heard { family, tcp: segment.tcp, stamp, bytes: bytes.to_vec() };
+                    self.heard = Heard { family, tcp: segment.tcp, timestamp, bytes: bytes.to_vec() };
                 } else if let Ok(Datagram { protocol: ICMP, body, .. }) = Datagram::parse(bytes) {
                     answered |= body.first() == Some(&0) && body.get(6..8) == Some(&self.pings.to_be_bytes());
                 }
@@ -102,8 +102,7 @@ impl Attacker {
         answered
     }
 
-    /// A ping that is answered shows that the stack goes on; one may be lost among all the rest, or come
-    /// faster than they are answered.
+    /// An answered ping shows that the stack is alive; a ping may be lost, or exceed the rate of answers.
     fn wait_for_answer(&mut self) {
         for _ in 0..6000 {
             self.pings = self.pings.wrapping_add(1);
@@ -115,7 +114,7 @@ impl Attacker {
                 sleep(Duration::from_micros(100));
             }
         }
-        panic!("the stack has not answered for a minute");
+        panic!("no answer of the stack for a minute");
     }
 }
 

@@ -1,9 +1,9 @@
-//! Whatever arrives through a real TUN, the stack goes on: noise, mutated captures, nearly right answers,
-//! lying ICMP. Alone in its process, whose memory it measures, and in a network namespace of its own, which
-//! takes root.
+//! The stack survives arbitrary input from a real TUN: random bytes, mutated captures, partly valid
+//! segments, forged ICMP. Its own process, since it measures the process's memory, and its own network
+//! namespace, which needs root.
 //!
-//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test tun` goes on for five minutes, with seeds
-//! that count on from `HEADWAY_FUZZ_SEED`.
+//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test tun` runs for five minutes, with seeds from
+//! `HEADWAY_FUZZ_SEED` on.
 
 mod attack;
 mod mutation;
@@ -26,20 +26,20 @@ use tokio::runtime::{Handle, Runtime};
 
 use attack::Attacker;
 
-/// Our stack's addresses, and the attacker's, which the kernel does not have: so it says nothing itself.
+/// The addresses of the stack and the attacker; the kernel does not have them and so does not answer.
 const OURS: [&str; 2] = ["10.77.2.2", "fd77::2"];
 const THEIRS: [&str; 2] = ["10.77.2.9", "fd77::9"];
 
-/// Seeds at least.
+/// The minimum number of seeds.
 const FEWEST: u64 = 10;
-/// What the stack may come to hold, whatever comes: a backlog of connections and their paths.
+/// The memory limit of the process: a backlog of connections and their paths.
 const LIMIT: usize = 200 << 20;
 
 #[test]
-fn the_stack_outlives_what_arrives() {
+fn the_stack_survives_arbitrary_input() {
     let runtime = Runtime::new().unwrap();
     let handle = runtime.handle().clone();
-    // The namespace is this thread's alone.
+    // Only this thread is in the namespace.
     let attacked = thread::spawn(move || {
         if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
             let _ = writeln!(std::io::stderr(), "SKIPPED: network namespaces need root: {error}");
@@ -56,14 +56,14 @@ fn survive(handle: &Handle) {
     let stack = start(handle, None, &accepted);
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let first = number("HEADWAY_FUZZ_SEED").unwrap_or(1);
-    #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+    #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
     let until = Instant::now() + Duration::from_secs(number("HEADWAY_FUZZ_SECONDS").unwrap_or(0));
     let mut attacker = Attacker::new(packets);
     for seed in first.. {
         eprintln!("HEADWAY_FUZZ_SEED={seed}");
         attacker.attack(seed);
-        assert!(resident() < LIMIT, "seed {seed}: {} octets", resident());
-        #[expect(clippy::disallowed_methods, reason = "how long it goes on is asked for in seconds")]
+        assert!(resident() < LIMIT, "seed {seed}: {} bytes", resident());
+        #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
         if Instant::now() >= until && seed + 1 >= first + FEWEST {
             break;
         }
@@ -79,14 +79,14 @@ fn survive(handle: &Handle) {
         counters.echoes_sent,
         accepted.load(Ordering::Relaxed),
     ];
-    assert!(met.iter().all(|&count| count > 0), "it met too little: {counters:?}, {met:?}");
-    // It still serves: the kernel's TCP gets back what it says.
+    assert!(met.iter().all(|&count| count > 0), "too few states were reached: {counters:?}, {met:?}");
+    // It still serves: the kernel's TCP gets its data echoed.
     let mut bytes = vec![0; 1_000_000];
     Xoshiro256PlusPlus::seed_from_u64(first).fill_bytes(&mut bytes);
-    assert!(echo(&bytes) == bytes, "what comes back is something else");
+    assert!(echo(&bytes) == bytes, "the echo differs");
 }
 
-/// A stack on a TUN, with a server at port 80 that sends back what it reads.
+/// A stack on a TUN, with an echo server at port 80.
 fn start(handle: &Handle, capture: Option<CaptureFile>, accepted: &Arc<AtomicU64>) -> Stack {
     let address = format!("{}/24", OURS[0]).parse().unwrap();
     let config = TunConfig { device: "hw0".into(), address, kernel: None, mtu: None, offload: false };
@@ -115,7 +115,7 @@ fn start(handle: &Handle, capture: Option<CaptureFile>, accepted: &Arc<AtomicU64
     stack
 }
 
-/// What the server sends back to the kernel's TCP.
+/// The echo that the kernel's TCP gets.
 fn echo(bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect((OURS[0], 80)).unwrap();
     let mut writing = stream.try_clone().unwrap();
@@ -130,7 +130,7 @@ fn echo(bytes: &[u8]) -> Vec<u8> {
     back
 }
 
-/// Octets of memory that this process has.
+/// The resident memory of this process in bytes.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096

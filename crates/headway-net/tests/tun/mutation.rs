@@ -1,4 +1,4 @@
-//! Packets that are right in some respects and wrong in others.
+//! Partly valid packets.
 
 use std::net::IpAddr;
 
@@ -9,12 +9,12 @@ use rand_xoshiro::rand_core::Rng as _;
 
 use crate::{OURS, THEIRS};
 
-/// What our stack sent last.
+/// The last packet of the stack.
 #[derive(Clone)]
 pub(crate) struct Heard {
     pub(crate) family: usize,
     pub(crate) tcp: TcpHeader,
-    pub(crate) stamp: u32,
+    pub(crate) timestamp: u32,
     /// The packet.
     pub(crate) bytes: Vec<u8>,
 }
@@ -28,7 +28,7 @@ fn ip(family: usize) -> IpHeader {
     IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
 }
 
-/// Octets of no meaning, most of them with the first of an IP header.
+/// Random bytes, mostly with the first byte of an IP header.
 pub(crate) fn noise(chance: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut bytes = vec![0; 1 + below(chance, 200)];
     chance.fill_bytes(&mut bytes);
@@ -36,7 +36,7 @@ pub(crate) fn noise(chance: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     bytes
 }
 
-/// A segment that answers what was heard, or opens something new.
+/// A segment that answers a received one, or opens a connection.
 pub(crate) fn segment(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8> {
     let new = below(chance, 8) == 0;
     let family = if new { below(chance, 2) } else { heard.family };
@@ -64,8 +64,9 @@ pub(crate) fn segment(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8>
         options.window_scale = (below(chance, 2) == 0).then_some(chance.next_u64() as u8);
     }
     options.hack = (below(chance, 4) == 0).then_some(0x5848);
-    let stamp = chance.next_u64() as u32;
-    options.timestamps = (below(chance, 2) == 0).then_some(Timestamps { value: stamp, echo: heard.stamp });
+    let timestamp = chance.next_u64() as u32;
+    options.timestamps =
+        (below(chance, 2) == 0).then_some(Timestamps { value: timestamp, echo: heard.timestamp });
     let mut payload = vec![0; if new { 0 } else { below(chance, 1400) }];
     chance.fill_bytes(&mut payload);
     let mut packet = vec![0; 2000];
@@ -74,7 +75,7 @@ pub(crate) fn segment(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8>
     packet
 }
 
-/// A packet of a capture, as the attacker's, perhaps with numbers that fit the connection at hand.
+/// A captured packet with the attacker's address, possibly with sequence numbers of a current connection.
 pub(crate) fn replayed(chance: &mut Xoshiro256PlusPlus, recorded: &[u8], heard: &Heard) -> Vec<u8> {
     let mut packet = recorded.to_vec();
     let header = usize::from(packet[0] & 0xf) * 4;
@@ -86,7 +87,7 @@ pub(crate) fn replayed(chance: &mut Xoshiro256PlusPlus, recorded: &[u8], heard: 
         packet[at..at + 4].copy_from_slice(&address.octets());
     }
     let [_, _, dst_port] = [0, header, header + 2];
-    // What our stack sent comes back to it as if it were the peer's.
+    // The stack's own packet is returned as if it were the peer's.
     if packet[dst_port..dst_port + 2] != 80_u16.to_be_bytes() {
         packet[header..header + 4].rotate_left(2);
     }
@@ -99,7 +100,7 @@ pub(crate) fn replayed(chance: &mut Xoshiro256PlusPlus, recorded: &[u8], heard: 
     packet
 }
 
-/// An ICMP message: a ping, or something about what was heard, or about nothing.
+/// An ICMP message: a ping, or an error about a received or an unknown packet.
 pub(crate) fn icmp(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8> {
     let kinds: [&[[u8; 2]]; 2] = [
         &[[3, 4], [3, 1], [3, 2], [3, 3], [3, 13], [11, 0], [12, 0], [8, 0], [0, 0], [5, 1]],
@@ -122,8 +123,8 @@ pub(crate) fn icmp(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8> {
     packet
 }
 
-/// Flips bits, cuts, lengthens, or puts a piece of another packet in; half of the time with sums that
-/// are right again, so that what is wrong is not seen at once.
+/// Flips bits, truncates, extends, or inserts a part of another packet; half of the time with valid
+/// checksums, so that the error is not detected at once.
 pub(crate) fn damage(chance: &mut Xoshiro256PlusPlus, packet: &mut Vec<u8>, other: &[u8]) {
     match below(chance, 6) {
         0..=2 => {
@@ -146,7 +147,7 @@ pub(crate) fn damage(chance: &mut Xoshiro256PlusPlus, packet: &mut Vec<u8>, othe
     }
 }
 
-/// Lengths and sums that are right, where there is enough of the packet.
+/// Corrects lengths and checksums, if the packet is long enough.
 fn repair(packet: &mut [u8]) {
     let len = packet.len() as u16;
     let [header, version] = [usize::from(packet[0] & 0xf) * 4, usize::from(packet[0] >> 4)];

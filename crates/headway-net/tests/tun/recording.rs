@@ -1,4 +1,4 @@
-//! Packets that the kernel's TCP sends to ours in ordinary conversations.
+//! Packets of ordinary connections between the kernel's TCP and the stack.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::{OURS, echo, start};
 
-/// A file in memory that can be read when its writer is gone.
+/// A file in memory that can be read after its writer is dropped.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -25,7 +25,7 @@ impl Write for Shared {
     }
 }
 
-/// The packets of a few conversations, in both directions, in their order.
+/// The packets of a few connections, in both directions, in order.
 pub(crate) fn record(handle: &Handle) -> Vec<Vec<u8>> {
     let file = Shared::default();
     let writer: Box<dyn Write + Send> = Box::new(file.clone());
@@ -33,7 +33,7 @@ pub(crate) fn record(handle: &Handle) -> Vec<Vec<u8>> {
     for len in [0, 1, 20_000] {
         assert_eq!(echo(&vec![7; len]).len(), len);
     }
-    // One that is reset, and one that is refused.
+    // One connection is reset, and one is refused.
     let mut reset = TcpStream::connect((OURS[0], 80)).unwrap();
     reset.write_all(&[7; 5000]).unwrap();
     drop(reset);

@@ -1,4 +1,4 @@
-//! Damaged payloads come through, and are asked for again at once.
+//! Damaged payloads are delivered, and reported for retransmission at once.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use tokio::io::AsyncReadExt as _;
 
 use crate::pair::{Pair, content, digest, free_ports, receive, send};
 
-/// Brings datagrams from one side to the other and flips a bit in the payload of every `EVERY`th
-/// long one, as a link without a frame check would.
+/// Forwards datagrams and flips a bit in the payload of every `EVERY`th long one, like a link without a
+/// frame check.
 struct BadLink {
     stop: Arc<AtomicBool>,
     hit: Arc<AtomicU64>,
@@ -23,14 +23,14 @@ struct BadLink {
 }
 
 const EVERY: u64 = 20;
-/// Behind any TCP header, in a segment that has data.
+/// Beyond any TCP header, in a data segment.
 const HEADER: usize = 60;
 
 impl BadLink {
     fn new(inlets: [SocketAddr; 2], ends: [SocketAddr; 2]) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let hit = Arc::new(AtomicU64::new(0));
-        // `inlets[0]` is where the first end sends to, and the second hears from `inlets[1]`.
+        // The first end sends to `inlets[0]`, and the second receives from `inlets[1]`.
         let sockets = inlets.map(|inlet| {
             let socket = UdpSocket::bind(inlet).unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -50,7 +50,7 @@ impl BadLink {
                         buffer[HEADER + bit / 8] ^= 1 << (bit % 8);
                         hit.fetch_add(1, Ordering::Relaxed);
                     }
-                    // A full buffer loses it.
+                    // A full buffer drops it.
                     let _ = output.send_to(&buffer[..len], to);
                 }
             })
@@ -70,7 +70,7 @@ impl BadLink {
 async fn through_damage(variant: Variant) {
     let [a, b, near_a, near_b] = free_ports();
     let link = BadLink::new([near_a, near_b], [a, b]);
-    // The ends see the link's addresses outside, so the inner ones are their own.
+    // The outer addresses are the link's, so the inner ones are configured.
     let inner = ["10.77.2.1", "10.77.2.2"].map(|address| Some(address.parse().unwrap()));
     let config = |local, peer, mine: usize| UdpConfig {
         inner_local: inner[mine],

@@ -1,4 +1,4 @@
-//! The ECN field goes through, both ways.
+//! The ECN field is carried in both directions.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -56,9 +56,9 @@ fn every_codepoint_arrives_as_it_was_sent() {
     }
 }
 
-/// A link that marks every 20th datagram as having met congestion, where a router without would drop it.
+/// A link that marks every 20th datagram CE.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn marks_of_the_path_reduce_the_window() {
+async fn ce_marks_reduce_the_window() {
     const EVERY: u64 = 20;
     let [a, b, near_a, near_b] = free_ports();
     let sockets = [near_a, near_b].map(|inlet| UdpSocket::bind(inlet).unwrap());
@@ -72,13 +72,13 @@ async fn marks_of_the_path_reduce_the_window() {
                 let (mut buffer, mut count) = ([0; 2048], 0_u64);
                 while !stop.load(Ordering::Relaxed) {
                     let Ok(len) = input.recv(&mut buffer) else { continue };
-                    // ACKs without data are not capable of it (RFC 3168, 6.1.4).
+                    // Pure ACKs are Not-ECT (RFC 3168, 6.1.4).
                     count += u64::from(len > 500);
                     let mark = len > 500 && count % EVERY == 0;
                     let ecn = if mark { Ecn::Ce } else { Ecn::NotEct };
                     marked.fetch_add(mark.into(), Ordering::Relaxed);
                     SockRef::from(&output).set_tos_v4(ecn.bits().into()).unwrap();
-                    // A full buffer loses it.
+                    // A full buffer drops it.
                     let _ = output.send_to(&buffer[..len], to);
                 }
             })

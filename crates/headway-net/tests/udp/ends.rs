@@ -1,4 +1,4 @@
-//! How connections end.
+//! Ends of connections.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::pair::{Pair, content, digest, free_ports, receive, send};
 
 #[tokio::test]
-async fn one_side_ends_and_the_other_goes_on() {
+async fn half_close() {
     let pair = Pair::new(Profile::modern());
     let (mut client, mut server) = pair.connect().await;
     client.write_all(b"question").await.unwrap();
@@ -18,7 +18,7 @@ async fn one_side_ends_and_the_other_goes_on() {
     let mut question = String::new();
     server.read_to_string(&mut question).await.unwrap();
     assert_eq!(question, "question");
-    // The client's side has ended; it still reads.
+    // The client has sent its FIN; it still reads.
     let answer = content(3, 3_000_000);
     let (sent, got) = tokio::join!(send(&mut server, &answer), receive(&mut client));
     sent.unwrap();
@@ -39,11 +39,11 @@ async fn a_reset_reaches_the_peer() {
 }
 
 #[tokio::test]
-async fn what_nobody_read_resets() {
+async fn unread_data_resets() {
     let pair = Pair::new(Profile::modern());
     let (mut client, server) = pair.connect().await;
     client.write_all(b"unread").await.unwrap();
-    // Wait for it to arrive, without taking it.
+    // Wait for it to arrive, without reading it.
     while server.statistics().unwrap().bytes_received < 6 {
         tokio::task::yield_now().await;
     }
@@ -62,7 +62,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn closing_waits_for_what_was_written() {
+async fn closing_waits_for_written_data() {
     let pair = Pair::new(Profile::modern());
     let (mut client, server) = pair.connect().await;
     let bytes = content(4, 5_000_000);
@@ -74,7 +74,7 @@ async fn closing_waits_for_what_was_written() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_stack_is_heard() {
+async fn the_end_of_a_stack_is_reported() {
     let pair = Pair::new(Profile::modern());
     let (mut client, mut server) = pair.connect().await;
     pair.client.close(Duration::ZERO).await.unwrap();
@@ -82,7 +82,7 @@ async fn the_end_of_a_stack_is_heard() {
     assert_eq!(server.read_u8().await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     drop(pair.server);
     let error = pair.listener.accept();
-    // The listener keeps its stack alive: nobody comes, and it does not fail.
+    // The listener keeps its stack alive: it waits without an error.
     assert!(tokio::time::timeout(Duration::from_millis(20), error).await.is_err());
 }
 
@@ -92,7 +92,7 @@ async fn a_peer_that_does_not_read_stops_the_writer() {
     let pair = Pair::new(profile);
     let (mut client, server) = pair.connect().await;
     let bytes = content(5, 1_000_000);
-    // Both buffers fill, and no more is taken.
+    // Both buffers fill, and further writes wait.
     let mut taken = 0;
     while let Ok(n) = tokio::time::timeout(Duration::from_millis(300), client.write(&bytes[taken..])).await {
         taken += n.unwrap();

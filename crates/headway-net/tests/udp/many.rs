@@ -21,7 +21,7 @@ async fn a_thousand_connections_of_a_megabyte() {
                 let mut bytes = seed.to_be_bytes().to_vec();
                 bytes.extend(content(seed, LEN));
                 send(&mut stream, &bytes).await.unwrap();
-                // The server's end says that all has arrived.
+                // The server's FIN confirms that all has arrived.
                 assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
             })
         })

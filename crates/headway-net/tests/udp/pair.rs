@@ -1,4 +1,4 @@
-//! Two stacks that know each other, and what they send.
+//! Two connected stacks, and test data.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -11,8 +11,8 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Addresses that nobody has at the moment, and that no other test gets: their ports are none that
-/// the system gives away by itself.
+/// Addresses that are unused and not used by other tests: their ports are outside the system's ephemeral
+/// range.
 pub(crate) fn free_ports<const N: usize>() -> [SocketAddr; N] {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let free = || loop {
@@ -58,7 +58,7 @@ impl Pair {
     }
 }
 
-/// `len` octets that nobody can guess, the same for the same seed.
+/// `len` pseudo-random bytes of a seed.
 pub(crate) fn content(seed: u64, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
@@ -69,13 +69,13 @@ pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// Sends all of it, and ends our side.
+/// Sends all data and a FIN.
 pub(crate) async fn send(mut stream: impl AsyncWrite + Unpin, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes).await?;
     stream.shutdown().await
 }
 
-/// Reads until the peer ends its side; how much came, and its digest.
+/// Reads until the peer's FIN; returns the length and the digest.
 pub(crate) async fn receive(mut stream: impl AsyncRead + Unpin) -> io::Result<(usize, [u8; 32])> {
     let (mut digest, mut len) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! Bytes arrive as they were sent.
+//! Transfers deliver the bytes that were sent.
 
 use std::io::Write as _;
 
@@ -48,7 +48,7 @@ async fn over_ipv6_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn inner_addresses_of_ones_own() {
+async fn configured_inner_addresses() {
     let [a, b] = free_ports();
     let inner = ["10.77.2.1", "10.77.2.2"].map(|address| Some(address.parse().unwrap()));
     let config = |local, peer, inner_local, inner_peer| UdpConfig {

@@ -1,10 +1,10 @@
-//! What the box tells of itself.
+//! Reports of the running box.
 
 use super::super::lateness::Histogram;
 use super::super::{BoxReport, End, LaneReport, Quantiles};
 use super::LiveBox;
 
-/// How late a direction is, since the last report and before.
+/// Delays of a direction, since the last report and before.
 #[derive(Default)]
 pub(super) struct Times {
     pub(super) lateness: [Histogram; 2],
@@ -21,8 +21,8 @@ impl LiveBox {
             let mut port = ports[from];
             port.refused = ports[to].refused;
             let times = &mut self.times[from];
-            let [lateness, lateness_overall] = told(&mut times.lateness);
-            let [reading, reading_overall] = told(&mut times.reading);
+            let [lateness, lateness_overall] = quantiles_of(&mut times.lateness);
+            let [reading, reading_overall] = quantiles_of(&mut times.reading);
             LaneReport {
                 from: names[from].clone(),
                 to: names[to].clone(),
@@ -42,8 +42,8 @@ impl LiveBox {
     }
 }
 
-/// What the times are since the last report, and overall.
-fn told([since, before]: &mut [Histogram; 2]) -> [Quantiles; 2] {
+/// The quantiles since the last report, and overall.
+fn quantiles_of([since, before]: &mut [Histogram; 2]) -> [Quantiles; 2] {
     before.absorb(since);
     let quantiles = [since.quantiles(), before.quantiles()];
     since.clear();

@@ -1,4 +1,4 @@
-//! Frames in and out.
+//! Receiving and sending of frames.
 
 use headway_trace::Direction;
 use headway_units::Instant;
@@ -11,7 +11,7 @@ use crate::NetError;
 use crate::packet_socket::Framing;
 
 impl LiveBox {
-    /// Takes in what waits at an interface.
+    /// Reads the frames of an interface.
     pub(super) fn read(&mut self, end: End) -> Result<(), NetError> {
         let (port, across) = match (&mut self.ports, end) {
             ([first, second], End::First) => (first, second),
@@ -22,13 +22,13 @@ impl LiveBox {
         let resolver = &mut self.resolver;
         let [reading, _] = &mut self.times[end.index()].reading;
         let mut now = None;
-        // What the resolver sends back goes when the port has been read.
+        // Frames of the resolver are sent after the port has been read.
         let mut replies = Vec::new();
         let mut offer = |model: &mut ErrorDelayBox, from: End, at, frame: Frame| {
             let now = *now.get_or_insert_with(|| clock.now());
             reading.add(now.saturating_since(at));
             recorder.record_at(from.index(), at, frame.packet(), Direction::Outbound, None);
-            model.offer(from, at, frame);
+            model.enqueue(from, at, frame);
         };
         let read = port.read(clock, |at, incoming| {
             let Some(resolver) = resolver else {
@@ -55,7 +55,7 @@ impl LiveBox {
                 Incoming::Other(frame) if from_ethernet => {
                     resolver.inward(at, &frame, false, &mut each);
                 }
-                // A TUN has nothing but IP.
+                // A TUN has only IP.
                 Incoming::Other(_) => {}
             }
         });
@@ -65,7 +65,7 @@ impl LiveBox {
         read.map_err(|source| self.gone(end, source))
     }
 
-    /// Asks for stations again.
+    /// Repeats the resolver's requests.
     pub(super) fn resolve(&mut self, now: Instant) {
         let Some(resolver) = &mut self.resolver else { return };
         if resolver.next_deadline().is_none_or(|due| due > now) {
@@ -74,13 +74,13 @@ impl LiveBox {
         let ethernet = self.ports.iter_mut().find(|port| port.framing() == Framing::Ethernet);
         let Some(ethernet) = ethernet else { return };
         resolver.handle_timeout(now, &mut |task| match task {
-            // Nothing is let go by a question.
+            // A request releases no packet.
             Task::Offer(_) => {}
             Task::Send(frame) => ethernet.queue(Outgoing::at_once(frame)),
         });
     }
 
-    /// Sends what came in at `end` and is due at the other.
+    /// Sends packets that arrived at `end` and are due at the other end.
     pub(super) fn flush(&mut self, end: End) -> Result<(), NetError> {
         let out = end.opposite();
         let recorder = &mut self.recorder;
