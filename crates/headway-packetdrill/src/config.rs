@@ -1,22 +1,22 @@
-//! What `--so_flags` can say.
+//! Options in `--so_flags`.
 
 use std::net::IpAddr;
 
 use headway_tcp::{Profile, Variant};
 use headway_units::Duration;
 
-/// How the stack under test is set up.
+/// The configuration of the stack under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Config {
-    /// For every connection, until socket options change it.
+    /// The profile of every connection, which socket options can change.
     pub(crate) profile: Profile,
-    /// Mark bursts with PSH, as segmentation offload does.
+    /// Set PSH on bursts like segmentation offload.
     pub(crate) offload: bool,
-    /// Our addresses for sockets that are not bound, one of each family.
+    /// The local addresses of unbound sockets, one of each family.
     pub(crate) local: [IpAddr; 2],
 }
 
-/// A flag that cannot be used.
+/// An invalid flag.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FlagError {
     #[error(
@@ -31,7 +31,7 @@ pub(crate) enum FlagError {
 }
 
 impl Config {
-    /// Reads flags, separated by commas; later ones win. No flags: profile `linux`.
+    /// Parses flags separated by commas; later ones override. No flags: profile `linux`.
     pub(crate) fn parse(flags: &str) -> Result<Self, FlagError> {
         let mut config = Self {
             profile: Profile::linux(),
@@ -69,12 +69,12 @@ impl Config {
         };
         let time = || value.parse::<Duration>().map_err(|_| fails("a time such as 40ms"));
         let count = || value.parse::<u32>().map_err(|_| fails("a whole number"));
-        let octets = || value.parse::<usize>().map_err(|_| fails("a number of octets"));
+        let bytes = || value.parse::<usize>().map_err(|_| fails("a number of bytes"));
         let profile = &mut self.profile;
         match name {
             "mtu" => {
                 let mtu = value.parse().ok().filter(|mtu| (128..=u16::MAX).contains(mtu));
-                profile.mtu = mtu.ok_or_else(|| fails("octets, 128 to 65535"))?;
+                profile.mtu = mtu.ok_or_else(|| fails("bytes, 128 to 65535"))?;
             }
             "initial_window" => profile.initial_window = count()?,
             "timestamps" => profile.timestamps = switch()?,
@@ -85,8 +85,8 @@ impl Config {
             "min_rto" => profile.rto.min = time()?,
             "retries" => profile.rto.retries = Some(count()?),
             "syn_retries" => profile.syn_retries = count()?,
-            "send_buffer" => profile.send_buffer = octets()?,
-            "receive_buffer" => profile.receive_buffer = octets()?,
+            "send_buffer" => profile.send_buffer = bytes()?,
+            "receive_buffer" => profile.receive_buffer = bytes()?,
             "offload" => self.offload = switch()?,
             "local" => {
                 let local: IpAddr = value.parse().map_err(|_| fails("an address"))?;
@@ -97,7 +97,7 @@ impl Config {
         Ok(())
     }
 
-    /// Our address of a family for sockets that are not bound.
+    /// The local address of unbound sockets of a family.
     pub(crate) fn local(&self, v6: bool) -> IpAddr {
         self.local[usize::from(v6)]
     }

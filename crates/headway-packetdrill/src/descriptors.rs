@@ -1,7 +1,7 @@
 //! File descriptors of the stack under test.
 //!
-//! packetdrill closes what a script left open with `close(2)`, so every descriptor is a real one of
-//! the process, opened on `/dev/null`.
+//! packetdrill closes the open descriptors of a script with `close(2)`, so every descriptor is a real one
+//! of the process, opened on `/dev/null`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,9 +13,9 @@ use libc::c_int;
 use crate::epoll::Epoll;
 use crate::errno::{Errno, Result};
 use crate::pipes::PipeEnd;
-use crate::sockets::{Phase, Socket};
+use crate::socket::{Phase, Socket};
 
-/// What a descriptor stands for.
+/// The object of a descriptor.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Socket(Box<Socket>),
@@ -34,7 +34,7 @@ pub(crate) struct Descriptor {
 #[derive(Debug, Default)]
 pub(crate) struct Descriptors {
     open: BTreeMap<c_int, Descriptor>,
-    /// The sockets of connections.
+    /// The descriptors of connections.
     owners: BTreeMap<ConnectionId, c_int>,
 }
 
@@ -45,13 +45,13 @@ impl Descriptors {
         let file = opened.map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EMFILE)))?;
         let fd = file.as_raw_fd();
         if let Some(stale) = self.open.insert(fd, Descriptor { file, nonblocking, kind }) {
-            // Somebody closed that one behind our back, and the number is in use again.
+            // packetdrill closed that descriptor itself, and its number is in use again.
             let _ = stale.file.into_raw_fd();
         }
         Ok(fd)
     }
 
-    /// Closes a descriptor and hands out what it stood for.
+    /// Closes a descriptor and returns its object.
     pub(crate) fn remove(&mut self, fd: c_int) -> Result<Kind> {
         let descriptor = self.open.remove(&fd).ok_or(Errno(libc::EBADF))?;
         self.owners.retain(|_, owner| *owner != fd);
@@ -80,7 +80,7 @@ impl Descriptors {
         }
     }
 
-    /// Socket `fd` is now connection `id`.
+    /// Makes `id` the connection of socket `fd`.
     pub(crate) fn connect(&mut self, fd: c_int, id: ConnectionId) -> Result<()> {
         self.socket_mut(fd)?.phase = Phase::Connection(id);
         self.owners.insert(id, fd);
@@ -100,7 +100,7 @@ impl Descriptors {
 
 impl Drop for Descriptors {
     fn drop(&mut self) {
-        // packetdrill has closed them, and the numbers may belong to others by now.
+        // packetdrill has closed them, and the numbers may be in use again.
         for (_, descriptor) in std::mem::take(&mut self.open) {
             let _ = descriptor.file.into_raw_fd();
         }

@@ -1,4 +1,4 @@
-//! Errors as C knows them.
+//! Error numbers of C.
 
 use headway_tcp::{ConnectionError, Error};
 use libc::c_int;

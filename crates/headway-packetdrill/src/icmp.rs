@@ -1,21 +1,21 @@
-//! "Packet too big", the one ICMP message that the stack acts on.
+//! "Packet too big", the only ICMP message that the stack processes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use headway_wire::ip::Datagram;
 
-/// What a router said about the size of our packets.
+/// A router's message about the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooBig {
-    /// Whose packet it was, and whose message this is.
+    /// The source of the quoted packet, and the destination of the message.
     pub(crate) local: IpAddr,
-    /// Where the packet was going.
+    /// The destination of the quoted packet.
     pub(crate) remote: IpAddr,
-    /// Largest IP packet that passes, in octets.
+    /// The next-hop MTU in bytes.
     pub(crate) mtu: u16,
 }
 
-/// Reads an ICMP message in `packet`: RFC 792 with RFC 1191's next-hop MTU, or RFC 4443, 3.2.
+/// Parses an ICMP message in `packet`: RFC 792 with RFC 1191's next-hop MTU, or RFC 4443, 3.2.
 pub(crate) fn too_big(packet: &[u8]) -> Option<TooBig> {
     const ICMP: u8 = 1;
     const ICMPV6: u8 = 58;
@@ -34,7 +34,7 @@ pub(crate) fn too_big(packet: &[u8]) -> Option<TooBig> {
         }
         _ => return None,
     };
-    // Zero comes from routers older than RFC 1191, which say nothing.
+    // Zero is sent by routers older than RFC 1191, and gives no MTU.
     (mtu > 0).then_some(TooBig { local: datagram.header.dst, remote, mtu })
 }
 
@@ -62,6 +62,6 @@ mod tests {
         body[1] = 1;
         assert_eq!(too_big(&message(1, router, us, &body)), None, "host unreachable");
         body[1] = 4;
-        assert_eq!(too_big(&message(1, router, us, &body[..27])), None, "the quotation is cut off");
+        assert_eq!(too_big(&message(1, router, us, &body[..27])), None, "the quoted packet is truncated");
     }
 }

@@ -1,11 +1,11 @@
-//! `TCP_INFO`, and what of it the host does not count itself.
+//! `TCP_INFO`, and the recovery phases for it.
 
 use std::collections::BTreeMap;
 
 use headway_tcp::{ConnectionId, Event, Negotiated, Observer, RecoveryPhase, State, Statistics};
 use headway_units::Instant;
 
-/// Follows the stage of loss recovery of each connection.
+/// Records the phase of loss recovery of each connection.
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
     phases: BTreeMap<ConnectionId, RecoveryPhase>,
@@ -50,7 +50,7 @@ fn state_number(state: State) -> u8 {
     }
 }
 
-/// `struct tcp_info` of Linux (`linux/tcp.h`); what the stack does not know is zero.
+/// `struct tcp_info` of Linux (`linux/tcp.h`); unknown fields are zero.
 pub(crate) fn encode(
     statistics: &Statistics,
     negotiated: Negotiated,
@@ -60,7 +60,7 @@ pub(crate) fn encode(
     const TIMESTAMPS: u8 = 1;
     const SACK: u8 = 2;
     const WINDOW_SCALING: u8 = 4;
-    /// What Linux shows for a threshold that is not set (`TCP_INFINITE_SSTHRESH`).
+    /// Linux's value of an unset threshold (`TCP_INFINITE_SSTHRESH`).
     const INFINITE: u32 = 0x7fff_ffff;
     let micros = |nanos: u64| u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
     let options = [

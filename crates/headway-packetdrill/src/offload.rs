@@ -1,28 +1,25 @@
 //! PSH as Linux's segmentation offload sets it.
 //!
-//! Linux hands several segments to the network card as one packet, and marks the last of those it
-//! is cut into with PSH, so that the receiver does not hold them back. Scripts written for Linux
-//! check the flag, so a stack that is to run them marks the last segment of each burst alike. The
-//! receiver's behaviour does not depend on it.
+//! With segmentation offload Linux passes several segments to the network card as one packet, and sets PSH
+//! on the last of them. Scripts written for Linux check the flag, so it is set on the last segment of
+//! each burst. It does not affect the receiver.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use headway_wire::{Segment, SeqNumber, TcpFlags};
 
-use crate::stack::Sent;
-
-/// Where the flags lie in a TCP header, with the data offset in front.
+/// The offset of the data offset and flags in a TCP header.
 const FLAGS_AT: usize = 12;
 const CHECKSUM_AT: usize = 16;
 
-/// Remembers how far each connection has sent: only new data is marked.
+/// The highest byte sent of each connection: only new data is marked.
 #[derive(Debug, Default)]
 pub(crate) struct Offload {
     ends: BTreeMap<(SocketAddr, SocketAddr), SeqNumber>,
 }
 
-/// What matters of a packet.
+/// The relevant fields of a packet.
 struct Piece {
     ends: (SocketAddr, SocketAddr),
     seq: SeqNumber,
@@ -30,7 +27,7 @@ struct Piece {
     len: usize,
     flags: TcpFlags,
     tcp_at: usize,
-    /// Its header carries a checksum of its own, which the flag would spoil.
+    /// It has a header checksum, which setting the flag would invalidate.
     is_sealed: bool,
 }
 
@@ -53,8 +50,8 @@ impl Piece {
         })
     }
 
-    /// Whether `next` would be cut out of the same packet.
-    fn goes_on_with(&self, next: &Self) -> bool {
+    /// Whether `next` would be in the same offloaded packet.
+    fn is_continued_by(&self, next: &Self) -> bool {
         self.ends == next.ends
             && self.end == next.seq
             && next.len > 0
@@ -65,39 +62,39 @@ impl Piece {
 
 impl Offload {
     /// Marks the last segment of each run of new data in `burst`, in the order of sending.
-    pub(crate) fn mark<'a>(&mut self, burst: impl Iterator<Item = &'a mut Sent>) {
-        let mut run: Option<(Piece, &mut Sent, usize)> = None;
-        for sent in burst {
-            let Some(piece) = Piece::read(&sent.packet) else { continue };
+    pub(crate) fn mark<'a>(&mut self, burst: impl Iterator<Item = &'a mut Vec<u8>>) {
+        let mut run: Option<(Piece, &mut Vec<u8>, usize)> = None;
+        for packet in burst {
+            let Some(piece) = Piece::read(packet) else { continue };
             let before = self.ends.entry(piece.ends).or_insert(piece.seq);
             let is_new = piece.len > 0 && piece.seq.ge(*before) && !piece.is_sealed;
             if piece.end.gt(*before) || piece.flags.contains(TcpFlags::SYN) {
                 *before = piece.end;
             }
             let count = match run.take() {
-                Some((last, _, count)) if is_new && last.goes_on_with(&piece) => count + 1,
+                Some((last, _, count)) if is_new && last.is_continued_by(&piece) => count + 1,
                 over => {
                     finish(over);
                     1
                 }
             };
-            run = is_new.then_some((piece, sent, count));
+            run = is_new.then_some((piece, packet, count));
         }
         finish(run);
     }
 }
 
-/// A run is over: a lone segment is not marked.
-fn finish(run: Option<(Piece, &mut Sent, usize)>) {
-    if let Some((piece, sent, 2..)) = run
+/// Ends a run: a single segment is not marked.
+fn finish(run: Option<(Piece, &mut Vec<u8>, usize)>) {
+    if let Some((piece, packet, 2..)) = run
         && !piece.flags.contains(TcpFlags::PSH)
     {
-        push(&mut sent.packet, piece.tcp_at);
+        set_push(packet, piece.tcp_at);
     }
 }
 
-/// Sets PSH in the TCP header at `tcp_at` and mends the checksum (RFC 1624, equation 3).
-fn push(packet: &mut [u8], tcp_at: usize) {
+/// Sets PSH in the TCP header at `tcp_at` and updates the checksum (RFC 1624, equation 3).
+fn set_push(packet: &mut [u8], tcp_at: usize) {
     let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
     let (flags_at, checksum_at) = (tcp_at + FLAGS_AT, tcp_at + CHECKSUM_AT);
     let old = word(packet, flags_at);
@@ -114,10 +111,9 @@ fn push(packet: &mut [u8], tcp_at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::Instant;
     use headway_wire::{Ecn, IpHeader, TcpHeader, TcpOptions, Verdicts, emit, judge};
 
-    fn sent(seq: u32, len: usize) -> Sent {
+    fn segment(seq: u32, len: usize) -> Vec<u8> {
         let ip = IpHeader {
             src: [192, 0, 2, 1].into(),
             dst: [192, 0, 2, 2].into(),
@@ -138,20 +134,20 @@ mod tests {
         let payload = vec![0xa5; len];
         let total = emit(&mut packet, &ip, &tcp, &TcpOptions::default(), (&payload, &[])).unwrap();
         packet.truncate(total);
-        Sent { at: Instant::ZERO, packet }
+        packet
     }
 
-    fn marks(burst: &[Sent]) -> Vec<bool> {
-        let is_marked = |sent: &Sent| {
-            assert_eq!(judge(&sent.packet), Ok(Verdicts::GOOD), "the checksum was mended");
-            Segment::parse(&sent.packet).unwrap().tcp.flags.contains(TcpFlags::PSH)
+    fn marks(burst: &[Vec<u8>]) -> Vec<bool> {
+        let is_marked = |packet: &Vec<u8>| {
+            assert_eq!(judge(packet), Ok(Verdicts::GOOD), "the checksum was updated");
+            Segment::parse(packet).unwrap().tcp.flags.contains(TcpFlags::PSH)
         };
         burst.iter().map(is_marked).collect()
     }
 
     #[test]
     fn the_last_of_a_run_is_marked() {
-        let mut burst = vec![sent(1, 1000), sent(1001, 1000), sent(2001, 500), sent(2501, 1000)];
+        let mut burst = vec![segment(1, 1000), segment(1001, 1000), segment(2001, 500), segment(2501, 1000)];
         Offload::default().mark(burst.iter_mut());
         assert_eq!(marks(&burst), [false, false, true, false], "the last one is longer: a new packet");
     }
@@ -159,10 +155,10 @@ mod tests {
     #[test]
     fn old_data_and_lone_segments_are_not() {
         let mut offload = Offload::default();
-        let mut first = vec![sent(1, 1000), sent(1001, 1000)];
+        let mut first = vec![segment(1, 1000), segment(1001, 1000)];
         offload.mark(first.iter_mut());
         assert_eq!(marks(&first), [false, true]);
-        let mut again = vec![sent(1, 1000), sent(1001, 1000), sent(2001, 1000)];
+        let mut again = vec![segment(1, 1000), segment(1001, 1000), segment(2001, 1000)];
         offload.mark(again.iter_mut());
         assert_eq!(marks(&again), [false, false, false]);
     }

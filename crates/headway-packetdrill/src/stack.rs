@@ -15,10 +15,10 @@ use crate::info::Phases;
 use crate::offload::Offload;
 use crate::pipes::Pipes;
 
-/// When the clock starts: far from zero, as on a host that has been up for a while.
+/// The initial time of the clock: not zero, as on a running host.
 const START: Duration = Duration::from_secs(1_000_000);
 
-/// A packet that left, and when.
+/// A sent packet and its time.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
@@ -39,7 +39,7 @@ pub(crate) struct Stack {
 impl Stack {
     pub(crate) fn new(config: Config) -> Self {
         let addresses = config.local.to_vec();
-        // Every run shall give the same numbers.
+        // A fixed secret, so that every run has the same sequence numbers.
         let secret = *b"packetdrill runs";
         let host = HostConfig { addresses, secret, max_connections: 1 << 16 };
         Self {
@@ -61,46 +61,46 @@ impl Stack {
             return;
         }
         if let Ok(datagram) = Datagram::parse(packet) {
-            // There is nobody else on this network: whatever is sent here is for us.
+            // The stack is the only host on this network.
             self.host.add_address(datagram.header.dst);
         }
         let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
         self.host.receive(&Arrival { packet, at: self.now, verdicts });
     }
 
-    /// The oldest packet that left and was not seen yet.
+    /// The oldest sent packet that was not taken yet.
     pub(crate) fn take_sent(&mut self) -> Option<Sent> {
         self.outbox.pop_front()
     }
 
-    /// When the next timer expires.
+    /// The next deadline.
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         self.host.next_deadline()
     }
 
-    /// Lets every timer expire that is due.
+    /// Handles expired timers.
     pub(crate) fn expire_timers(&mut self) {
         self.host.handle_timeout(self.now);
         self.flush();
     }
 
-    /// Sends what can be sent and notes what connections tell.
+    /// Sends pending packets and counts events of connections.
     pub(crate) fn flush(&mut self) {
         let before = self.outbox.len();
         while let Some(len) = self.host.poll_transmit(self.now, &mut self.buffer) {
             self.outbox.push_back(Sent { at: self.now, packet: self.buffer[..len].to_vec() });
         }
         if self.config.offload {
-            self.offload.mark(self.outbox.range_mut(before..));
+            self.offload.mark(self.outbox.range_mut(before..).map(|sent| &mut sent.packet));
         }
         while let Some((id, notification)) = self.host.poll_notification() {
             let Some(socket) = self.descriptors.owner(id) else { continue };
             match notification {
-                Notification::Readable | Notification::Urgent => socket.news.input += 1,
-                Notification::Writable => socket.news.output += 1,
+                Notification::Readable | Notification::Urgent => socket.event_counts.input += 1,
+                Notification::Writable => socket.event_counts.output += 1,
                 _ => {
-                    socket.news.input += 1;
-                    socket.news.output += 1;
+                    socket.event_counts.input += 1;
+                    socket.event_counts.output += 1;
                 }
             }
         }

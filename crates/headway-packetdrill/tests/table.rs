@@ -1,4 +1,4 @@
-//! Drives the table that packetdrill would load, in this process: no packetdrill is needed.
+//! Calls the table of functions in this process, without packetdrill.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod common;
@@ -15,7 +15,7 @@ fn syn_options() -> TcpOptions {
     TcpOptions { mss: Some(1000), ..TcpOptions::default() }
 }
 
-/// From the SYN to TIME-WAIT; every packet that left.
+/// A connection from the SYN to TIME-WAIT, with every packet that is sent.
 fn conversation() -> Vec<Left> {
     let table = Table::new("linux");
     let mut left = Vec::new();
@@ -36,7 +36,7 @@ fn conversation() -> Vec<Left> {
         assert_eq!(judge(&data.packet), Ok(Verdicts::GOOD));
         let segment = data.segment();
         assert_eq!((segment.tcp.seq, segment.payload.len()), (peer.ack, len));
-        assert!(segment.payload.iter().all(|&octet| octet == 7));
+        assert!(segment.payload.iter().all(|&byte| byte == 7));
         assert_eq!(segment.tcp.flags.contains(TcpFlags::PSH), is_last);
         peer.ack += len as u32;
         left.push(data);
@@ -79,11 +79,11 @@ fn time_runs_from_timer_to_timer() {
     table.inject(&peer.packet(TcpFlags::SYN, &[]));
     let sent: Vec<i64> = std::iter::from_fn(|| table.next()).map(|left| left.at).collect();
     let gaps: Vec<i64> = sent.windows(2).map(|pair| (pair[1] - pair[0] + 5_000) / 1_000_000).collect();
-    // RFC 6298: one second, doubled each time; then the attempt is given up.
+    // RFC 6298: one second, doubled each time; then the attempt is aborted.
     assert_eq!(gaps, [1, 2, 4, 8, 16, 32]);
 }
 
-/// As packetdrill does before it goes on: virtual time stands still meanwhile.
+/// As packetdrill does before it continues: virtual time does not advance.
 fn wait_until_asleep(thread: libc::pid_t) {
     for _ in 0..10_000 {
         let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
@@ -168,7 +168,7 @@ fn an_active_open_tells_how_it_goes() {
     assert_eq!(connect(), Err(libc::EINPROGRESS));
     assert_eq!(connect(), Err(libc::EALREADY));
     assert!(table.next().expect("a SYN").segment().tcp.flags.contains(TcpFlags::SYN));
-    // Nobody answers: the retries end, and the error is told once.
+    // Without an answer the retries end, and the error is returned once.
     while table.next().is_some() {}
     let error = || {
         let (mut error, mut len): (c_int, _) = (-1, size_of::<c_int>() as libc::socklen_t);

@@ -1,4 +1,4 @@
-//! Socket addresses in C's memory.
+//! Socket addresses in C memory.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,10 +6,10 @@ use libc::{sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 
 use crate::errno::{Errno, Result};
 
-/// Where `connect` is to go.
+/// The target of `connect`.
 pub(super) enum Target {
     Address(SocketAddr),
-    /// `AF_UNSPEC`: nowhere any more.
+    /// `AF_UNSPEC`: disconnect.
     Nowhere,
 }
 
@@ -17,7 +17,7 @@ pub(super) enum Target {
 ///
 /// # Safety
 ///
-/// `address` is null or points to `len` readable octets.
+/// `address` is null or points to `len` readable bytes.
 pub(super) unsafe fn read(address: *const sockaddr, len: socklen_t) -> Result<Target> {
     if address.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -26,7 +26,7 @@ pub(super) unsafe fn read(address: *const sockaddr, len: socklen_t) -> Result<Ta
     if len < size_of::<libc::sa_family_t>() {
         return Err(Errno(libc::EINVAL));
     }
-    // SAFETY: the family lies at the front, and so many octets are there.
+    // SAFETY: the family is the first field, and `len` covers it.
     let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
     match i32::from(family) {
         libc::AF_UNSPEC => Ok(Target::Nowhere),
@@ -47,19 +47,19 @@ pub(super) unsafe fn read(address: *const sockaddr, len: socklen_t) -> Result<Ta
     }
 }
 
-/// Writes an address as `accept` does: as much as there is room for, and its whole length. A null
-/// `address` asks for none.
+/// Writes an address as `accept` does: truncated to the room, with its full length. With a null `address`
+/// nothing is written.
 ///
 /// # Safety
 ///
-/// `address` and `len` are null, or `len` can be read and written and `address` points to as much
-/// room as it says.
+/// `address` and `len` are null, or `len` can be read and written and `address` points to `len` writable
+/// bytes.
 pub(super) unsafe fn write(address: *mut sockaddr, len: *mut socklen_t, value: SocketAddr, as_v6: bool) {
     if address.is_null() || len.is_null() {
         return;
     }
     let copy = |from: *const u8, size: usize| {
-        // SAFETY: the caller vouches for `len`, and for that much room at `address`.
+        // SAFETY: the caller guarantees `len` and the room at `address`.
         unsafe {
             let room = (len.read() as usize).min(size);
             from.copy_to_nonoverlapping(address.cast(), room);
@@ -78,7 +78,7 @@ pub(super) unsafe fn write(address: *mut sockaddr, len: *mut socklen_t, value: S
             copy((&raw const found).cast(), size_of_val(&found));
         }
         ip => {
-            let octets = match ip {
+            let bytes = match ip {
                 IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
                 IpAddr::V6(ip) => ip.octets(),
             };
@@ -86,7 +86,7 @@ pub(super) unsafe fn write(address: *mut sockaddr, len: *mut socklen_t, value: S
                 sin6_family: libc::AF_INET6 as libc::sa_family_t,
                 sin6_port: port,
                 sin6_flowinfo: 0,
-                sin6_addr: libc::in6_addr { s6_addr: octets },
+                sin6_addr: libc::in6_addr { s6_addr: bytes },
                 sin6_scope_id: 0,
             };
             copy((&raw const found).cast(), size_of_val(&found));

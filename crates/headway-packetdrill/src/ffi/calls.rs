@@ -1,4 +1,4 @@
-//! The calls that are neither reading nor writing.
+//! The calls except reading and writing.
 
 use std::ffi::{c_int, c_longlong, c_uint, c_ulong, c_void};
 
@@ -8,10 +8,9 @@ use libc::{epoll_event, loff_t, nfds_t, pollfd, size_t, sockaddr, socklen_t, tim
 use super::address::{self, Target};
 use super::memory::{copy_in, copy_out, number, put, success};
 use super::shared;
-use crate::blocking::Patience;
+use crate::calls::Polled;
 use crate::errno::{Errno, Result};
-use crate::readiness::Polled;
-use crate::sockets::Flags;
+use crate::socket::{Flags, WaitLimit};
 use crate::stack::Stack;
 
 // --- sockets -----------------------------------------------------------------------------------------
@@ -55,8 +54,8 @@ pub(super) unsafe extern "C" fn accept(
 ) -> c_int {
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
-    let patience = shared.with(|stack| stack.patience(fd, Flags::default(), false));
-    let accepted = shared.wait(patience, |stack| stack.accept(fd)).map(|(accepted, remote)| {
+    let wait_limit = shared.with(|stack| stack.wait_limit(fd, Flags::default(), false));
+    let accepted = shared.wait(wait_limit, |stack| stack.accept(fd)).map(|(accepted, remote)| {
         let as_v6 = shared.with(|stack| stack.descriptors.socket(fd).is_ok_and(|socket| socket.is_v6));
         // SAFETY: as the module vouches.
         unsafe { address::write(address, len, remote, as_v6) };
@@ -76,9 +75,9 @@ pub(super) unsafe extern "C" fn connect(
     success(target.and_then(|target| match target {
         Target::Nowhere => shared.with(|stack| stack.disconnect(fd)),
         Target::Address(remote) => {
-            let patience = shared.with(|stack| stack.patience(fd, Flags::default(), true));
-            let result = shared.wait(patience, |stack| stack.connect(fd, remote));
-            // A wait that SO_SNDTIMEO ends leaves the handshake under way.
+            let wait_limit = shared.with(|stack| stack.wait_limit(fd, Flags::default(), true));
+            let result = shared.wait(wait_limit, |stack| stack.connect(fd, remote));
+            // After SO_SNDTIMEO the handshake continues.
             result.map_err(|error| if error == Errno::WOULD_BLOCK { Errno(libc::EINPROGRESS) } else { error })
         }
     }))
@@ -88,9 +87,9 @@ pub(super) unsafe extern "C" fn close(userdata: *mut c_void, fd: c_int) -> c_int
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
     success(shared.with(|stack| stack.close(fd)).map(|lingering| {
-        if let Some((id, patience)) = lingering {
-            // Linux tells nothing of what was not delivered in time.
-            let _ = shared.wait(patience, |stack| stack.lingers(id));
+        if let Some((id, wait_limit)) = lingering {
+            // Linux does not report undelivered data.
+            let _ = shared.wait(wait_limit, |stack| stack.lingers(id));
         }
     }))
 }
@@ -130,7 +129,7 @@ pub(super) unsafe extern "C" fn getsockopt(
         if len.is_null() {
             return Err(Errno(libc::EFAULT));
         }
-        // SAFETY: not null, and as the module vouches: `value` has room for as much as `len` says.
+        // SAFETY: not null, and as the module vouches: `value` has room for `len` bytes.
         unsafe {
             let room = found.len().min(len.read() as usize);
             copy_out(&found[..room], value.cast())?;
@@ -163,22 +162,22 @@ pub(super) unsafe extern "C" fn ioctl(
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
     let found = shared.with(|stack| stack.query(fd, request));
-    // SAFETY: every request that is answered takes a pointer to a number.
+    // SAFETY: every supported request has a pointer to a number.
     success(found.and_then(|value| unsafe { put(argument, value) }))
 }
 
 // --- readiness ---------------------------------------------------------------------------------------
 
-/// How long `poll` and `epoll_wait` may wait.
-fn patience(millis: c_int) -> Patience {
+/// The wait limit of `poll` and `epoll_wait`.
+fn wait_limit(millis: c_int) -> WaitLimit {
     match u64::try_from(millis) {
-        Ok(0) => Patience::None,
-        Ok(millis) => Patience::For(Duration::from_millis(millis)),
-        Err(_) => Patience::Endless,
+        Ok(0) => WaitLimit::NoWait,
+        Ok(millis) => WaitLimit::For(Duration::from_millis(millis)),
+        Err(_) => WaitLimit::Unlimited,
     }
 }
 
-/// Nothing ready in time is no error.
+/// A timeout is not an error.
 fn or_zero(result: Result<usize>) -> Result<usize> {
     match result {
         Err(Errno::WOULD_BLOCK) => Ok(0),
@@ -203,7 +202,7 @@ pub(super) unsafe extern "C" fn poll(
         if count == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(list, count) } };
     let mut polled: Vec<Polled> =
         entries.iter().map(|entry| Polled { fd: entry.fd, wanted: entry.events, found: 0 }).collect();
-    let result = shared.wait(patience(timeout), |stack| stack.poll(&mut polled));
+    let result = shared.wait(wait_limit(timeout), |stack| stack.poll(&mut polled));
     for (entry, polled) in entries.iter_mut().zip(&polled) {
         entry.revents = polled.found;
     }
@@ -245,7 +244,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
     };
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
-    let found = match shared.wait(patience(timeout), |stack| stack.epoll_wait(set, limit)) {
+    let found = match shared.wait(wait_limit(timeout), |stack| stack.epoll_wait(set, limit)) {
         Ok(found) => found,
         Err(Errno::WOULD_BLOCK) => return 0,
         Err(error) => return success(Err(error)),
@@ -275,22 +274,22 @@ pub(super) unsafe extern "C" fn splice(
     len: size_t,
     flags: c_uint,
 ) -> c_int {
-    // SAFETY: as the module vouches, what is not null can be read.
+    // SAFETY: as the module vouches, non-null pointers are readable.
     let has_offset = |offset: *mut loff_t| !offset.is_null() && unsafe { offset.read_unaligned() } != 0;
     if has_offset(from_offset) || has_offset(to_offset) {
-        // Neither a pipe nor a socket has offsets. packetdrill passes on the address of a zero where
-        // its script says NULL.
+        // Pipes and sockets have no offsets. packetdrill passes the address of a zero for NULL in a
+        // script.
         return success(Err(Errno(libc::ESPIPE)));
     }
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
-    let patience = shared.with(|stack| {
+    let wait_limit = shared.with(|stack| {
         let waits = flags & libc::SPLICE_F_NONBLOCK == 0
             && !stack.descriptors.is_nonblocking(from)
             && !stack.descriptors.is_nonblocking(to);
-        if waits { Patience::Endless } else { Patience::None }
+        if waits { WaitLimit::Unlimited } else { WaitLimit::NoWait }
     });
-    number(shared.wait(patience, |stack| stack.splice(from, to, len)))
+    number(shared.wait(wait_limit, |stack| stack.splice(from, to, len)))
 }
 
 // --- network and time --------------------------------------------------------------------------------
@@ -317,14 +316,14 @@ pub(super) unsafe extern "C" fn netdev_receive(
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
     let Some(sent) = shared.next_sent() else {
-        // packetdrill takes an empty packet for an error and ends the script, as it should: the
-        // packet that it waits for will never come.
-        eprintln!("headway: no packet can come any more: nothing is queued and no timer runs");
+        // packetdrill reports an empty packet as an error and ends the script: the expected packet will
+        // never be sent.
+        eprintln!("headway: no packet will be sent: nothing is queued and no timer is running");
         // SAFETY: not null, and as the module vouches.
         unsafe { len.write(0) };
         return 0;
     };
-    // SAFETY: not null, and as the module vouches: `buffer` has the room that `len` says.
+    // SAFETY: not null, and as the module vouches: `buffer` has room for `len` bytes.
     let result = unsafe {
         let fits = sent.packet.len().min(len.read());
         len.write(fits);

@@ -5,22 +5,22 @@ use std::mem;
 
 use libc::{iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use super::memory::{copy_in, gather, octets, pieces, scatter};
+use super::memory::{byte_count, copy_in, gather, pieces, scatter};
 use super::shared;
-use crate::blocking::{Patience, Shared};
+use crate::blocking::Shared;
 use crate::descriptors::Kind;
 use crate::errno::{Errno, Result};
-use crate::options::TCP_INQ;
-use crate::sockets::Flags;
+use crate::settings::TCP_INQ;
+use crate::socket::{Flags, WaitLimit};
 
-/// Waits for data and takes at most `len` octets of it, if there is somewhere to put it.
+/// Waits for data and reads at most `len` bytes of it, if there is a buffer.
 fn take(shared: &Shared, fd: c_int, len: usize, bits: c_int, has_room: bool) -> Result<Vec<u8>> {
     let flags = Flags::parse(bits)?;
-    let patience = shared.with(|stack| stack.patience(fd, flags, false));
-    shared.wait(patience, |stack| match stack.descriptors.get(fd)?.kind {
+    let wait_limit = shared.with(|stack| stack.wait_limit(fd, flags, false));
+    shared.wait(wait_limit, |stack| match stack.descriptors.get(fd)?.kind {
         Kind::Pipe(end) => stack.pipe_read(end, len),
         _ if has_room => stack.receive(fd, len, flags),
-        // The system notices only when there is data, and leaves it there.
+        // As in the system, the error occurs only when there is data, which is not consumed.
         _ => match stack.receive(fd, len, Flags { peek: true, ..flags })? {
             data if data.is_empty() => Ok(data),
             _ => Err(Errno(libc::EFAULT)),
@@ -28,29 +28,29 @@ fn take(shared: &Shared, fd: c_int, len: usize, bits: c_int, has_room: bool) -> 
     })
 }
 
-/// Hands over all of `data`, waiting for room if it may. What went before an error or the end of
-/// patience counts as success.
-fn give(shared: &Shared, fd: c_int, data: &[u8], bits: c_int) -> Result<usize> {
+/// Writes all of `data`, waiting for room if it may. A partial write before an error or the wait limit is
+/// a success.
+fn write_all(shared: &Shared, fd: c_int, data: &[u8], bits: c_int) -> Result<usize> {
     let flags = Flags::parse(bits)?;
-    let patience = shared.with(|stack| stack.patience(fd, flags, true));
-    let mut given = 0;
-    let result = shared.wait(patience, |stack| {
+    let wait_limit = shared.with(|stack| stack.wait_limit(fd, flags, true));
+    let mut written = 0;
+    let result = shared.wait(wait_limit, |stack| {
         loop {
-            let rest = &data[given..];
-            given += match stack.descriptors.get(fd)?.kind {
+            let rest = &data[written..];
+            written += match stack.descriptors.get(fd)?.kind {
                 Kind::Pipe(end) => stack.pipe_write(end, rest)?,
                 _ => stack.send(fd, rest, flags)?,
             };
-            if given == data.len() {
-                return Ok(given);
+            if written == data.len() {
+                return Ok(written);
             }
-            if patience == Patience::None {
+            if wait_limit == WaitLimit::NoWait {
                 return Err(Errno::WOULD_BLOCK);
             }
         }
     });
     match result {
-        Err(_) if given > 0 => Ok(given),
+        Err(_) if written > 0 => Ok(written),
         result => result,
     }
 }
@@ -87,7 +87,7 @@ pub(super) unsafe extern "C" fn readv(
     match count.and_then(|count| unsafe { pieces(vector, count) }) {
         // SAFETY: as the module vouches.
         Ok(pieces) => unsafe { receive_into(userdata, fd, &pieces, 0) },
-        Err(error) => octets(Err(error)),
+        Err(error) => byte_count(Err(error)),
     }
 }
 
@@ -107,12 +107,12 @@ unsafe fn receive_into(
     let has_room = is_dropped || pieces.iter().all(|(to, len)| *len == 0 || !to.is_null());
     let result = take(shared, fd, len, flags, has_room).and_then(|data| {
         if !is_dropped {
-            // SAFETY: as the caller vouches; it is no longer than the pieces together.
+            // SAFETY: as the caller guarantees; it is not longer than the parts together.
             unsafe { scatter(&data, pieces) }?;
         }
         Ok(data.len())
     });
-    octets(result)
+    byte_count(result)
 }
 
 pub(super) unsafe extern "C" fn recvfrom(
@@ -127,7 +127,7 @@ pub(super) unsafe extern "C" fn recvfrom(
     // SAFETY: as the module vouches.
     let count = unsafe { recv(userdata, fd, buffer, len, flags) };
     if count >= 0 && !source_len.is_null() {
-        // SAFETY: not null, and as the module vouches. TCP tells no source.
+        // SAFETY: not null, and as the module vouches. TCP returns no source address.
         unsafe { source_len.write(0) };
     }
     count
@@ -140,14 +140,14 @@ pub(super) unsafe extern "C" fn recvmsg(
     flags: c_int,
 ) -> ssize_t {
     if message.is_null() {
-        return octets(Err(Errno(libc::EFAULT)));
+        return byte_count(Err(Errno(libc::EFAULT)));
     }
     // SAFETY: not null, and as the module vouches.
     let header = unsafe { &mut *message };
     // SAFETY: as the module vouches.
     let pieces = match unsafe { pieces(header.msg_iov, header.msg_iovlen) } {
         Ok(pieces) => pieces,
-        Err(error) => return octets(Err(error)),
+        Err(error) => return byte_count(Err(error)),
     };
     // SAFETY: as the module vouches.
     let count = unsafe { receive_into(userdata, fd, &pieces, flags) };
@@ -157,7 +157,7 @@ pub(super) unsafe extern "C" fn recvmsg(
         // SAFETY: as the module vouches.
         let left = unsafe { shared(userdata) }.with(|stack| {
             let socket = stack.descriptors.socket(fd).ok()?;
-            socket.settings.tells_left.then(|| stack.left(fd))
+            socket.settings.reports_unread.then(|| stack.unread(fd))
         });
         // SAFETY: as the module vouches.
         unsafe { tell_left(header, left) };
@@ -165,11 +165,11 @@ pub(super) unsafe extern "C" fn recvmsg(
     count
 }
 
-/// The control message of `TCP_INQ`, if there is room and somebody wants it.
+/// The control message of `TCP_INQ`, if enabled and there is room.
 ///
 /// # Safety
 ///
-/// `msg_control` is null or points to `msg_controllen` writable octets.
+/// `msg_control` is null or points to `msg_controllen` writable bytes.
 unsafe fn tell_left(header: &mut msghdr, left: Option<c_int>) {
     let room = mem::replace(&mut header.msg_controllen, 0) as usize;
     let Some(left) = left else { return };
@@ -180,7 +180,7 @@ unsafe fn tell_left(header: &mut msghdr, left: Option<c_int>) {
         return;
     }
     let control = header.msg_control.cast::<libc::cmsghdr>();
-    // SAFETY: there is room for the header and one number behind it.
+    // SAFETY: there is room for the header and one number.
     unsafe {
         (&raw mut (*control).cmsg_len).write_unaligned(len as _);
         (&raw mut (*control).cmsg_level).write_unaligned(libc::IPPROTO_TCP);
@@ -209,7 +209,7 @@ pub(super) unsafe extern "C" fn send(
 ) -> ssize_t {
     // SAFETY: as the module vouches.
     let (shared, data) = unsafe { (shared(userdata), copy_in(buffer.cast(), len)) };
-    octets(data.and_then(|data| give(shared, fd, &data, flags)))
+    byte_count(data.and_then(|data| write_all(shared, fd, &data, flags)))
 }
 
 pub(super) unsafe extern "C" fn sendto(
@@ -221,7 +221,7 @@ pub(super) unsafe extern "C" fn sendto(
     _destination: *const sockaddr,
     _destination_len: socklen_t,
 ) -> ssize_t {
-    // A stream has one destination, given to `connect`.
+    // The destination of a stream is that of `connect`; it is ignored.
     // SAFETY: as the module vouches.
     unsafe { send(userdata, fd, buffer, len, flags) }
 }
@@ -234,8 +234,10 @@ pub(super) unsafe extern "C" fn writev(
 ) -> ssize_t {
     let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL));
     // SAFETY: as the module vouches.
-    count
-        .map_or_else(|error| octets(Err(error)), |count| unsafe { send_from(userdata, fd, vector, count, 0) })
+    count.map_or_else(
+        |error| byte_count(Err(error)),
+        |count| unsafe { send_from(userdata, fd, vector, count, 0) },
+    )
 }
 
 pub(super) unsafe extern "C" fn sendmsg(
@@ -245,7 +247,7 @@ pub(super) unsafe extern "C" fn sendmsg(
     flags: c_int,
 ) -> ssize_t {
     if message.is_null() {
-        return octets(Err(Errno(libc::EFAULT)));
+        return byte_count(Err(Errno(libc::EFAULT)));
     }
     // SAFETY: not null, and as the module vouches.
     unsafe {
@@ -264,9 +266,9 @@ unsafe fn send_from(
     count: usize,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     let data = unsafe { pieces(vector, count).and_then(|pieces| gather(&pieces)) };
     // SAFETY: as the module vouches.
     let shared = unsafe { shared(userdata) };
-    octets(data.and_then(|data| give(shared, fd, &data, flags)))
+    byte_count(data.and_then(|data| write_all(shared, fd, &data, flags)))
 }

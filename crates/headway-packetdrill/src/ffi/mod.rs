@@ -1,11 +1,11 @@
-//! packetdrill's side: the table of functions, and C's memory. All `unsafe` of the crate is here.
+//! The C interface: the table of functions, and access to C memory. All `unsafe` of the crate is here.
 //!
-//! What is relied on, for every function of the table: `userdata` is what
-//! [`packetdrill_interface_init`] put into the table, it is not used after `free`, and pointers are
-//! as the system call of the same name wants them. A null pointer where data is to be read or
-//! written is answered with `EFAULT`, as the system does.
+//! Requirements for every function of the table: `userdata` is the value that
+//! [`packetdrill_interface_init`] stored in the table, it is not used after `free`, and pointers are
+//! valid as for the system call of the same name. A null pointer to data gives `EFAULT`, as in the
+//! system.
 //!
-//! A panic does not leave these functions: Rust ends the process when one reaches C.
+//! A panic does not unwind into C: Rust aborts the process.
 
 mod address;
 mod calls;
@@ -31,7 +31,7 @@ use crate::stack::Stack;
 #[allow(missing_docs, reason = "the fields are the system calls of the same name")]
 pub struct Interface {
     pub userdata: *mut c_void,
-    /// Gives `userdata` back.
+    /// Frees `userdata`.
     pub free: Option<unsafe extern "C" fn(*mut c_void)>,
     pub socket: Option<unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int) -> c_int>,
     pub bind: Option<unsafe extern "C" fn(*mut c_void, c_int, *const sockaddr, socklen_t) -> c_int>,
@@ -77,10 +77,10 @@ pub struct Interface {
     pub setsockopt:
         Option<unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int, *const c_void, socklen_t) -> c_int>,
     pub poll: Option<unsafe extern "C" fn(*mut c_void, *mut pollfd, nfds_t, c_int) -> c_int>,
-    /// A packet arrives at the stack: 0, or -1.
+    /// Delivers a packet to the stack: 0, or -1.
     pub netdev_send: Option<unsafe extern "C" fn(*mut c_void, *const c_void, size_t) -> c_int>,
-    /// The next packet that leaves the stack, its length (in: the room; 0 out: none can come) and
-    /// the time in microseconds.
+    /// The next packet that the stack sends, its length (in: the room; out: 0 if none can follow) and the
+    /// time in microseconds.
     pub netdev_receive:
         Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut size_t, *mut c_longlong) -> c_int>,
     pub usleep: Option<unsafe extern "C" fn(*mut c_void, useconds_t) -> c_int>,
@@ -94,7 +94,7 @@ pub struct Interface {
     >,
 }
 
-/// What `userdata` points to. The first two fields are called by `variadic.c`.
+/// The target of `userdata`. The first two fields are called by `variadic.c`.
 #[repr(C)]
 struct Userdata {
     fcntl: unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int) -> c_int,

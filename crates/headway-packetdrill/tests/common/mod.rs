@@ -1,5 +1,4 @@
-//! The interface as packetdrill uses it: the table's functions, called with C's types, and packets
-//! made by hand.
+//! The interface as packetdrill uses it: the table's functions, called with C types, and test packets.
 
 use std::ffi::{CString, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -14,10 +13,10 @@ pub(crate) const REMOTE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub(crate) const PORT: u16 = 8080;
 pub(crate) const REMOTE_PORT: u16 = 40_000;
 
-/// What a call gives: its result, or `errno`.
+/// The result of a call, or `errno`.
 pub(crate) type Outcome = Result<i64, c_int>;
 
-/// A packet that left the stack.
+/// A packet that the stack sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     /// Microseconds.
@@ -35,7 +34,7 @@ pub(crate) struct Table {
     pub(crate) interface: Interface,
 }
 
-// packetdrill calls from two threads, too.
+// packetdrill calls from two threads too.
 unsafe impl Sync for Table {}
 
 /// Calls a function of the table; the first argument is always `userdata`.
@@ -106,7 +105,7 @@ impl Table {
         assert_eq!(call!(self, netdev_send, packet.as_ptr().cast::<c_void>(), packet.len()), Ok(0));
     }
 
-    /// The next packet that leaves; `None` if none can come.
+    /// The next packet that is sent; `None` if none can follow.
     pub(crate) fn next(&self) -> Option<Left> {
         let mut packet = vec![0; 4096];
         let (mut len, mut at) = (packet.len(), 0);
@@ -171,7 +170,7 @@ impl Peer {
         packet
     }
 
-    /// A handshake that `table` has a listener for.
+    /// A handshake with a listener of `table`.
     pub(crate) fn connect(table: &Table, options: &TcpOptions) -> Self {
         let mut peer = Self { seq: 0, ack: SeqNumber(0) };
         table.inject(&peer.packet_with(TcpFlags::SYN, options, &[]));

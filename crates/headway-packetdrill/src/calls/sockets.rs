@@ -3,86 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::{ConnectionError, ConnectionId, ListenerId, Profile, State};
+use headway_tcp::{ConnectionError, ConnectionId, State};
 use headway_units::Duration;
 use libc::c_int;
 
-use crate::blocking::Patience;
 use crate::descriptors::Kind;
 use crate::errno::{Errno, Result};
-use crate::options::Settings;
+use crate::socket::{Flags, Phase, Socket, WaitLimit};
 use crate::stack::Stack;
-
-/// What a socket is at the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Fresh,
-    Listening(ListenerId),
-    Connection(ConnectionId),
-}
-
-/// Counts what happened to a socket, for edge-triggered epoll.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
-    pub(crate) input: u64,
-    pub(crate) output: u64,
-}
-
-/// A TCP socket.
-#[derive(Clone, Debug)]
-pub(crate) struct Socket {
-    /// Of the socket, not of the connection: IPv4 goes through an IPv6 socket as a mapped address.
-    pub(crate) is_v6: bool,
-    pub(crate) bound: Option<SocketAddr>,
-    pub(crate) phase: Phase,
-    pub(crate) settings: Settings,
-    pub(crate) news: News,
-    pub(crate) read_shut: bool,
-    pub(crate) write_shut: bool,
-    /// `connect` has told that the connection is open.
-    told_connected: bool,
-    /// A call or `SO_ERROR` has told why the connection failed.
-    told_error: bool,
-}
-
-impl Socket {
-    fn new(is_v6: bool, profile: Profile) -> Self {
-        Self {
-            is_v6,
-            bound: None,
-            phase: Phase::Fresh,
-            settings: Settings::new(profile),
-            news: News::default(),
-            read_shut: false,
-            write_shut: false,
-            told_connected: false,
-            told_error: false,
-        }
-    }
-}
-
-/// Flags of a receive or send call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags {
-    pub(crate) dont_wait: bool,
-    pub(crate) peek: bool,
-    pub(crate) wait_all: bool,
-}
-
-impl Flags {
-    /// Reads `MSG_*` flags.
-    pub(crate) fn parse(bits: c_int) -> Result<Self> {
-        let fast_open = 0x2000_0000;
-        if bits & (libc::MSG_OOB | fast_open) != 0 {
-            return Err(Errno(libc::EOPNOTSUPP));
-        }
-        Ok(Self {
-            dont_wait: bits & libc::MSG_DONTWAIT != 0,
-            peek: bits & libc::MSG_PEEK != 0,
-            wait_all: bits & libc::MSG_WAITALL != 0,
-        })
-    }
-}
 
 impl Stack {
     /// `socket`.
@@ -114,7 +42,7 @@ impl Stack {
         }
         socket.bound = Some(address);
         if !address.ip().is_unspecified() {
-            // The interface's address is known to packetdrill only.
+            // Only packetdrill has the interface's address.
             self.host.add_address(address.ip());
         }
         Ok(())
@@ -126,13 +54,13 @@ impl Stack {
         let socket = self.descriptors.socket(fd)?;
         match socket.phase {
             Phase::Fresh => {}
-            // The backlog of a listener that exists stays as it is.
+            // The backlog of an existing listener does not change.
             Phase::Listening(_) => return Ok(()),
             Phase::Connection(_) => return Err(Errno(libc::EINVAL)),
         }
         let local = socket.bound.unwrap_or(fallback);
         let profile = Arc::new(socket.settings.profile.clone());
-        // Linux keeps one more than it was asked for.
+        // Linux accepts one more than the backlog.
         let backlog = usize::try_from(backlog).unwrap_or(usize::MAX).saturating_add(1);
         let listener = match local.port() {
             0 => (49_152..=u16::MAX)
@@ -157,7 +85,7 @@ impl Stack {
         let parent = self.descriptors.socket(fd)?;
         let mut child = Socket::new(parent.is_v6, self.config.profile.clone());
         child.settings = parent.settings.clone();
-        child.told_connected = true;
+        child.connect_reported = true;
         let ends = self.host.endpoints(id).ok_or(Errno(libc::ECONNABORTED))?;
         child.bound = Some(ends.local);
         let settings = child.settings.clone();
@@ -179,22 +107,22 @@ impl Stack {
                 State::SynSent | State::SynReceived => {
                     return Err(if nonblocking { Errno(libc::EALREADY) } else { Errno::WOULD_BLOCK });
                 }
-                State::Closed if !socket.told_error => {
+                State::Closed if !socket.error_reported => {
                     return Err(self.take_error(fd)?.unwrap_or(Errno(libc::ECONNABORTED)));
                 }
-                // A socket whose attempt failed may try again.
+                // After a failed attempt the socket may connect again.
                 State::Closed => self.host.release(self.now, id),
                 _ => {
                     let socket = self.descriptors.socket_mut(fd)?;
-                    let first = !std::mem::replace(&mut socket.told_connected, true);
+                    let first = !std::mem::replace(&mut socket.connect_reported, true);
                     return if first { Ok(()) } else { Err(Errno(libc::EISCONN)) };
                 }
             },
             Phase::Fresh => {}
         }
         let socket = self.descriptors.socket_mut(fd)?;
-        socket.told_error = false;
-        socket.told_connected = false;
+        socket.error_reported = false;
+        socket.connect_reported = false;
         let local = match socket.bound {
             Some(local) if !local.ip().is_unspecified() => local,
             other => {
@@ -208,17 +136,17 @@ impl Stack {
         Err(under_way)
     }
 
-    /// `connect` with `AF_UNSPEC`: gives the connection up.
+    /// `connect` with `AF_UNSPEC`: aborts the connection.
     pub(crate) fn disconnect(&mut self, fd: c_int) -> Result<()> {
         let socket = self.descriptors.socket_mut(fd)?;
         let phase = std::mem::replace(&mut socket.phase, Phase::Fresh);
-        socket.told_connected = false;
-        socket.told_error = false;
+        socket.connect_reported = false;
+        socket.error_reported = false;
         self.end(phase, true);
         Ok(())
     }
 
-    /// Sends what the buffer takes of `data`; [`Errno::WOULD_BLOCK`] if it takes nothing.
+    /// Writes `data` to the send buffer as far as there is room; [`Errno::WOULD_BLOCK`] if there is none.
     pub(crate) fn send(&mut self, fd: c_int, data: &[u8], _flags: Flags) -> Result<usize> {
         let Phase::Connection(id) = self.descriptors.socket(fd)?.phase else {
             return Err(Errno(libc::EPIPE));
@@ -241,7 +169,7 @@ impl Stack {
         }
     }
 
-    /// What has arrived, at most `len` octets; nothing at the end of the stream.
+    /// Reads at most `len` bytes; none at the end of the stream.
     pub(crate) fn receive(&mut self, fd: c_int, len: usize, flags: Flags) -> Result<Vec<u8>> {
         let socket = self.descriptors.socket(fd)?;
         let Phase::Connection(id) = socket.phase else { return Err(Errno(libc::ENOTCONN)) };
@@ -291,8 +219,8 @@ impl Stack {
                 }
                 socket.read_shut |= read;
                 socket.write_shut |= write;
-                socket.news.input += 1;
-                socket.news.output += 1;
+                socket.event_counts.input += 1;
+                socket.event_counts.output += 1;
                 if write {
                     self.host.close(self.now, id)?;
                 }
@@ -301,9 +229,8 @@ impl Stack {
         Ok(())
     }
 
-    /// `close`. A connection whose end is to be waited for (`SO_LINGER`) is handed back with the
-    /// time that it may take.
-    pub(crate) fn close(&mut self, fd: c_int) -> Result<Option<(ConnectionId, Patience)>> {
+    /// `close`. Returns a connection to wait for (`SO_LINGER`) with the time limit.
+    pub(crate) fn close(&mut self, fd: c_int) -> Result<Option<(ConnectionId, WaitLimit)>> {
         let nonblocking = self.descriptors.is_nonblocking(fd);
         match self.descriptors.remove(fd)? {
             Kind::Socket(socket) => {
@@ -311,7 +238,7 @@ impl Stack {
                 self.end(socket.phase, abort);
                 Ok(match (socket.phase, socket.settings.linger) {
                     (Phase::Connection(id), Some(time)) if !abort && !nonblocking => {
-                        Some((id, Patience::For(time)))
+                        Some((id, WaitLimit::For(time)))
                     }
                     _ => None,
                 })
@@ -324,7 +251,7 @@ impl Stack {
         }
     }
 
-    /// [`Errno::WOULD_BLOCK`] until a closed connection has delivered all.
+    /// [`Errno::WOULD_BLOCK`] until all data of a closed connection and its FIN are acknowledged.
     pub(crate) fn lingers(&mut self, id: ConnectionId) -> Result<()> {
         match self.host.state(id) {
             State::FinWait1 | State::Closing | State::LastAck => Err(Errno::WOULD_BLOCK),
@@ -332,17 +259,17 @@ impl Stack {
         }
     }
 
-    /// The application is done with what a socket stood for.
+    /// Ends a socket's listener or connection.
     fn end(&mut self, phase: Phase, abort: bool) {
         match phase {
             Phase::Fresh => {}
             Phase::Listening(listener) => {
-                // It is there: the phase says so.
+                // The listener exists in this phase.
                 let _ = self.host.close_listener(self.now, listener);
             }
             Phase::Connection(id) => {
-                // RFC 2525, 2.17: who closes with data unread sends a RST, as the peer would
-                // otherwise take it for read.
+                // RFC 2525, 2.17: closing with unread data sends a RST, since the peer would otherwise
+                // assume that it was read.
                 if abort || self.host.readable(id) > 0 {
                     let _ = self.host.abort(self.now, id);
                 }
@@ -352,39 +279,39 @@ impl Stack {
         }
     }
 
-    /// Why the connection of a socket failed, the first time that somebody asks.
+    /// The error of a socket's connection, once.
     pub(crate) fn take_error(&mut self, fd: c_int) -> Result<Option<Errno>> {
         let socket = self.descriptors.socket_mut(fd)?;
         let Phase::Connection(id) = socket.phase else { return Ok(None) };
-        if socket.told_error {
+        if socket.error_reported {
             return Ok(None);
         }
         let error = self.host.error(id).filter(|error| is_failure(*error));
-        socket.told_error = error.is_some();
+        socket.error_reported = error.is_some();
         Ok(error.map(Errno::from))
     }
 
-    /// Whether a socket's connection failed and nobody was told.
+    /// Whether a socket's connection has an error that was not returned yet.
     pub(crate) fn has_error(&self, fd: c_int) -> bool {
         self.descriptors.socket(fd).is_ok_and(|socket| match socket.phase {
-            Phase::Connection(id) => !socket.told_error && self.host.error(id).is_some_and(is_failure),
+            Phase::Connection(id) => !socket.error_reported && self.host.error(id).is_some_and(is_failure),
             _ => false,
         })
     }
 
     /// How long a call on a socket may wait.
-    pub(crate) fn patience(&self, fd: c_int, flags: Flags, sends: bool) -> Patience {
+    pub(crate) fn wait_limit(&self, fd: c_int, flags: Flags, sends: bool) -> WaitLimit {
         if flags.dont_wait || self.descriptors.is_nonblocking(fd) {
-            return Patience::None;
+            return WaitLimit::NoWait;
         }
         let limit = self.descriptors.socket(fd).ok().and_then(|socket| {
             if sends { socket.settings.send_timeout } else { socket.settings.receive_timeout }
         });
-        limit.map_or(Patience::Endless, Patience::For)
+        limit.map_or(WaitLimit::Unlimited, WaitLimit::For)
     }
 }
 
-/// What the application did itself is no failure.
+/// Whether it is an error: not if the application ended the connection itself.
 fn is_failure(error: ConnectionError) -> bool {
     !matches!(error, ConnectionError::Aborted | ConnectionError::Closing)
 }

@@ -1,34 +1,15 @@
-//! What `poll` and `epoll` see.
+//! `poll`, and the readiness of descriptors.
 
 use headway_tcp::State;
 use libc::{c_int, c_short};
 
 use crate::descriptors::Kind;
 use crate::errno::{Errno, Result};
-use crate::sockets::{News, Phase};
+use crate::events::{EventCounts, Events};
+use crate::socket::Phase;
 use crate::stack::Stack;
 
-/// Events as `poll` has them; `epoll`'s have the same values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Events(pub(crate) u32);
-
-impl Events {
-    pub(crate) const IN: u32 = libc::EPOLLIN as u32;
-    pub(crate) const OUT: u32 = libc::EPOLLOUT as u32;
-    pub(crate) const ERR: u32 = libc::EPOLLERR as u32;
-    pub(crate) const HUP: u32 = libc::EPOLLHUP as u32;
-    pub(crate) const RDHUP: u32 = libc::EPOLLRDHUP as u32;
-    const RDNORM: u32 = libc::EPOLLRDNORM as u32;
-    const WRNORM: u32 = libc::EPOLLWRNORM as u32;
-
-    fn add(&mut self, bits: u32, when: bool) {
-        if when {
-            self.0 |= bits;
-        }
-    }
-}
-
-/// One entry of `poll`'s list.
+/// An entry of `poll`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Polled {
     pub(crate) fd: c_int,
@@ -37,7 +18,7 @@ pub(crate) struct Polled {
 }
 
 impl Stack {
-    /// What is ready on a descriptor, as Linux's `tcp_poll` says it.
+    /// The events of a descriptor, as by Linux's `tcp_poll`.
     pub(crate) fn readiness(&self, fd: c_int) -> Result<Events> {
         let mut events = Events::default();
         let Kind::Socket(socket) = &self.descriptors.get(fd)?.kind else {
@@ -62,7 +43,7 @@ impl Stack {
         if !is_opening {
             let readable = self.host.readable(id) >= socket.settings.receive_low_water.max(1);
             events.add(Events::IN | Events::RDNORM, readable);
-            // Linux calls a socket writable while a third of the buffer is free.
+            // In Linux a socket is writable while a third of the buffer is free.
             let settings = &socket.settings;
             let worthwhile = settings.profile.send_buffer / 3;
             let unsent = self.host.statistics(id).map_or(0, |statistics| statistics.unsent);
@@ -75,24 +56,24 @@ impl Stack {
         Ok(events)
     }
 
-    /// How much has happened to a descriptor.
-    pub(crate) fn news(&self, fd: c_int) -> News {
-        let Ok(socket) = self.descriptors.socket(fd) else { return News::default() };
+    /// The event counts of a descriptor.
+    pub(crate) fn event_counts(&self, fd: c_int) -> EventCounts {
+        let Ok(socket) = self.descriptors.socket(fd) else { return EventCounts::default() };
         let waiting = match socket.phase {
             Phase::Listening(listener) => self.host.acceptable(listener) as u64,
             _ => 0,
         };
-        News { input: socket.news.input + waiting, ..socket.news }
+        EventCounts { input: socket.event_counts.input + waiting, ..socket.event_counts }
     }
 
-    /// `poll`: how many entries have something to tell. [`Errno::WOULD_BLOCK`] if none has.
+    /// `poll`: the number of entries with events. [`Errno::WOULD_BLOCK`] if there are none.
     pub(crate) fn poll(&mut self, list: &mut [Polled]) -> Result<usize> {
         for entry in &mut *list {
             let Polled { fd, wanted, .. } = *entry;
             let ready = match self.readiness(fd) {
-                // A negative descriptor is to be ignored.
+                // Negative descriptors are ignored.
                 _ if fd < 0 => 0,
-                // The values that both know fit.
+                // The common values fit.
                 Ok(events) => events.0 as c_short & (wanted | libc::POLLERR | libc::POLLHUP),
                 Err(_) => libc::POLLNVAL,
             };
