@@ -95,8 +95,8 @@ impl<O: Observer> Context<'_, O> {
 }
 
 pub(crate) struct Connection {
-    pub(crate) profile: Arc<Profile>,
-    pub(crate) ends: Endpoints,
+    profile: Arc<Profile>,
+    ends: Endpoints,
     state: State,
     negotiated: Negotiated,
     snd: SendSide,
@@ -161,6 +161,10 @@ impl Connection {
             statistics: Counters::default(),
             profile,
         }
+    }
+
+    pub(crate) fn ends(&self) -> Endpoints {
+        self.ends
     }
 
     pub(crate) fn state(&self) -> State {
@@ -229,9 +233,7 @@ impl Connection {
             return;
         }
         let from = core::mem::replace(&mut self.state, state);
-        // Each state is left but once, so the count comes back to zero.
-        cx.path.senders -= u32::from(from.is_sending());
-        cx.path.senders += u32::from(state.is_sending());
+        cx.path.update_senders(from.is_sending(), state.is_sending());
         cx.emit(|| Event::StateChanged { from, to: state });
     }
 

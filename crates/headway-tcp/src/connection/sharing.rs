@@ -46,7 +46,7 @@ impl Connection {
             modern.recall_reordering();
         }
         // Those that are open share what the path carries.
-        let window = memory.resumable(cx.path.senders + 1);
+        let window = memory.resumable(cx.path.senders() + 1);
         if window > cx.domain.control.window() {
             cx.domain.control.resume(window);
         }

@@ -44,8 +44,12 @@ impl Connection {
     fn tune_receive_buffer<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.rcv.tune(&Clocks {
             now: cx.now,
-            stamp: self.tsval(cx.now),
-            echo: segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo),
+            tsval: self.tsval(cx.now),
+            tsecr: segment
+                .options
+                .timestamps
+                .filter(|_| self.negotiated.timestamps)
+                .map(|stamps| stamps.echo),
             smoothed: self.snd.rtt.smoothed(),
         });
         if self.profile.modern.sharing {

@@ -3,8 +3,8 @@
 //! The receiver of a *corrupted segment* (header valid, payload damaged) sends a *special ACK* that
 //! reports it (`classic/receiver.rs`). The sender retransmits the reported segment at once, as the
 //! congestion window permits, and takes nothing about congestion from it (`classic/sender.rs`).
-//! [`repair`] makes corrupted segments of packets whose header is damaged too; [`partial`] has only the
-//! damaged blocks of a payload retransmitted.
+//! Header repair makes corrupted segments of packets whose header is damaged too; partial recovery has
+//! only the damaged blocks of a payload retransmitted.
 //!
 //! Paper 000's section 3.3 alone ([`crate::HackRules::Literal`]) is not enough; the default rules
 //! are:

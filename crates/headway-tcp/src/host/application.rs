@@ -130,7 +130,7 @@ impl<O: Observer> Host<O> {
 
     /// The two ends.
     pub fn endpoints(&self, id: ConnectionId) -> Option<Endpoints> {
-        Some(self.connection(id)?.ends)
+        Some(self.connection(id)?.ends())
     }
 
     /// What the two ends agreed on.

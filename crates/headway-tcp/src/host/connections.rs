@@ -109,7 +109,7 @@ impl Connections {
         path: Key,
         listener: Option<ListenerId>,
     ) -> ConnectionId {
-        let ends = connection.ends;
+        let ends = connection.ends();
         let id = ConnectionId(self.entries.insert(Box::new(Entry {
             connection,
             domain,
@@ -127,7 +127,7 @@ impl Connections {
     pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Box<Entry>> {
         let entry = self.entries.remove(id.0)?;
         self.deadlines.forget(id, entry.registered);
-        self.demux.remove(&entry.connection.ends, id);
+        self.demux.remove(&entry.connection.ends(), id);
         Some(entry)
     }
 
@@ -225,5 +225,5 @@ impl Connections {
 }
 
 fn ends_of(entries: &Slab<Box<Entry>>, id: ConnectionId) -> Option<Endpoints> {
-    Some(entries.get(id.0)?.connection.ends)
+    Some(entries.get(id.0)?.connection.ends())
 }

@@ -29,8 +29,22 @@ pub struct Path {
     pub ledger: CauseLedger,
     /// The largest window that a connection has had reason to offer, bytes: see [`Path::memory`].
     pub receive_window: u32,
-    /// Connections whose data may be under way.
-    pub(crate) senders: u32,
+    /// Connections whose data may be in the network.
+    senders: u32,
     /// What connections learnt that later ones start from (RFC 9040).
     pub memory: Option<PathMemory>,
+}
+
+impl Path {
+    /// Connections whose data may be in the network.
+    pub(crate) fn senders(&self) -> u32 {
+        self.senders
+    }
+
+    /// A connection changes its state: whether its data may have been in the network, and may be now.
+    /// Each state is left once, so the count returns to zero.
+    pub(crate) fn update_senders(&mut self, before: bool, now: bool) {
+        self.senders -= u32::from(before);
+        self.senders += u32::from(now);
+    }
 }

@@ -27,7 +27,7 @@ pub(super) struct RightSizing {
     base: u32,
     /// The round trip ends when the peer echoes this timestamp of ours, or without timestamps, a
     /// smoothed round-trip time after it began.
-    stamp: Option<u32>,
+    tsval: Option<u32>,
     since: Instant,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Progress {
 pub(crate) struct Clocks {
     pub(crate) now: Instant,
     /// Our timestamp clock.
-    pub(crate) stamp: u32,
+    pub(crate) tsval: u32,
     /// The timestamp that the peer echoes.
-    pub(crate) echo: Option<u32>,
+    pub(crate) tsecr: Option<u32>,
     pub(crate) smoothed: Duration,
 }
 
@@ -57,7 +57,7 @@ impl RightSizing {
     /// For windows of up to `max` bytes; without `tunes` it is that from the start.
     pub(super) fn new(max: u32, tunes: bool) -> Self {
         let limit = if tunes { max.min(INITIAL) } else { max };
-        Self { limit, max, base: 0, stamp: None, since: Instant::ZERO }
+        Self { limit, max, base: 0, tsval: None, since: Instant::ZERO }
     }
 
     /// The largest window to offer now.
@@ -86,7 +86,7 @@ impl RightSizing {
 
     /// Data arrived: a new round trip may begin.
     pub(super) fn on_arrival(&mut self, progress: Progress, clocks: &Clocks) {
-        let over = match (clocks.echo, self.stamp) {
+        let over = match (clocks.tsecr, self.tsval) {
             (_, None) => true,
             (Some(echo), Some(stamp)) => (echo.wrapping_sub(stamp) as i32) >= 0,
             (None, _) => clocks.now.saturating_since(self.since) >= clocks.smoothed,
@@ -97,7 +97,7 @@ impl RightSizing {
                 self.base = reached;
             }
             // Not the present tick, which ACKs that have left may carry.
-            self.stamp = Some(clocks.stamp.wrapping_add(1));
+            self.tsval = Some(clocks.tsval.wrapping_add(1));
             self.since = clocks.now;
         }
     }
@@ -111,9 +111,9 @@ mod tests {
         Progress { consumed, held, span }
     }
 
-    fn clocks(millis: u64, echo: Option<u32>) -> Clocks {
+    fn clocks(millis: u64, tsecr: Option<u32>) -> Clocks {
         let now = Instant::ZERO + Duration::from_millis(millis);
-        Clocks { now, stamp: millis as u32, echo, smoothed: Duration::from_millis(100) }
+        Clocks { now, tsval: millis as u32, tsecr, smoothed: Duration::from_millis(100) }
     }
 
     /// Each round trip brings twice what the last did: the window is never what limits it.

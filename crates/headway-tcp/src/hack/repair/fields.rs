@@ -42,7 +42,7 @@ pub(super) fn of(draft: &Draft, known: &Knowledge, header: Option<&HeaderRepair<
     let exact = known.seal == Seal::Classic;
     let mut fields = Vec::with_capacity(6);
     let mut add = |at, len, limit, expected: &mut dyn Iterator<Item = u32>, admits: &dyn Fn(u32) -> bool| {
-        fields.push(field(draft, header, at, len, limit, expected, admits));
+        fields.push(field(draft, header, Place { at, len, limit }, expected, admits));
     };
     let seqs = || known.seqs.iter().map(|seq| seq.0);
     add(4, 4, if exact { 4 } else { 8 }, &mut seqs(), &|seq| {
@@ -64,13 +64,17 @@ pub(super) fn of(draft: &Draft, known: &Knowledge, header: Option<&HeaderRepair<
     fields
 }
 
-#[allow(clippy::too_many_arguments)]
-fn field(
-    draft: &Draft,
-    header: Option<&HeaderRepair<'_>>,
+/// Where a field is, and how many values of it are kept at most.
+struct Place {
     at: usize,
     len: usize,
     limit: usize,
+}
+
+fn field(
+    draft: &Draft,
+    header: Option<&HeaderRepair<'_>>,
+    Place { at, len, limit }: Place,
     expected: &mut dyn Iterator<Item = u32>,
     admits: &dyn Fn(u32) -> bool,
 ) -> Field {
