@@ -50,7 +50,7 @@ impl Connection {
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// "the segment counts as received only when its CRC-32C holds": it does.
+    /// The payload CRC holds for the whole payload: it is delivered as if it had arrived intact.
     fn take_whole<O: Observer>(&mut self, cx: &mut Context<'_, O>, whole: &Whole) {
         let (seq, len) = (whole.seq, whole.payload.len() as u32);
         if self.rcv.first_missing(seq, len).is_none() {

@@ -151,7 +151,7 @@ fn number_of(name: &str, statistics: &Statistics) -> Option<u64> {
         "unacknowledged" => statistics.unacknowledged.into(),
         "unsent" => statistics.unsent.into(),
         "retransmissions" => statistics.retransmissions,
-        "damage-resends" => statistics.damage_retransmissions,
+        "damage-retransmissions" => statistics.damage_retransmissions,
         "timeouts" => statistics.timeouts,
         "fast-recoveries" => statistics.fast_recoveries,
         "special-acks-sent" => statistics.special_acks_sent,
@@ -161,7 +161,7 @@ fn number_of(name: &str, statistics: &Statistics) -> Option<u64> {
         "marks-received" => statistics.congestion_marks,
         "marks-answered" => statistics.congestion_echoes,
         "duplicate-reports" => statistics.duplicate_reports,
-        "octets-received" => statistics.bytes_received,
+        "bytes-received" => statistics.bytes_received,
         _ => return None,
     })
 }

@@ -50,7 +50,7 @@ impl PeerHeldRanges {
         let Some(index) = queue.index_of(seq) else { return };
         let sent = queue.get(index);
         let (len, end) = (sent.payload_len(), sent.end());
-        // "The sender compares the sums with those of [...] the same octets in the same segment."
+        // "The sender compares the sums with those of [...] the same bytes in the same segment."
         if sent.seq != seq || !sent.is_missing() || sent.has(Marks::CUT) || sent.has(Marks::FIN) {
             return;
         }
