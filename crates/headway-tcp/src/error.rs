@@ -50,6 +50,9 @@ pub enum Error {
     /// There is no such listener, or not any more.
     #[error("unknown listener")]
     UnknownListener,
+    /// There is no such congestion domain, or it is closed.
+    #[error("unknown congestion domain")]
+    UnknownDomain,
     /// Something listens or is connected there already.
     #[error("address in use: {0}")]
     AddressInUse(SocketAddr),

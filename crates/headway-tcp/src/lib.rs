@@ -36,7 +36,7 @@ pub use connection::{Endpoints, Negotiated, Notification, Statistics};
 pub use error::{ConnectionError, Error};
 pub use event::{DamageOutcome, DropReason, Event, Observer, RecoveryPhase, RetransmitReason, Timer};
 pub use host::{Arrival, Host, HostConfig, HostCounters};
-pub use id::{ConnectionId, ListenerId};
+pub use id::{ConnectionId, DomainId, ListenerId};
 pub use path::memory::PathMemory;
 pub use path::{Path, ledger};
 pub use profile::{

@@ -45,7 +45,14 @@ pub enum LossRecovery {
     /// keeps the backoff, and sends no new data, until all that was outstanding is acknowledged.
     Linux22,
     /// Loss detection by time (RACK-TLP, RFC 8985), with the parts that [`Modern`] switches on.
-    Modern,
+    RackTlp,
+}
+
+impl LossRecovery {
+    /// Whether it measures what each ACK delivers.
+    pub(crate) fn measures_delivery(self) -> bool {
+        self == Self::RackTlp
+    }
 }
 
 /// The algorithms of the modern sender, each with a switch of its own.
@@ -290,7 +297,7 @@ impl Profile {
     /// undo of spurious reductions, CUBIC (RFC 9438) with HyStart++ (RFC 9406), pacing and ECN.
     pub fn modern() -> Self {
         Self {
-            recovery: LossRecovery::Modern,
+            recovery: LossRecovery::RackTlp,
             modern: Modern::TCP,
             congestion: Algorithm::Cubic,
             syn_linear: 4,
@@ -328,6 +335,11 @@ impl Profile {
             return Err(Error::BadProfile(why));
         }
         self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
+    }
+
+    /// SYNs that may be lost before the connection begins with a window of one segment.
+    pub(crate) fn tolerated_syn_losses(&self) -> u32 {
+        u32::from(self.recovery == LossRecovery::RackTlp)
     }
 
     /// Retransmissions of our SYN until the attempt fails.

@@ -11,11 +11,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("id", &["slab"]),
     ("event", &["id", "state"]),
-    ("congestion", &[]),
+    ("congestion", &["id"]),
     ("profile", &["error", "congestion"]),
     ("path", &["id", "slab", "congestion"]),
     ("receive", &["ring", "profile"]),
-    ("send", &["ring", "event", "congestion", "profile", "path"]),
+    ("send", &["ring", "id", "event", "congestion", "profile", "path"]),
     ("hack", &["event", "receive", "send"]),
     (
         "connection",
@@ -85,7 +85,7 @@ fn collect(path: &Path, used: &mut Vec<(String, String)>) {
 /// The part that an item at the root of the crate comes from.
 fn part_of(name: &str) -> &str {
     match name {
-        "ConnectionId" | "ListenerId" => "id",
+        "ConnectionId" | "DomainId" | "ListenerId" => "id",
         "ConnectionError" | "Error" => "error",
         "State" => "state",
         "Profile" | "LossRecovery" | "HackRules" => "profile",

@@ -45,7 +45,7 @@ fn memory(profile: &Profile, segments: usize) -> usize {
     let resends = 2 * (2 * in_flight).max(4) * RECORD;
     // The log also holds copies that are settled, as many as others at most, and a few.
     let copies = match profile.recovery {
-        LossRecovery::Modern => (4 * in_flight).max(64) * COPY,
+        LossRecovery::RackTlp => (4 * in_flight).max(64) * COPY,
         _ => 0,
     };
     let islands = 2 * (profile.receive_buffer / 1024 + 1).max(1024) * 8;

@@ -11,8 +11,10 @@ mod bbr;
 mod bottleneck;
 mod careful_resume;
 mod cubic;
+mod domain;
 mod hystart;
 mod linux22;
+pub(crate) mod pacer;
 mod reno;
 mod rounds;
 mod slow_start;
@@ -27,11 +29,12 @@ use headway_units::{Duration, Instant, Rate};
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
+pub(crate) use domain::CongestionDomain;
 pub use linux22::Linux22;
 pub use reno::Reno;
 
 /// An ACK that moved `SND.UNA` or, in a profile whose recovery is
-/// [`LossRecovery::Modern`](crate::LossRecovery::Modern), told of anything that arrived.
+/// [`LossRecovery::RackTlp`](crate::LossRecovery::RackTlp), told of anything that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
@@ -216,25 +219,5 @@ impl Algorithm {
             Self::Bbr => Box::new(Bbr::new(&setup)),
             Self::Linux22 => Box::new(Linux22::new(setup.initial_window)),
         }
-    }
-}
-
-/// A window and what uses it: of one connection, or of several that share.
-#[derive(Debug)]
-pub struct CongestionDomain {
-    /// The controller.
-    pub control: Box<dyn CongestionControl>,
-    /// Octets that its connections have in the network.
-    pub pipe: u32,
-}
-
-impl CongestionDomain {
-    pub(crate) fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, pipe: 0 }
-    }
-
-    /// A member's share of the pipe changed.
-    pub(crate) fn adjust(&mut self, before: u32, after: u32) {
-        self.pipe = (self.pipe - before.min(self.pipe)).saturating_add(after);
     }
 }

@@ -1,16 +1,13 @@
-//! The ACK of an acceptable segment: window, SACK blocks, round-trip time, congestion, recovery,
-//! and what special ACKs ask for.
+//! The ACK of an acceptable segment: window, SACK blocks, round-trip time, congestion, recovery.
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, SeqList, SeqNumber, TcpFlags, V2, V2Ack, V2Request};
+use headway_wire::{Segment, SeqNumber, TcpFlags, V2, V2Ack};
 
-use super::modern::Heard;
 use super::{Connection, Context, State};
-use crate::congestion::Ack;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-use crate::hack::classic::sender::Notice;
-use crate::send::recovery::{AckSignal, Board, Recovery};
+use crate::send::recovery::{AckInfo, Recovery, RecoveryContext, TimerUpdate};
 use crate::send::sent_queue::Acknowledged;
+use crate::send::{Outstanding, WindowUpdate};
 
 impl Connection {
     /// Takes the ACK of `segment`, whose ACK number lies in the range of RFC 5961.
@@ -32,8 +29,8 @@ impl Connection {
     }
 
     /// Everything that an ACK says, in the order in which one part depends on another: what it
-    /// covers, what a special ACK names (no loss detector may see those holes, rule 3), what is
-    /// lost. Says whether it named a copy that none named before.
+    /// covers, what a special ACK reports (no loss detector may see those holes, rule 3), what is
+    /// lost. Says whether it reported a transmission that none reported before.
     fn ordinary_ack<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
@@ -41,157 +38,146 @@ impl Connection {
         special: bool,
     ) -> bool {
         let tcp = &segment.tcp;
-        let prior_una = self.snd.una;
-        let prior_flight = self.snd.queue.outstanding();
-        let prior_pipe = self.snd.queue.pipe();
-        if tcp.ack.lt(prior_una) {
-            let names_new_copy = special && self.special_ack(cx, segment);
-            self.overtaken_ack(cx, segment, special);
-            return names_new_copy;
+        if tcp.ack.lt(self.snd.una()) {
+            return self.overtaken_ack(cx, segment, special);
         }
+        let prior = self.snd.outstanding();
         let window_changed = self.update_window(cx, segment);
-        self.hear_count(cx, segment);
-        let newly_sacked = if self.negotiated.sack && !segment.options.sack.is_empty() {
-            let blocks = segment.options.sack.as_slice();
-            self.snd.sacks.update(&mut self.snd.queue, blocks, tcp.ack, self.snd.nxt)
-        } else {
-            0
-        };
+        self.record_damage_count(cx, segment);
+        let newly_sacked = self.take_sack_blocks(segment);
         let acknowledged = self.advance_una(cx, tcp.ack);
-        if acknowledged.octets > 0 {
-            let una = self.snd.una;
+        if acknowledged.bytes > 0 {
+            let una = self.snd.una();
             cx.emit(|| Event::Acknowledged { una });
         }
-        self.on_ecn_echo(cx, tcp.flags, prior_flight);
-        self.snd.probes = 0;
-        if self.snd.queue.is_empty() && acknowledged.octets == 0 && !self.has_news_of_the_past() {
+        self.on_ecn_echo(cx, tcp.flags, prior.flight);
+        self.snd.clear_probes();
+        let stale = !self.snd.has_outstanding() && acknowledged.bytes == 0;
+        if stale && !self.snd.reads_stale_ack(false) {
             return special && self.special_ack(cx, segment);
         }
-        if self.resends.any_hidden() {
-            let hold = self.snd.damage_hold();
-            if let Some(lowest) = self.resends.expire(&mut self.snd.queue, cx.now, hold) {
-                self.snd.sacks.rejudge(lowest);
-            }
-        }
-        let names_new_copy = special && self.special_ack(cx, segment);
-        if matches!(self.snd.recovery, Recovery::Modern(_)) {
-            let news = Heard { prior_una, prior_flight, prior_pipe, special, acknowledged };
-            self.modern_ack(cx, segment, &news);
-            self.tune_send_buffer(cx);
-            self.report_pipe(cx);
-            self.tell_window(cx);
-            return names_new_copy;
-        }
-        let rtt = if acknowledged.octets > 0 {
+        let (recovery, mut work) = self.recovery(cx);
+        recovery.end_suppression(&mut work);
+        let reported = special && self.special_ack(cx, segment);
+        let rtt = if acknowledged.bytes > 0 {
             self.rtt_sample(cx.now, segment, special, &acknowledged)
         } else {
             None
         };
-        if acknowledged.octets > 0 {
-            cx.domain.control.on_ack(&Ack {
-                now: cx.now,
-                acked: acknowledged.octets,
-                delivered: acknowledged.octets,
-                prior_pipe,
-                pipe: self.snd.queue.pipe(),
-                rtt,
-                in_recovery: self.snd.recovery.in_fast_recovery(&self.snd.sacks)
-                    || self.holds_window(tcp.flags),
-                duplicate: false,
-                retransmitted: acknowledged.retransmitted,
-                rate: None,
-            });
-        }
-        let signal = AckSignal {
-            now: cx.now,
-            prior_una,
-            una: self.snd.una,
-            nxt: self.snd.nxt,
+        let info = AckInfo {
+            acknowledged,
+            newly_sacked,
             // RFC 5681, 2: "(a) the receiver of the ACK has outstanding data, (b) the incoming
             // acknowledgment carries no data, (c) the SYN and FIN bits are both off, (d) the
             // acknowledgment number is equal to the greatest acknowledgment received [...] and
             // (e) the advertised window in the incoming acknowledgment equals the advertised
             // window in the last incoming acknowledgment". Answers to window probes are none.
-            duplicate: acknowledged.octets == 0
+            duplicate: acknowledged.bytes == 0
                 && segment.payload.is_empty()
                 && !tcp.flags.contains(TcpFlags::FIN)
                 && !window_changed
-                && self.snd.wnd > 0
-                && prior_flight > 0,
-            has_data: !segment.payload.is_empty(),
-            special,
-            newly_sacked,
-            prior_flight,
-            mss: self.snd.mss,
+                && self.snd.window().size() > 0
+                && prior.flight > 0,
+            rtt,
+            ..self.ack_info(segment, special, &prior)
         };
-        let board = Board {
-            queue: &mut self.snd.queue,
-            sacks: &mut self.snd.sacks,
-            control: &mut *cx.domain.control,
-        };
-        let verdict = self.snd.recovery.on_ack(board, &signal);
-        if let Some(sample) = rtt {
-            let segments = cx.domain.control.window() / self.snd.mss.max(1);
-            self.snd.rtt.sample(sample, segments);
-            if !self.snd.recovery.keeps_backoff() {
-                self.snd.rtt.clear_backoff();
-            }
-        }
-        if let Some(phase) = verdict.phase {
-            self.note_phase(cx, phase);
-        }
+        self.recover(cx, &info);
         self.tune_send_buffer(cx);
-        self.rearm_after_ack(cx, acknowledged.octets > 0, verdict.restart_timer);
-        self.report_pipe(cx);
-        self.tell_window(cx);
-        names_new_copy
+        self.report_window(cx);
+        reported
     }
 
-    /// RFC 9293, 3.10.7.4: "If SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK),
-    /// set SND.WND <- SEG.WND". Says whether the window changed.
-    fn update_window<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) -> bool {
-        let tcp = &segment.tcp;
-        // The rule keeps old segments from changing the window. A copy of old data whose ACK covers
-        // new data is no old segment: its window goes with its ACK, or the sum of the two would
-        // exceed all that the peer ever offered.
-        let newer = self.snd.wl1.lt(tcp.seq)
-            || (self.snd.wl1 == tcp.seq && self.snd.wl2.le(tcp.ack))
-            || tcp.ack.gt(self.snd.una);
-        if !newer {
-            return false;
+    /// A later ACK was faster.
+    fn overtaken_ack<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+        special: bool,
+    ) -> bool {
+        let reported = special && self.special_ack(cx, segment);
+        let has_blocks = !segment.options.sack.is_empty() && self.snd.has_outstanding();
+        if has_blocks && self.snd.reads_stale_ack(true) {
+            let prior = self.snd.outstanding();
+            let newly_sacked = self.take_sack_blocks(segment);
+            let info = AckInfo { newly_sacked, ..self.ack_info(segment, special, &prior) };
+            self.recover(cx, &info);
         }
-        let window = u32::from(tcp.window) << self.snd.scale;
-        let before = core::mem::replace(&mut self.snd.wnd, window);
-        self.snd.max_wnd = self.snd.max_wnd.max(window);
-        self.snd.edge = self.snd.edge.max(tcp.ack + window);
-        self.snd.wl1 = tcp.seq;
-        self.snd.wl2 = tcp.ack;
-        if before == 0 && window > 0 {
-            // The window opened: what was sent as a probe may be sent again at once.
+        reported
+    }
+
+    fn take_sack_blocks(&mut self, segment: &Segment<'_>) -> u32 {
+        if !self.negotiated.sack || segment.options.sack.is_empty() {
+            return 0;
+        }
+        self.snd.take_sack_blocks(segment.options.sack.as_slice(), segment.tcp.ack)
+    }
+
+    /// What `segment` says as an ACK that acknowledges nothing.
+    fn ack_info(&self, segment: &Segment<'_>, special: bool, prior: &Outstanding) -> AckInfo {
+        let timestamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps && !special);
+        AckInfo {
+            advanced: self.snd.una() != prior.una,
+            prior_una: prior.una,
+            prior_flight: prior.flight,
+            prior_pipe: prior.pipe,
+            acknowledged: Acknowledged::default(),
+            newly_sacked: 0,
+            duplicate: false,
+            has_data: !segment.payload.is_empty(),
+            special,
+            damage_reported: self.statistics.special_acks_received > 0,
+            holds_window: self.holds_window(segment.tcp.flags),
+            tsecr: timestamps.map(|timestamps| timestamps.echo),
+            rtt: None,
+        }
+    }
+
+    /// Lends the recovery what it works on.
+    pub(super) fn recovery<'a, O>(
+        &'a mut self,
+        cx: &'a mut Context<'_, O>,
+    ) -> (&'a mut Recovery, RecoveryContext<'a>) {
+        let answered = self.has_answered_mark();
+        let ledger = self.profile.modern.ledger.then_some(&mut cx.path.ledger);
+        self.snd.lend_recovery(cx.now, (cx.domain, cx.id), ledger, answered)
+    }
+
+    /// Loss recovery and congestion control learn of an ACK.
+    fn recover<O: Observer>(&mut self, cx: &mut Context<'_, O>, info: &AckInfo) {
+        let (recovery, mut work) = self.recovery(cx);
+        let outcome = recovery.on_ack(&mut work, info);
+        if outcome.progress {
+            self.snd.clear_timeouts();
+        }
+        if let (true, Some(sample)) = (self.profile.modern.sharing, outcome.rate) {
+            self.update_path_memory(cx, sample);
+        }
+        if let Some(phase) = outcome.phase {
+            self.record_phase(cx, phase);
+        }
+        self.rearm_after_ack(cx, info.acknowledged.bytes > 0, outcome.timer);
+        self.set_reorder_timer(cx.now, outcome.reorder_deadline);
+        self.arm_tail_probe(cx);
+    }
+
+    /// Says whether the window changed.
+    fn update_window<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) -> bool {
+        let update = self.snd.update_window(&segment.tcp);
+        if update == WindowUpdate::Opened {
+            // What was sent as a probe may be sent again at once.
             self.timers.stop(Timer::Persist);
-            self.snd.rtt.clear_backoff();
-            if !self.snd.queue.is_empty() {
+            if self.snd.has_outstanding() {
                 self.arm_retransmit(cx.now);
             }
         }
-        before != window
+        update != WindowUpdate::Unchanged
     }
 
     /// Moves SND.UNA and releases what it covers.
     fn advance_una<O>(&mut self, cx: &Context<'_, O>, ack: SeqNumber) -> Acknowledged {
-        if !ack.gt(self.snd.una) {
-            return Acknowledged::default();
-        }
-        let start = self.snd.buffer_start();
-        let acknowledged = self.snd.queue.acknowledge(ack);
-        let covered = (ack - start).max(0) as usize;
-        self.snd.buffer.consume(covered.min(self.snd.buffer.len()));
-        self.snd.una = ack;
+        let Some(acknowledged) = self.snd.acknowledge(ack, cx.now) else { return Acknowledged::default() };
         // The segment that it meant is gone.
         self.pending.clear_head();
-        self.snd.sacks.advance(ack);
-        self.snd.last_advance = cx.now;
-        self.snd.timeouts_in_a_row = 0;
         self.notify_writable();
         acknowledged
     }
@@ -199,12 +185,12 @@ impl Connection {
     /// The congestion window may have grown: so may the send buffer.
     fn tune_send_buffer<O>(&mut self, cx: &Context<'_, O>) {
         if self.profile.modern.autotune {
-            self.snd.tune_buffer(cx.domain.control.window(), self.profile.send_buffer);
+            self.snd.tune_buffer(cx.domain.window(), self.profile.send_buffer);
             self.notify_writable();
         }
     }
 
-    pub(super) fn rtt_sample(
+    fn rtt_sample(
         &self,
         now: Instant,
         segment: &Segment<'_>,
@@ -235,39 +221,38 @@ impl Connection {
         Some(self.profile.clock * ticks)
     }
 
-    pub(super) fn rearm_after_ack<O>(&mut self, cx: &Context<'_, O>, advanced: bool, restart: bool) {
-        let Some(sent_at) = self.snd.queue.head().map(|head| head.sent_at) else {
+    fn rearm_after_ack<O>(&mut self, cx: &Context<'_, O>, advanced: bool, update: TimerUpdate) {
+        let Some(sent_at) = self.snd.oldest_sent_at() else {
             // RFC 6298 (5.2): "When all outstanding data has been acknowledged, turn off the
             // retransmission timer."
             self.timers.stop(Timer::Retransmit);
             self.timers.stop(Timer::User);
-            self.snd.queue.release();
-            self.resends.clear();
+            self.snd.release_queue();
             return;
         };
         if advanced {
             self.timers.stop(Timer::User);
             self.arm_user_timeout();
         }
-        if restart || (advanced && self.snd.recovery.restarts_timer_in_full()) {
-            // RFC 6298 (5.3): "restart the retransmission timer so that it will expire after RTO
-            // seconds".
-            self.arm_retransmit(cx.now);
-        } else if advanced {
-            let at = (sent_at + self.snd.rtt.timeout()).max(cx.now + self.profile.clock);
-            self.timers.set(Timer::Retransmit, at);
+        match update {
+            TimerUpdate::Keep => {}
+            TimerUpdate::Restart => self.arm_retransmit(cx.now),
+            TimerUpdate::FromOldest => {
+                let at = (sent_at + self.snd.rtt().timeout()).max(cx.now + self.profile.clock);
+                self.timers.set(Timer::Retransmit, at);
+            }
         }
     }
 
     /// Reports the window and what is in the network.
-    pub(super) fn tell_window<O: Observer>(&self, cx: &mut Context<'_, O>) {
+    pub(super) fn report_window<O: Observer>(&self, cx: &mut Context<'_, O>) {
         if O::ENABLED {
-            let (cwnd, ssthresh) = (cx.domain.control.window(), cx.domain.control.ssthresh());
-            cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.queue.pipe() });
+            let (cwnd, ssthresh) = (cx.domain.window(), cx.domain.ssthresh());
+            cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.pipe() });
         }
     }
 
-    pub(super) fn note_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {
+    pub(super) fn record_phase<O: Observer>(&mut self, cx: &mut Context<'_, O>, phase: RecoveryPhase) {
         if phase == RecoveryPhase::Fast {
             self.statistics.fast_recoveries += 1;
             self.ecn_reduced();
@@ -275,94 +260,18 @@ impl Connection {
         cx.emit(|| Event::Recovery(phase));
     }
 
-    /// Paper 000, section 3.3 and paper 003, section 4.2.3: what a special ACK names is to be sent
-    /// again. Says whether it names a copy that none named before.
-    fn special_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> bool {
-        self.statistics.special_acks_received += 1;
-        let stamp = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
-        let stamp = stamp.map(|stamps| stamps.echo);
-        let numbers = self.named_by(segment);
-        // The estimate lags behind a queue that grows: a resend that is on its way is not asked for
-        // again for being a little late.
-        let round_trip = self.snd.damage_hold();
-        let named = Notice {
-            seq: numbers.first().copied().unwrap_or_default(),
-            stamp,
-            least_age: self.snd.rtt.least().unwrap_or(Duration::ZERO),
-        };
-        let v2 = segment.options.v2.as_ref().and_then(V2::as_ack);
-        let sums = v2.and_then(|ack| match &ack.request {
-            V2Request::Blocks { sums, .. } => Some(sums),
-            V2Request::Segments(_) => None,
-        });
-        let mut accepted = u8::from(self.take_notice(cx, named));
-        match sums {
-            Some(sums) if accepted > 0 => self.spare_blocks(named.seq, sums),
-            None if accepted == 0 && !numbers.is_empty() => {
-                accepted += u8::from(self.peer_held.give_up(&mut self.snd.queue, &named))
-            }
-            _ => {}
-        }
-        let names_new_copy = accepted > 0;
-        // "the echo belongs to the newest entry only: for the others, resend if the latest
-        // transmission is older than one RTT".
-        for &seq in numbers.as_slice().iter().skip(1) {
-            accepted += u8::from(self.take_notice(cx, Notice { seq, stamp: None, least_age: round_trip }));
-        }
-        let count = numbers.len() as u8;
-        cx.emit(|| Event::SpecialAckReceived { seq: named.seq, count, accepted });
-        self.report_pipe(cx);
-        names_new_copy
-    }
-
-    /// The numbers that a special ACK lists, the newest first.
-    fn named_by(&self, segment: &Segment<'_>) -> SeqList {
-        let options = &segment.options;
-        let mut numbers = SeqList::default();
-        if let Some(v2) = options.v2.as_ref().and_then(V2::as_ack).filter(|_| self.negotiated.v2) {
-            v2.named(segment.tcp.ack).for_each(|seq| {
-                numbers.push(seq);
-            });
-            return numbers;
-        }
-        if let Some(seq) = options.hack_ack {
-            numbers.push(seq);
-        }
-        options.xhack_ack.as_slice().iter().for_each(|&seq| {
-            numbers.push(seq);
-        });
-        numbers
-    }
-
-    fn take_notice<O>(&mut self, cx: &mut Context<'_, O>, notice: Notice) -> bool {
-        if self.literal() {
-            return self.resends.notice_literally(&self.snd.queue, notice.seq);
-        }
-        if matches!(self.snd.recovery, Recovery::Modern(_)) {
-            return self.take_notice_in_order(cx, notice);
-        }
-        let accepted = self.resends.notice(&mut self.snd.queue, notice, cx.now);
-        if accepted {
-            cx.domain.control.on_damage(cx.now, self.snd.mss);
-        }
-        accepted
-    }
-
     /// Rule 4: the retransmission timer starts anew without backoff, unless `SND.UNA`'s own
-    /// segment has been left behind; then that one is resent first.
-    fn path_is_alive<O>(&mut self, cx: &Context<'_, O>) {
-        let Some(head) = self.snd.queue.head() else { return };
-        // Where loss detection goes by the order of sending, none is left behind.
-        let in_order = matches!(self.snd.recovery, Recovery::Modern(_));
-        let left_behind = !in_order && cx.now.saturating_since(head.sent_at) > self.snd.rtt.smoothed() * 2;
-        // One that a special ACK has named is resent at once if it is first in line; one that is
-        // lost would have to wait for a window that resends of others keep full.
-        let is_next = head.is_missing() && self.resends.next(&self.snd.queue, false) == Some(0);
-        if left_behind && !is_next {
-            self.resend_head(RetransmitReason::Stale);
+    /// segment has been left behind; then that one is retransmitted first.
+    fn path_is_alive<O>(&mut self, cx: &mut Context<'_, O>) {
+        if !self.snd.has_outstanding() {
+            return;
+        }
+        let (recovery, work) = self.recovery(cx);
+        if recovery.has_stale_head(&work) {
+            self.request_head(RetransmitReason::Stale);
         } else {
-            self.snd.timeouts_in_a_row = 0;
-            self.snd.rtt.clear_backoff();
+            self.snd.clear_timeouts();
+            self.snd.rtt_mut().clear_backoff();
             if self.state != State::Closed {
                 self.arm_retransmit(cx.now);
             }

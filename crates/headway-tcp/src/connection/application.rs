@@ -12,10 +12,10 @@ impl Connection {
         if let Some(error) = self.error {
             return Err(error);
         }
-        if !self.state.may_send() || self.snd.fin_queued {
+        if !self.state.may_send() || self.snd.is_fin_queued() {
             return Err(ConnectionError::Closing);
         }
-        let taken = self.snd.buffer.push(&data[..data.len().min(self.not_sent_room())]);
+        let taken = self.snd.write(&data[..data.len().min(self.not_sent_room())]);
         if !data.is_empty() {
             self.notifications.set_write_blocked(taken < data.len());
         }
@@ -24,8 +24,8 @@ impl Connection {
 
     /// Bytes that [`Self::write`] would take.
     pub(crate) fn writable(&self) -> usize {
-        if self.state.may_send() && !self.snd.fin_queued {
-            (self.snd.buffer.limit() - self.snd.buffer.len()).min(self.not_sent_room())
+        if self.state.may_send() && !self.snd.is_fin_queued() {
+            self.snd.buffer_room().min(self.not_sent_room())
         } else {
             0
         }
@@ -58,7 +58,7 @@ impl Connection {
 
     /// CLOSE (RFC 9293, 3.10.4): FIN follows what was written.
     pub(crate) fn close<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        if self.snd.fin_queued {
+        if self.snd.is_fin_queued() {
             return;
         }
         match self.state {
@@ -66,7 +66,7 @@ impl Connection {
                 self.error.get_or_insert(ConnectionError::Closing);
                 self.finish(cx);
             }
-            State::SynReceived | State::Established | State::CloseWait => self.snd.fin_queued = true,
+            State::SynReceived | State::Established | State::CloseWait => self.snd.queue_fin(),
             _ => {}
         }
     }
@@ -95,7 +95,7 @@ impl Connection {
     /// The application is notified after a short write when there is room again.
     pub(super) fn notify_writable(&mut self) {
         if self.notifications.is_write_blocked()
-            && self.snd.buffer.len() <= self.snd.buffer.limit() / 3 * 2
+            && self.snd.has_room_to_write()
             && self.not_sent_room() >= self.profile.not_sent / 2
         {
             self.notifications.set_write_blocked(false);

@@ -5,6 +5,7 @@ use headway_wire::{EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptio
 use super::options::OPTION_SPACE;
 use super::{Connection, Context};
 use crate::event::{Event, Observer};
+use crate::send::DataSegment;
 
 const HOP_LIMIT: u8 = 64;
 
@@ -27,26 +28,16 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// A segment of the retransmission queue that is about to be sent.
-pub(super) struct OutgoingData {
-    pub(super) seq: SeqNumber,
-    /// Where its payload begins in the send buffer.
-    pub(super) offset: usize,
-    pub(super) len: u32,
-    pub(super) fin: bool,
-    pub(super) push: bool,
-    /// It was never sent before, and lies within the peer's window.
-    pub(super) fresh: bool,
-}
-
 impl Connection {
+    /// `fresh`: it was never sent before, and lies within the peer's window.
     pub(super) fn build_data<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
         buffer: &mut [u8],
-        data: &OutgoingData,
+        data: &DataSegment,
+        fresh: bool,
     ) -> Option<usize> {
-        let &OutgoingData { seq, offset, fin, push, fresh, .. } = data;
+        let &DataSegment { seq, offset, fin, push, .. } = data;
         let len = data.len as usize;
         let mut flags = TcpFlags::ACK;
         if fin {
@@ -60,7 +51,7 @@ impl Connection {
         let packet = usize::from(self.mtu(cx));
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
         self.add_sack_blocks(&mut options, spare);
-        self.snd.last_sent = Some(cx.now);
+        cx.domain.on_data_sent(cx.now);
         self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, fresh })
     }
 
@@ -101,7 +92,7 @@ impl Connection {
             hop_limit: HOP_LIMIT,
             identification: self.statistics.segments_sent as u16,
         };
-        let payload = self.snd.buffer.slices(outgoing.offset, outgoing.len);
+        let payload = self.snd.payload(outgoing.offset, outgoing.len);
         let built: Result<usize, EmitError> = emit(buffer, &ip, &header, outgoing.options, payload);
         let len = match built {
             Ok(len) => len,

@@ -92,7 +92,7 @@ impl Connection {
         // Or damage would hide congestion.
         self.record_mark(segment.ip.ecn);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
-        let life = self.snd.rtt.timeout();
+        let life = self.snd.rtt().timeout();
         self.pending.push_special_ack(special_ack, cx.now, life);
         DamageOutcome::Requested
     }

@@ -11,7 +11,6 @@
 use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 
 use super::{Connection, Context, State};
-use crate::congestion::Loss;
 use crate::event::Observer;
 use crate::profile::Profile;
 
@@ -51,10 +50,9 @@ impl EcnState {
         owed
     }
 
-    /// The segment `seq` is retransmitted. If it carried CWR, the peer has not seen that, and
-    /// retransmissions do not carry it: the next new segment does, and until then ECE reports the mark
-    /// that was answered.
-    pub(super) fn on_resent(&mut self, seq: SeqNumber, nxt: SeqNumber) {
+    /// The segment `seq` is retransmitted. If it carried CWR, the peer has not seen that, and retransmissions do not
+    /// carry it: the next new segment does, and until then ECE reports the mark that was answered.
+    pub(super) fn on_retransmitted(&mut self, seq: SeqNumber, nxt: SeqNumber) {
         if self.cwr_sent == Some(seq) {
             self.cwr_sent = None;
             self.on_reduction(nxt);
@@ -127,21 +125,21 @@ impl Connection {
     /// RFC 3168, 6.1.2: "TCP should not react to congestion indications more than once every window
     /// of data".
     pub(super) fn on_ecn_echo<O: Observer>(&mut self, cx: &mut Context<'_, O>, flags: TcpFlags, flight: u32) {
-        let answered = self.ecn.answered.is_some_and(|point| !self.snd.una.gt(point));
+        let answered = self.ecn.answered.is_some_and(|point| !self.snd.una().gt(point));
         if !self.negotiated.ecn || !flags.contains(TcpFlags::ECE) || answered || flight == 0 {
             return;
         }
         self.statistics.congestion_echoes += 1;
         cx.path.ledger.on_mark();
-        cx.domain.control.on_ecn(&Loss { now: cx.now, flight });
-        self.ecn.on_reduction(self.snd.nxt);
+        cx.domain.on_ecn(cx.id, cx.now, flight);
+        self.ecn.on_reduction(self.snd.nxt());
         self.ecn.marked = true;
     }
 
     /// Whether a mark on what is still outstanding has been answered: a loss in the same window of
     /// data reports the same congestion.
     pub(super) fn has_answered_mark(&self) -> bool {
-        self.ecn.marked && self.ecn.answered.is_some_and(|point| self.snd.una.lt(point))
+        self.ecn.marked && self.ecn.answered.is_some_and(|point| self.snd.una().lt(point))
     }
 
     /// Whether an ACK with these flags must not open the window.
@@ -155,7 +153,7 @@ impl Connection {
     /// The window was reduced because something was lost.
     pub(super) fn ecn_reduced(&mut self) {
         if self.negotiated.ecn {
-            self.ecn.on_reduction(self.snd.nxt);
+            self.ecn.on_reduction(self.snd.nxt());
         }
     }
 }

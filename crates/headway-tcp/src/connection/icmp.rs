@@ -10,34 +10,15 @@ use crate::event::{Event, Observer};
 impl Connection {
     /// Whether `seq` has been sent and is not acknowledged (RFC 5927, 4.1).
     pub(crate) fn is_in_flight(&self, seq: SeqNumber) -> bool {
-        self.snd.una.le(seq) && seq.lt(self.snd.nxt)
+        self.snd.is_in_flight(seq)
     }
 
     /// The path's MTU became known (RFC 8201, RFC 1191), or is to be found out anew.
     pub(crate) fn path_mtu_changed<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         let mtu = cx.path.mtu;
         cx.emit(|| Event::PathMtu { mtu });
-        if self.snd.mss == 0 {
-            return;
-        }
-        let before = self.snd.mss;
-        self.update_mss(cx, false);
-        if self.snd.mss >= before {
-            return;
-        }
-        // Segments in flight that are too long are lost to the path, not to congestion: cut them
-        // and send them again (RFC 1191, 6.4).
-        let mut index = 0;
-        while index < self.snd.queue.len() {
-            let sent = self.snd.queue.get(index);
-            if sent.payload_len() > self.snd.mss {
-                self.snd.queue.split(index, self.snd.mss);
-                self.snd.queue.mark_damaged(index);
-                self.snd.queue.mark_damaged(index + 1);
-                let seqs = [index, index + 1].map(|i| self.snd.queue.get(i).seq);
-                seqs.into_iter().for_each(|seq| self.resends.wait(seq));
-            }
-            index += 1;
+        if self.snd.mss() > 0 {
+            self.update_mss(cx, false);
         }
     }
 

@@ -30,7 +30,6 @@ impl Connection {
             State::SynSent => self.syn_sent(cx, segment),
             _ => self.after_syn(cx, segment),
         };
-        self.report_pipe(cx);
         reply
     }
 
@@ -75,7 +74,7 @@ impl Connection {
         if self.state == State::SynReceived {
             // "If SND.UNA < SEG.ACK =< SND.NXT, then enter ESTABLISHED state [...] If the segment
             // acknowledgment is not acceptable, form a reset segment".
-            if !(self.snd.una.lt(tcp.ack) && tcp.ack.le(self.snd.nxt)) {
+            if !self.snd.acknowledges_new(tcp.ack) {
                 return Reply::Reset;
             }
             // The first segment behind the SYN lacks the option: the peer never saw our answer to its
@@ -86,13 +85,12 @@ impl Connection {
             self.acknowledge_syn(cx, segment);
             self.set_state(cx, State::Established);
             self.established(cx);
-            self.snd.wnd = u32::from(tcp.window) << self.snd.scale;
-            self.snd.max_wnd = self.snd.max_wnd.max(self.snd.wnd);
+            self.snd.set_window(tcp.window);
         }
         // RFC 5961, 5.2: "The ACK value is considered acceptable only if it is in the range of
         // ((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT). All incoming segments whose ACK value
         // doesn't satisfy the above condition MUST be discarded and an ACK sent back."
-        if tcp.ack.gt(self.snd.nxt) || tcp.ack.lt(self.snd.una - self.snd.max_wnd) {
+        if !self.snd.is_ack_acceptable(tcp.ack) {
             self.challenge(cx.now);
             cx.emit(|| Event::Dropped(DropReason::UnacceptableAck));
             return Reply::Nothing;
@@ -122,7 +120,7 @@ impl Connection {
         let answers = flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
         if self.opening.is_passive()
             && answers
-            && segment.tcp.ack == self.snd.nxt
+            && segment.tcp.ack == self.snd.nxt()
             && segment.tcp.seq == self.rcv.nxt()
         {
             self.negotiated = Negotiated { v2: false, hack: false, partial: false, ..self.negotiated };
@@ -141,7 +139,7 @@ impl Connection {
         // A repeated SYN while ours is on its way: it, or our answer to it, was lost.
         if self.state == State::SynReceived && tcp.flags.contains(TcpFlags::SYN) && tcp.seq == self.rcv.irs()
         {
-            if tcp.flags.contains(TcpFlags::ACK) && tcp.ack == self.snd.nxt {
+            if tcp.flags.contains(TcpFlags::ACK) && tcp.ack == self.snd.nxt() {
                 // Simultaneous open: the peer's SYN-ACK acknowledges our SYN.
                 self.acknowledge_syn(cx, segment);
                 self.set_state(cx, State::Established);
@@ -174,7 +172,7 @@ impl Connection {
         // made to accept valid ACKs, URGs, and RSTs."
         if wnd == 0 && tcp.seq == nxt && tcp.flags.contains(TcpFlags::ACK) && !is_reset {
             self.rcv.ack_at_once();
-            if tcp.ack.le(self.snd.nxt) && tcp.ack.ge(self.snd.una) {
+            if tcp.ack.le(self.snd.nxt()) && tcp.ack.ge(self.snd.una()) {
                 self.acknowledge(cx, segment);
                 self.closing_progress(cx);
             }
@@ -184,12 +182,7 @@ impl Connection {
         // heard that it was taken. If both ends are in this place, each has what the other waits for in
         // an ACK that the other drops and answers, without end.
         let behind = segment.sequence_len() == 0 && tcp.seq + 1 == nxt && tcp.flags.contains(TcpFlags::ACK);
-        if behind
-            && !is_reset
-            && self.state.is_synchronized()
-            && tcp.ack.gt(self.snd.una)
-            && tcp.ack.le(self.snd.nxt)
-        {
+        if behind && !is_reset && self.state.is_synchronized() && self.snd.acknowledges_new(tcp.ack) {
             self.acknowledge(cx, segment);
             self.closing_progress(cx);
             if self.state == State::Closed {
@@ -251,8 +244,7 @@ impl Connection {
 
     /// What the acknowledgement of our FIN means in each state.
     fn closing_progress<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        let fin_acknowledged = self.snd.fin_sent && self.snd.una == self.snd.nxt;
-        if !fin_acknowledged {
+        if !self.snd.is_fin_acknowledged() {
             return;
         }
         match self.state {

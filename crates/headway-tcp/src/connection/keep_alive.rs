@@ -71,7 +71,7 @@ impl Connection {
 
     pub(super) fn keep_alive_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         let Some(config) = self.profile.keep_alive else { return };
-        match self.keep_alive.on_timeout(cx.now, &config, !self.snd.queue.is_empty()) {
+        match self.keep_alive.on_timeout(cx.now, &config, self.snd.has_outstanding()) {
             Action::Wait(at) => self.timers.set(Timer::KeepAlive, at),
             Action::Probe => {
                 self.pending.request_keep_alive();

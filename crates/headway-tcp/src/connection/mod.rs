@@ -12,18 +12,19 @@ mod application;
 mod build;
 mod challenge;
 mod damage;
+mod damage_reports;
 mod data;
 mod ecn;
 mod icmp;
 mod input;
 mod keep_alive;
-mod modern;
 mod notifications;
 mod offer;
 mod open;
 mod opening;
 mod options;
 mod output;
+mod pacing;
 mod partial;
 mod pending_output;
 mod repair;
@@ -42,8 +43,7 @@ use headway_wire::{Segment, SeqNumber};
 
 use crate::congestion::CongestionDomain;
 use crate::event::{Event, Observer, RetransmitReason};
-use crate::hack::classic::sender::Resends;
-use crate::hack::partial::{receiver::CorruptedPayloads, sender::PeerHeldRanges};
+use crate::hack::partial::receiver::CorruptedPayloads;
 use crate::hack::repair::HeaderHistory;
 use crate::path::Path;
 use crate::path::memory::PathSampler;
@@ -102,7 +102,6 @@ pub(crate) struct Connection {
     snd: SendSide,
     rcv: ReceiveSide,
     pending: PendingOutput,
-    resends: Resends,
     timers: Timers,
     ecn: EcnState,
     /// Added to the clock for our timestamps (RFC 7323, 5.4).
@@ -119,10 +118,7 @@ pub(crate) struct Connection {
     headers: HeaderHistory,
     /// Where partial recovery is in use and there are any.
     corrupted_payloads: Option<Box<CorruptedPayloads>>,
-    peer_held: PeerHeldRanges,
     path_sampler: PathSampler,
-    /// Bytes that this connection has reported to its congestion domain.
-    reported_pipe: u32,
     statistics: Counters,
 }
 
@@ -142,7 +138,6 @@ impl Connection {
             snd: SendSide::new(iss, &profile, now),
             rcv: ReceiveSide::new(&profile),
             pending: PendingOutput::new(profile.s_buffer),
-            resends: Resends::default(),
             timers: Timers::new(profile.clock),
             ecn: EcnState::default(),
             tsval_offset,
@@ -155,9 +150,7 @@ impl Connection {
             notifications: Notifications::default(),
             headers: HeaderHistory::default(),
             corrupted_payloads: None,
-            peer_held: PeerHeldRanges::default(),
             path_sampler: PathSampler::default(),
-            reported_pipe: 0,
             statistics: Counters::default(),
             profile,
         }
@@ -214,12 +207,22 @@ impl Connection {
 
     /// The largest sequence number that was used, and one: SND.NXT.
     pub(crate) fn last_sent(&self) -> SeqNumber {
-        self.snd.nxt
+        self.snd.nxt()
     }
 
     /// Nothing is left to do: the host may forget the connection once the application has.
     pub(crate) fn is_over(&self) -> bool {
         self.state == State::Closed && !self.pending.has_reset()
+    }
+
+    /// Bytes thought to be in the network (RFC 6675's pipe).
+    pub(crate) fn pipe(&self) -> u32 {
+        self.snd.pipe()
+    }
+
+    /// Whether data waits to be sent, for the first time or again.
+    pub(crate) fn has_data_to_send(&self) -> bool {
+        self.state.is_sending() && self.snd.has_data_to_send()
     }
 
     // --- shared by the parts -------------------------------------------------------------------
@@ -242,15 +245,9 @@ impl Connection {
         self.set_state(cx, State::Closed);
         self.timers.stop_all();
         self.rcv.cancel_ack();
-        self.resends.clear();
         self.pending.close();
         self.corrupted_payloads = None;
-        let outstanding_end = self.snd.nxt;
-        self.snd.queue.acknowledge(outstanding_end);
-        self.snd.queue.release();
-        self.snd.buffer.consume(self.snd.buffer.len());
-        self.snd.buffer.release();
-        self.report_pipe(cx);
+        self.snd.discard();
         self.notify(Notification::Closed);
         self.notify(Notification::Readable);
     }
@@ -260,16 +257,8 @@ impl Connection {
         self.finish(cx);
     }
 
-    fn resend_head(&mut self, reason: RetransmitReason) {
+    fn request_head(&mut self, reason: RetransmitReason) {
         self.pending.request_head(reason);
-    }
-
-    fn report_pipe<O>(&mut self, cx: &mut Context<'_, O>) {
-        let pipe = self.snd.queue.pipe();
-        if pipe != self.reported_pipe {
-            cx.domain.adjust(self.reported_pipe, pipe);
-            self.reported_pipe = pipe;
-        }
     }
 
     /// Our timestamp clock: ticks of the profile's clock.

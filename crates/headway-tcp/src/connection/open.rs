@@ -10,8 +10,7 @@ use super::opening::SynTimeout;
 use super::{Connection, Context, Endpoints, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
-use crate::profile::{HackMode, LossRecovery, Profile};
-use crate::send::recovery::Recovery;
+use crate::profile::{HackMode, Profile};
 
 /// RFC 9293, 3.7.1: "If an MSS Option is not received at connection setup, TCP implementations
 /// MUST assume a default send MSS of 536 for IPv4 or 1220 for IPv6".
@@ -49,7 +48,7 @@ impl Connection {
     /// The SYN-ACK that answered `syn` has been sent, and its ACK is here (a SYN cookie).
     pub(crate) fn has_answered(&mut self) {
         self.pending.set_syn(false);
-        self.snd.nxt = self.snd.iss + 1;
+        self.snd.on_cookie_sent();
         self.rcv.advertise(true);
     }
 
@@ -107,9 +106,9 @@ impl Connection {
             return false;
         }
         if is_first {
-            self.snd.rtt.clear_backoff();
+            self.snd.rtt_mut().clear_backoff();
             if let (true, Some(sample)) = (self.profile.timestamps, self.echo_age(now, syn_ack)) {
-                self.snd.rtt.sample(sample, 1);
+                self.snd.rtt_mut().sample(sample, 1);
             }
         }
         self.pending.set_syn(true);
@@ -129,24 +128,17 @@ impl Connection {
         self.rcv.start(syn.tcp.seq);
         let options = &syn.options;
         self.negotiated = agree(&self.profile, syn);
-        self.snd.scale = 0;
+        let mut scale = 0;
         if self.negotiated.window_scaling {
             self.rcv.start_scaling(self.profile.receive_buffer);
             // RFC 7323, 2.3: "If a Window Scale option is received with a shift.cnt value larger
             // than 14, the TCP SHOULD log the error but MUST use 14".
-            self.snd.scale = options.window_scale.unwrap_or(0).min(14);
+            scale = options.window_scale.unwrap_or(0).min(14);
         }
         if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
             self.rcv.start_timestamps(stamps.value, cx.now);
         }
-        // RFC 7323, 2.2: "The window field in a segment where the SYN bit is set MUST NOT be
-        // scaled."
-        self.snd.wnd = u32::from(syn.tcp.window);
-        self.snd.max_wnd = self.snd.wnd;
-        self.snd.edge = self.snd.iss + 1 + self.snd.wnd;
-        self.snd.wl1 = syn.tcp.seq;
-        self.snd.wl2 = syn.tcp.ack;
-        self.snd.recovery = Recovery::new(&self.profile, self.negotiated.sack);
+        self.snd.on_peer_syn(&self.profile, &syn.tcp, scale, self.negotiated.sack);
         let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };
         self.peer_mss = options.mss.unwrap_or(default).max(MIN_MSS);
         self.update_mss(cx, true);
@@ -174,8 +166,8 @@ impl Connection {
             options += 4;
         }
         let mss = u32::from(self.peer_mss.min(fits).max(MIN_MSS)) - options;
-        self.snd.mss = mss;
-        cx.domain.control.set_mss(mss, initial);
+        self.snd.set_mss(mss);
+        cx.domain.set_mss(mss, initial);
     }
 
     /// RFC 9293, 3.10.7.3: SYN-SENT STATE.
@@ -184,7 +176,7 @@ impl Connection {
         let has_ack = flags.contains(TcpFlags::ACK);
         // First: "If SEG.ACK =< ISS or SEG.ACK > SND.NXT, send a reset (unless the RST bit is set
         // [...]) and discard the segment."
-        if has_ack && (segment.tcp.ack.le(self.snd.iss) || segment.tcp.ack.gt(self.snd.nxt)) {
+        if has_ack && (segment.tcp.ack.le(self.snd.iss()) || segment.tcp.ack.gt(self.snd.nxt())) {
             return if flags.contains(TcpFlags::RST) { Reply::Nothing } else { Reply::Reset };
         }
         // Second: "If the RST bit is set, a potential blind reset attack is described in
@@ -222,18 +214,12 @@ impl Connection {
 
     /// Our SYN is acknowledged: the first round-trip sample.
     pub(super) fn acknowledge_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
-        let una = self.snd.iss + 1;
         // A copy of the peer's SYN may have come just before and asked for ours once more.
         self.pending.set_syn(false);
-        let acknowledged = self.snd.queue.acknowledge(una);
-        // The SYN's delivery is no part of what the next ACK reports.
-        self.snd.queue.take_delivery(cx.now);
-        self.snd.queue.release();
-        self.snd.una = una;
-        self.snd.last_advance = cx.now;
+        let acknowledged = self.snd.on_syn_acknowledged(cx.now);
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
-        let sample = if self.opening.is_passive() && acknowledged.octets == 0 {
+        let sample = if self.opening.is_passive() && acknowledged.bytes == 0 {
             // The SYN-ACK was a cookie: when it was sent is not known, and its timestamp carries other things.
             None
         } else if self.negotiated.timestamps {
@@ -241,20 +227,18 @@ impl Connection {
         } else {
             acknowledged.sent_at.map(|sent| cx.now.saturating_since(sent))
         };
-        let segments = cx.domain.control.window() / self.snd.mss.max(1);
+        let segments = cx.domain.window() / self.snd.mss().max(1);
         if let Some(sample) = sample {
-            self.snd.rtt.sample(sample, segments);
+            self.snd.rtt_mut().sample(sample, segments);
             self.recall_variation(cx);
         }
-        self.snd.rtt.clear_backoff();
+        self.snd.rtt_mut().clear_backoff();
         // RFC 5681, 3.1 asks for a window of one segment after a lost SYN. One lost SYN may be bad luck,
-        // and costs a second already: like Linux, the modern sender begins cautiously after two.
-        let tolerated = u32::from(self.profile.recovery == LossRecovery::Modern);
-        if self.opening.retries() > tolerated {
-            self.snd.rtt.on_syn_loss();
-            cx.domain.control.on_syn_loss();
+        // and costs a second already: like Linux, today's TCP begins cautiously after two.
+        if self.opening.retries() > self.profile.tolerated_syn_losses() {
+            self.snd.rtt_mut().on_syn_loss();
+            cx.domain.on_syn_loss();
         }
-        self.report_pipe(cx);
     }
 
     pub(super) fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
@@ -264,7 +248,7 @@ impl Connection {
             SynTimeout::GiveUp => return self.fail(cx, ConnectionError::TimedOut),
             SynTimeout::Retry => {
                 if self.state == State::SynReceived || self.opening.retries() > profile.syn_linear {
-                    self.snd.rtt.back_off();
+                    self.snd.rtt_mut().back_off();
                 }
             }
             SynTimeout::OfferAgain => {}

@@ -5,7 +5,7 @@
 //! [`super::data`] chooses among the data, [`super::options`] says which options a segment carries,
 //! [`super::build`] writes it.
 
-use headway_wire::{SeqNumber, TcpFlags};
+use headway_wire::TcpFlags;
 
 use super::build::Outgoing;
 use super::options::SpecialAckOptions;
@@ -22,12 +22,6 @@ impl Connection {
         cx: &mut Context<'_, O>,
         buffer: &mut [u8],
     ) -> Option<usize> {
-        let sent = self.choose(cx, buffer);
-        self.report_pipe(cx);
-        sent
-    }
-
-    fn choose<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         match self.pending.take_control() {
             Some(Control::Reset) => return self.send_reset(cx, buffer),
             Some(Control::Syn) => return self.send_syn(cx, buffer),
@@ -46,7 +40,7 @@ impl Connection {
             return self.send_ack(cx, buffer);
         }
         // Data written since the timer expired asks as well.
-        if self.pending.take_keep_alive() && self.snd.queue.is_empty() {
+        if self.pending.take_keep_alive() && !self.snd.has_outstanding() {
             return self.send_keep_alive(cx, buffer);
         }
         None
@@ -56,7 +50,7 @@ impl Connection {
         let flags = TcpFlags::RST | TcpFlags::ACK;
         // RFC 7323, 3.2: a TSopt "SHOULD be sent in an <RST> segment".
         let options = self.fixed_options(cx, false);
-        self.build(cx, buffer, &Outgoing::control(self.snd.nxt, flags, &options))
+        self.build(cx, buffer, &Outgoing::control(self.snd.nxt(), flags, &options))
     }
 
     fn send_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
@@ -67,38 +61,23 @@ impl Connection {
         flags |= self.ecn_syn_flags();
         let options = self.syn_options(cx.now);
         self.opening.on_syn_sent();
-        if self.snd.nxt == self.snd.iss {
-            self.snd.nxt = self.snd.iss + 1;
-            self.snd.queue.push(self.snd.iss, 1, true, false, cx.now, 0);
-            self.snd.last_advance = cx.now;
-        } else {
-            self.snd.queue.resend(0, cx.now, 0);
-        }
+        self.snd.on_syn_sent(cx.now);
         self.arm_retransmit(cx.now);
         self.arm_user_timeout();
-        self.build(cx, buffer, &Outgoing::control(self.snd.iss, flags, &options))
+        self.build(cx, buffer, &Outgoing::control(self.snd.iss(), flags, &options))
     }
 
     fn send_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let options = self.ack_options(cx);
-        self.build(cx, buffer, &Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, &options))
+        self.build(cx, buffer, &Outgoing::control(self.snd.acceptable_seq(), TcpFlags::ACK, &options))
     }
 
     /// RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data. The peer answers it and takes
     /// nothing from it, as it is not acceptable: an ACK that is owed stays so.
     fn send_keep_alive<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let options = self.fixed_options(cx, false);
-        let outgoing = Outgoing::control(self.snd.nxt - 1, TcpFlags::ACK, &options);
+        let outgoing = Outgoing::control(self.snd.nxt() - 1, TcpFlags::ACK, &options);
         self.build_segment(cx, buffer, &outgoing, false)
-    }
-
-    /// The sequence number of a segment without data: SND.NXT, or the furthest right edge that the
-    /// peer has offered if a probe stands beyond it.
-    ///
-    /// The peer takes no number beyond its window. Where both windows are closed, both ends would
-    /// drop each other's ACKs and answer them, a round trip apart, without end.
-    fn acceptable_seq(&self) -> SeqNumber {
-        self.snd.nxt.min(self.snd.edge)
     }
 
     /// Paper 000, section 3.2 (3): "the 'special' ACK is sent to the sender of the corrupted
@@ -112,7 +91,7 @@ impl Connection {
         let SpecialAckOptions { options, count, has_blocks } = self.special_ack_options(cx, special_ack);
         self.statistics.special_acks_sent += 1;
         cx.emit(|| Event::SpecialAckSent { seq: special_ack.seq, count: count as u8 });
-        let outgoing = Outgoing::control(self.acceptable_seq(), TcpFlags::ACK, &options);
+        let outgoing = Outgoing::control(self.snd.acceptable_seq(), TcpFlags::ACK, &options);
         // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
         // So does one that block sums leave no room for SACK blocks in.
         let carries_ack = !(self.literal() || has_blocks && self.rcv.has_sack_news());

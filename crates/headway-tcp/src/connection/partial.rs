@@ -1,17 +1,13 @@
 //! Partial recovery ([`crate::hack::partial`]): of a segment whose payload arrived damaged, only what
 //! was hit comes again.
 
-use headway_wire::blocks::{COUNT, block_sums};
 use headway_wire::{Segment, SeqNumber, TcpFlags, V2, V2Request};
 
 use super::{Connection, Context, Notification, State};
 use crate::event::{Event, Observer};
 use crate::hack::partial::receiver::Whole;
-use crate::send::recovery::Recovery;
 
 impl Connection {
-    // --- the receiver's part ------------------------------------------------------------------------
-
     /// Keeps the payload of a corrupted segment, of which nothing is held. Says whether it is whole by
     /// what an earlier copy brought.
     pub(super) fn keep_corrupted<O: Observer>(
@@ -73,19 +69,5 @@ impl Connection {
     pub(super) fn block_request(&self, seq: SeqNumber) -> Option<V2Request> {
         let sums = self.corrupted_payloads.as_ref()?.sums(seq)?;
         Some(V2Request::Blocks { offset: (seq - self.rcv.nxt()) as u32, sums })
-    }
-
-    // --- the sender's part --------------------------------------------------------------------------
-
-    /// A special ACK with these block sums reported the segment at `seq`: what agrees with our own sums
-    /// is not sent again.
-    pub(super) fn spare_blocks(&mut self, seq: SeqNumber, sums: &[u16; COUNT]) {
-        if !self.negotiated.partial || !matches!(self.snd.recovery, Recovery::Modern(_)) {
-            return;
-        }
-        let start = self.snd.buffer_start();
-        let buffer = &self.snd.buffer;
-        let ours = |len| block_sums(buffer.slices((seq - start) as usize, len));
-        self.peer_held.spare_blocks(&mut self.snd.queue, seq, sums, ours);
     }
 }

@@ -24,8 +24,8 @@ impl Connection {
             seal: if self.negotiated.v2 { Seal::V2(self.profile.exid) } else { Seal::Classic },
             tsval: self.negotiated.timestamps.then(|| self.tsval(now)),
             sack: self.negotiated.sack,
-            sent: (self.snd.una, self.snd.nxt),
-            max_send_window: self.snd.max_wnd,
+            sent: (self.snd.una(), self.snd.nxt()),
+            max_send_window: self.snd.window().max(),
             receive: &self.rcv,
         };
         self.headers.knowledge(now, &expectations)

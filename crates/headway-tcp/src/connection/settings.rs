@@ -21,7 +21,7 @@ impl Connection {
     pub(crate) fn set_user_timeout(&mut self, limit: Option<Duration>) {
         Arc::make_mut(&mut self.profile).user_timeout = limit;
         self.timers.stop(Timer::User);
-        if !self.snd.queue.is_empty() {
+        if self.snd.has_outstanding() {
             self.arm_user_timeout();
         }
     }

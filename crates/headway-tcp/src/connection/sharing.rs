@@ -3,21 +3,21 @@
 use super::{Connection, Context};
 use crate::congestion::RateSample;
 use crate::path::memory::PathSample;
-use crate::send::recovery::Recovery;
 
 impl Connection {
     /// The memory of the path takes what an ACK measured.
     pub(super) fn update_path_memory<O>(&mut self, cx: &mut Context<'_, O>, rate: RateSample) {
-        let (Some(smoothed), Some(min_rtt)) = (self.snd.rtt.estimate(), self.snd.rtt.least()) else { return };
-        let Recovery::Modern(modern) = &self.snd.recovery else { return };
+        let (Some(smoothed), Some(min_rtt)) = (self.snd.rtt().estimate(), self.snd.rtt().min()) else {
+            return;
+        };
         let sample = PathSample {
             now: cx.now,
             rate,
             smoothed,
-            variation: self.snd.rtt.variation(),
+            variation: self.snd.rtt().variation(),
             min_rtt,
-            reordering: modern.saw_reordering(),
-            slow_start: cx.domain.control.window() < cx.domain.control.ssthresh(),
+            reordering: self.snd.saw_reordering(),
+            slow_start: cx.domain.window() < cx.domain.ssthresh(),
         };
         self.path_sampler.update(&mut cx.path.memory, &sample);
     }
@@ -28,7 +28,7 @@ impl Connection {
     /// that longer: a path that takes more would see every SYN twice.
     pub(crate) fn recall_round_trip<O>(&mut self, cx: &Context<'_, O>) {
         if let (true, Some(memory)) = (self.profile.modern.sharing, &cx.path.memory) {
-            self.snd.rtt.recall(memory.smoothed_rtt, memory.rtt_variation);
+            self.snd.rtt_mut().recall(memory.smoothed_rtt, memory.rtt_variation);
         }
     }
 
@@ -41,21 +41,18 @@ impl Connection {
         // A sender that remembers jumps in its second round trip, ahead of what the window could learn.
         self.rcv.resume(cx.path.receive_window);
         let Some(memory) = cx.path.memory else { return };
-        let Recovery::Modern(modern) = &mut self.snd.recovery else { return };
-        if memory.reordering {
-            modern.recall_reordering();
+        if !self.snd.on_path_memory(memory.reordering) {
+            return;
         }
         // Those that are open share what the path carries.
         let window = memory.resumable(cx.path.senders() + 1);
-        if window > cx.domain.control.window() {
-            cx.domain.control.resume(window);
-        }
+        cx.domain.resume(window);
     }
 
     /// The first sample is there: a path that takes as long as it did varies as it did.
     pub(super) fn recall_variation<O>(&mut self, cx: &Context<'_, O>) {
         if let (true, Some(memory)) = (self.profile.modern.sharing, &cx.path.memory) {
-            self.snd.rtt.recall_variation(memory.smoothed_rtt, memory.rtt_variation);
+            self.snd.rtt_mut().recall_variation(memory.smoothed_rtt, memory.rtt_variation);
         }
     }
 }

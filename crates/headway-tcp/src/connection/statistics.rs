@@ -108,6 +108,8 @@ pub(super) struct Counters {
 impl Connection {
     pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
         let counted = self.statistics;
+        let outstanding = self.snd.outstanding();
+        let held = self.snd.peer_held();
         Statistics {
             state: self.state,
             segments_sent: counted.segments_sent,
@@ -125,23 +127,23 @@ impl Connection {
             damaged_received: counted.damaged_received,
             repaired: counted.repaired,
             completed: counted.completed.into(),
-            cut: self.peer_held.cut(),
-            bytes_spared: self.peer_held.spared(),
+            cut: held.map_or(0, |held| held.cut()),
+            bytes_spared: held.map_or(0, |held| held.spared()),
             damaged_implausible: counted.damaged_implausible.into(),
             congestion_marks: counted.congestion_marks.into(),
             congestion_echoes: counted.congestion_echoes.into(),
-            duplicate_reports: self.snd.sacks.duplicates,
-            smoothed_rtt: self.snd.rtt.estimate(),
-            rtt_variation: self.snd.rtt.variation(),
-            min_rtt: self.snd.rtt.least(),
-            rto: self.snd.rtt.timeout(),
-            cwnd: domain.control.window(),
-            ssthresh: domain.control.ssthresh(),
-            pipe: self.snd.queue.pipe(),
-            mss: self.snd.mss,
-            send_window: self.snd.wnd,
+            duplicate_reports: self.snd.duplicate_reports(),
+            smoothed_rtt: self.snd.rtt().estimate(),
+            rtt_variation: self.snd.rtt().variation(),
+            min_rtt: self.snd.rtt().min(),
+            rto: self.snd.rtt().timeout(),
+            cwnd: domain.window(),
+            ssthresh: domain.ssthresh(),
+            pipe: outstanding.pipe,
+            mss: self.snd.mss(),
+            send_window: self.snd.window().size(),
             receive_window: self.rcv.wnd(),
-            unacknowledged: self.snd.queue.outstanding(),
+            unacknowledged: outstanding.flight,
             unsent: self.snd.unsent(),
             memory: self.allocated(),
         }
@@ -149,19 +151,16 @@ impl Connection {
 
     /// Bytes of heap in the send and the receive buffer.
     pub(crate) fn buffers(&self) -> usize {
-        self.snd.buffer.allocated() + self.rcv.buffer()
+        self.snd.buffer_allocated() + self.rcv.buffer()
     }
 
     /// Bytes of heap that the connection holds.
     pub(crate) fn allocated(&self) -> usize {
         self.buffers()
-            + self.snd.queue.allocated()
+            + self.snd.allocated()
             + self.rcv.bookkeeping()
             + self.pending.allocated()
-            + self.resends.allocated()
             + self.corrupted_payloads.as_ref().map_or(0, |payloads| payloads.allocated())
-            + self.peer_held.allocated()
-            + self.snd.recovery.allocated()
             + self.headers.allocated()
     }
 }

@@ -32,7 +32,7 @@ impl Connection {
             self.rcv.report_duplicate(start, end);
         }
         self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
-        self.rcv.schedule_ack(cx.now, &placed, fin, self.snd.rtt.timeout());
+        self.rcv.schedule_ack(cx.now, &placed, fin, self.snd.rtt().timeout());
         if placed.advanced > 0 {
             self.notify(Notification::Readable);
         }
@@ -50,7 +50,7 @@ impl Connection {
                 .timestamps
                 .filter(|_| self.negotiated.timestamps)
                 .map(|stamps| stamps.echo),
-            smoothed: self.snd.rtt.smoothed(),
+            smoothed: self.snd.rtt().smoothed(),
         });
         if self.profile.modern.sharing {
             cx.path.receive_window = cx.path.receive_window.max(self.rcv.target());

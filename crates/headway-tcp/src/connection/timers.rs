@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant};
 use super::{Connection, Context, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-use crate::send::recovery::{Board, Recovery};
+use crate::send::recovery::TimerUpdate;
 
 /// Stands for a timer that is not set.
 const NEVER: Instant = Instant::from_nanos(u64::MAX);
@@ -95,47 +95,83 @@ impl Connection {
             self.syn_expired(cx);
             return;
         }
-        if self.snd.queue.is_empty() {
+        if !self.snd.has_outstanding() {
             return;
         }
         self.statistics.timeouts += 1;
         // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is no loss.
-        if self.snd.wnd == 0 {
-            self.snd.rtt.back_off();
+        if self.snd.window().size() == 0 {
+            self.snd.rtt_mut().back_off();
             if self.probe_limit_reached(cx) {
                 return;
             }
-            self.resend_head(RetransmitReason::Probe);
+            self.request_head(RetransmitReason::Probe);
             self.arm_retransmit(cx.now);
             return;
         }
-        self.snd.timeouts_in_a_row += 1;
-        if self.profile.rto.retries.is_some_and(|limit| self.snd.timeouts_in_a_row > limit) {
+        let timeouts = self.snd.count_timeout();
+        if self.profile.rto.retries.is_some_and(|limit| timeouts > limit) {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
             return;
         }
-        let as_congestion = if matches!(self.snd.recovery, Recovery::Modern(_)) {
-            self.modern_timeout(cx)
-        } else {
-            let board = Board {
-                queue: &mut self.snd.queue,
-                sacks: &mut self.snd.sacks,
-                control: &mut *cx.domain.control,
-            };
-            self.snd.recovery.on_timeout(board, cx.now, self.snd.nxt);
-            true
-        };
-        self.resends.clear();
-        if as_congestion {
-            if self.snd.timeouts_in_a_row == 1 {
+        let last_received = self.keep_alive.last_received();
+        let (recovery, mut work) = self.recovery(cx);
+        let outcome = recovery.on_timeout(&mut work, last_received);
+        self.timers.stop(Timer::Reorder);
+        self.timers.stop(Timer::TailProbe);
+        // The answer to congestion: a backoff and a window of one segment.
+        if outcome.phase == Some(RecoveryPhase::Timeout) {
+            if timeouts == 1 {
                 self.statistics.slow_starts += 1;
             }
-            self.snd.rtt.back_off();
+            self.snd.rtt_mut().back_off();
             self.ecn_reduced();
             cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
         }
-        self.tell_window(cx);
+        self.report_window(cx);
         self.arm_retransmit(cx.now);
+    }
+
+    /// RFC 8985, 6.2: when loss detection looks again.
+    pub(super) fn set_reorder_timer(&mut self, now: Instant, deadline: Option<Instant>) {
+        match deadline {
+            Some(at) => self.timers.set(Timer::Reorder, at.max(now)),
+            None => self.timers.stop(Timer::Reorder),
+        }
+    }
+
+    fn reorder_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        let (recovery, mut work) = self.recovery(cx);
+        let outcome = recovery.on_reorder_timer(&mut work);
+        if let Some(phase) = outcome.phase {
+            self.record_phase(cx, phase);
+        }
+        if outcome.timer == TimerUpdate::Restart && self.snd.has_outstanding() {
+            self.arm_retransmit(cx.now);
+        }
+        self.set_reorder_timer(cx.now, outcome.reorder_deadline);
+        self.report_window(cx);
+    }
+
+    /// RFC 8985, 7.2: schedules a probe after data was sent or acknowledged.
+    pub(super) fn arm_tail_probe<O>(&mut self, cx: &mut Context<'_, O>) {
+        let (recovery, work) = self.recovery(cx);
+        match recovery.probe_timeout(&work).map(|timeout| cx.now + timeout) {
+            // "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()": the probe
+            // takes the place of a timeout that would come before it.
+            Some(at) => {
+                let rto = self.timers.get(Timer::Retransmit);
+                self.timers.set(Timer::TailProbe, rto.map_or(at, |rto| at.min(rto)));
+            }
+            None => self.timers.stop(Timer::TailProbe),
+        }
+    }
+
+    fn tail_probe_expired<O>(&mut self, cx: &Context<'_, O>) {
+        if self.snd.has_outstanding() && self.snd.window().size() > 0 {
+            self.pending.request_tail_probe();
+            self.arm_retransmit(cx.now);
+        }
     }
 
     /// RFC 9293, 3.8.3 and the limit on retries: the peer is told, as far as it can hear.
@@ -147,22 +183,22 @@ impl Connection {
 
     /// A closed window, or one too small to be worth a segment, has lasted long enough.
     fn persist_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        if self.snd.unsent() == 0 && !self.snd.owes_fin() {
+        if !self.snd.has_unsent() {
             return;
         }
         if self.probe_limit_reached(cx) {
             return;
         }
-        self.snd.rtt.back_off();
-        self.snd.override_sws = true;
+        self.snd.rtt_mut().back_off();
+        self.snd.override_silly_window();
     }
 
     /// RFC 9293, 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in
     /// response to the probe segments, the sending TCP peer MUST allow the connection to stay
     /// open". A peer that answers none of them is treated like one that answers no data (3.8.3).
     fn probe_limit_reached<O: Observer>(&mut self, cx: &mut Context<'_, O>) -> bool {
-        self.snd.probes += 1;
-        let reached = self.profile.rto.retries.is_some_and(|limit| self.snd.probes > limit);
+        let probes = self.snd.count_probe();
+        let reached = self.profile.rto.retries.is_some_and(|limit| probes > limit);
         if reached {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
         }
@@ -170,7 +206,7 @@ impl Connection {
     }
 
     pub(super) fn arm_retransmit(&mut self, now: Instant) {
-        self.timers.set(Timer::Retransmit, now + self.snd.rtt.timeout());
+        self.timers.set(Timer::Retransmit, now + self.snd.rtt().timeout());
     }
 
     /// The user timeout runs from the last advance of SND.UNA.
@@ -178,7 +214,7 @@ impl Connection {
         if let Some(limit) = self.profile.user_timeout
             && !self.timers.is_set(Timer::User)
         {
-            self.timers.set(Timer::User, self.snd.last_advance + limit);
+            self.timers.set(Timer::User, self.snd.last_advance() + limit);
         }
     }
 
@@ -186,8 +222,7 @@ impl Connection {
         self.set_state(cx, State::TimeWait);
         self.timers.stop_all();
         self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
-        self.snd.queue.release();
-        self.snd.buffer.release();
+        self.snd.release();
         self.rcv.release();
         self.notify(Notification::Closed);
     }

@@ -2,7 +2,7 @@
 //!
 //! The receiver of a *corrupted segment* (header valid, payload damaged) sends a *special ACK* that
 //! reports it (`classic/receiver.rs`). The sender retransmits the reported segment at once, as the
-//! congestion window permits, and takes nothing about congestion from it (`classic/sender.rs`).
+//! congestion window permits, and takes nothing about congestion from it (`send/recovery/retransmit_queue.rs`).
 //! Header repair makes corrupted segments of packets whose header is damaged too; partial recovery has
 //! only the damaged blocks of a payload retransmitted.
 //!

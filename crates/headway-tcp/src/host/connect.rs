@@ -7,13 +7,12 @@ use headway_units::Instant;
 
 use super::packets::is_one_host;
 use super::{ConnectionId, Host, ListenerId};
-use crate::Error;
-use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::{Connection, Endpoints};
 use crate::event::Observer;
 use crate::path::table::PathKey;
-use crate::profile::{LossRecovery, Profile};
+use crate::profile::Profile;
 use crate::slab::Key;
+use crate::{DomainId, Error};
 
 impl<O: Observer> Host<O> {
     /// OPEN, active (RFC 9293, 3.10.1). Port 0 of `local` asks for a free one (RFC 6056).
@@ -27,6 +26,33 @@ impl<O: Observer> Host<O> {
         now: Instant,
         local: SocketAddr,
         remote: SocketAddr,
+        profile: Arc<Profile>,
+    ) -> Result<ConnectionId, Error> {
+        self.open_actively(now, None, (local, remote), profile)
+    }
+
+    /// As [`Host::connect`], in a congestion domain that the connection shares.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Host::connect`], or the domain is unknown.
+    pub fn connect_in(
+        &mut self,
+        now: Instant,
+        domain: DomainId,
+        local: SocketAddr,
+        remote: SocketAddr,
+        profile: Arc<Profile>,
+    ) -> Result<ConnectionId, Error> {
+        self.check_domain(domain)?;
+        self.open_actively(now, Some(domain), (local, remote), profile)
+    }
+
+    fn open_actively(
+        &mut self,
+        now: Instant,
+        domain: Option<DomainId>,
+        (local, remote): (SocketAddr, SocketAddr),
         profile: Arc<Profile>,
     ) -> Result<ConnectionId, Error> {
         profile.check()?;
@@ -53,7 +79,7 @@ impl<O: Observer> Host<O> {
         }
         let iss = self.identity.initial_sequence(&ends, now);
         let tsval_offset = self.identity.tsval_offset(&ends);
-        let domain = self.new_domain(&profile, &ends);
+        let domain = self.join_domain(domain, &profile, &ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.paths.acquire(path, profile.modern.sharing, now);
         let connection = Connection::connect(profile, ends, iss, tsval_offset, now);
@@ -74,17 +100,6 @@ impl<O: Observer> Host<O> {
             let ends = Endpoints { local: SocketAddr::new(local, port as u16), remote };
             self.connections.find(&ends).is_none().then_some(ends)
         })
-    }
-
-    pub(super) fn new_domain(&mut self, profile: &Profile, ends: &Endpoints) -> Key {
-        let setup = Setup {
-            initial_window: profile.initial_window,
-            hystart: profile.modern.hystart,
-            pacing: profile.modern.pacing,
-            deliveries: profile.recovery == LossRecovery::Modern,
-            seed: self.identity.seed(ends),
-        };
-        self.domains.insert(CongestionDomain::new(profile.congestion.build(setup)))
     }
 
     pub(super) fn add(

@@ -15,7 +15,7 @@ use crate::event::Observer;
 use crate::path::table::PathKey;
 use crate::profile::Profile;
 use crate::receive::first_window;
-use crate::{Error, State};
+use crate::{DomainId, Error, State};
 
 /// How far beyond the last number a connection is reopened, if the timer gives no better: more than
 /// an unscaled window, as Linux does.
@@ -24,6 +24,8 @@ const REOPEN_STEP: u32 = 65_535 + 2;
 pub(super) struct Listener {
     local: SocketAddr,
     profile: Arc<Profile>,
+    /// The congestion domain that its connections share, if they do.
+    domain: Option<DomainId>,
     backlog: usize,
     /// In SYN-RECEIVED.
     opening: usize,
@@ -53,6 +55,11 @@ impl Listener {
     /// How many are established and not accepted.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// For connections to come.
+    pub(super) fn set_domain(&mut self, domain: Option<DomainId>) {
+        self.domain = domain;
     }
 
     /// For connections to come.
@@ -86,6 +93,7 @@ impl<O: Observer> Host<O> {
         let listener = Listener {
             local,
             profile,
+            domain: None,
             backlog: backlog.max(1),
             opening: 0,
             cookie_sent: None,
@@ -170,7 +178,8 @@ impl<O: Observer> Host<O> {
         let &PassiveOpen { listener, ends, at, syn } = open;
         self.listeners.get_mut(listener.0)?.opening += 1;
         let tsval_offset = self.identity.tsval_offset(ends);
-        let domain = self.new_domain(&profile, ends);
+        let domain = self.listeners.get(listener.0)?.domain;
+        let domain = self.join_domain(domain, &profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.paths.acquire(path, profile.modern.sharing, at);
         let (lent_domain, lent_path) = (self.domains.get_mut(domain)?, self.paths.get_mut(path)?);

@@ -15,6 +15,7 @@ mod connections;
 mod cookies;
 mod deadlines;
 mod demux;
+mod domains;
 mod echo;
 #[cfg(test)]
 mod footprint;
@@ -200,12 +201,32 @@ impl<O: Observer> Host<O> {
         now: Instant,
         work: impl FnOnce(&mut Connection, &mut Context<'_, O>) -> T,
     ) -> Option<T> {
+        let result = self.lend(id, now, work)?;
+        self.wake(id);
+        Some(result)
+    }
+
+    /// Lends the connection its domain and its path. Another member of the domain may have its turn then.
+    #[inline]
+    fn lend<T>(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        work: impl FnOnce(&mut Connection, &mut Context<'_, O>) -> T,
+    ) -> Option<T> {
         let entry = self.connections.get_mut(id)?;
         let domain = self.domains.get_mut(entry.domain())?;
         let path = self.paths.get_mut(entry.path())?;
+        let connection = entry.connection_mut();
+        domain.lend(connection.pipe());
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
-        let result = work(entry.connection_mut(), &mut cx);
-        self.wake(id);
+        let result = work(connection, &mut cx);
+        if cx.domain.is_shared() {
+            let next = cx.domain.give_back(id, connection.pipe(), connection.has_data_to_send());
+            if let Some(next) = next {
+                self.wake(next);
+            }
+        }
         Some(result)
     }
 
@@ -229,7 +250,11 @@ impl<O: Observer> Host<O> {
         if let Some(listener) = entry.listener() {
             self.forget_pending(listener, id);
         }
-        self.domains.remove(entry.domain());
+        if let Some(domain) = self.domains.get_mut(entry.domain())
+            && domain.leave(id, entry.connection().pipe())
+        {
+            self.domains.remove(entry.domain());
+        }
         self.paths.release(entry.path(), now);
     }
 }

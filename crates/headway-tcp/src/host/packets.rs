@@ -9,7 +9,7 @@ use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, SeqNumber
 use super::connections::Entry;
 use super::listeners::PassiveOpen;
 use super::{Arrival, ConnectionId, Host, ListenerId};
-use crate::connection::{Connection, Context, Endpoints, Reply};
+use crate::connection::{Connection, Endpoints, Reply};
 use crate::event::Observer;
 use crate::path::table::PathKey;
 
@@ -186,14 +186,8 @@ impl<O: Observer> Host<O> {
             return Some(len);
         }
         while let Some(id) = self.connections.pop_ready() {
-            let Some(entry) = self.connections.get_mut(id) else { continue };
-            let (Some(domain), Some(path)) =
-                (self.domains.get_mut(entry.domain()), self.paths.get_mut(entry.path()))
-            else {
-                continue;
-            };
-            let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
-            if let Some(len) = entry.connection_mut().poll_transmit(&mut cx, buffer) {
+            let sent = self.lend(id, now, |connection, cx| connection.poll_transmit(cx, buffer));
+            if let Some(len) = sent.flatten() {
                 // Connections take turns.
                 self.connections.push_ready(id);
                 return Some(len);

@@ -59,7 +59,7 @@ impl ReceiveSide {
             // Window fields are rounded up, so the window may exceed the buffer: by one unit.
             assembler: Assembler::new(profile.receive_buffer + (1 << scale)),
             fin: None,
-            reports_fin: profile.recovery == LossRecovery::Modern,
+            reports_fin: profile.recovery == LossRecovery::RackTlp,
             fin_reached: false,
             ts_recent: Recent::new(),
             last_ack_sent: SeqNumber::default(),

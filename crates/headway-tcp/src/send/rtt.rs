@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 
 use headway_units::Duration;
 
+use crate::path::ledger::Delay;
 use crate::profile::{Profile, RtoConfig};
 
 /// Smoothed round-trip time, its variation, and the timeout that follows.
@@ -12,7 +13,7 @@ pub(crate) struct RttEstimator {
     profile: Arc<Profile>,
     smoothed: Option<Duration>,
     variation: Duration,
-    least: Option<Duration>,
+    min: Option<Duration>,
     latest: Option<Duration>,
     /// Timeout before backoff.
     base: Duration,
@@ -26,7 +27,7 @@ impl RttEstimator {
             profile,
             smoothed: None,
             variation: Duration::ZERO,
-            least: None,
+            min: None,
             latest: None,
             backoff: 0,
         }
@@ -37,14 +38,14 @@ impl RttEstimator {
     }
 
     /// RFC 6298's G: the tick of the clock.
-    fn granularity(&self) -> Duration {
+    pub(crate) fn granularity(&self) -> Duration {
         self.profile.clock
     }
 
     /// Takes a sample; `segments` is the congestion window, which Linux 2.2's margin looks at.
     pub(crate) fn sample(&mut self, rtt: Duration, segments: u32) {
         let rtt = rtt.max(self.granularity());
-        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
         self.latest = Some(rtt);
         match self.smoothed {
             None => {
@@ -87,14 +88,14 @@ impl RttEstimator {
     }
 
     /// RFC 6298 (2.3): "SRTT + max (G, K*RTTVAR)"; the initial timeout before the first sample.
-    pub(crate) fn with_variation(&self) -> Duration {
+    fn with_variation(&self) -> Duration {
         self.with_margin(self.granularity())
     }
 
     /// The same with another lower bound of the margin than the clock's granularity G.
-    fn with_margin(&self, least: Duration) -> Duration {
+    fn with_margin(&self, min: Duration) -> Duration {
         match self.smoothed {
-            Some(smoothed) => smoothed + (self.variation * 4).max(least),
+            Some(smoothed) => smoothed + (self.variation * 4).max(min),
             None => self.config().initial,
         }
     }
@@ -114,13 +115,23 @@ impl RttEstimator {
     }
 
     /// The smallest sample.
-    pub(crate) fn least(&self) -> Option<Duration> {
-        self.least
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.min
     }
 
-    /// The last sample.
-    pub(crate) fn latest(&self) -> Option<Duration> {
-        self.latest
+    /// What the last sample says of the queue on the path.
+    pub(crate) fn delay(&self) -> Option<Delay> {
+        Some(Delay { latest: self.latest?, least: self.min?, smoothed: self.smoothed? })
+    }
+
+    /// How long loss detection is suppressed for a hole that is known to be damage, after its
+    /// retransmission: the path's round-trip time with its variation.
+    ///
+    /// While `SND.UNA` stands still there are no samples, and the measured variation misses a queue
+    /// that builds up; so a quarter of the round trip is allowed for at least, as RFC 8985 (7.2)
+    /// does for reordering.
+    pub(crate) fn suppression_time(&self) -> Duration {
+        self.with_variation().max(self.smoothed() + self.smoothed() / 4)
     }
 
     /// The timeout, with its backoff.

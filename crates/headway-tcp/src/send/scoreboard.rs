@@ -16,15 +16,30 @@ pub(crate) struct Scoreboard {
     judged: Option<SeqNumber>,
     seen: [Option<(SeqNumber, SeqNumber)>; REMEMBERED],
     /// D-SACK reports (RFC 2883).
-    pub(crate) duplicates: u64,
+    duplicates: u64,
     /// The one that came with the last ACK.
-    pub(crate) duplicate: Option<(SeqNumber, SeqNumber)>,
+    duplicate: Option<(SeqNumber, SeqNumber)>,
 }
 
 impl Scoreboard {
     /// The end of the highest block, if any lies above `SND.UNA`.
     pub(crate) fn highest(&self) -> Option<SeqNumber> {
         self.highest
+    }
+
+    /// D-SACK reports (RFC 2883) in all.
+    pub(crate) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Whether the last ACK brought one.
+    pub(crate) fn has_duplicate(&self) -> bool {
+        self.duplicate.is_some()
+    }
+
+    /// The one that the last ACK brought.
+    pub(crate) fn take_duplicate(&mut self) -> Option<(SeqNumber, SeqNumber)> {
+        self.duplicate.take()
     }
 
     /// Forgets everything.
@@ -46,7 +61,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what `blocks` cover and returns how many octets are newly covered.
+    /// Marks what `blocks` cover and returns how many bytes are newly covered.
     ///
     /// Segments that a block covers only in part stay unmarked. Blocks outside
     /// `[una, nxt]` are ignored; a first block below `una`, or inside the second, is a D-SACK
@@ -94,9 +109,9 @@ impl Scoreboard {
     }
 
     /// Marks lost, below the highest block, every segment that is not yet marked and above which
-    /// `threshold` octets are covered (RFC 6675's `IsLost`, with `DupThresh - 1` segments), and
+    /// `threshold` bytes are covered (RFC 6675's `IsLost`, with `DupThresh - 1` segments), and
     /// says whether there was one. Segments that are known to be damaged are passed over. `mark` says
-    /// what becomes of a copy that was sent again before.
+    /// what becomes of a transmission that was retransmitted before.
     pub(crate) fn mark_lost(
         &mut self,
         queue: &mut SentQueue,
@@ -191,7 +206,7 @@ mod tests {
     fn queue(segments: u32) -> SentQueue {
         let mut queue = SentQueue::default();
         for i in 0..segments {
-            queue.push(SeqNumber(i * 1000), 1000, false, false, Instant::ZERO, 0);
+            queue.push(SeqNumber(i * 1000), 1000, Marks::NONE, Instant::ZERO, 0);
         }
         queue
     }

@@ -7,119 +7,14 @@ use alloc::collections::VecDeque;
 use headway_units::Instant;
 use headway_wire::SeqNumber;
 
-use super::transmissions::{Copy, Delivery, Totals, TransmissionLog};
+pub(crate) use super::marks::{Marks, Sent};
+use super::transmissions::{Delivery, Totals, Transmission, TransmissionLog};
 use crate::congestion::{LostSegment, RateSample};
-
-/// The marks of a segment. `SACKED` excludes `LOST` and `RESENT`; a segment that is `RESENT` and
-/// not `LOST` is in the network twice, as RFC 6675's SetPipe and Linux count it.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Marks(u16);
-
-impl Marks {
-    /// Selectively acknowledged.
-    pub(crate) const SACKED: Self = Self(1);
-    /// Thought not to be in the network any more.
-    pub(crate) const LOST: Self = Self(2);
-    /// A resent copy is in the network.
-    pub(crate) const RESENT: Self = Self(4);
-    /// Was sent more than once (Karn).
-    pub(crate) const EVER_RESENT: Self = Self(8);
-    /// Known to be damaged; feeds no loss detector while its resend is young.
-    pub(crate) const DAMAGED: Self = Self(16);
-    /// Occupies a sequence number for SYN.
-    pub(crate) const SYN: Self = Self(32);
-    /// Occupies a sequence number for FIN, its last.
-    pub(crate) const FIN: Self = Self(64);
-    /// Bears PSH: nothing more was there to send when it was sent.
-    pub(crate) const PUSH: Self = Self(128);
-    /// Lost, and not to be sent again for now: the peer says that it holds these octets of a damaged
-    /// copy ([`crate::hack::partial`]).
-    pub(crate) const HELD: Self = Self(256);
-    /// A part of a segment of which the peer asked for some blocks: it is not cut again.
-    pub(crate) const CUT: Self = Self(512);
-
-    pub(crate) const fn has(self, mark: Self) -> bool {
-        self.0 & mark.0 != 0
-    }
-
-    const fn with(self, mark: Self) -> Self {
-        Self(self.0 | mark.0)
-    }
-
-    const fn without(self, mark: Self) -> Self {
-        Self(self.0 & !mark.0)
-    }
-
-    /// Without all that is thought of its fate.
-    const fn settled(self) -> Self {
-        const FATE: Marks =
-            Marks::SACKED.with(Marks::LOST).with(Marks::RESENT).with(Marks::DAMAGED).with(Marks::HELD);
-        self.without(FATE)
-    }
-
-    /// Lost, and no later copy under way.
-    const fn is_gone(self) -> bool {
-        self.has(Self::LOST) && !self.has(Self::RESENT)
-    }
-
-    /// To be sent again.
-    const fn is_missing(self) -> bool {
-        self.is_gone() && !self.has(Self::HELD)
-    }
-
-    /// Missing for a reason that no notice of damage explains.
-    const fn is_unexplained(self) -> bool {
-        self.is_missing() && !self.has(Self::DAMAGED)
-    }
-}
-
-/// One segment in the queue.
-#[derive(Clone)]
-pub(crate) struct Sent {
-    pub(crate) seq: SeqNumber,
-    /// Sequence numbers it occupies, SYN and FIN included.
-    pub(crate) len: u32,
-    marks: Marks,
-    /// Copies sent with the timestamp `stamp`, and how many of those a special ACK has named.
-    copies: u8,
-    named: u8,
-    /// Timestamp value of the latest copy.
-    stamp: u32,
-    /// Position of the latest copy among all transmissions of the connection.
-    pub(crate) order: u64,
-    /// When the latest copy was sent.
-    pub(crate) sent_at: Instant,
-}
-
-impl Sent {
-    pub(crate) fn end(&self) -> SeqNumber {
-        self.seq + self.len
-    }
-
-    pub(crate) fn has(&self, mark: Marks) -> bool {
-        self.marks.has(mark)
-    }
-
-    /// Payload octets: the length less SYN and FIN.
-    pub(crate) fn payload_len(&self) -> u32 {
-        self.len - u32::from(self.has(Marks::SYN)) - u32::from(self.has(Marks::FIN))
-    }
-
-    /// Timestamp value of the latest copy.
-    pub(crate) fn stamp(&self) -> u32 {
-        self.stamp
-    }
-
-    /// Whether it is to be sent again: lost, and no later copy under way.
-    pub(crate) fn is_missing(&self) -> bool {
-        self.marks.is_missing()
-    }
-}
 
 /// What an advance of `SND.UNA` took from the queue.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Acknowledged {
-    pub(crate) octets: u32,
+    pub(crate) bytes: u32,
     /// Any of it had been sent more than once.
     pub(crate) retransmitted: bool,
     /// When the oldest segment that was sent once, and is fully covered, was sent.
@@ -132,10 +27,10 @@ pub(crate) struct SentQueue {
     segments: VecDeque<Sent>,
     sacked: u32,
     lost: u32,
-    resent: u32,
+    retransmitted: u32,
     /// Segments that bear `DAMAGED`.
     damaged: u32,
-    /// Segments that are lost and of which no later copy is in the network.
+    /// Segments that are lost and of which no later transmission is in the network.
     missing: u32,
     /// Of those, segments that no notice of damage explains.
     unexplained: u32,
@@ -145,7 +40,7 @@ pub(crate) struct SentQueue {
     log: Log,
 }
 
-/// The copies in the order of sending.
+/// The transmissions in the order of sending.
 #[derive(Default)]
 enum Log {
     /// Recovery does not ask for it.
@@ -189,16 +84,16 @@ impl SentQueue {
         self.log.kept()
     }
 
-    /// Octets that arrived damaged, in all.
-    pub(crate) fn crossed_octets(&self) -> u64 {
+    /// Bytes that arrived damaged, in all.
+    pub(crate) fn corrupted_bytes(&self) -> u64 {
         match &self.log {
             Log::Never => 0,
-            Log::Resting(totals) => totals.crossed,
-            Log::Kept(log) => log.totals().crossed,
+            Log::Resting(totals) => totals.corrupted,
+            Log::Kept(log) => log.totals().corrupted,
         }
     }
 
-    /// How many copies have been sent in all.
+    /// How many transmissions have been sent in all.
     pub(crate) fn transmissions(&self) -> u64 {
         self.transmissions
     }
@@ -223,6 +118,12 @@ impl SentQueue {
         self.segments.back()
     }
 
+    /// The place of the last segment, unless it is selectively acknowledged.
+    pub(crate) fn last_unsacked(&self) -> Option<usize> {
+        let last = self.segments.len().checked_sub(1)?;
+        (!self.segments[last].has(Marks::SACKED)).then_some(last)
+    }
+
     #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sent> {
         self.segments.iter()
@@ -236,21 +137,21 @@ impl SentQueue {
         }
     }
 
-    /// Octets thought to be in the network (RFC 6675's pipe).
+    /// Bytes thought to be in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
-        self.outstanding() - self.sacked - self.lost + self.resent
+        self.outstanding() - self.sacked - self.lost + self.retransmitted
     }
 
-    /// Octets of resent copies in the network.
-    pub(crate) fn resent(&self) -> u32 {
-        self.resent
+    /// Bytes of retransmissions in the network.
+    pub(crate) fn retransmitted(&self) -> u32 {
+        self.retransmitted
     }
 
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Whether any segment is to be sent again.
+    /// Whether any segment is to be retransmitted.
     pub(crate) fn any_missing(&self) -> bool {
         self.missing > 0
     }
@@ -281,16 +182,9 @@ impl SentQueue {
         self.segments.partition_point(|sent| sent.seq.lt(seq))
     }
 
-    /// Adds a new segment at the end.
-    pub(crate) fn push(&mut self, seq: SeqNumber, len: u32, syn: bool, fin: bool, now: Instant, stamp: u32) {
+    /// Adds a new segment at the end, which may bear SYN or FIN.
+    pub(crate) fn push(&mut self, seq: SeqNumber, len: u32, marks: Marks, now: Instant, tsval: u32) {
         debug_assert!(self.segments.back().is_none_or(|last| last.end() == seq));
-        let mut marks = Marks::default();
-        if syn {
-            marks = marks.with(Marks::SYN);
-        }
-        if fin {
-            marks = marks.with(Marks::FIN);
-        }
         self.transmissions += 1;
         let order = self.transmissions;
         self.log.wake();
@@ -298,21 +192,30 @@ impl SentQueue {
         if let Some(log) = self.log.kept_mut() {
             log.sent(seq, len, order, now, pipe);
         }
-        self.segments.push_back(Sent { seq, len, marks, copies: 1, named: 0, stamp, order, sent_at: now });
+        self.segments.push_back(Sent {
+            seq,
+            len,
+            marks,
+            transmissions: 1,
+            reported: 0,
+            tsval,
+            order,
+            sent_at: now,
+        });
     }
 
-    /// The segment added last bears PSH, and so will its copies.
+    /// The segment added last bears PSH, and so will its transmissions.
     pub(crate) fn push_last(&mut self) {
         if let Some(last) = self.segments.back_mut() {
             last.marks = last.marks.with(Marks::PUSH);
         }
     }
 
-    /// Records that segment `index` is sent again.
-    pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: u32) {
+    /// Records that segment `index` is retransmitted.
+    pub(crate) fn retransmit(&mut self, index: usize, now: Instant, tsval: u32) {
         self.transmissions += 1;
         let before = self.segments[index].marks.without(Marks::HELD);
-        let mut marks = before.with(Marks::RESENT).with(Marks::EVER_RESENT);
+        let mut marks = before.with(Marks::RETRANSMITTED).with(Marks::EVER_RETRANSMITTED);
         if self.log.kept().is_some() {
             // The order of sending says what a later ACK means: no mark needs to.
             marks = marks.without(Marks::DAMAGED);
@@ -327,25 +230,25 @@ impl SentQueue {
         let sent = &mut self.segments[index];
         sent.order = self.transmissions;
         sent.sent_at = now;
-        if sent.stamp == stamp {
-            sent.copies = sent.copies.saturating_add(1);
+        if sent.tsval == tsval {
+            sent.transmissions = sent.transmissions.saturating_add(1);
         } else {
-            sent.stamp = stamp;
-            sent.copies = 1;
-            sent.named = 0;
+            sent.tsval = tsval;
+            sent.transmissions = 1;
+            sent.reported = 0;
         }
     }
 
-    /// Records that a special ACK names the copy of segment `index` that bore `stamp`, and says
-    /// whether that is its latest: copies with equal stamps are named in the order of sending.
-    pub(crate) fn name_copy(&mut self, index: usize, stamp: u32) -> bool {
+    /// Records that a special ACK reports the transmission of segment `index` that bore `tsval`, and says
+    /// whether that is its latest: transmissions with equal TSvals are reported in the order of sending.
+    pub(crate) fn report_transmission(&mut self, index: usize, tsval: u32) -> bool {
         let sent = &mut self.segments[index];
-        // A stamp from before the latest copy's names a copy that was superseded already.
-        if sent.stamp != stamp {
+        // A TSval from before the latest transmission's reports a transmission that was superseded already.
+        if sent.tsval != tsval {
             return false;
         }
-        sent.named = sent.named.saturating_add(1);
-        sent.named >= sent.copies
+        sent.reported = sent.reported.saturating_add(1);
+        sent.reported >= sent.transmissions
     }
 
     /// Gives segment `index` other marks, and counts it accordingly.
@@ -356,7 +259,8 @@ impl SentQueue {
         let gained = |mark: Marks| i32::from(marks.has(mark)) - i32::from(before.has(mark));
         self.sacked = self.sacked.wrapping_add_signed(gained(Marks::SACKED) * len as i32);
         self.lost = self.lost.wrapping_add_signed(gained(Marks::LOST) * len as i32);
-        self.resent = self.resent.wrapping_add_signed(gained(Marks::RESENT) * len as i32);
+        self.retransmitted =
+            self.retransmitted.wrapping_add_signed(gained(Marks::RETRANSMITTED) * len as i32);
         self.damaged = self.damaged.wrapping_add_signed(gained(Marks::DAMAGED));
         let missing = i32::from(marks.is_missing()) - i32::from(before.is_missing());
         self.missing = self.missing.wrapping_add_signed(missing);
@@ -364,28 +268,28 @@ impl SentQueue {
         self.unexplained = self.unexplained.wrapping_add_signed(unexplained);
     }
 
-    /// Marks segment `index` lost: it, and any resent copy of it, leaves the pipe.
+    /// Marks segment `index` lost: it, and any retransmission of it, leaves the pipe.
     pub(crate) fn mark_lost(&mut self, index: usize) {
         let sent = &self.segments[index];
         if sent.has(Marks::SACKED) {
             return;
         }
         if let Some(log) = self.log.kept_mut() {
-            log.settle(sent.order);
+            log.resolve(sent.order);
         }
         let (seq, marks) = (sent.seq, sent.marks);
-        self.set(index, marks.without(Marks::RESENT).without(Marks::HELD).with(Marks::LOST));
+        self.set(index, marks.without(Marks::RETRANSMITTED).without(Marks::HELD).with(Marks::LOST));
         if self.missing_hint.is_none_or(|hint| seq.lt(hint)) {
             self.missing_hint = Some(seq);
         }
     }
 
-    /// Marks the first copy of segment `index` lost; one that was sent again since stays in the pipe.
+    /// Marks the first transmission of segment `index` lost; one that was retransmitted since stays in the pipe.
     pub(crate) fn mark_first_lost(&mut self, index: usize) {
-        let resent = self.segments[index].has(Marks::RESENT);
+        let retransmitted = self.segments[index].has(Marks::RETRANSMITTED);
         self.mark_lost(index);
-        if resent {
-            self.set(index, self.segments[index].marks.with(Marks::RESENT));
+        if retransmitted {
+            self.set(index, self.segments[index].marks.with(Marks::RETRANSMITTED));
         }
     }
 
@@ -398,15 +302,15 @@ impl SentQueue {
         }
     }
 
-    /// Makes the resent copy of segment `index` an ordinary segment again.
+    /// Makes the retransmission of segment `index` an ordinary segment again.
     pub(crate) fn forget_damage(&mut self, index: usize) {
         let marks = self.segments[index].marks;
         if !marks.has(Marks::DAMAGED) {
             return;
         }
         let mut after = marks.without(Marks::DAMAGED);
-        if marks.has(Marks::RESENT) {
-            after = after.without(Marks::RESENT).without(Marks::LOST);
+        if marks.has(Marks::RETRANSMITTED) {
+            after = after.without(Marks::RETRANSMITTED).without(Marks::LOST);
         }
         self.set(index, after);
     }
@@ -417,39 +321,44 @@ impl SentQueue {
         if marks.has(Marks::SACKED) {
             return false;
         }
-        // What the peer held of a damaged copy was counted when that crossed the network.
+        // What the peer held of a damaged transmission was counted when that crossed the network.
         if let Some(log) = self.log.kept_mut()
             && !marks.has(Marks::HELD)
         {
             let sent = &self.segments[index];
-            log.delivered(sent.order, sent.end(), sent.len, sent.stamp, marks.has(Marks::EVER_RESENT));
+            log.delivered(sent.order, sent.end(), sent.len, sent.tsval, marks.has(Marks::EVER_RETRANSMITTED));
         }
-        self.set(index, marks.settled().with(Marks::SACKED));
+        self.set(index, marks.resolved().with(Marks::SACKED));
         true
     }
 
-    /// The segment whose latest copy is `copy`. If there is none, nothing will be said of it any more.
-    pub(crate) fn segment_of(&mut self, copy: &Copy) -> Option<usize> {
-        let index = self.index_of(copy.last()).filter(|&index| self.get(index).order == copy.order);
+    /// The segment whose latest transmission is `transmission`. If there is none, nothing will be said of it any more.
+    pub(crate) fn segment_of(&mut self, sent: &Transmission) -> Option<usize> {
+        let index = self.index_of(sent.last()).filter(|&index| self.get(index).order == sent.order);
         if let (None, Some(log)) = (index, self.log.kept_mut()) {
-            log.settle(copy.order);
+            log.resolve(sent.order);
         }
         index
     }
 
-    /// The latest copy of segment `index` arrived damaged.
-    pub(crate) fn mark_crossed(&mut self, index: usize, now: Instant) {
+    /// The latest transmission of segment `index` arrived damaged.
+    pub(crate) fn mark_corrupted(&mut self, index: usize, now: Instant) {
         self.mark_damaged(index);
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
-            log.crossed(sent.order, now, sent.len);
+            log.corrupted(sent.order, now, sent.len);
         }
     }
 
-    /// The latest copy of segment `index`, which is `copy`, was lost, and not to damage.
-    pub(crate) fn mark_dropped(&mut self, index: usize, copy: &Copy, now: Instant) -> Option<LostSegment> {
+    /// The latest transmission of segment `index`, which is `transmission`, was lost, and not to damage.
+    pub(crate) fn mark_dropped(
+        &mut self,
+        index: usize,
+        sent: &Transmission,
+        now: Instant,
+    ) -> Option<LostSegment> {
         self.mark_lost(index);
-        Some(self.log.kept_mut()?.lose(copy, now))
+        Some(self.log.kept_mut()?.lose(sent, now))
     }
 
     /// What the ACK at hand has delivered, and what that says of the network's rate.
@@ -468,7 +377,7 @@ impl SentQueue {
         }
     }
 
-    /// What was taken for lost, and was not sent again, is under way after all.
+    /// What was taken for lost, and was not retransmitted, is under way after all.
     pub(crate) fn revive_losses(&mut self) {
         for index in 0..self.segments.len() {
             let marks = self.segments[index].marks;
@@ -506,23 +415,23 @@ impl SentQueue {
         }
     }
 
-    /// Forgets which segments were resent or known to be lost or damaged.
+    /// Forgets which segments were retransmitted or known to be lost or damaged.
     pub(crate) fn clear_losses(&mut self) {
         for index in 0..self.segments.len() {
             let marks = self.segments[index].marks;
             let sacked = marks.has(Marks::SACKED);
-            let after = marks.settled();
+            let after = marks.resolved();
             self.set(index, if sacked { after.with(Marks::SACKED) } else { after });
         }
         self.missing_hint = None;
     }
 
-    /// Whether a segment is lost, and not by damage that is known, and waits to be sent again.
+    /// Whether a segment is lost, and not by damage that is known, and waits to be retransmitted.
     pub(crate) fn has_unexplained_loss(&self) -> bool {
         self.unexplained > 0
     }
 
-    /// The lowest segment that is lost and has no later copy in the network.
+    /// The lowest segment that is lost and has no later transmission in the network.
     pub(crate) fn first_missing(&mut self) -> Option<usize> {
         if self.missing == 0 {
             return None;
@@ -540,23 +449,23 @@ impl SentQueue {
             if !head.seq.lt(ack) {
                 break;
             }
-            acknowledged.retransmitted |= head.has(Marks::EVER_RESENT);
+            acknowledged.retransmitted |= head.has(Marks::EVER_RETRANSMITTED);
             if head.end().gt(ack) {
-                acknowledged.octets += self.trim_head(ack);
+                acknowledged.bytes += self.trim_head(ack);
                 break;
             }
-            acknowledged.octets += head.len;
+            acknowledged.bytes += head.len;
             if let Some(log) = self.log.kept_mut() {
-                let resent = head.has(Marks::EVER_RESENT);
+                let retransmitted = head.has(Marks::EVER_RETRANSMITTED);
                 if !head.has(Marks::SACKED) && !head.has(Marks::HELD) {
-                    log.delivered(head.order, head.end(), head.len, head.stamp, resent);
+                    log.delivered(head.order, head.end(), head.len, head.tsval, retransmitted);
                 }
             }
-            if !head.has(Marks::EVER_RESENT) {
+            if !head.has(Marks::EVER_RETRANSMITTED) {
                 acknowledged.sent_at.get_or_insert(head.sent_at);
             }
-            let settled = head.marks.settled();
-            self.set(0, settled);
+            let resolved = head.marks.resolved();
+            self.set(0, resolved);
             self.segments.pop_front();
         }
         acknowledged
@@ -572,8 +481,8 @@ impl SentQueue {
         if head.has(Marks::LOST) {
             self.lost -= cut;
         }
-        if head.has(Marks::RESENT) {
-            self.resent -= cut;
+        if head.has(Marks::RETRANSMITTED) {
+            self.retransmitted -= cut;
         }
         head.marks = head.marks.without(Marks::SYN);
         head.seq = ack;
@@ -611,7 +520,7 @@ impl SentQueue {
     pub(crate) fn hold(&mut self, index: usize) {
         let marks = self.segments[index].marks;
         if marks.is_missing() {
-            self.set(index, marks.with(Marks::HELD).with(Marks::EVER_RESENT));
+            self.set(index, marks.with(Marks::HELD).with(Marks::EVER_RETRANSMITTED));
         }
     }
 
@@ -623,7 +532,7 @@ impl SentQueue {
         }
     }
 
-    /// Heap octets in use.
+    /// Heap bytes in use.
     pub(crate) fn allocated(&self) -> usize {
         self.segments.capacity() * size_of::<Sent>()
             + self.log.kept().map_or(0, |log| size_of::<TransmissionLog>() + log.allocated())
@@ -637,7 +546,7 @@ mod tests {
     fn queue(segments: u32) -> SentQueue {
         let mut queue = SentQueue::default();
         for i in 0..segments {
-            queue.push(SeqNumber(u32::MAX - 1500) + i * 1000, 1000, false, false, Instant::ZERO, 7);
+            queue.push(SeqNumber(u32::MAX - 1500) + i * 1000, 1000, Marks::NONE, Instant::ZERO, 7);
         }
         queue
     }
@@ -663,7 +572,7 @@ mod tests {
         let mut queue = SentQueue::default();
         let mut next = start;
         for len in LENGTHS {
-            queue.push(next, len, false, false, Instant::ZERO, 7);
+            queue.push(next, len, Marks::NONE, Instant::ZERO, 7);
             next += len;
         }
         for at in 0..LENGTHS.iter().sum::<u32>() + 2 {
@@ -683,30 +592,30 @@ mod tests {
         queue.mark_lost(0);
         assert_eq!(queue.pipe(), 3000);
         assert_eq!(queue.first_missing(), Some(0));
-        queue.resend(0, Instant::ZERO, 8);
+        queue.retransmit(0, Instant::ZERO, 8);
         assert_eq!(queue.pipe(), 4000);
         assert_eq!(queue.first_missing(), None);
         queue.mark_damaged(0);
-        assert_eq!(queue.pipe(), 3000, "the resent copy left the pipe too");
-        queue.resend(0, Instant::ZERO, 9);
+        assert_eq!(queue.pipe(), 3000, "the retransmission left the pipe too");
+        queue.retransmit(0, Instant::ZERO, 9);
         queue.forget_damage(0);
         assert_eq!(queue.pipe(), 4000, "an ordinary segment again");
         let acked = queue.acknowledge(seq(1) + 500);
-        assert_eq!((acked.octets, acked.retransmitted, acked.sent_at), (1500, true, None));
+        assert_eq!((acked.bytes, acked.retransmitted, acked.sent_at), (1500, true, None));
         assert_eq!(queue.pipe(), 2500);
         queue.acknowledge(seq(5));
-        assert_eq!((queue.pipe(), queue.sacked, queue.lost, queue.resent), (0, 0, 0, 0));
+        assert_eq!((queue.pipe(), queue.sacked, queue.lost, queue.retransmitted), (0, 0, 0, 0));
     }
 
     #[test]
-    fn names_copies_by_stamp_and_order() {
+    fn reports_transmissions_by_tsval_and_order() {
         let mut queue = queue(1);
-        queue.resend(0, Instant::ZERO, 7);
-        assert!(!queue.name_copy(0, 7), "the first of two copies with one stamp");
-        assert!(queue.name_copy(0, 7), "the second");
-        queue.resend(0, Instant::ZERO, 9);
-        assert!(!queue.name_copy(0, 7), "a superseded copy");
-        assert!(queue.name_copy(0, 9));
+        queue.retransmit(0, Instant::ZERO, 7);
+        assert!(!queue.report_transmission(0, 7), "the first of two transmissions with one tsval");
+        assert!(queue.report_transmission(0, 7), "the second");
+        queue.retransmit(0, Instant::ZERO, 9);
+        assert!(!queue.report_transmission(0, 7), "a superseded sent");
+        assert!(queue.report_transmission(0, 9));
     }
 
     #[test]

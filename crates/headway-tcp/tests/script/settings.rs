@@ -53,7 +53,7 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
                 "reno" => LossRecovery::Reno,
                 "standard" => LossRecovery::Standard,
                 "linux22" => LossRecovery::Linux22,
-                "modern" => LossRecovery::Modern,
+                "modern" => LossRecovery::RackTlp,
                 other => return Err(format!("recovery reno, standard, linux22 or modern, not {other:?}")),
             }
         }

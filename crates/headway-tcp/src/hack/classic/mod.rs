@@ -1,4 +1,4 @@
-//! Special ACKs (papers 000 and 003): the receiver reports damaged segments, the sender retransmits them.
+//! Special ACKs (papers 000 and 003): the receiver reports damaged segments. What the sender makes of that
+//! belongs to its recovery (`send/recovery/`).
 
 pub(crate) mod receiver;
-pub(crate) mod sender;

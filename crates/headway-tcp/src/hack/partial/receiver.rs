@@ -8,12 +8,12 @@ use headway_wire::SeqNumber;
 use headway_wire::blocks::{COUNT, block_range, block_sums};
 use headway_wire::crc::crc32c;
 
+use crate::send::recovery::MIN_PAYLOAD;
+
 /// Bytes that are kept at most; the oldest payloads go first.
 const MAX_BYTES: usize = 1 << 20;
 /// Payloads that are kept at most.
 const MAX_ENTRIES: usize = 1024;
-/// A shorter payload is asked for as a whole: headers would take more than the blocks save.
-pub(super) const MIN_PAYLOAD: usize = 64 * COUNT;
 
 /// A payload as it arrived, with the CRC that its header vouched for.
 struct Entry {

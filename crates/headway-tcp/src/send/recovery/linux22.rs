@@ -3,18 +3,20 @@
 //! loss.
 //!
 //! After a timeout it sends no new data until all that was outstanding is acknowledged; what it
-//! resends then it walks through once, as many at a time as the window permits, each time that an
-//! ACK covers new data. A resent segment that is lost again waits for the next timeout.
+//! retransmissions then it walks through once, as many at a time as the window permits, each time that an
+//! ACK covers new data. A retransmitted segment that is lost again waits for the next timeout.
 
 use headway_units::Instant;
 use headway_wire::SeqNumber;
 
-use super::{AckSignal, Board, Verdict, head_is_damaged};
-use crate::congestion::Loss;
+use super::{
+    AckInfo, Allowance, RecoveryContext, RecoveryEngine, RecoveryOutcome, Retransmission, TimerUpdate,
+    head_is_damaged,
+};
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::send::sent_queue::{Marks, SentQueue};
 
-/// What may be resent before the next ACK.
+/// What may be retransmitted before the next ACK.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Burst {
     Nothing,
@@ -24,7 +26,7 @@ enum Burst {
     Holes {
         sent: bool,
     },
-    /// Everything from the walk's position on, at least one, until that many resent segments as
+    /// Everything from the walk's position on, at least one, until that many retransmitted segments as
     /// the window permits are in the network.
     Walk {
         sent: bool,
@@ -65,36 +67,109 @@ impl Linux22 {
         }
     }
 
-    pub(super) fn recovering_from_timeout(&self) -> bool {
+    fn recovering_from_timeout(&self) -> bool {
         self.timeouts > 0
     }
 
-    /// Not after a timeout until everything is acknowledged; and not on the duplicate ACKs that
-    /// come before recovery begins: there is no limited transmit.
-    pub(super) fn permits_new_data(&self) -> bool {
-        self.timeouts == 0 && (self.duplicates == 0 || self.high_seq.is_some())
+    fn on_duplicate(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
+        let forward = cx.sacks.forward_distance(cx.queue);
+        // A hole that is known to be damage feeds no detector.
+        if forward == 0 && head_is_damaged(cx.queue) {
+            if !self.sack {
+                self.departed = (self.departed + 1).min(cx.queue.len() as u32);
+            }
+            return;
+        }
+        self.duplicates += 1;
+        if self.high_seq.is_none_or(|high| cx.una.gt(high)) {
+            if forward > 3 || self.duplicates == 3 {
+                cx.report_loss(cx.queue.outstanding());
+                self.inflated = 3;
+                self.high_seq = Some(cx.nxt);
+                self.resend_hole(cx, forward);
+                outcome.timer = TimerUpdate::Restart;
+                outcome.phase = Some(RecoveryPhase::Fast);
+            }
+        } else if self.duplicates > 3 {
+            if forward == 0 {
+                self.inflated += 1;
+            } else {
+                self.resend_hole(cx, forward);
+            }
+        }
     }
 
-    pub(super) fn inflation(&self, mss: u32) -> u32 {
-        self.inflated.saturating_add(self.departed).saturating_mul(mss)
+    fn on_progress(
+        &mut self,
+        cx: &mut RecoveryContext<'_>,
+        ack: &AckInfo,
+        high_seq: SeqNumber,
+        outcome: &mut RecoveryOutcome,
+    ) {
+        if cx.una.ge(high_seq) || ack.has_data {
+            if self.duplicates > 0 && self.inflated > 0 {
+                cx.report_recovery_end();
+                outcome.phase = Some(RecoveryPhase::Over);
+            }
+            self.duplicates = 0;
+            self.inflated = 0;
+            if cx.una.ge(high_seq) {
+                self.high_seq = None;
+            }
+        } else if self.duplicates >= 3 {
+            let forward = cx.sacks.forward_distance(cx.queue);
+            if forward > 0 {
+                self.resend_hole(cx, forward);
+            } else if ack.advanced && !head_is_damaged(cx.queue) {
+                // Hoe: an ACK that covers only part of the window shows another loss.
+                self.resend_hole(cx, 0);
+                outcome.timer = TimerUpdate::Restart;
+            }
+        }
     }
 
-    pub(super) fn on_ack(&mut self, board: Board<'_>, ack: &AckSignal) -> Verdict {
-        let mut verdict = Verdict::default();
+    fn resend_hole(&mut self, cx: &mut RecoveryContext<'_>, forward: usize) {
+        self.reason = RetransmitReason::FastRetransmit;
+        if forward == 0 {
+            self.burst = Burst::Head;
+        } else if self.sack {
+            cx.sacks.mark_lost(cx.queue, 0, SentQueue::mark_lost);
+            self.burst = Burst::Holes { sent: false };
+        }
+    }
+
+    fn walk(&mut self, queue: &SentQueue) -> Option<usize> {
+        let from = self.walked.map_or(0, |walked| queue.first_from(walked));
+        let next = (from..queue.len()).find(|&index| {
+            let sent = queue.get(index);
+            !sent.has(Marks::SACKED) && !sent.has(Marks::RETRANSMITTED)
+        });
+        self.walked = Some(match next {
+            Some(index) => queue.get(index).end(),
+            None => queue.last()?.end(),
+        });
+        next
+    }
+}
+
+impl RecoveryEngine for Linux22 {
+    fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome {
+        cx.report_acknowledged(ack, !self.recovering_from_timeout() && cx.sacks.highest().is_none());
+        let mut outcome = RecoveryOutcome::default();
         if ack.newly_sacked > 0 {
             // Forward acknowledgement: whatever lies below the highest block has left the network.
-            board.sacks.mark_lost(board.queue, 0, SentQueue::mark_lost);
+            cx.sacks.mark_lost(cx.queue, 0, SentQueue::mark_lost);
         }
-        if ack.advanced() {
-            let acked = ((ack.una - ack.prior_una) as u32).div_ceil(ack.mss.max(1));
-            self.departed = if board.queue.any_damaged() {
+        if ack.advanced {
+            let acked = ((cx.una - ack.prior_una) as u32).div_ceil(cx.mss.max(1));
+            self.departed = if cx.queue.any_damaged() {
                 self.departed.saturating_sub(acked.saturating_sub(1))
             } else {
                 0
             };
-            if self.timeouts > 0 && board.queue.is_empty() {
+            if self.timeouts > 0 && cx.queue.is_empty() {
                 self.timeouts = 0;
-                verdict.phase = Some(RecoveryPhase::Over);
+                outcome.phase = Some(RecoveryPhase::Over);
             }
             if self.timeouts > 0 {
                 self.burst = Burst::Walk { sent: false };
@@ -103,101 +178,49 @@ impl Linux22 {
         }
         let duplicate = ack.duplicate && !ack.special;
         if duplicate {
-            self.on_duplicate(board, ack, &mut verdict);
+            self.on_duplicate(cx, &mut outcome);
         } else if let Some(high_seq) = self.high_seq {
-            self.on_progress(board, ack, high_seq, &mut verdict);
-        } else if ack.advanced() || !ack.special {
+            self.on_progress(cx, ack, high_seq, &mut outcome);
+        } else if ack.advanced || !ack.special {
             self.duplicates = 0;
         }
-        verdict
-    }
-
-    fn on_duplicate(&mut self, board: Board<'_>, ack: &AckSignal, verdict: &mut Verdict) {
-        let forward = board.sacks.forward_distance(board.queue);
-        // A hole that is known to be damage feeds no detector.
-        if forward == 0 && head_is_damaged(board.queue) {
-            if !self.sack {
-                self.departed = (self.departed + 1).min(board.queue.len() as u32);
-            }
-            return;
-        }
-        self.duplicates += 1;
-        if self.high_seq.is_none_or(|high| ack.una.gt(high)) {
-            if forward > 3 || self.duplicates == 3 {
-                board.control.on_loss(&Loss { now: ack.now, flight: board.queue.outstanding() });
-                self.inflated = 3;
-                self.high_seq = Some(ack.nxt);
-                self.resend_hole(board, forward);
-                verdict.restart_timer = true;
-                verdict.phase = Some(RecoveryPhase::Fast);
-            }
-        } else if self.duplicates > 3 {
-            if forward == 0 {
-                self.inflated += 1;
-            } else {
-                self.resend_hole(board, forward);
+        let recovering = self.recovering_from_timeout();
+        if let Some(sample) = ack.rtt {
+            cx.sample_rtt(sample);
+            if !recovering {
+                cx.rtt.clear_backoff();
             }
         }
-    }
-
-    fn on_progress(&mut self, board: Board<'_>, ack: &AckSignal, high_seq: SeqNumber, verdict: &mut Verdict) {
-        if ack.una.ge(high_seq) || ack.has_data {
-            if self.duplicates > 0 && self.inflated > 0 {
-                board.control.on_recovery_end(&Loss { now: ack.now, flight: board.queue.outstanding() });
-                verdict.phase = Some(RecoveryPhase::Over);
-            }
-            self.duplicates = 0;
-            self.inflated = 0;
-            if ack.una.ge(high_seq) {
-                self.high_seq = None;
-            }
-        } else if self.duplicates >= 3 {
-            let forward = board.sacks.forward_distance(board.queue);
-            if forward > 0 {
-                self.resend_hole(board, forward);
-            } else if ack.advanced() && !head_is_damaged(board.queue) {
-                // Hoe: an ACK that covers only part of the window shows another loss.
-                self.resend_hole(board, 0);
-                verdict.restart_timer = true;
-            }
+        if ack.acknowledged.bytes > 0 && outcome.timer == TimerUpdate::Keep {
+            // From the oldest segment on is Linux 2.2's way, and makes it take an ACK that is held back
+            // long for a loss (`crates/headway-sim/tests/spurious_timeout.rs`).
+            outcome.timer = if recovering { TimerUpdate::Restart } else { TimerUpdate::FromOldest };
         }
+        outcome
     }
 
-    fn resend_hole(&mut self, board: Board<'_>, forward: usize) {
-        self.reason = RetransmitReason::FastRetransmit;
-        if forward == 0 {
-            self.burst = Burst::Head;
-        } else if self.sack {
-            board.sacks.mark_lost(board.queue, 0, SentQueue::mark_lost);
-            self.burst = Burst::Holes { sent: false };
-        }
-    }
-
-    pub(super) fn on_timeout(&mut self, board: Board<'_>, now: Instant, nxt: SeqNumber) {
+    fn on_timeout(&mut self, cx: &mut RecoveryContext<'_>, _last_received: Instant) -> RecoveryOutcome {
         // RFC 2018, section 8: "the data sender SHOULD turn off all of the SACKed bits".
-        board.queue.clear_sacked();
-        board.queue.clear_losses();
-        board.sacks.reset();
-        board.control.on_timeout(&Loss { now, flight: board.queue.outstanding() }, self.timeouts == 0);
+        cx.queue.clear_sacked();
+        cx.queue.clear_losses();
+        cx.sacks.reset();
+        cx.report_timeout(cx.queue.outstanding(), self.timeouts == 0);
         self.timeouts += 1;
         self.duplicates = 0;
         self.inflated = 0;
         self.departed = 0;
-        self.high_seq = Some(nxt);
+        self.high_seq = Some(cx.nxt);
         self.walked = None;
         self.burst = Burst::Head;
         self.reason = RetransmitReason::Timeout;
+        RecoveryOutcome { phase: Some(RecoveryPhase::Timeout), ..RecoveryOutcome::default() }
     }
 
-    pub(super) fn may_resend(&self) -> bool {
+    fn may_retransmit(&self, _queue: &SentQueue) -> bool {
         !matches!(self.burst, Burst::Nothing)
     }
 
-    pub(super) fn next_resend(
-        &mut self,
-        queue: &mut SentQueue,
-        cwnd: u32,
-    ) -> Option<(usize, RetransmitReason)> {
+    fn next_retransmit(&mut self, queue: &mut SentQueue, allowance: Allowance) -> Option<Retransmission> {
         let index = match self.burst {
             Burst::Nothing => None,
             Burst::Head => {
@@ -205,11 +228,11 @@ impl Linux22 {
                 (!queue.is_empty()).then_some(0)
             }
             Burst::Holes { sent } => {
-                let full = sent && queue.pipe() >= cwnd;
+                let full = sent && allowance.room == 0;
                 if full { None } else { queue.first_missing() }
             }
             Burst::Walk { sent } => {
-                if sent && queue.resent() >= cwnd {
+                if sent && queue.retransmitted() >= allowance.cwnd {
                     None
                 } else {
                     self.walk(queue)
@@ -224,16 +247,13 @@ impl Linux22 {
         Some((index?, self.reason))
     }
 
-    fn walk(&mut self, queue: &SentQueue) -> Option<usize> {
-        let from = self.walked.map_or(0, |walked| queue.first_from(walked));
-        let next = (from..queue.len()).find(|&index| {
-            let sent = queue.get(index);
-            !sent.has(Marks::SACKED) && !sent.has(Marks::RESENT)
-        });
-        self.walked = Some(match next {
-            Some(index) => queue.get(index).end(),
-            None => queue.last()?.end(),
-        });
-        next
+    /// Not after a timeout until everything is acknowledged; and not on the duplicate ACKs that
+    /// come before recovery begins: there is no limited transmit.
+    fn may_send_new(&self) -> bool {
+        self.timeouts == 0 && (self.duplicates == 0 || self.high_seq.is_some())
+    }
+
+    fn inflation(&self, mss: u32) -> u32 {
+        self.inflated.saturating_add(self.departed).saturating_mul(mss)
     }
 }

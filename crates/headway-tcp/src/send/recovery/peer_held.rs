@@ -1,18 +1,19 @@
-//! The sender's part: segments of which the peer asked for some blocks only; the others it says it holds.
+//! Partial recovery at the sender: segments of which the peer asked for some blocks only; the others it says it holds.
 //!
 //! That is not an acknowledgement: the peer may find that they do not fit, or forget them. They count
 //! as neither delivered nor in the network until an ACK covers them, and if all that was asked for has
-//! arrived and they are still not covered, they are sent again.
+//! arrived and they are still not covered, they are retransmitted.
 
 use alloc::collections::VecDeque;
 
 use headway_wire::SeqNumber;
 use headway_wire::blocks::{COUNT, block_range};
 
-use super::receiver::MIN_PAYLOAD;
-use crate::hack::classic::sender::Notice;
+use super::retransmit_queue::DamageReport;
 use crate::send::sent_queue::{Marks, SentQueue};
 
+/// A shorter payload is asked for as a whole: headers would take more than the blocks save.
+pub(crate) const MIN_PAYLOAD: usize = 64 * COUNT;
 /// Bytes that agree between two blocks that do not are sent with them if they are fewer: a segment of
 /// its own costs as much.
 const WORTH_SPARING: u32 = 64;
@@ -23,7 +24,7 @@ pub(crate) struct PeerHeldRanges {
     ranges: VecDeque<(SeqNumber, SeqNumber)>,
     /// Segments that were cut.
     cut: u64,
-    /// Bytes that did not have to be sent again.
+    /// Bytes that did not have to be retransmitted.
     spared: u64,
 }
 
@@ -33,13 +34,13 @@ impl PeerHeldRanges {
         self.cut
     }
 
-    /// Bytes that did not have to be sent again by that.
+    /// Bytes that did not have to be retransmitted by that.
     pub(crate) fn spared(&self) -> u64 {
         self.spared
     }
 
     /// A special ACK reported the segment at `seq`, with the sums of its blocks: what agrees with
-    /// `ours`, the sums of a payload of that length as it was sent, is not sent again.
+    /// `ours`, the sums of a payload of that length as it was sent, is not retransmitted.
     pub(crate) fn spare_blocks(
         &mut self,
         queue: &mut SentQueue,
@@ -73,7 +74,7 @@ impl PeerHeldRanges {
         self.add(seq, end, runs.spared);
     }
 
-    /// Of the segment `[start, end)` `spared` bytes need not be sent again.
+    /// Of the segment `[start, end)` `spared` bytes need not be retransmitted.
     fn add(&mut self, start: SeqNumber, end: SeqNumber, spared: u32) {
         self.ranges.push_back((start, end));
         self.cut += 1;
@@ -113,13 +114,13 @@ impl PeerHeldRanges {
 
     /// A special ACK without block sums reports what the peer was thought to hold: it wants the whole.
     /// Only the transmission that it held in part can be meant. Says whether it was.
-    pub(crate) fn give_up(&mut self, queue: &mut SentQueue, notice: &Notice) -> bool {
-        let Some(index) = queue.index_of(notice.seq) else { return false };
+    pub(crate) fn give_up(&mut self, queue: &mut SentQueue, report: &DamageReport<'_>) -> bool {
+        let Some(index) = queue.index_of(report.seq) else { return false };
         let sent = queue.get(index);
-        if !sent.has(Marks::HELD) || notice.stamp != Some(sent.stamp()) {
+        if !sent.has(Marks::HELD) || report.tsecr != Some(sent.tsval()) {
             return false;
         }
-        let seq = notice.seq;
+        let seq = report.seq;
         if let Some(place) = self.ranges.iter().position(|&(start, end)| seq.in_range(start, end))
             && let Some((start, end)) = self.ranges.remove(place)
         {
@@ -134,7 +135,7 @@ impl PeerHeldRanges {
     }
 }
 
-/// The parts of a segment, in their order: those to be sent again, and those to be spared.
+/// The parts of a segment, in their order: those to be retransmitted, and those to be spared.
 struct Runs {
     runs: [(u32, bool); COUNT],
     len: usize,
@@ -175,7 +176,7 @@ impl Runs {
     }
 }
 
-/// What is held from `first` up to `end` is to be sent again.
+/// What is held from `first` up to `end` is to be retransmitted.
 fn release(queue: &mut SentQueue, first: usize, end: SeqNumber) -> u32 {
     let mut bytes = 0;
     for index in first..queue.len() {
@@ -194,22 +195,22 @@ fn release(queue: &mut SentQueue, first: usize, end: SeqNumber) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{Duration, Instant};
+    use headway_units::Instant;
 
     /// Three segments; of the second, `[1000, 2000)`, the peer asked for the first 300 bytes.
     fn cut() -> (SentQueue, PeerHeldRanges) {
         let mut queue = SentQueue::with_log();
         for place in 0..3 {
-            queue.push(SeqNumber(place * 1000), 1000, false, false, Instant::ZERO, place);
+            queue.push(SeqNumber(place * 1000), 1000, Marks::NONE, Instant::ZERO, place);
         }
-        queue.mark_crossed(1, Instant::ZERO);
+        queue.mark_corrupted(1, Instant::ZERO);
         queue.cut(1, 300);
         queue.hold(2);
         let mut held = PeerHeldRanges::default();
         held.add(SeqNumber(1000), SeqNumber(2000), 700);
         assert_eq!(queue.pipe(), 2000);
         assert_eq!(queue.first_missing(), Some(1));
-        queue.resend(1, Instant::ZERO, 9);
+        queue.retransmit(1, Instant::ZERO, 9);
         assert_eq!((queue.pipe(), queue.first_missing()), (2300, None));
         (queue, held)
     }
@@ -222,7 +223,7 @@ mod tests {
         queue.mark_sacked(1);
         queue.mark_sacked(2);
         let (delivery, _) = queue.take_delivery(Instant::ZERO);
-        assert_eq!(delivery.octets, 300, "what was held has been counted when it arrived");
+        assert_eq!(delivery.bytes, 300, "what was held has been counted when it arrived");
         assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 0);
         assert!(held.ranges.is_empty());
         assert_eq!(queue.pipe(), 2000);
@@ -236,7 +237,7 @@ mod tests {
         assert!(held.ranges.is_empty());
         assert_eq!((held.cut, held.spared), (1, 0));
         assert_eq!(queue.first_missing(), Some(2));
-        queue.resend(2, Instant::ZERO, 10);
+        queue.retransmit(2, Instant::ZERO, 10);
         assert_eq!(queue.pipe(), 2700);
         assert!(queue.get(2).has(Marks::CUT), "and never cut again");
     }
@@ -244,9 +245,9 @@ mod tests {
     #[test]
     fn the_peer_may_ask_for_the_whole() {
         let (mut queue, mut held) = cut();
-        let notice = |stamp| Notice { seq: SeqNumber(1500), stamp, least_age: Duration::ZERO };
-        assert!(!held.give_up(&mut queue, &notice(Some(7))), "another transmission is meant");
-        assert!(held.give_up(&mut queue, &notice(Some(1))));
+        let report = |tsecr| DamageReport { seq: SeqNumber(1500), newest: true, tsecr, blocks: None };
+        assert!(!held.give_up(&mut queue, &report(Some(7))), "another transmission is meant");
+        assert!(held.give_up(&mut queue, &report(Some(1))));
         assert!(held.ranges.is_empty());
         assert_eq!(queue.first_missing(), Some(2));
     }
@@ -262,7 +263,7 @@ mod tests {
     fn the_cumulative_ack_takes_it_away() {
         let (mut queue, mut held) = cut();
         let acknowledged = queue.acknowledge(SeqNumber(2000));
-        assert_eq!(acknowledged.octets, 2000);
+        assert_eq!(acknowledged.bytes, 2000);
         assert!(acknowledged.retransmitted, "no round-trip sample comes from it (Karn)");
         assert_eq!(held.resolve(&mut queue, SeqNumber(2000)), 0);
         assert!(held.ranges.is_empty());

@@ -1,9 +1,9 @@
-//! RACK: loss detection by time (RFC 8985, section 6).
+//! Loss detection by time (RFC 8985, section 6).
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
-use crate::send::transmissions::{Copy, Delivery, Newest, TransmissionLog};
+use crate::send::transmissions::{Delivery, Newest, Transmission, TransmissionLog};
 
 /// RFC 8985, 6.2: "RACK.reo_wnd_persist is reset to 16 recoveries".
 const PERSIST: u32 = 16;
@@ -14,7 +14,7 @@ const DUPLICATE_THRESHOLD: u32 = 3;
 #[derive(Clone, Copy)]
 pub(crate) struct Times {
     pub(crate) smoothed: Duration,
-    pub(crate) least: Duration,
+    pub(crate) min: Duration,
 }
 
 /// "RACK.reordering_seen", and where.
@@ -27,8 +27,8 @@ enum Reordering {
 }
 
 /// What has arrived, and how far packets overtake each other on the path.
-pub(super) struct Rack {
-    /// "RACK.xmit_ts" and "RACK.end_seq": the copy sent last of those that arrived, by its number.
+pub(super) struct Detector {
+    /// "RACK.xmit_ts" and "RACK.end_seq": the transmission sent last of those that arrived, by its number.
     newest: Option<(u64, Instant)>,
     /// "RACK.rtt": its round-trip time.
     rtt: Duration,
@@ -41,7 +41,7 @@ pub(super) struct Rack {
     round: Option<SeqNumber>,
 }
 
-impl Rack {
+impl Detector {
     pub(super) fn new() -> Self {
         Self {
             newest: None,
@@ -71,16 +71,16 @@ impl Rack {
         }
     }
 
-    /// The round-trip time of the newest copy that arrived.
+    /// The round-trip time of the newest transmission that arrived.
     pub(super) fn rtt(&self) -> Duration {
         self.rtt
     }
 
-    /// Steps 1 to 3: what `delivery` says. `echo` is the timestamp that the ACK echoes, if it
-    /// tells copies apart.
-    pub(super) fn update(&mut self, delivery: &Delivery, now: Instant, echo: Option<u32>, times: Times) {
+    /// Steps 1 to 3: what `delivery` says. `tsecr` is the ACK's, if it tells
+    /// transmissions apart.
+    pub(super) fn update(&mut self, delivery: &Delivery, now: Instant, tsecr: Option<u32>, times: Times) {
         if let Some(newest) = delivery.newest
-            && !Self::is_spurious(&newest, now, echo, times)
+            && !Self::is_spurious(&newest, now, tsecr, times)
             && self.newest.is_none_or(|(order, _)| newest.order > order)
         {
             self.rtt = now.saturating_since(newest.sent_at);
@@ -97,8 +97,8 @@ impl Rack {
         }
     }
 
-    /// A copy arrived, although damaged.
-    pub(super) fn on_crossed(&mut self, order: u64, sent_at: Instant, now: Instant) {
+    /// A transmission arrived, although damaged.
+    pub(super) fn on_corrupted(&mut self, order: u64, sent_at: Instant, now: Instant) {
         if self.newest.is_none_or(|(newest, _)| order > newest) {
             self.rtt = now.saturating_since(sent_at);
             self.newest = Some((order, sent_at));
@@ -106,11 +106,11 @@ impl Rack {
     }
 
     /// Step 2: "if Segment.retransmitted is TRUE: If ACK.ts_option.echo_reply < Segment.xmit_ts
-    /// [...] If RACK.rtt < minimum RTT": what arrived was an earlier copy.
-    fn is_spurious(newest: &Newest, now: Instant, echo: Option<u32>, times: Times) -> bool {
-        newest.resent
-            && (echo.is_some_and(|echo| (echo.wrapping_sub(newest.stamp) as i32) < 0)
-                || now.saturating_since(newest.sent_at) < times.least)
+    /// [...] If RACK.rtt < minimum RTT": what arrived was an earlier one.
+    fn is_spurious(newest: &Newest, now: Instant, tsecr: Option<u32>, times: Times) -> bool {
+        newest.retransmitted
+            && (tsecr.is_some_and(|tsecr| (tsecr.wrapping_sub(newest.tsval) as i32) < 0)
+                || now.saturating_since(newest.sent_at) < times.min)
     }
 
     /// A D-SACK option arrived (step 4): the window was too small.
@@ -123,7 +123,7 @@ impl Rack {
     }
 
     /// A segment that was taken for lost turned out to have been overtaken: evidence that step 3 does
-    /// not see, since the segment was sent again before it arrived.
+    /// not see, since the segment was retransmitted before it arrived.
     pub(super) fn on_overtaken(&mut self) {
         self.reordering = Reordering::Seen;
     }
@@ -143,29 +143,29 @@ impl Rack {
         if !self.has_reordering() && (recovering || sacked >= DUPLICATE_THRESHOLD) {
             return Duration::ZERO;
         }
-        (times.least / 4 * self.multiplier).min(times.smoothed)
+        (times.min / 4 * self.multiplier).min(times.smoothed)
     }
 
-    /// Step 5, RACK_detect_loss: takes from `log` each copy that was sent so long before one that
+    /// Step 5, RACK_detect_loss: takes from `log` each transmission that was sent so long before one that
     /// arrived that it must be lost, and says when to look again.
     pub(super) fn detect(
         &self,
         log: &TransmissionLog,
         now: Instant,
         window: Duration,
-        lost: &mut impl FnMut(Copy),
+        lost: &mut impl FnMut(Transmission),
     ) -> Option<Instant> {
         let (newest, _) = self.newest?;
         let mut place = 0;
-        while let Some((at, copy)) = log.live_from(place) {
-            if copy.order >= newest {
+        while let Some((at, sent)) = log.live_from(place) {
+            if sent.order >= newest {
                 return None;
             }
-            let due = copy.sent_at + self.rtt + window;
+            let due = sent.sent_at + self.rtt + window;
             if due > now {
                 return Some(due);
             }
-            lost(copy);
+            lost(sent);
             place = at + 1;
         }
         None

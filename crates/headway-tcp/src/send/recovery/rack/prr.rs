@@ -16,12 +16,12 @@ impl Prr {
         Self { flight: u64::from(flight.max(1)), delivered: 0, out: 0, room: 0 }
     }
 
-    /// What may be sent now, octets.
+    /// What may be sent now, bytes.
     pub(super) fn room(&self) -> u32 {
         self.room
     }
 
-    /// An ACK delivered so many octets. `safe`: it moved `SND.UNA` and told of no new loss.
+    /// An ACK delivered so many bytes. `safe`: it moved `SND.UNA` and told of no new loss.
     pub(super) fn on_ack(&mut self, delivered: u32, pipe: u32, ssthresh: u32, mss: u32, safe: bool) {
         self.delivered += u64::from(delivered);
         let count = if pipe > ssthresh {
@@ -38,9 +38,9 @@ impl Prr {
         self.room = u32::try_from(count.max(least)).unwrap_or(u32::MAX);
     }
 
-    pub(super) fn on_sent(&mut self, octets: u32) {
-        self.out += u64::from(octets);
-        self.room = self.room.saturating_sub(octets);
+    pub(super) fn on_sent(&mut self, bytes: u32) {
+        self.out += u64::from(bytes);
+        self.room = self.room.saturating_sub(bytes);
     }
 }
 

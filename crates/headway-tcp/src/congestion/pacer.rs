@@ -18,11 +18,11 @@ impl Pacer {
         self.next
     }
 
-    /// A segment of so many octets leaves.
-    pub(crate) fn on_sent(&mut self, now: Instant, octets: u32, rate: Rate) {
+    /// A segment of so many bytes leaves.
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, rate: Rate) {
         // Time that was not used gives no right to a burst, but for a little.
         let from = self.next.max(now - BURST);
-        self.next = from + rate.transmit_time(u64::from(octets));
+        self.next = from + rate.transmit_time(u64::from(bytes));
     }
 }
 
@@ -34,13 +34,13 @@ pub(crate) fn window_rate(window: u32, smoothed: Duration, slow_start: bool) -> 
 }
 
 /// One segment each round trip.
-pub(crate) fn least_rate(mss: u32, smoothed: Duration) -> Rate {
+pub(crate) fn min_rate(mss: u32, smoothed: Duration) -> Rate {
     each_round_trip(mss.max(1), 100, smoothed)
 }
 
-fn each_round_trip(octets: u32, percent: u128, smoothed: Duration) -> Rate {
+fn each_round_trip(bytes: u32, percent: u128, smoothed: Duration) -> Rate {
     let nanos = u128::from(smoothed.as_nanos().max(1));
-    let bits = u128::from(octets) * 8 * percent * 10_000_000 / nanos;
+    let bits = u128::from(bytes) * 8 * percent * 10_000_000 / nanos;
     Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
 }
 

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use headway_wire::SeqNumber;
 
-/// Segments whose resends are remembered; an episode with more is not undone by D-SACK.
+/// Segments whose retransmissions are remembered; an episode with more is not undone by D-SACK.
 const LIMIT: usize = 1024;
 
-/// What was sent again because of losses since the window was reduced.
+/// What was retransmitted because of losses since the window was reduced.
 pub(super) struct Episode {
-    /// The first resend and its timestamp: an ACK for it that echoes an older one was caused by an
+    /// The first retransmission and its TSval: an ACK for it with an older TSecr was caused by an
     /// original (the Eifel detection algorithm, RFC 3522, section 3.2).
     first: Option<(SeqNumber, u32)>,
     /// Resent, and not yet reported as duplicates (RFC 3708).
@@ -25,8 +25,8 @@ impl Episode {
         Self { first: None, unproven: Vec::new(), proven: 0, overflowed: false, asked: false }
     }
 
-    pub(super) fn on_resent(&mut self, seq: SeqNumber, stamp: u32) {
-        self.first.get_or_insert((seq, stamp));
+    pub(super) fn on_retransmitted(&mut self, seq: SeqNumber, tsval: u32) {
+        self.first.get_or_insert((seq, tsval));
         if self.unproven.len() < LIMIT {
             self.unproven.push(seq);
         } else {
@@ -39,13 +39,20 @@ impl Episode {
     /// the sender's last retransmit was spurious". Asked once, of the first ACK that covers the
     /// segment. If `SND.UNA` did not stand there before, another segment filled the last hole, and the
     /// echo is that one's.
-    pub(super) fn echo_disproves(&mut self, prior_una: SeqNumber, una: SeqNumber, echo: Option<u32>) -> bool {
-        let (Some((first, stamp)), Some(echo), false) = (self.first, echo, self.asked) else { return false };
+    pub(super) fn tsecr_disproves(
+        &mut self,
+        prior_una: SeqNumber,
+        una: SeqNumber,
+        tsecr: Option<u32>,
+    ) -> bool {
+        let (Some((first, tsval)), Some(tsecr), false) = (self.first, tsecr, self.asked) else {
+            return false;
+        };
         if una.le(first) {
             return false;
         }
         self.asked = true;
-        prior_una == first && (echo.wrapping_sub(stamp) as i32) < 0
+        prior_una == first && (tsecr.wrapping_sub(tsval) as i32) < 0
     }
 
     /// A D-SACK block tells that `[start, end)` arrived twice. Says whether every resend of the

@@ -1,25 +1,54 @@
-//! The sender's part: which segments special ACKs make it send again.
+//! Segments to retransmit before all others: those that special ACKs report, and those that were too long
+//! for the path.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
+use headway_wire::blocks::COUNT;
 
 use crate::event::RetransmitReason;
+use crate::send::rtt::RttEstimator;
 use crate::send::sent_queue::{Marks, SentQueue};
 
-/// A number that a special ACK named.
+/// A segment that a special ACK reports.
 #[derive(Clone, Copy)]
-pub(crate) struct Notice {
+pub(crate) struct DamageReport<'a> {
     pub(crate) seq: SeqNumber,
-    /// The timestamp that the special ACK echoes, if it belongs to this number.
-    pub(crate) stamp: Option<u32>,
-    /// The youngest that the latest copy may be to be meant, where no timestamp tells.
-    pub(crate) least_age: Duration,
+    /// The first of the list; the others may be repeated from earlier special ACKs.
+    pub(crate) newest: bool,
+    /// The TSecr of the special ACK, if it belongs to this number.
+    pub(crate) tsecr: Option<u32>,
+    /// The sums of the blocks that arrived (partial recovery).
+    pub(crate) blocks: Option<&'a [u16; COUNT]>,
 }
 
-/// A segment that waits to be sent again.
+impl DamageReport<'_> {
+    /// Whether it means the latest transmission of segment `index` (rule 5).
+    pub(crate) fn means_latest(
+        &self,
+        queue: &mut SentQueue,
+        index: usize,
+        rtt: &RttEstimator,
+        now: Instant,
+    ) -> bool {
+        if let Some(tsecr) = self.tsecr {
+            return queue.report_transmission(index, tsecr);
+        }
+        let sent = queue.get(index);
+        !sent.has(Marks::EVER_RETRANSMITTED) || now.saturating_since(sent.sent_at) >= self.min_age(rtt)
+    }
+
+    /// The youngest that the latest transmission may be to be meant, where no timestamp tells. The estimate lags
+    /// behind a queue that grows: a retransmission that is on its way is not asked for again for being a
+    /// little late.
+    fn min_age(&self, rtt: &RttEstimator) -> Duration {
+        if self.newest { rtt.min().unwrap_or(Duration::ZERO) } else { rtt.suppression_time() }
+    }
+}
+
+/// A segment that waits to be retransmitted.
 #[derive(Clone, Copy)]
 struct Waiting {
     seq: SeqNumber,
@@ -27,25 +56,25 @@ struct Waiting {
     cut: bool,
 }
 
-/// Resends that special ACKs asked for, and those of what was too long for the path.
+/// Retransmissions that special ACKs asked for, and those of what was too long for the path.
 #[derive(Default)]
-pub(crate) struct Resends(Option<Box<Lines>>);
+pub(crate) struct RetransmitQueue(Option<Box<Lines>>);
 
 #[derive(Default)]
 struct Lines {
-    /// Named and not yet sent again, in the order of the notices.
+    /// Reported and not yet retransmitted, in the order of the reports.
     waiting: VecDeque<Waiting>,
-    /// Sent again and hidden from the loss detectors, in the order of sending.
-    hidden: VecDeque<(SeqNumber, u64)>,
+    /// Retransmitted, with loss detection suppressed for them, in the order of sending.
+    suppressed: VecDeque<(SeqNumber, u64)>,
 }
 
-impl Resends {
+impl RetransmitQueue {
     fn lines(&mut self) -> &mut Lines {
         self.0.get_or_insert_default()
     }
 
     /// Paper 000, section 3.3 (2): the named segment is queued for retransmission, and that is all.
-    pub(crate) fn notice_literally(&mut self, queue: &SentQueue, seq: SeqNumber) -> bool {
+    pub(crate) fn on_report_literally(&mut self, queue: &SentQueue, seq: SeqNumber) -> bool {
         let Some(index) = queue.index_of(seq) else { return false };
         let seq = queue.get(index).seq;
         let waiting = &mut self.lines().waiting;
@@ -56,19 +85,21 @@ impl Resends {
         true
     }
 
-    /// A special ACK names `notice.seq`. Says whether the segment that contains it leaves the
-    /// pipe and waits to be resent (rules 2, 5 and 6).
-    pub(crate) fn notice(&mut self, queue: &mut SentQueue, notice: Notice, now: Instant) -> bool {
-        let Some(index) = queue.index_of(notice.seq) else { return false };
+    /// Says whether the segment that contains `report.seq` leaves the pipe and waits to be retransmitted
+    /// (rules 2, 5 and 6).
+    pub(crate) fn on_report(
+        &mut self,
+        queue: &mut SentQueue,
+        rtt: &RttEstimator,
+        report: &DamageReport<'_>,
+        now: Instant,
+    ) -> bool {
+        let Some(index) = queue.index_of(report.seq) else { return false };
         let sent = queue.get(index);
-        if sent.has(Marks::SACKED) || (sent.has(Marks::DAMAGED) && !sent.has(Marks::RESENT)) {
+        if sent.has(Marks::SACKED) || (sent.has(Marks::DAMAGED) && !sent.has(Marks::RETRANSMITTED)) {
             return false;
         }
-        let means_latest = match notice.stamp {
-            Some(stamp) => queue.name_copy(index, stamp),
-            None => !sent.has(Marks::EVER_RESENT) || now.saturating_since(sent.sent_at) >= notice.least_age,
-        };
-        if !means_latest {
+        if !report.means_latest(queue, index, rtt, now) {
             return false;
         }
         queue.mark_damaged(index);
@@ -76,8 +107,8 @@ impl Resends {
         true
     }
 
-    /// The segment at `seq` was cut, and waits to be sent again.
-    pub(crate) fn wait(&mut self, seq: SeqNumber) {
+    /// The segment at `seq` was cut, and waits to be retransmitted.
+    pub(crate) fn push_cut(&mut self, seq: SeqNumber) {
         self.lines().waiting.push_back(Waiting { seq, cut: true });
     }
 
@@ -87,10 +118,10 @@ impl Resends {
         self.0.as_ref().is_some_and(|lines| !lines.waiting.is_empty())
     }
 
-    /// Whether any resent copies are hidden from the loss detectors.
+    /// Whether loss detection is suppressed for any retransmission.
     #[inline]
-    pub(crate) fn any_hidden(&self) -> bool {
-        self.0.as_ref().is_some_and(|lines| !lines.hidden.is_empty())
+    pub(crate) fn any_suppressed(&self) -> bool {
+        self.0.as_ref().is_some_and(|lines| !lines.suppressed.is_empty())
     }
 
     /// The segment that is first in line.
@@ -113,15 +144,15 @@ impl Resends {
         None
     }
 
-    /// Why the segment that is first in line is sent again.
+    /// Why the segment that is first in line is retransmitted.
     pub(crate) fn reason(&self) -> RetransmitReason {
         let first = self.0.as_ref().and_then(|lines| lines.waiting.front());
         let cut = first.is_some_and(|waiting| waiting.cut);
         if cut { RetransmitReason::PathMtu } else { RetransmitReason::Damage }
     }
 
-    /// Segment `index` has been sent again.
-    pub(crate) fn sent(&mut self, queue: &SentQueue, index: usize) {
+    /// Segment `index` has been retransmitted.
+    pub(crate) fn on_retransmitted(&mut self, queue: &SentQueue, index: usize) {
         let sent = queue.get(index);
         if let Some(lines) = &mut self.0
             && lines.waiting.front().is_some_and(|waiting| waiting.seq == sent.seq)
@@ -129,34 +160,34 @@ impl Resends {
             lines.waiting.pop_front();
         }
         if sent.has(Marks::DAMAGED) {
-            self.lines().hidden.push_back((sent.seq, sent.order));
+            self.lines().suppressed.push_back((sent.seq, sent.order));
         }
     }
 
-    /// Rule 3: a resent copy older than `hold` becomes an ordinary segment. Returns the lowest
+    /// Rule 3: a retransmission older than `min_age` becomes an ordinary segment. Returns the lowest
     /// that did.
     pub(crate) fn expire(
         &mut self,
         queue: &mut SentQueue,
         now: Instant,
-        hold: Duration,
+        min_age: Duration,
     ) -> Option<SeqNumber> {
         let mut lowest: Option<SeqNumber> = None;
-        let hidden = &mut self.0.as_mut()?.hidden;
-        while let Some(&(seq, order)) = hidden.front() {
+        let suppressed = &mut self.0.as_mut()?.suppressed;
+        while let Some(&(seq, order)) = suppressed.front() {
             let known = queue.index_of(seq).filter(|&index| {
                 let sent = queue.get(index);
-                // One that was named again waits in line, and is no resent copy.
+                // One that was reported again waits in line, and is not a retransmission.
                 sent.order == order && sent.has(Marks::DAMAGED) && !sent.is_missing()
             });
             if let Some(index) = known {
-                if now.saturating_since(queue.get(index).sent_at) < hold {
+                if now.saturating_since(queue.get(index).sent_at) < min_age {
                     break;
                 }
                 queue.forget_damage(index);
                 lowest = Some(lowest.map_or(seq, |lowest| lowest.min(seq)));
             }
-            hidden.pop_front();
+            suppressed.pop_front();
         }
         lowest
     }
@@ -171,7 +202,7 @@ impl Resends {
         self.0.as_ref().map_or(0, |lines| {
             size_of::<Lines>()
                 + lines.waiting.capacity() * size_of::<Waiting>()
-                + lines.hidden.capacity() * size_of::<(SeqNumber, u64)>()
+                + lines.suppressed.capacity() * size_of::<(SeqNumber, u64)>()
         })
     }
 }

@@ -1,0 +1,286 @@
+//! Congestion domains: a window and its pacing, and the connections that use them.
+//!
+//! A connection of its own has a domain of its own. Several may share one: then the window bounds what all of
+//! them together have in the network, pacing spaces their segments in one row, they take turns where
+//! either holds them back, and what one member loses reduces the window of all, once.
+//!
+//! The pipe of a member follows from the marks in its retransmission queue and is asked for. What all
+//! the others have in the network is their sum: the host takes a member's share out when it lends the
+//! domain to it, and adds it again afterwards ([`CongestionDomain::lend`], [`CongestionDomain::give_back`]).
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use headway_units::{Duration, Instant, Rate};
+
+use super::pacer::Pacer;
+use super::{CongestionControl, Loss};
+use crate::ConnectionId;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct CongestionDomain {
+    control: Box<dyn CongestionControl>,
+    pacer: Pacer,
+    /// When data was last sent.
+    last_sent: Option<Instant>,
+    /// What only a domain of several members needs.
+    shared: Option<Box<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Connections may still be opened in it.
+    open: bool,
+    members: u32,
+    /// Bytes in the network of all members but the one that it is lent to.
+    others: u32,
+    /// Members that the window or pacing holds back: the first is the next to send.
+    turns: VecDeque<ConnectionId>,
+    /// A member has told the controller its sizes.
+    started: bool,
+    /// When the window was last reduced because of a loss, and whose.
+    reduced: Option<(Instant, ConnectionId)>,
+}
+
+impl CongestionDomain {
+    /// The domain of one connection.
+    pub(crate) fn new(control: Box<dyn CongestionControl>) -> Self {
+        Self { control, pacer: Pacer::default(), last_sent: None, shared: None }
+    }
+
+    /// A domain for any number of connections.
+    pub(crate) fn shared(control: Box<dyn CongestionControl>) -> Self {
+        let shared = Shared {
+            open: true,
+            members: 0,
+            others: 0,
+            turns: VecDeque::new(),
+            started: false,
+            reduced: None,
+        };
+        Self { shared: Some(Box::new(shared)), ..Self::new(control) }
+    }
+
+    // --- members ------------------------------------------------------------------------------------
+
+    /// A connection is opened in it.
+    pub(crate) fn join(&mut self) {
+        if let Some(shared) = &mut self.shared {
+            shared.members += 1;
+        }
+    }
+
+    /// A member is gone, with `pipe` bytes in the network. Says whether nothing needs the domain any more.
+    pub(crate) fn leave(&mut self, member: ConnectionId, pipe: u32) -> bool {
+        let Some(shared) = &mut self.shared else { return true };
+        shared.members -= 1;
+        shared.others -= pipe;
+        shared.turns.retain(|&waiting| waiting != member);
+        shared.members == 0 && !shared.open
+    }
+
+    /// No more connections are opened in it. Says whether nothing needs the domain any more.
+    pub(crate) fn close(&mut self) -> bool {
+        let Some(shared) = &mut self.shared else { return false };
+        shared.open = false;
+        shared.members == 0
+    }
+
+    /// Whether connections may be opened in it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.open)
+    }
+
+    /// How many connections use it.
+    pub(crate) fn members(&self) -> u32 {
+        self.shared.as_ref().map_or(1, |shared| shared.members)
+    }
+
+    /// It is lent to a member that has `pipe` bytes in the network.
+    #[inline]
+    pub(crate) fn lend(&mut self, pipe: u32) {
+        if let Some(shared) = &mut self.shared {
+            shared.others -= pipe;
+        }
+    }
+
+    /// The member of a shared domain is done, and has `pipe` bytes in the network now. `waits`: it still has data to send. Names
+    /// the member whose turn it is, if that is another.
+    #[inline]
+    pub(crate) fn give_back(&mut self, member: ConnectionId, pipe: u32, waits: bool) -> Option<ConnectionId> {
+        let shared = self.shared.as_mut()?;
+        shared.others += pipe;
+        if !waits {
+            self.end_turn(member);
+        }
+        self.shared.as_ref()?.turns.front().copied().filter(|&next| next != member)
+    }
+
+    /// What all members have in the network, of which `own` is the one's that it is lent to.
+    #[inline]
+    pub(crate) fn total(&self, own: u32) -> u32 {
+        match &self.shared {
+            Some(shared) => own.saturating_add(shared.others),
+            None => own,
+        }
+    }
+
+    // --- turns --------------------------------------------------------------------------------------
+
+    /// Whether members take turns.
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Whether `member` may send data; if not, it waits for its turn.
+    pub(crate) fn takes_turn(&mut self, member: ConnectionId) -> bool {
+        let Some(shared) = &self.shared else { return true };
+        let is_next = shared.turns.front().is_none_or(|&next| next == member);
+        if !is_next {
+            self.wait(member);
+        }
+        is_next
+    }
+
+    /// The window or pacing holds `member` back.
+    pub(crate) fn wait(&mut self, member: ConnectionId) {
+        if let Some(shared) = &mut self.shared
+            && !shared.turns.contains(&member)
+        {
+            shared.turns.push_back(member);
+        }
+    }
+
+    /// `member` has sent, or has nothing to send.
+    pub(crate) fn end_turn(&mut self, member: ConnectionId) {
+        if let Some(shared) = &mut self.shared
+            && shared.turns.front() == Some(&member)
+        {
+            shared.turns.pop_front();
+        }
+    }
+
+    // --- the window ---------------------------------------------------------------------------------
+
+    /// The congestion window.
+    #[inline]
+    pub(crate) fn window(&self) -> u32 {
+        self.control.window()
+    }
+
+    /// The slow-start threshold.
+    pub(crate) fn ssthresh(&self) -> u32 {
+        self.control.ssthresh()
+    }
+
+    /// The controller, for what a member's ACKs and timers tell it.
+    #[inline]
+    pub(crate) fn control(&mut self) -> &mut dyn CongestionControl {
+        &mut *self.control
+    }
+
+    /// A member's maximum segment size is known, `initial` at first.
+    pub(crate) fn set_mss(&mut self, mss: u32, initial: bool) {
+        let is_first = match &mut self.shared {
+            Some(shared) => !core::mem::replace(&mut shared.started, true),
+            None => true,
+        };
+        self.control.set_mss(mss, initial && is_first);
+    }
+
+    /// An earlier connection over the path had this many bytes in the network. A domain of several knows
+    /// what its members learnt.
+    pub(crate) fn resume(&mut self, window: u32) {
+        if self.shared.is_none() && window > self.window() {
+            self.control.resume(window);
+        }
+    }
+
+    /// A member's handshake is over, and a SYN of its was lost.
+    pub(crate) fn on_syn_loss(&mut self) {
+        if self.members() <= 1 {
+            self.control.on_syn_loss();
+        }
+    }
+
+    /// A member with `own` bytes in the network lost something, which it had sent at `sent_at`, and not to
+    /// damage. What was sent before another member's loss reduced the window tells of the same congestion.
+    pub(crate) fn on_loss(&mut self, member: ConnectionId, now: Instant, own: u32, sent_at: Instant) {
+        if let Some(shared) = &mut self.shared {
+            if shared.reduced.is_some_and(|(at, by)| by != member && sent_at <= at) {
+                return;
+            }
+            shared.reduced = Some((now, member));
+        }
+        let flight = self.total(own);
+        self.control.on_loss(&Loss { now, flight });
+    }
+
+    /// A router marked a packet of a member.
+    pub(crate) fn on_ecn(&mut self, member: ConnectionId, now: Instant, own: u32) {
+        if let Some(shared) = &mut self.shared {
+            shared.reduced = Some((now, member));
+        }
+        let flight = self.total(own);
+        self.control.on_ecn(&Loss { now, flight });
+    }
+
+    /// The recovery of a member is over.
+    pub(crate) fn on_recovery_end(&mut self, member: ConnectionId, now: Instant, own: u32) {
+        if self.reduced_by(member) {
+            let flight = self.total(own);
+            self.control.on_recovery_end(&Loss { now, flight });
+        }
+    }
+
+    /// The reduction that a member's loss called for was not.
+    pub(crate) fn on_spurious(&mut self, member: ConnectionId) {
+        if self.reduced_by(member) {
+            self.control.on_spurious();
+        }
+    }
+
+    /// Whether the last reduction was `member`'s.
+    fn reduced_by(&self, member: ConnectionId) -> bool {
+        self.shared.as_ref().is_none_or(|shared| shared.reduced.is_some_and(|(_, by)| by == member))
+    }
+
+    /// The retransmission timer of a member expired; `first` unless it already had for the same data.
+    pub(crate) fn on_timeout(&mut self, member: ConnectionId, now: Instant, own: u32, first: bool) {
+        if let Some(shared) = &mut self.shared {
+            shared.reduced = Some((now, member));
+        }
+        let flight = self.total(own);
+        self.control.on_timeout(&Loss { now, flight }, first);
+    }
+
+    /// RFC 5681, 4.1: "a TCP SHOULD set cwnd to no more than RW segments before beginning
+    /// transmission if the TCP has not sent data in an interval exceeding the retransmission
+    /// timeout".
+    pub(crate) fn restart_after_idle(&mut self, now: Instant, timeout: Duration) {
+        let is_idle = self.total(0) == 0;
+        if is_idle && self.last_sent.is_some_and(|last| now.saturating_since(last) > timeout) {
+            self.control.on_idle();
+            self.last_sent = None;
+        }
+    }
+
+    /// A segment with data, or FIN, is built.
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+
+    // --- pacing -------------------------------------------------------------------------------------
+
+    /// When the next segment may leave.
+    pub(crate) fn ready_at(&self) -> Instant {
+        self.pacer.ready_at()
+    }
+
+    /// A segment with that many bytes leaves, at this rate.
+    pub(crate) fn pace(&mut self, now: Instant, bytes: u32, rate: Rate) {
+        self.pacer.on_sent(now, bytes, rate);
+    }
+}

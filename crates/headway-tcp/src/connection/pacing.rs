@@ -1,0 +1,36 @@
+//! Pacing: when the next segment of a connection may leave.
+
+use super::{Connection, Context};
+use crate::congestion::pacer::{min_rate, window_rate};
+use crate::event::Timer;
+
+impl Connection {
+    /// Whether the next segment has to wait; then the timer that ends the wait is set.
+    pub(super) fn is_paced_out<O>(&mut self, cx: &Context<'_, O>) -> bool {
+        let ready = cx.domain.ready_at();
+        if !self.profile.modern.pacing || ready <= cx.now {
+            return false;
+        }
+        self.timers.set_exactly(Timer::Pace, ready);
+        true
+    }
+
+    /// A segment with that many bytes of data leaves.
+    pub(super) fn pace<O>(&mut self, cx: &mut Context<'_, O>, bytes: u32) {
+        let pipe = cx.domain.total(self.snd.pipe()).saturating_sub(bytes);
+        cx.domain.control().on_sent(cx.now, pipe);
+        if !self.profile.modern.pacing {
+            return;
+        }
+        let control = cx.domain.control();
+        let rate = match (control.pacing_rate(), self.snd.rtt().estimate()) {
+            // A model that has seen next to nothing delivered, as when a segment comes through after
+            // many timeouts, may say next to nothing. No TCP sends less than a segment each round trip.
+            (Some(rate), _) => rate.max(min_rate(self.snd.mss(), self.snd.rtt().smoothed())),
+            (None, Some(smoothed)) => window_rate(control.window(), smoothed, control.doubles()),
+            (None, None) => return,
+        };
+        // Windows and delivery rates count payload, so this does too.
+        cx.domain.pace(cx.now, bytes, rate);
+    }
+}

@@ -1,0 +1,58 @@
+//! Damage reports: a reported segment is missing by the order in which it was sent, and damage took it.
+
+use headway_units::Duration;
+use headway_wire::blocks::block_sums;
+
+use super::Rack;
+use crate::send::recovery::{DamageReport, RecoveryContext};
+use crate::send::sent_queue::Marks;
+
+impl Rack {
+    /// A special ACK reports a segment, and may say what of it arrived. Says whether it reports a
+    /// transmission that none reported before.
+    pub(super) fn take_report(&mut self, cx: &mut RecoveryContext<'_>, report: &DamageReport<'_>) -> bool {
+        let accepted = self.mark_reported(cx, report);
+        match report.blocks {
+            Some(theirs) if accepted => {
+                let (buffer, start) = (cx.buffer, cx.buffer_start);
+                let ours = |len| block_sums(buffer.slices((report.seq - start) as usize, len));
+                self.peer_held.spare_blocks(cx.queue, report.seq, theirs, ours);
+                true
+            }
+            None if !accepted => self.peer_held.give_up(cx.queue, report),
+            _ => accepted,
+        }
+    }
+
+    fn mark_reported(&mut self, cx: &mut RecoveryContext<'_>, report: &DamageReport<'_>) -> bool {
+        let Some(index) = cx.queue.index_of(report.seq) else { return false };
+        let sent = cx.queue.get(index).clone();
+        if sent.has(Marks::SACKED) || sent.has(Marks::HELD) || sent.is_missing() {
+            return false;
+        }
+        // A report of a transmission cannot be back before a round trip is over. (The half leaves room for a
+        // path that became shorter; and a sample of one tick says that the round trip took one at most,
+        // perhaps next to nothing.) A peer that foresees timestamps must not have us send each segment
+        // as often as it asks.
+        let age = cx.now.saturating_since(sent.sent_at);
+        let min = cx.rtt.min().unwrap_or(Duration::ZERO);
+        if age < Duration::from_nanos(min.as_nanos().saturating_sub(cx.rtt.granularity().as_nanos())) / 2 {
+            return false;
+        }
+        if !report.means_latest(cx.queue, index, cx.rtt, cx.now) {
+            return false;
+        }
+        cx.advance_ledger();
+        let delay = cx.delay();
+        if let Some(ledger) = &mut cx.ledger {
+            if ledger.is_exhausted() {
+                return false;
+            }
+            ledger.on_named(delay);
+        }
+        cx.queue.mark_corrupted(index, cx.now);
+        cx.report_damage(sent.len);
+        self.detector.on_corrupted(sent.order, sent.sent_at, cx.now);
+        true
+    }
+}

@@ -1,0 +1,520 @@
+//! Loss recovery of today's TCP: RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682), and undo of
+//! reductions that turn out to be spurious (RFC 3522, 3708, 4015).
+//!
+//! What was lost is found by [`detection`], whatever took it; the [ledger](crate::path::ledger) says what
+//! did. Only what was not damage begins a recovery and reduces the window; what was damage is
+//! retransmitted at once, as the window permits, and that is all.
+
+mod damage;
+mod detection;
+mod episode;
+mod frto;
+mod probe;
+mod prr;
+
+use alloc::boxed::Box;
+
+use headway_units::{Duration, Instant};
+use headway_wire::SeqNumber;
+
+use super::{
+    AckInfo, Allowance, DamageReport, PeerHeldRanges, RecoveryContext, RecoveryEngine, RecoveryOutcome,
+    Retransmission, RetransmitQueue, TimerUpdate,
+};
+use crate::congestion::Ack;
+use crate::event::{RecoveryPhase, RetransmitReason};
+use crate::path::ledger::{Cause, CauseLedger};
+use crate::profile::Modern as Features;
+use crate::send::scoreboard::Scoreboard;
+use crate::send::sent_queue::{Marks, Sent, SentQueue};
+use crate::send::transmissions::{Delivery, Transmission};
+use detection::{Detector, Times};
+use episode::Episode;
+use frto::Frto;
+use probe::Probe;
+use prr::Prr;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Until `point` is acknowledged; or, where damage keeps that from happening, until all that
+    /// had been sent up to `order` is delivered or known to be lost: what was outstanding when it
+    /// began, and what congestion took of that and was retransmitted.
+    Fast {
+        point: SeqNumber,
+        order: u64,
+    },
+    /// After a timeout, until `point` is acknowledged. What was sent before bears an order up to
+    /// `order`.
+    Timeout {
+        point: SeqNumber,
+        order: u64,
+        frto: Frto,
+    },
+}
+
+pub(super) struct Rack {
+    features: Features,
+    detector: Detector,
+    phase: Phase,
+    prr: Option<Prr>,
+    episode: Option<Box<Episode>>,
+    probe: Option<Probe>,
+    /// Bytes that had arrived damaged when proportional rate reduction last looked.
+    corrupted: u64,
+    /// The next retransmission goes out whatever the window says.
+    forced: bool,
+    timeouts: u32,
+    /// When the retransmission timer last expired.
+    last_timeout: Option<Instant>,
+    /// When loss detection is to look again.
+    reorder_deadline: Option<Instant>,
+    /// What the peer says it holds of damaged segments.
+    peer_held: PeerHeldRanges,
+    /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
+    undone: bool,
+}
+
+impl Rack {
+    pub(super) fn new(features: Features) -> Self {
+        Self {
+            features,
+            detector: Detector::new(),
+            phase: Phase::Open,
+            prr: None,
+            episode: None,
+            probe: None,
+            corrupted: 0,
+            forced: false,
+            timeouts: 0,
+            last_timeout: None,
+            reorder_deadline: None,
+            peer_held: PeerHeldRanges::default(),
+            undone: false,
+        }
+    }
+
+    fn in_fast_recovery(&self) -> bool {
+        matches!(self.phase, Phase::Fast { .. })
+    }
+
+    fn recovering(&self) -> bool {
+        self.phase != Phase::Open
+    }
+
+    /// Takes the round-trip sample of an ACK, and tells the ledger of what arrived intact.
+    fn sample(cx: &mut RecoveryContext<'_>, ack: &AckInfo, delivery: &Delivery) -> Option<Duration> {
+        // Karn: the newest transmission that arrived tells, if it is the only one of its segment.
+        let rtt = match delivery.newest {
+            Some(newest) if !newest.retransmitted => Some(cx.now.saturating_since(newest.sent_at)),
+            _ => ack.rtt,
+        };
+        if let Some(sample) = rtt {
+            cx.sample_rtt(sample);
+            cx.rtt.clear_backoff();
+        }
+        if delivery.bytes > 0 {
+            cx.advance_ledger();
+            if let Some(ledger) = &mut cx.ledger {
+                ledger.on_intact(delivery.bytes.div_ceil(cx.mss.max(1)));
+            }
+        }
+        rtt
+    }
+
+    /// Finds what an ACK shows to be lost, and what it shows to have been taken for lost.
+    fn process(
+        &mut self,
+        cx: &mut RecoveryContext<'_>,
+        ack: &AckInfo,
+        delivery: &Delivery,
+    ) -> RecoveryOutcome {
+        let mut outcome = RecoveryOutcome::default();
+        if ack.advanced {
+            self.timeouts = 0;
+        }
+        if delivery.bytes > 0 || ack.acknowledged.bytes > 0 {
+            outcome.timer = TimerUpdate::Restart;
+        }
+        self.detector.update(delivery, cx.now, ack.tsecr, times(cx));
+        if let Some((start, end)) = cx.sacks.take_duplicate() {
+            self.detector.on_duplicate_report(cx.una, cx.nxt);
+            self.end_probe_by_duplicate(start, end);
+            if self.features.undo
+                && self.episode.as_mut().is_some_and(|episode| episode.on_duplicate(start, end))
+            {
+                self.undo(cx, &mut outcome);
+            }
+        }
+        if ack.advanced
+            && self.features.undo
+            && self
+                .episode
+                .as_mut()
+                .is_some_and(|episode| episode.tsecr_disproves(ack.prior_una, cx.una, ack.tsecr))
+        {
+            self.undo(cx, &mut outcome);
+        }
+        self.watch_timeout(cx, ack, delivery, &mut outcome);
+        self.end_probe(cx, ack, delivery);
+        let lost = self.detect(cx);
+        if lost && self.phase == Phase::Open {
+            self.enter(cx, ack.prior_flight, &mut outcome);
+        }
+        if let Some(prr) = &mut self.prr {
+            let (pipe, ssthresh) = (cx.domain.total(cx.queue.pipe()), cx.domain.ssthresh());
+            // What arrived damaged has left the network too.
+            let corrupted = cx.queue.corrupted_bytes();
+            let left = corrupted.wrapping_sub(core::mem::replace(&mut self.corrupted, corrupted)) as u32;
+            let arrived = delivery.bytes.saturating_add(left);
+            prr.on_ack(arrived, pipe, ssthresh, cx.mss, ack.advanced && !lost);
+        }
+        self.leave_if_over(cx, &mut outcome);
+        outcome
+    }
+
+    /// Whether a hole is a sign of a loss that is still to be found: not where packets arrive damaged or
+    /// overtake each other.
+    fn hole_may_be_loss(&self, cx: &RecoveryContext<'_>, ack: &AckInfo) -> bool {
+        !self.recovering()
+            && !self.detector.has_reordering()
+            && !ack.damage_reported
+            && !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
+    }
+
+    /// Finds what is lost, and what took it. Says whether it was anything but damage.
+    fn detect(&mut self, cx: &mut RecoveryContext<'_>) -> bool {
+        let window = self.detector.window(self.recovering(), cx.queue.sacked() / cx.mss.max(1), times(cx));
+        let mut suspects = alloc::vec::Vec::new();
+        self.reorder_deadline = match cx.queue.log() {
+            Some(log) => self.detector.detect(log, cx.now, window, &mut |sent| suspects.push(sent)),
+            None => None,
+        };
+        let mut congestion = false;
+        for sent in suspects {
+            congestion |= Self::lose(cx, &sent);
+        }
+        self.match_counts(cx);
+        congestion
+    }
+
+    /// A transmission is lost. Says whether to anything but damage.
+    fn lose(cx: &mut RecoveryContext<'_>, sent: &Transmission) -> bool {
+        let Some(index) = cx.queue.segment_of(sent) else { return false };
+        let delay = cx.delay();
+        let cause = match &mut cx.ledger {
+            Some(ledger) => ledger.attribute(delay),
+            None => Cause::Unknown,
+        };
+        if cause == Cause::Damage {
+            cx.queue.mark_corrupted(index, cx.now);
+            cx.report_damage(sent.len);
+            return false;
+        }
+        if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.now) {
+            cx.domain.control().on_segment_lost(&lost);
+        }
+        true
+    }
+
+    /// Damaged packets that the receiver counted, and that nothing is found missing for yet: on a
+    /// path that keeps the order they are the oldest of those under way.
+    fn match_counts(&mut self, cx: &mut RecoveryContext<'_>) {
+        let min_rtt = times(cx).min;
+        let Some(ledger) = &mut cx.ledger else { return };
+        ledger.bound_credits(cx.queue.pipe().div_ceil(cx.mss.max(1)));
+        if self.detector.has_reordering() {
+            return;
+        }
+        while ledger.credits() > 0 && !ledger.is_exhausted() {
+            let Some(&sent) = cx.queue.log().and_then(|log| log.oldest()) else { return };
+            // It cannot have been there and the report back in less than a round trip.
+            if cx.now.saturating_since(sent.sent_at) < min_rtt {
+                return;
+            }
+            let Some(index) = cx.queue.segment_of(&sent) else { continue };
+            ledger.take_credit();
+            cx.queue.mark_corrupted(index, cx.now);
+            cx.domain.control().on_damage(cx.now, sent.len);
+        }
+    }
+
+    fn enter(&mut self, cx: &mut RecoveryContext<'_>, flight: u32, outcome: &mut RecoveryOutcome) {
+        let order = cx.queue.transmissions();
+        self.phase = Phase::Fast { point: cx.nxt, order };
+        // A reduction that a mark called for is not taken back.
+        self.episode = (self.features.undo && !cx.answered).then(|| Box::new(Episode::new()));
+        self.undone = false;
+        if !cx.answered {
+            cx.report_loss(flight);
+        }
+        if self.features.prr && !cx.domain.control().recovers_by_itself() {
+            self.prr = Some(Prr::new(cx.domain.total(flight)));
+            self.corrupted = cx.queue.corrupted_bytes();
+        }
+        self.forced = true;
+        outcome.phase = Some(RecoveryPhase::Fast);
+        outcome.timer = TimerUpdate::Restart;
+    }
+
+    fn leave_if_over(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
+        let over = match self.phase {
+            Phase::Open => return,
+            Phase::Fast { point, order } => {
+                let resolved = cx.ledger.as_deref().is_some_and(|ledger| ledger.sees_damage())
+                    && cx
+                        .queue
+                        .log()
+                        .is_some_and(|log| log.oldest().is_none_or(|oldest| oldest.order > order));
+                cx.una.ge(point) || resolved
+            }
+            Phase::Timeout { point, .. } => cx.una.ge(point),
+        };
+        if over {
+            if self.in_fast_recovery() {
+                self.detector.on_recovery_end();
+                cx.report_recovery_end();
+            }
+            self.phase = Phase::Open;
+            self.prr = None;
+            self.forced = false;
+            outcome.phase = Some(RecoveryPhase::Over);
+        }
+    }
+
+    /// RFC 4015: the reduction was not called for.
+    fn undo(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
+        self.episode = None;
+        if core::mem::replace(&mut self.undone, true) {
+            return;
+        }
+        self.detector.on_overtaken();
+        cx.domain.on_spurious(cx.member);
+        if matches!(self.phase, Phase::Timeout { .. }) {
+            // What the timeout took for lost is under way.
+            cx.queue.revive_losses();
+        }
+        self.phase = Phase::Open;
+        self.prr = None;
+        self.forced = false;
+        outcome.phase = Some(RecoveryPhase::Spurious);
+    }
+}
+
+impl RecoveryEngine for Rack {
+    fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome {
+        let (delivery, rate) = cx.queue.take_delivery(cx.now);
+        if delivery.bytes > 0 {
+            self.peer_held.resolve(cx.queue, cx.una);
+        }
+        let rtt = Self::sample(cx, ack, &delivery);
+        cx.advance_ledger();
+        let mut outcome = self.process(cx, ack, &delivery);
+        if delivery.bytes > 0 {
+            outcome.progress = true;
+            let duplicate = ack.acknowledged.bytes == 0 && self.hole_may_be_loss(cx, ack);
+            let (prior_pipe, pipe) = (cx.domain.total(ack.prior_pipe), cx.domain.total(cx.queue.pipe()));
+            cx.domain.control().on_ack(&Ack {
+                now: cx.now,
+                acked: ack.acknowledged.bytes,
+                delivered: delivery.bytes,
+                prior_pipe,
+                pipe,
+                rtt,
+                in_recovery: self.in_fast_recovery() || ack.holds_window,
+                duplicate,
+                retransmitted: ack.acknowledged.retransmitted,
+                rate,
+            });
+        }
+        outcome.rate = rate;
+        outcome.reorder_deadline = self.reorder_deadline;
+        if outcome.phase == Some(RecoveryPhase::Spurious) {
+            cx.rtt.clear_backoff();
+        }
+        outcome
+    }
+
+    /// The SACK blocks of an ACK that was overtaken are news all the same, and the only news where there are
+    /// more holes than an ACK has blocks. A duplicate report tells what became of a tail loss probe.
+    fn reads_stale_ack(&self, overtaken: bool, sacks: &Scoreboard) -> bool {
+        overtaken || sacks.has_duplicate() || self.probe.is_some()
+    }
+
+    /// Segments are found missing by the order in which they were sent, and this one arrived damaged.
+    fn on_damage_report(
+        &mut self,
+        cx: &mut RecoveryContext<'_>,
+        _reported: &mut RetransmitQueue,
+        report: &DamageReport<'_>,
+    ) -> bool {
+        self.take_report(cx, report)
+    }
+
+    /// None is, where loss detection goes by the order of sending.
+    fn leaves_head_behind(&self, _cx: &RecoveryContext<'_>) -> bool {
+        false
+    }
+
+    fn on_timeout(&mut self, cx: &mut RecoveryContext<'_>, last_received: Instant) -> RecoveryOutcome {
+        // A timer that expires without a word from the peer since it last did tells of silence, and
+        // silence may be congestion whatever was damaged before.
+        let heard = self.last_timeout.is_none_or(|at| last_received > at);
+        let damage = heard && cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage);
+        self.last_timeout = Some(cx.now);
+        cx.advance_ledger();
+        let flight = cx.queue.outstanding();
+        // RFC 2018, section 8: a first segment that is SACKed although it was never acknowledged
+        // shows that the receiver reneged.
+        if cx.queue.head().is_some_and(|head| head.has(Marks::SACKED)) {
+            cx.sacks.reset();
+            cx.queue.lose_sacked();
+        }
+        let window = self.detector.window(true, 0, times(cx));
+        // RFC 8985, 6.3, RACK_mark_losses_on_RTO: the first segment, and what "RACK.xmit_ts +
+        // RACK.rtt + RACK.reo_wnd" says is too old.
+        for index in 0..cx.queue.len() {
+            let sent = cx.queue.get(index);
+            let late = sent.sent_at + self.detector.rtt() + window <= cx.now;
+            if (index == 0 || late) && !sent.has(Marks::SACKED) && !sent.is_missing() {
+                cx.queue.mark_lost(index);
+            }
+        }
+        self.forced = true;
+        self.probe = None;
+        self.reorder_deadline = None;
+        // There is evidence of damage: not an answer to congestion.
+        if damage {
+            return RecoveryOutcome::default();
+        }
+        let first = self.timeouts == 0;
+        cx.report_timeout(flight, first);
+        self.timeouts += 1;
+        self.prr = None;
+        if first {
+            self.undone = false;
+            self.episode = self.features.undo.then(|| Box::new(Episode::new()));
+        }
+        // "the sender SHOULD NOT enter [F-RTO] if there are already retransmissions outstanding".
+        let frto =
+            if self.features.frto && first && self.phase == Phase::Open { Frto::Sent } else { Frto::Off };
+        self.phase = Phase::Timeout { point: cx.nxt, order: cx.queue.transmissions(), frto };
+        RecoveryOutcome { phase: Some(RecoveryPhase::Timeout), ..RecoveryOutcome::default() }
+    }
+
+    /// RFC 8985, 6.3.
+    fn on_reorder_timer(&mut self, cx: &mut RecoveryContext<'_>) -> RecoveryOutcome {
+        cx.advance_ledger();
+        let mut outcome = RecoveryOutcome::default();
+        let flight = cx.queue.outstanding();
+        if self.detect(cx) && self.phase == Phase::Open {
+            self.enter(cx, flight, &mut outcome);
+        }
+        outcome.reorder_deadline = self.reorder_deadline;
+        outcome
+    }
+
+    fn on_sent(&mut self, bytes: u32) {
+        self.on_new_data();
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+    }
+
+    fn on_retransmitted(&mut self, sent: &Sent, reason: RetransmitReason) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(sent.payload_len());
+        }
+        if reason == RetransmitReason::Damage {
+            return;
+        }
+        if let Phase::Fast { point, order } = &mut self.phase
+            && sent.seq.lt(*point)
+        {
+            *order = sent.order;
+        }
+        if let Some(episode) = &mut self.episode
+            && !self.undone
+        {
+            episode.on_retransmitted(sent.seq, sent.tsval());
+        }
+    }
+
+    fn next_retransmit(&mut self, queue: &mut SentQueue, allowance: Allowance) -> Option<Retransmission> {
+        let index = queue.first_missing()?;
+        if !self.forced && queue.get(index).payload_len() > allowance.room {
+            return None;
+        }
+        if self.waits_for_new_data() && !self.forced {
+            return None;
+        }
+        self.forced = false;
+        let reason = if queue.get(index).has(Marks::DAMAGED) {
+            RetransmitReason::Damage
+        } else if matches!(self.phase, Phase::Timeout { .. }) {
+            RetransmitReason::Timeout
+        } else {
+            RetransmitReason::FastRetransmit
+        };
+        Some((index, reason))
+    }
+
+    fn may_send_new(&self) -> bool {
+        self.frto_permits_new_data()
+    }
+
+    fn on_no_new_data(
+        &mut self,
+        queue: &mut SentQueue,
+        allowance: Allowance,
+        unsent: u32,
+        sendable: u32,
+    ) -> bool {
+        if unsent == 0 && allowance.room >= allowance.mss {
+            queue.app_limited();
+        }
+        // What the congestion window holds back may go when that opens.
+        if sendable <= allowance.room {
+            self.end_frto_without_new_data();
+        }
+        true
+    }
+
+    /// What proportional rate reduction leaves.
+    fn room(&self) -> Option<u32> {
+        self.prr.as_ref().map(Prr::room)
+    }
+
+    fn probe_timeout(&self, cx: &RecoveryContext<'_>) -> Option<Duration> {
+        self.tail_probe_timeout(cx)
+    }
+
+    fn on_probe_sent(&mut self, end: SeqNumber, retransmitted: bool) {
+        self.probe = Some(Probe::new(end, retransmitted));
+    }
+
+    fn on_path_memory(&mut self, reordering: bool) -> bool {
+        if reordering {
+            self.detector.recall_reordering();
+        }
+        true
+    }
+
+    fn saw_reordering(&self) -> bool {
+        self.detector.saw_reordering()
+    }
+
+    fn peer_held(&self) -> Option<&PeerHeldRanges> {
+        Some(&self.peer_held)
+    }
+
+    fn allocated(&self) -> usize {
+        size_of::<Self>() + self.peer_held.allocated()
+    }
+}
+
+/// The round-trip times that the reordering window depends on.
+fn times(cx: &RecoveryContext<'_>) -> Times {
+    let smoothed = cx.rtt.smoothed();
+    Times { smoothed, min: cx.rtt.min().unwrap_or(smoothed) }
+}

@@ -1,0 +1,266 @@
+//! Several connections in one congestion domain, over a link of a fixed rate and delay.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use headway_tcp::congestion::Algorithm;
+use headway_tcp::{
+    Arrival, ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Variant,
+};
+use headway_units::{Duration, Instant};
+use headway_wire::{Segment, judge};
+
+/// 10 Mbit/s: bytes a millisecond.
+const RATE: u64 = 1250;
+const DELAY: Duration = Duration::from_millis(20);
+
+fn address(host: u8) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, host + 1).into()
+}
+
+fn server() -> SocketAddr {
+    (address(1), 80).into()
+}
+
+fn profiles() -> [Profile; 2] {
+    [Profile::standard(), Variant::Modern.apply(Profile::modern())]
+        .map(|profile| Profile { congestion: Algorithm::Reno, ..profile.with_window(1 << 20) })
+}
+
+/// A client with connections in one domain, a server, and the link between them.
+struct Network {
+    now: Instant,
+    hosts: [Host; 2],
+    profile: Arc<Profile>,
+    domain: DomainId,
+    listener: ListenerId,
+    members: Vec<ConnectionId>,
+    opened: u16,
+    accepted: Vec<ConnectionId>,
+    /// Packets on their way to each host, with their times of arrival.
+    under_way: [VecDeque<(Instant, Vec<u8>)>; 2],
+    /// When the transmitter of the forward path is free.
+    free_at: Instant,
+    /// Data packets of these ports that the forward path still loses, one each.
+    lose: Vec<u16>,
+    /// The most that all members had in the network beyond the window.
+    excess: i64,
+}
+
+impl Network {
+    fn new(profile: Profile, members: usize) -> Self {
+        let profile = Arc::new(profile);
+        let now = Instant::from_nanos(1_000_000_000_000);
+        let mut hosts = [0, 1].map(|host| Host::new(HostConfig::new(address(host), [host; 16])));
+        let listener = hosts[1].listen(server(), 64, profile.clone()).unwrap();
+        let domain = hosts[0].open_domain(&profile).unwrap();
+        let mut network = Self {
+            now,
+            hosts,
+            profile,
+            domain,
+            listener,
+            members: Vec::new(),
+            opened: 0,
+            accepted: Vec::new(),
+            under_way: [VecDeque::new(), VecDeque::new()],
+            free_at: now,
+            lose: Vec::new(),
+            excess: i64::MIN,
+        };
+        (0..members).for_each(|_| network.connect());
+        network.run(Duration::from_millis(100), |_| {});
+        network
+    }
+
+    fn connect(&mut self) {
+        let local = SocketAddr::new(address(0), 5000 + self.opened);
+        let profile = self.profile.clone();
+        let member = self.hosts[0].connect_in(self.now, self.domain, local, server(), profile).unwrap();
+        self.members.push(member);
+        self.opened += 1;
+    }
+
+    fn statistics(&self, member: usize) -> Statistics {
+        self.hosts[0].statistics(self.members[member]).unwrap()
+    }
+
+    fn window(&self) -> u32 {
+        self.statistics(0).cwnd
+    }
+
+    /// Bytes that the peers of each member have received.
+    fn received(&self) -> Vec<u64> {
+        self.accepted.iter().map(|&id| self.hosts[1].statistics(id).unwrap().bytes_received).collect()
+    }
+
+    /// Lets `span` pass; `write` is called after everything that happens.
+    fn run(&mut self, span: Duration, mut write: impl FnMut(&mut Self)) {
+        let until = self.now + span;
+        loop {
+            write(self);
+            self.transmit();
+            let arrivals = self.under_way.iter().filter_map(|packets| Some(packets.front()?.0));
+            let next = arrivals.min();
+            let deadline = self.hosts.iter_mut().filter_map(Host::next_deadline).min();
+            let Some(at) = next.into_iter().chain(deadline).min().filter(|&at| at <= until) else { break };
+            self.now = self.now.max(at);
+            for host in [0, 1] {
+                while self.under_way[host].front().is_some_and(|&(at, _)| at <= self.now) {
+                    let (at, packet) = self.under_way[host].pop_front().unwrap();
+                    let verdicts = judge(&packet).unwrap();
+                    self.hosts[host].receive(&Arrival { packet: &packet, at, verdicts });
+                }
+                self.hosts[host].handle_timeout(self.now);
+            }
+            while let Some(id) = self.hosts[1].accept(self.listener) {
+                self.accepted.push(id);
+            }
+            for &id in &self.accepted {
+                let readable = self.hosts[1].readable(id);
+                self.hosts[1].consume(id, readable);
+            }
+        }
+        self.now = until;
+    }
+
+    fn transmit(&mut self) {
+        let mut buffer = [0; 1500];
+        while let Some(len) = self.hosts[1].poll_transmit(self.now, &mut buffer) {
+            self.under_way[0].push_back((self.now + DELAY, buffer[..len].to_vec()));
+        }
+        while let Some(len) = self.hosts[0].poll_transmit(self.now, &mut buffer) {
+            let pipes: u32 = (0..self.members.len()).map(|member| self.statistics(member).pipe).sum();
+            self.excess = self.excess.max(i64::from(pipes) - i64::from(self.window()));
+            let segment = Segment::parse(&buffer[..len]).unwrap();
+            let port = segment.tcp.src_port;
+            if let (false, Some(place)) =
+                (segment.payload.is_empty(), self.lose.iter().position(|&lost| lost == port))
+            {
+                self.lose.swap_remove(place);
+                continue;
+            }
+            self.free_at = self.free_at.max(self.now) + Duration::from_nanos(len as u64 * 1_000_000 / RATE);
+            self.under_way[1].push_back((self.free_at + DELAY, buffer[..len].to_vec()));
+        }
+    }
+}
+
+/// Each of these members has always something to send.
+fn keep_writing(members: impl Iterator<Item = usize> + Clone) -> impl FnMut(&mut Network) {
+    move |network| {
+        for member in members.clone() {
+            let id = network.members[member];
+            let writable = network.hosts[0].writable(id);
+            if writable > 0 {
+                network.hosts[0].write(id, &vec![7; writable]).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn members_share_one_window_and_take_turns() {
+    for profile in profiles() {
+        let mut network = Network::new(profile, 4);
+        assert_eq!(network.hosts[0].domain_members(network.domain), Ok(4));
+        network.run(Duration::from_millis(1500), keep_writing(0..4));
+        assert!(network.excess <= 0, "{} bytes beyond the window", network.excess);
+        assert!(network.window() > 50_000, "the window grew: {}", network.window());
+        let windows: Vec<u32> = (0..4).map(|member| network.statistics(member).cwnd).collect();
+        assert_eq!(windows, [network.window(); 4]);
+        let received = network.received();
+        let (least, most) = (*received.iter().min().unwrap(), *received.iter().max().unwrap());
+        assert!(received.iter().sum::<u64>() > 1_000_000, "the link was used: {received:?}");
+        assert!(most - least <= most / 10, "to each the same: {received:?}");
+    }
+}
+
+#[test]
+fn what_a_member_leaves_the_others_have() {
+    for profile in profiles() {
+        let mut network = Network::new(profile, 3);
+        network.run(Duration::from_millis(1000), keep_writing(0..3));
+        for gone in [1, 2] {
+            let id = network.members[gone];
+            network.hosts[0].abort(network.now, id).unwrap();
+            network.hosts[0].release(network.now, id);
+        }
+        network.members.truncate(1);
+        assert!(network.statistics(0).pipe < network.window() / 2);
+        // What the others had in the queue leaves it.
+        network.run(Duration::from_millis(1000), keep_writing(0..1));
+        let before = network.received();
+        network.run(Duration::from_millis(1000), keep_writing(0..1));
+        assert_eq!(network.hosts[0].domain_members(network.domain), Ok(1));
+        assert!(network.excess <= 0, "{} bytes beyond the window", network.excess);
+        let received = network.received()[0] - before[0];
+        assert!(received > RATE * 1000 * 9 / 10, "the whole link: {received}");
+        // The last one goes, and another begins where it was.
+        let window = network.window();
+        let last = network.members.pop().unwrap();
+        network.hosts[0].abort(network.now, last).unwrap();
+        network.hosts[0].release(network.now, last);
+        network.connect();
+        network.run(Duration::from_millis(100), |_| {});
+        assert_eq!(network.window(), window);
+    }
+}
+
+#[test]
+fn one_loss_reduces_the_window_once() {
+    for profile in profiles() {
+        // One member loses a segment, then every member does in the same round trip.
+        for losers in [1, 4] {
+            let mut network = Network::new(profile.clone(), 4);
+            network.run(Duration::from_millis(400), keep_writing(0..4));
+            let before = network.window();
+            network.lose = (0..losers).map(|member| 5000 + member).collect();
+            network.run(Duration::from_millis(600), keep_writing(0..4));
+            assert!(network.lose.is_empty());
+            let recoveries: u64 = (0..4).map(|member| network.statistics(member).fast_recoveries).sum();
+            assert_eq!(recoveries, u64::from(losers));
+            assert_eq!((0..4).map(|member| network.statistics(member).timeouts).sum::<u64>(), 0);
+            let threshold = network.statistics(0).ssthresh;
+            assert!(threshold >= before * 2 / 5, "{losers} losses: from {before} to {threshold}");
+            assert!(threshold < u32::MAX, "the window was reduced");
+            let received = network.received();
+            let (least, most) = (*received.iter().min().unwrap(), *received.iter().max().unwrap());
+            assert!(least >= most / 2, "nobody is left behind: {received:?}");
+        }
+    }
+}
+
+#[test]
+fn a_listener_opens_connections_in_a_domain() {
+    let profile = Arc::new(Profile::modern());
+    let mut hosts = [0, 1].map(|host| Host::new(HostConfig::new(address(host), [host; 16])));
+    let listener = hosts[1].listen(server(), 4, profile.clone()).unwrap();
+    let domain = hosts[1].open_domain(&profile).unwrap();
+    hosts[1].set_listener_domain(listener, Some(domain)).unwrap();
+    let now = Instant::from_nanos(1_000_000_000);
+    let mut buffer = [0; 1500];
+    for port in [0, 0] {
+        hosts[0].connect(now, (address(0), port).into(), server(), profile.clone()).unwrap();
+        for (from, to) in [(0, 1), (1, 0), (0, 1)] {
+            while let Some(len) = hosts[from].poll_transmit(now, &mut buffer) {
+                let verdicts = judge(&buffer[..len]).unwrap();
+                hosts[to].receive(&Arrival { packet: &buffer[..len], at: now, verdicts });
+            }
+        }
+    }
+    assert_eq!(hosts[1].domain_members(domain), Ok(2));
+    hosts[1].close_domain(domain).unwrap();
+    assert_eq!(hosts[1].set_listener_domain(listener, Some(domain)), Err(Error::UnknownDomain));
+    for _ in 0..2 {
+        let id = hosts[1].accept(listener).unwrap();
+        assert!(hosts[1].domain_members(domain).is_ok());
+        hosts[1].abort(now, id).unwrap();
+        hosts[1].release(now, id);
+        while hosts[1].poll_transmit(now, &mut buffer).is_some() {}
+    }
+    assert_eq!(hosts[1].domain_members(domain), Err(Error::UnknownDomain), "nobody needs it any more");
+    let bbr = Profile { congestion: Algorithm::Bbr, ..Profile::modern() };
+    assert!(matches!(hosts[1].open_domain(&bbr), Err(Error::BadProfile(_))));
+}
