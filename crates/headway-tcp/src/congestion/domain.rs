@@ -175,7 +175,7 @@ impl CongestionDomain {
         self.control.ssthresh()
     }
 
-    /// The controller, for what a member's ACKs and timers tell it.
+    /// The controller, for the signals of a member's ACKs and timers.
     #[inline]
     pub(crate) fn control(&mut self) -> &mut dyn CongestionControl {
         &mut *self.control
@@ -206,7 +206,7 @@ impl CongestionDomain {
     }
 
     /// A member with `own` bytes in the network lost something, which it had sent at `sent_at`, and not to
-    /// damage. What was sent before another member's loss reduced the window tells of the same congestion.
+    /// damage. What was sent before another member's loss reduced the window is the same congestion event.
     pub(crate) fn on_loss(&mut self, member: ConnectionId, now: Instant, own: u32, sent_at: Instant) {
         if let Some(shared) = &mut self.shared {
             if shared.reduced.is_some_and(|(at, by)| by != member && sent_at <= at) {

@@ -164,7 +164,7 @@ impl Connection {
     fn update_window<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) -> bool {
         let update = self.snd.update_window(&segment.tcp);
         if update == WindowUpdate::Opened {
-            // What was sent as a probe may be sent again at once.
+            // What was sent as a probe may be retransmitted at once.
             self.timers.stop(Timer::Persist);
             if self.snd.has_outstanding() {
                 self.arm_retransmit(cx.now);

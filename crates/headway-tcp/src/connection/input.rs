@@ -25,12 +25,11 @@ impl Connection {
             flags: tcp.flags,
         });
         self.on_received(cx.now);
-        let reply = match self.state {
+        match self.state {
             State::Closed => Reply::Reset,
             State::SynSent => self.syn_sent(cx, segment),
             _ => self.after_syn(cx, segment),
-        };
-        reply
+        }
     }
 
     fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {

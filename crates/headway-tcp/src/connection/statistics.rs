@@ -4,6 +4,7 @@ use headway_units::Duration;
 
 use super::{Connection, State};
 use crate::congestion::CongestionDomain;
+use crate::send::PeerHeldRanges;
 
 /// Counters and estimates of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +128,8 @@ impl Connection {
             damaged_received: counted.damaged_received,
             repaired: counted.repaired,
             completed: counted.completed.into(),
-            cut: held.map_or(0, |held| held.cut()),
-            bytes_spared: held.map_or(0, |held| held.spared()),
+            cut: held.map_or(0, PeerHeldRanges::cut),
+            bytes_spared: held.map_or(0, PeerHeldRanges::spared),
             damaged_implausible: counted.damaged_implausible.into(),
             congestion_marks: counted.congestion_marks.into(),
             congestion_echoes: counted.congestion_echoes.into(),

@@ -21,7 +21,7 @@ impl<O: Observer> Host<O> {
         if profile.congestion == Algorithm::Bbr {
             return Err(Error::BadProfile("BBR models one connection: a shared domain needs a window"));
         }
-        // The seed tells connections apart that use the same controller: here it is the same one.
+        // The seed makes controllers differ: members share one.
         let control = profile.congestion.build(setup(profile, 0));
         Ok(DomainId(self.domains.insert(CongestionDomain::shared(control))))
     }

@@ -218,7 +218,9 @@ impl<O: Observer> Host<O> {
         let domain = self.domains.get_mut(entry.domain())?;
         let path = self.paths.get_mut(entry.path())?;
         let connection = entry.connection_mut();
-        domain.lend(connection.pipe());
+        if domain.is_shared() {
+            domain.lend(connection.pipe());
+        }
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
         let result = work(connection, &mut cx);
         if cx.domain.is_shared() {

@@ -20,7 +20,8 @@ use crate::path::ledger::CauseLedger;
 use crate::profile::Profile;
 use crate::ring::Ring;
 use marks::Marks;
-use recovery::{PeerHeldRanges, Recovery, RecoveryContext};
+pub(crate) use recovery::PeerHeldRanges;
+use recovery::{Recovery, RecoveryContext};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_queue::{Acknowledged, SentQueue};
@@ -169,7 +170,7 @@ impl SendSide {
     pub(crate) fn on_syn_acknowledged(&mut self, now: Instant) -> Acknowledged {
         let una = self.iss + 1;
         let acknowledged = self.queue.acknowledge(una);
-        // The SYN's delivery is no part of what the next ACK tells of.
+        // The SYN's delivery is not part of what the next ACK reports.
         self.queue.take_delivery(now);
         self.queue.release();
         self.una = una;

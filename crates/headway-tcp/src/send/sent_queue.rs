@@ -516,7 +516,7 @@ impl SentQueue {
     }
 
     /// The peer says that it holds segment `index`, which is missing. It was in the network once more
-    /// than an ACK for it will tell (Karn).
+    /// than an ACK for it will show (Karn).
     pub(crate) fn hold(&mut self, index: usize) {
         let marks = self.segments[index].marks;
         if marks.is_missing() {

@@ -24,7 +24,7 @@ pub(crate) struct Transmission {
     pub(crate) order: u64,
     /// Neither delivered, nor lost, nor superseded.
     live: bool,
-    /// Delivered or superseded: nobody asks for it again. (A transmission that was lost may still arrive.)
+    /// Delivered or superseded: it is not asked for again. (A transmission that was lost may still arrive.)
     gone: bool,
     app_limited: bool,
     /// Bytes in the network with it.

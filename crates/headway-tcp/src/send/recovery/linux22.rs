@@ -86,7 +86,7 @@ impl Linux22 {
                 cx.report_loss(cx.queue.outstanding());
                 self.inflated = 3;
                 self.high_seq = Some(cx.nxt);
-                self.resend_hole(cx, forward);
+                self.retransmit_hole(cx, forward);
                 outcome.timer = TimerUpdate::Restart;
                 outcome.phase = Some(RecoveryPhase::Fast);
             }
@@ -94,7 +94,7 @@ impl Linux22 {
             if forward == 0 {
                 self.inflated += 1;
             } else {
-                self.resend_hole(cx, forward);
+                self.retransmit_hole(cx, forward);
             }
         }
     }
@@ -119,16 +119,16 @@ impl Linux22 {
         } else if self.duplicates >= 3 {
             let forward = cx.sacks.forward_distance(cx.queue);
             if forward > 0 {
-                self.resend_hole(cx, forward);
+                self.retransmit_hole(cx, forward);
             } else if ack.advanced && !head_is_damaged(cx.queue) {
                 // Hoe: an ACK that covers only part of the window shows another loss.
-                self.resend_hole(cx, 0);
+                self.retransmit_hole(cx, 0);
                 outcome.timer = TimerUpdate::Restart;
             }
         }
     }
 
-    fn resend_hole(&mut self, cx: &mut RecoveryContext<'_>, forward: usize) {
+    fn retransmit_hole(&mut self, cx: &mut RecoveryContext<'_>, forward: usize) {
         self.reason = RetransmitReason::FastRetransmit;
         if forward == 0 {
             self.burst = Burst::Head;

@@ -1,7 +1,7 @@
 //! Loss recovery: which segments to retransmit, and when new data may go.
 //!
 //! One [`RecoveryEngine`] a method. Each is told of ACKs, damage reports and timeouts, marks segments in
-//! the [`SentQueue`] and tells the congestion controller; what it wants retransmitted it names one by
+//! the [`SentQueue`] and notifies the congestion controller; which segments to retransmit it says one by
 //! one when asked. It never builds a packet.
 
 mod context;
@@ -35,7 +35,7 @@ use retransmit_queue::RetransmitQueue;
 /// has to wait (RFC 5682), what is learnt from and for other connections (RFC 9040).
 pub(crate) trait RecoveryEngine {
     /// An acceptable ACK was processed: the queue is trimmed, its SACK blocks are marked, its damage
-    /// reports taken. The engine takes the round-trip sample and tells the controller.
+    /// reports taken. The engine takes the round-trip sample and notifies the controller.
     fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome;
 
     /// Whether an ACK that acknowledges nothing says something all the same: one that a later one has
@@ -64,7 +64,7 @@ pub(crate) trait RecoveryEngine {
         cx.queue.head().is_some_and(|head| cx.now.saturating_since(head.sent_at) > cx.rtt.smoothed() * 2)
     }
 
-    /// The retransmission timer expired; `last_received` is when the peer was last heard.
+    /// The retransmission timer expired; `last_received` is when something last arrived.
     fn on_timeout(&mut self, cx: &mut RecoveryContext<'_>, last_received: Instant) -> RecoveryOutcome;
 
     /// The time of [`RecoveryOutcome::reorder_deadline`] has come.

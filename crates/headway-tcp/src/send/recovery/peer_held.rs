@@ -18,7 +18,7 @@ pub(crate) const MIN_PAYLOAD: usize = 64 * COUNT;
 /// its own costs as much.
 const WORTH_SPARING: u32 = 64;
 
-/// The ranges of such segments, in the order in which they were named.
+/// The ranges of such segments, in the order in which they were reported.
 #[derive(Default)]
 pub(crate) struct PeerHeldRanges {
     ranges: VecDeque<(SeqNumber, SeqNumber)>,

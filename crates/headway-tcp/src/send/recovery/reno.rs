@@ -34,7 +34,7 @@ pub(crate) struct Reno {
     recover: Option<SeqNumber>,
     /// Bytes that duplicate ACKs say have left the network, where SACK does not say which.
     departed: u32,
-    /// The next resend goes out whatever the window says.
+    /// The next retransmission goes out whatever the window says.
     forced: bool,
     rescued: bool,
     timeouts: u32,
@@ -246,7 +246,7 @@ impl RecoveryEngine for Reno {
                 !sent.has(Marks::SACKED) && !sent.has(Marks::LOST) && !sent.has(Marks::EVER_RETRANSMITTED)
             })
             .map(|index| (index, RetransmitReason::FastRetransmit));
-        // Rule (4): once a recovery, the last segment, so that its ACK tells what is missing.
+        // Rule (4): once a recovery, the last segment, so that its ACK shows what is missing.
         let candidate = candidate.or_else(|| {
             let last = queue.len().checked_sub(1)?;
             let fits =
@@ -337,7 +337,7 @@ mod tests {
     }
 
     /// RFC 6675, 5: what was lost beyond the recovery point begins the next recovery at once; no new
-    /// SACK block needs to tell of it again.
+    /// SACK block needs to report it again.
     #[test]
     fn losses_beyond_the_recovery_point_begin_another_recovery() {
         let mut queue = SentQueue::default();

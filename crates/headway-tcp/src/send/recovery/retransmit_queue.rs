@@ -40,7 +40,7 @@ impl DamageReport<'_> {
         !sent.has(Marks::EVER_RETRANSMITTED) || now.saturating_since(sent.sent_at) >= self.min_age(rtt)
     }
 
-    /// The youngest that the latest transmission may be to be meant, where no timestamp tells. The estimate lags
+    /// The youngest that the latest transmission may be to be meant, where no timestamp shows it. The estimate lags
     /// behind a queue that grows: a retransmission that is on its way is not asked for again for being a
     /// little late.
     fn min_age(&self, rtt: &RttEstimator) -> Duration {

@@ -76,8 +76,8 @@ impl Detector {
         self.rtt
     }
 
-    /// Steps 1 to 3: what `delivery` says. `tsecr` is the ACK's, if it tells
-    /// transmissions apart.
+    /// Steps 1 to 3: what `delivery` says. `tsecr` is the ACK's, if it distinguishes
+    /// transmissions.
     pub(super) fn update(&mut self, delivery: &Delivery, now: Instant, tsecr: Option<u32>, times: Times) {
         if let Some(newest) = delivery.newest
             && !Self::is_spurious(&newest, now, tsecr, times)

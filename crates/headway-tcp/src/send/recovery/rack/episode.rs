@@ -55,7 +55,7 @@ impl Episode {
         prior_una == first && (tsecr.wrapping_sub(tsval) as i32) < 0
     }
 
-    /// A D-SACK block tells that `[start, end)` arrived twice. Says whether every resend of the
+    /// A D-SACK block reports that `[start, end)` arrived twice. Says whether every retransmission of the
     /// episode has been reported now.
     pub(super) fn on_duplicate(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
         let before = self.unproven.len();

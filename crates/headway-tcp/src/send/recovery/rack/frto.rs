@@ -30,7 +30,7 @@ impl Rack {
         let next = match frto {
             Frto::Off => return,
             // Step 2: duplicates are waited through; with all that was outstanding acknowledged,
-            // there is nothing to tell.
+            // there is nothing to find out.
             Frto::Sent if !ack.advanced => Frto::Sent,
             Frto::Sent if cx.una.lt(point) => Frto::Probing(SEGMENTS),
             Frto::Sent => Frto::Off,
@@ -53,7 +53,7 @@ impl Rack {
         !matches!(self.phase, Phase::Timeout { frto: Frto::Sent | Frto::Probing(0), .. })
     }
 
-    /// Step 2b: new data rather than retransmissions tells whether the timeout was spurious.
+    /// Step 2b: new data rather than retransmissions shows whether the timeout was spurious.
     pub(super) fn waits_for_new_data(&self) -> bool {
         matches!(self.phase, Phase::Timeout { frto: Frto::Sent | Frto::Probing(_), .. })
     }

@@ -102,9 +102,9 @@ impl Rack {
         self.phase != Phase::Open
     }
 
-    /// Takes the round-trip sample of an ACK, and tells the ledger of what arrived intact.
+    /// Takes the round-trip sample of an ACK, and enters in the ledger what arrived intact.
     fn sample(cx: &mut RecoveryContext<'_>, ack: &AckInfo, delivery: &Delivery) -> Option<Duration> {
-        // Karn: the newest transmission that arrived tells, if it is the only one of its segment.
+        // Karn: the newest transmission that arrived is measured, if it is the only one of its segment.
         let rtt = match delivery.newest {
             Some(newest) if !newest.retransmitted => Some(cx.now.saturating_since(newest.sent_at)),
             _ => ack.rtt,
@@ -261,7 +261,7 @@ impl Rack {
         let over = match self.phase {
             Phase::Open => return,
             Phase::Fast { point, order } => {
-                let resolved = cx.ledger.as_deref().is_some_and(|ledger| ledger.sees_damage())
+                let resolved = cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
                     && cx
                         .queue
                         .log()
@@ -336,7 +336,7 @@ impl RecoveryEngine for Rack {
     }
 
     /// The SACK blocks of an ACK that was overtaken are news all the same, and the only news where there are
-    /// more holes than an ACK has blocks. A duplicate report tells what became of a tail loss probe.
+    /// more holes than an ACK has blocks. A duplicate report shows what became of a tail loss probe.
     fn reads_stale_ack(&self, overtaken: bool, sacks: &Scoreboard) -> bool {
         overtaken || sacks.has_duplicate() || self.probe.is_some()
     }
@@ -357,10 +357,10 @@ impl RecoveryEngine for Rack {
     }
 
     fn on_timeout(&mut self, cx: &mut RecoveryContext<'_>, last_received: Instant) -> RecoveryOutcome {
-        // A timer that expires without a word from the peer since it last did tells of silence, and
+        // A timer that expires twice with nothing received in between means silence, and
         // silence may be congestion whatever was damaged before.
-        let heard = self.last_timeout.is_none_or(|at| last_received > at);
-        let damage = heard && cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage);
+        let received = self.last_timeout.is_none_or(|at| last_received > at);
+        let damage = received && cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage);
         self.last_timeout = Some(cx.now);
         cx.advance_ledger();
         let flight = cx.queue.outstanding();

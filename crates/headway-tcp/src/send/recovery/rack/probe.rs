@@ -65,7 +65,7 @@ impl Rack {
         }
     }
 
-    /// A D-SACK block tells that `[start, end)` arrived twice.
+    /// A D-SACK block reports that `[start, end)` arrived twice.
     pub(super) fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) {
         if self.probe.is_some_and(|probe| probe.retransmitted && start.lt(probe.end) && probe.end.le(end)) {
             self.probe = None;

@@ -21,7 +21,7 @@ impl Prr {
         self.room
     }
 
-    /// An ACK delivered so many bytes. `safe`: it moved `SND.UNA` and told of no new loss.
+    /// An ACK delivered so many bytes. `safe`: it moved `SND.UNA` and showed no new loss.
     pub(super) fn on_ack(&mut self, delivered: u32, pipe: u32, ssthresh: u32, mss: u32, safe: bool) {
         self.delivered += u64::from(delivered);
         let count = if pipe > ssthresh {
@@ -34,8 +34,8 @@ impl Prr {
             (owed + if safe { u64::from(mss) } else { 0 }).min(u64::from(ssthresh - pipe))
         };
         // "Force a fast retransmit upon entering recovery".
-        let least = if self.out == 0 { u64::from(mss) } else { 0 };
-        self.room = u32::try_from(count.max(least)).unwrap_or(u32::MAX);
+        let min = if self.out == 0 { u64::from(mss) } else { 0 };
+        self.room = u32::try_from(count.max(min)).unwrap_or(u32::MAX);
     }
 
     pub(super) fn on_sent(&mut self, bytes: u32) {
