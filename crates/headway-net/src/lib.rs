@@ -44,7 +44,7 @@ mod sys;
 
 pub use capture::{CaptureFile, LogFile};
 pub use carrier::{
-    Carrier, EthernetCarrier, EthernetConfig, Received, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
+    Arrival, Carrier, EthernetCarrier, EthernetConfig, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Verdicts, emit};
+use headway_wire::{Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 use socket2::{Domain, Socket, Type};
 use tun_rs::DeviceBuilder;
 
@@ -75,9 +75,9 @@ pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
     // The loopback delivers at once, or after a short time on a busy machine.
     for _ in 0..100 {
         if to.fill(&clock).map_err(|source| fail("cannot be received", source))? > 0 {
-            let mut received = Vec::new();
-            to.received(&mut received);
-            if received.iter().any(|received| received.verdicts == Verdicts::SALVAGED) {
+            let mut arrivals = Vec::new();
+            to.received(&mut arrivals);
+            if arrivals.iter().any(|arrival| matches!(arrival.received, Received::Corrupted(_))) {
                 return Ok(());
             }
         }

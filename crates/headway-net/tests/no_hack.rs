@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use headway_net::{Carrier, Clock, NetError, Received, Stack, StackConfig, UdpCarrier, UdpConfig};
+use headway_net::{Arrival, Carrier, Clock, NetError, Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_tcp::{Profile, Variant};
 
 /// A UDP carrier that claims to coalesce segments.
@@ -32,7 +32,7 @@ impl Carrier for Coupling {
         self.0.fill(clock)
     }
 
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         self.0.received(packets);
     }
 

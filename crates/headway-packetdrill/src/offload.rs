@@ -111,7 +111,7 @@ fn set_push(packet: &mut [u8], tcp_at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_wire::{Ecn, IpHeader, TcpHeader, TcpOptions, Verdicts, emit, judge};
+    use headway_wire::{Ecn, Integrity, IpHeader, TcpHeader, TcpOptions, emit, judge};
 
     fn segment(seq: u32, len: usize) -> Vec<u8> {
         let ip = IpHeader {
@@ -139,7 +139,7 @@ mod tests {
 
     fn marks(burst: &[Vec<u8>]) -> Vec<bool> {
         let is_marked = |packet: &Vec<u8>| {
-            assert_eq!(judge(packet), Ok(Verdicts::GOOD), "the checksum was updated");
+            assert_eq!(judge(packet), Ok(Integrity::Intact), "the checksum was updated");
             Segment::parse(packet).unwrap().tcp.flags.contains(TcpFlags::PSH)
         };
         burst.iter().map(is_marked).collect()

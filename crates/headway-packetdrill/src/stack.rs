@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use headway_tcp::{Arrival, Host, HostConfig, Notification};
+use headway_tcp::{Host, HostConfig, Notification};
 use headway_units::{Duration, Instant};
-use headway_wire::{Verdicts, ip::Datagram, judge};
+use headway_wire::{ChecksumTrust, Received, ip::Datagram};
 use libc::c_int;
 
 use crate::config::Config;
@@ -64,8 +64,7 @@ impl Stack {
             // The stack is the only host on this network.
             self.host.add_address(datagram.header.dst);
         }
-        let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
-        self.host.receive(&Arrival { packet, at: self.now, verdicts });
+        self.host.receive(self.now, &Received::parse(packet, ChecksumTrust::None));
     }
 
     /// The oldest sent packet that was not taken yet.

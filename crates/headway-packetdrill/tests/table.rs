@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Left, PORT, Peer, REMOTE, Table, address, call};
-use headway_wire::{SeqNumber, TcpFlags, TcpOptions, Verdicts, judge};
+use headway_wire::{Integrity, SeqNumber, TcpFlags, TcpOptions, judge};
 
 fn syn_options() -> TcpOptions {
     TcpOptions { mss: Some(1000), ..TcpOptions::default() }
@@ -33,7 +33,7 @@ fn conversation() -> Vec<Left> {
     assert_eq!(table.write(fd, &[7; 3000]), Ok(3000));
     for (len, is_last) in [(1000, false), (1000, false), (1000, true)] {
         let data = table.next().expect("data");
-        assert_eq!(judge(&data.packet), Ok(Verdicts::GOOD));
+        assert_eq!(judge(&data.packet), Ok(Integrity::Intact));
         let segment = data.segment();
         assert_eq!((segment.tcp.seq, segment.payload.len()), (peer.ack, len));
         assert!(segment.payload.iter().all(|&byte| byte == 7));

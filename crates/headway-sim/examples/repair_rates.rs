@@ -13,7 +13,7 @@ use headway_sim::race::Racer;
 use headway_sim::{Content, LinkPorts, Network, Passing, Receiver, Sender, Tap, derive_seed};
 use headway_tcp::{ConnectionId, Event, Host, HostConfig, Observer, Profile, Variant};
 use headway_units::{Duration, Instant, Rate, Share};
-use headway_wire::{HeaderVerdict, Segment, TcpHeader, Timestamps, ip::Datagram, judge};
+use headway_wire::{Integrity, Segment, TcpHeader, Timestamps, ip::Datagram, judge};
 
 /// What a header says, as far as anything depends on it.
 type Fields = (TcpHeader, Option<Timestamps>, u32);
@@ -49,8 +49,8 @@ impl Tap for Watch {
             return;
         }
         counts.arriving = counts.sent[place];
-        let bad = judge(passing.packet).map_or(HeaderVerdict::Bad, |verdicts| verdicts.header);
-        if bad == HeaderVerdict::Bad && counts.arriving.is_some() {
+        let integrity = judge(passing.packet).unwrap_or(Integrity::Unreadable);
+        if integrity == Integrity::Unreadable && counts.arriving.is_some() {
             counts.unreadable += 1;
         }
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use headway_link::{Headers, Hit, Link, LinkConfig, LinkCounters, Offer};
 use headway_tcp::Host;
 use headway_units::{Instant, Rate};
-use headway_wire::{EmitError, HeaderVerdict, Segment, Verdicts, ip::Datagram, judge, judge_segment};
+use headway_wire::{ChecksumTrust, EmitError, Received, ip::Datagram};
 
 use crate::agenda::Agenda;
 use crate::application::Application;
@@ -346,8 +346,9 @@ impl<A: Application, T: Tap> Network<A, T> {
                     if T::ENABLED {
                         self.tap.pass(&Passing { host: to, at: now, outbound: false, packet, damage });
                     }
-                    let verdicts = hand_over(host, now, packet);
-                    if damage.is_some() && verdicts == Some(Verdicts::GOOD) {
+                    let received = Received::parse(packet, ChecksumTrust::None);
+                    host.receive(now, &received);
+                    if damage.is_some() && matches!(received, Received::Intact(_)) {
                         self.counters.undetected += 1;
                     }
                     self.service(to);
@@ -423,26 +424,5 @@ impl<A: Application, T: Tap> Network<A, T> {
     fn reschedule_link(&mut self, link: LinkId) {
         let next = self.wires[link.0].link.next_event().unwrap_or(Instant::MAX);
         self.agenda.set(link.0, next);
-    }
-}
-
-/// Does what a carrier does: judges the packet and hands it to the host.
-fn hand_over<O: headway_tcp::Observer>(host: &mut Host<O>, at: Instant, packet: &[u8]) -> Option<Verdicts> {
-    match Segment::parse(packet) {
-        Ok(segment) => {
-            let verdicts = judge_segment(&segment, packet);
-            if verdicts.header == HeaderVerdict::Bad {
-                // A header can be repaired from the packet's bytes only.
-                host.receive(&headway_tcp::Arrival { packet, at, verdicts });
-            } else {
-                host.receive_segment(at, &segment, verdicts);
-            }
-            Some(verdicts)
-        }
-        Err(_) => {
-            let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
-            host.receive(&headway_tcp::Arrival { packet, at, verdicts });
-            None
-        }
     }
 }

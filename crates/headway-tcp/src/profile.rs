@@ -3,7 +3,6 @@
 use core::{fmt, str::FromStr};
 
 use headway_units::Duration;
-use headway_wire::ExId;
 
 use crate::Error;
 use crate::congestion::Algorithm;
@@ -185,8 +184,6 @@ pub struct Profile {
     pub window_scaling: bool,
     /// Offer and accept HACK.
     pub hack: HackMode,
-    /// The identifier by which HACK v2 goes (RFC 6994).
-    pub exid: ExId,
     /// How special ACKs are answered.
     pub hack_rules: HackRules,
     /// Numbers that `s_buffer` holds at most.
@@ -241,7 +238,6 @@ impl Profile {
             timestamps: true,
             window_scaling: true,
             hack: HackMode::Off,
-            exid: ExId::DEFAULT,
             hack_rules: HackRules::Default,
             s_buffer: 64,
             recovery: LossRecovery::Standard,

@@ -3,9 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::{Arrival, Error, Host, HostConfig, Profile};
+use headway_tcp::{Error, Host, HostConfig, Profile};
 use headway_units::Instant;
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Verdicts, emit};
+use headway_wire::{
+    ChecksumTrust, Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit,
+};
 
 const NOBODY: [[&str; 2]; 2] =
     [["192.0.2.1", "255.255.255.255 224.0.0.1 239.1.2.3 0.0.0.0"], ["2001:db8::1", "ff02::1 ff0e::7 ::"]];
@@ -33,8 +35,8 @@ fn what_is_no_host_is_not_answered_nor_called() {
                 };
                 let mut packet = [0; 60];
                 let len = emit(&mut packet, &ip, &tcp, &TcpOptions::default(), (b"", b"")).unwrap();
-                let arrival = Arrival { packet: &packet[..len], at: Instant::ZERO, verdicts: Verdicts::GOOD };
-                host.receive(&arrival);
+                let received = Received::parse(&packet[..len], ChecksumTrust::Tcp);
+                host.receive(Instant::ZERO, &received);
                 assert_eq!(host.poll_transmit(Instant::ZERO, &mut [0; 1500]), None, "{other} {flags:?}");
             }
             let refused = host.connect(Instant::ZERO, (ours, 0).into(), (other, 80).into(), profile.clone());

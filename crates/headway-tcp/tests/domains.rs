@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
-    Arrival, ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Variant,
+    ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Variant,
 };
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, judge};
+use headway_wire::{ChecksumTrust, Received, Segment};
 
 /// 10 Mbit/s: bytes a millisecond.
 const RATE: u64 = 1250;
@@ -109,8 +109,7 @@ impl Network {
             for host in [0, 1] {
                 while self.under_way[host].front().is_some_and(|&(at, _)| at <= self.now) {
                     let (at, packet) = self.under_way[host].pop_front().unwrap();
-                    let verdicts = judge(&packet).unwrap();
-                    self.hosts[host].receive(&Arrival { packet: &packet, at, verdicts });
+                    self.hosts[host].receive(at, &Received::parse(&packet, ChecksumTrust::None));
                 }
                 self.hosts[host].handle_timeout(self.now);
             }
@@ -245,8 +244,7 @@ fn a_listener_opens_connections_in_a_domain() {
         hosts[0].connect(now, (address(0), port).into(), server(), profile.clone()).unwrap();
         for (from, to) in [(0, 1), (1, 0), (0, 1)] {
             while let Some(len) = hosts[from].poll_transmit(now, &mut buffer) {
-                let verdicts = judge(&buffer[..len]).unwrap();
-                hosts[to].receive(&Arrival { packet: &buffer[..len], at: now, verdicts });
+                hosts[to].receive(now, &Received::parse(&buffer[..len], ChecksumTrust::None));
             }
         }
     }

@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_tcp::{
-    Arrival, ConnectionError, ConnectionId, Error, Host, HostConfig, KeepAlive, ListenerId, Notification,
-    Profile, State,
+    ConnectionError, ConnectionId, Error, Host, HostConfig, KeepAlive, ListenerId, Notification, Profile,
+    State,
 };
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, judge};
+use headway_wire::{ChecksumTrust, Received, Segment};
 
 /// A client and a server, and nothing between them.
 struct Pair {
@@ -50,8 +50,7 @@ impl Pair {
 
     fn deliver(&mut self, host: usize, packets: &[Vec<u8>]) {
         for packet in packets {
-            let verdicts = judge(packet).unwrap();
-            self.hosts[host].receive(&Arrival { packet, at: self.now, verdicts });
+            self.hosts[host].receive(self.now, &Received::parse(packet, ChecksumTrust::None));
         }
     }
 

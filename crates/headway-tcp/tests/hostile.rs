@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
-    Arrival, ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
-    Modern, Profile, State, Variant,
+    ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery, Modern,
+    Profile, State, Variant,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::{
-    Ecn, ExId, HeaderVerdict, IpHeader, PayloadVerdict, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
-    Timestamps, V2, V2Offsets, V2Request, Verdicts, emit,
+    ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
+    V2, V2Offsets, V2Request, emit, ip::Datagram,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -190,12 +190,11 @@ impl World {
 
     /// The option of version 2: with numbers that make sense, and a count that runs away.
     fn v2(&mut self, syn: bool, data: bool) -> V2 {
-        let exid = ExId::DEFAULT;
         if syn {
-            return V2::syn(exid, self.rng.one_in(2));
+            return V2::syn(self.rng.one_in(2));
         }
         if data {
-            return V2::data(exid);
+            return V2::data();
         }
         self.count = match self.rng.below(10) {
             0 => self.rng.next() as u16,
@@ -215,7 +214,7 @@ impl World {
             3 => V2Request::Blocks { offset: offset(self), sums: [(); 7].map(|()| self.rng.next() as u16) },
             _ => V2Request::default(),
         };
-        V2::ack(exid, self.count, request)
+        V2::ack(self.count, request)
     }
 
     fn named(&mut self) -> SeqNumber {
@@ -265,12 +264,12 @@ impl World {
         let mut packet = vec![0; 9000];
         let len = emit(&mut packet, &ip, &tcp, &options, (&vec![7; len], &[])).unwrap();
         packet.truncate(len);
-        let verdicts = match self.rng.below(8) {
-            0 | 1 => Verdicts { header: HeaderVerdict::Good, payload: PayloadVerdict::Bad },
-            2 if self.rng.one_in(4) => Verdicts::BAD,
-            _ => Verdicts::GOOD,
+        let received = match (self.rng.below(8), Received::parse(&packet, ChecksumTrust::Tcp)) {
+            (0 | 1, Received::Intact(segment)) => Received::Corrupted(segment),
+            (2, _) if self.rng.one_in(4) => Received::Unreadable(Datagram::parse(&packet).ok()),
+            (_, received) => received,
         };
-        self.host.receive(&Arrival { packet: &packet, at: self.now, verdicts });
+        self.host.receive(self.now, &received);
     }
 
     /// Everything that the host wants to send now.

@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
-use headway_tcp::{Arrival, Host, HostConfig};
+use headway_tcp::{Host, HostConfig};
 use headway_units::{Duration, Instant};
 use headway_wire::icmp::{ICMP, ICMPV6};
-use headway_wire::{Ecn, IpHeader, Verdicts, checksum::Sum, ip::Datagram};
+use headway_wire::{ChecksumTrust, Ecn, IpHeader, Received, checksum::Sum, ip::Datagram};
 
 fn message(src: IpAddr, dst: IpAddr, kind: u8, rest: &[u8]) -> Vec<u8> {
     let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
@@ -32,7 +32,7 @@ fn host() -> (Host, [IpAddr; 2], [IpAddr; 2]) {
 }
 
 fn give(host: &mut Host, at: Instant, packet: &[u8]) {
-    host.receive(&Arrival { packet, at, verdicts: Verdicts::GOOD });
+    host.receive(at, &Received::parse(packet, ChecksumTrust::None));
 }
 
 fn sent(host: &mut Host, now: Instant, room: usize) -> Vec<Vec<u8>> {

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, Profile, Variant};
+use headway_tcp::{ConnectionId, Host, HostConfig, Profile, Variant};
 use headway_units::{Duration, Instant};
 use headway_wire::{
-    Ecn, ExId, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets,
-    V2Request, Verdicts, emit,
+    ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
+    V2, V2Offsets, V2Request, emit,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -168,7 +168,7 @@ impl World {
             mss: Some(1460),
             sack_permitted: true,
             window_scale: Some(8),
-            v2: v2.then(|| V2::syn(ExId::DEFAULT, false)),
+            v2: v2.then(|| V2::syn(false)),
             hack: xhack.then_some(0x5848),
             ..TcpOptions::default()
         };
@@ -202,7 +202,7 @@ impl World {
     }
 
     fn deliver(&mut self, packet: &[u8]) {
-        self.host.receive(&Arrival { packet, at: self.now, verdicts: Verdicts::GOOD });
+        self.host.receive(self.now, &Received::parse(packet, ChecksumTrust::Tcp));
         self.drain();
     }
 
@@ -321,7 +321,7 @@ impl World {
             named.iter().for_each(|&offset| {
                 offsets.push(offset);
             });
-            options.v2 = Some(V2::ack(ExId::DEFAULT, self.count, V2Request::Segments(offsets)));
+            options.v2 = Some(V2::ack(self.count, V2Request::Segments(offsets)));
         } else if self.xhack {
             named.iter().for_each(|&offset| {
                 options.xhack_ack.push(self.nxt + offset);

@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, Profile, Statistics, Variant};
+use headway_tcp::{ConnectionId, Host, HostConfig, Profile, Statistics, Variant};
 use headway_units::{Duration, Instant};
 use headway_wire::blocks::block_sums;
 use headway_wire::{
-    ExId, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, Verdicts, emit,
-    judge,
+    ChecksumTrust, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+    emit,
 };
 use proptest::prelude::*;
 
@@ -61,8 +61,7 @@ impl Pair {
     }
 
     fn deliver(&mut self, host: usize, packet: &[u8]) {
-        let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
-        self.hosts[host].receive(&Arrival { packet, at: self.now, verdicts });
+        self.hosts[host].receive(self.now, &Received::parse(packet, ChecksumTrust::None));
     }
 
     fn sent(&mut self, host: usize) -> Vec<Vec<u8>> {
@@ -220,7 +219,7 @@ fn lie(from: &Segment<'_>, ack: SeqNumber, request: V2Request, sack: &[(SeqNumbe
     let stamps = from.options.timestamps.unwrap();
     let mut options = TcpOptions {
         timestamps: Some(Timestamps { value: stamps.echo.wrapping_add(50), echo: stamps.value }),
-        v2: Some(V2::ack(ExId::DEFAULT, 0, request)),
+        v2: Some(V2::ack(0, request)),
         ..TcpOptions::default()
     };
     sack.iter().for_each(|&block| {

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, Profile, Variant};
+use headway_tcp::{ConnectionId, Host, HostConfig, Profile, Variant};
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, V2, Verdicts, judge};
+use headway_wire::{ChecksumTrust, Received, Segment, V2};
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
@@ -21,8 +21,7 @@ fn address(host: usize) -> IpAddr {
 }
 
 fn deliver(host: &mut Host, now: Instant, packet: &[u8]) {
-    let verdicts = judge(packet).unwrap_or(Verdicts::BAD);
-    host.receive(&Arrival { packet, at: now, verdicts });
+    host.receive(now, &Received::parse(packet, ChecksumTrust::None));
 }
 
 impl Pair {

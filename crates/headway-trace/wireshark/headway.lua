@@ -22,12 +22,13 @@
 --   headway.v2.seq, headway.v2.offset, headway.v2.count   segments that a special ACK reports
 --   headway.v2.block            CRC-16 of a block, for partial recovery
 --
--- Version 2's identifier is a preference: -o headway.exid:0x4857
 
 local headway = Proto("headway", "TCP HACK")
 
 local KIND_SUM, KIND_ACK, KIND_LIST, KIND_EXPERIMENT = 14, 15, 16, 253
 local VERSION = 2
+-- The 16-bit ExID of version 2 (RFC 6994).
+local EXID = 0x4857
 -- The value of a SYN's Header Checksum option with which the sender announces support of kind 16.
 local XHACK_PERMITTED = 0x5848
 
@@ -55,7 +56,6 @@ local fields = {
     v2_block = ProtoField.uint16("headway.v2.block", "Block checksum", base.HEX),
 }
 headway.fields = fields
-headway.prefs.exid = Pref.string("Identifier of version 2", "0x4857", "The 16-bit ExID of version 2 (RFC 6994)")
 
 local bad_length = ProtoExpert.new(
     "headway.bad_length", "TCP HACK option with an invalid length",
@@ -352,7 +352,6 @@ function headway.dissector(buffer, pinfo, root)
     if data_len and data_len.value > 0 and data_at + data_len.value <= buffer:len() then
         data = buffer(data_at, data_len.value)
     end
-    local exid = tonumber(headway.prefs.exid)
     local info = { append = function(_, text) pinfo.cols.info:append(text) end }
     local at = 20
     while at < header:len() do
@@ -376,7 +375,7 @@ function headway.dissector(buffer, pinfo, root)
                 add_named(branch(), option, len, info)
             elseif kind == KIND_LIST then
                 add_list(branch(), option, len, info)
-            elseif kind == KIND_EXPERIMENT and len >= 4 and option(2, 2):uint() == exid then
+            elseif kind == KIND_EXPERIMENT and len >= 4 and option(2, 2):uint() == EXID then
                 add_v2(branch(), header, option, at, len, data, info)
             end
         end

@@ -1,8 +1,8 @@
-//! What can be wrong with bytes that come in and with headers that go out.
+//! Errors of parsing and of emitting.
 
 use thiserror::Error;
 
-/// Why bytes are no IP packet, or no TCP segment in one.
+/// Why bytes are not an IP packet, or not a TCP segment in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -16,16 +16,16 @@ pub enum ParseError {
         /// How many there are.
         room: usize,
     },
-    /// The first four bits name neither IPv4 nor IPv6.
+    /// The first four bits are the version of neither IPv4 nor IPv6.
     #[error("expected IP version 4 or 6, got {0}")]
     Version(u8),
     /// The IPv4 header length or total length contradicts the header's form.
-    #[error("expected an IPv4 {part} of at least {least} bytes, got {got}")]
+    #[error("expected an IPv4 {part} of at least {min} bytes, got {got}")]
     Ipv4Length {
         /// Which of the two lengths.
         part: &'static str,
-        /// The least it can be.
-        least: usize,
+        /// The smallest valid value.
+        min: usize,
         /// What it is.
         got: usize,
     },
@@ -43,12 +43,12 @@ pub enum ParseError {
         segments_left: u8,
     },
     /// There are more IPv6 extension headers than are looked at.
-    #[error("expected at most {most} IPv6 extension headers, got more")]
+    #[error("expected at most {max} IPv6 extension headers, got more")]
     TooManyExtensionHeaders {
-        /// How many are looked at.
-        most: usize,
+        /// The number that is looked at.
+        max: usize,
     },
-    /// The datagram carries something else than TCP.
+    /// The datagram carries another protocol than TCP.
     #[error("expected protocol 6 (TCP), got {0}")]
     NotTcp(u8),
     /// The TCP data offset is shorter than the fixed header or runs past the segment.
@@ -59,12 +59,12 @@ pub enum ParseError {
         /// How many bytes the segment has.
         room: usize,
     },
-    /// The TCP options cannot be told apart.
+    /// The TCP options cannot be parsed.
     #[error(transparent)]
     Options(#[from] OptionError),
 }
 
-/// Why TCP options cannot be told apart.
+/// Why TCP options cannot be parsed.
 ///
 /// "TCP implementations MUST be prepared to handle an illegal option length (e.g., zero); a
 /// suggested procedure is to reset the connection and log the error cause (MUST-7)." (RFC 9293,
@@ -79,7 +79,7 @@ pub enum OptionError {
         kind: u8,
         /// Where it starts, in bytes from the start of the options.
         offset: usize,
-        /// Its length as it stands there.
+        /// Its length as it arrived.
         length: u8,
         /// How many bytes there are from its start to the end of the options.
         room: usize,

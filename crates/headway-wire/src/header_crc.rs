@@ -1,28 +1,28 @@
-//! The CRC-32C over a header, and where it stands (version 2 of TCP HACK).
+//! The CRC-32C over a header, and where it is in the options (version 2 of TCP HACK).
 
 use crate::{
-    ExId, IpHeader, V2, V2Ack, V2Data, V2Form,
+    EXID, IpHeader, V2, V2Ack, V2Data,
     crc::{crc32c, crc32c_append},
     options::{kind, walk::Walk},
     tcp::{CHECKSUM_AT, FIXED_LEN, PROTOCOL},
 };
 use core::net::IpAddr;
 
-/// The option as a verdict needs it.
+/// What judging needs of the option.
 pub(crate) struct Seal {
-    /// Where the header's CRC stands, in bytes from the start of the options.
+    /// Where the header's CRC is, in bytes from the start of the options.
     pub(crate) crc_at: usize,
     pub(crate) header_crc: u32,
-    /// There is none in the form for segments without data.
+    /// The form for segments without data has none.
     pub(crate) payload_crc: Option<u32>,
 }
 
 impl Seal {
     /// Finds the option: the last one, as in [`TcpOptions::parse`](crate::TcpOptions::parse). `None`
     /// if there is none, if it has the form for a SYN, which has no CRC, or if the options cannot be
-    /// told apart.
+    /// parsed.
     #[inline]
-    pub(crate) fn find(options: &[u8], exid: ExId) -> Option<Self> {
+    pub(crate) fn find(options: &[u8]) -> Option<Self> {
         // What nearly every segment without it carries: timestamps alone, or Header Checksum too.
         // Compared by the word, it costs next to nothing.
         const TIMESTAMPS: [u8; 4] = [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10];
@@ -33,18 +33,18 @@ impl Seal {
             16 => starts(0, &TIMESTAMPS) && starts(12, &[kind::HACK, 4]),
             _ => false,
         };
-        if is_plain { None } else { Self::find_any(options, exid) }
+        if is_plain { None } else { Self::find_any(options) }
     }
 
     #[inline(never)]
-    fn find_any(options: &[u8], exid: ExId) -> Option<Self> {
+    fn find_any(options: &[u8]) -> Option<Self> {
         let mut found = None;
         for option in Walk::new(options) {
             let option = option.ok()?;
             if let Some((id, value)) = option.value.split_first_chunk()
                 && option.kind == kind::EXPERIMENT
-                && u16::from_be_bytes(*id) == exid.0
-                && let Some(v2) = V2::parse(exid, value)
+                && u16::from_be_bytes(*id) == EXID
+                && let Some(v2) = V2::parse(value)
             {
                 found = Self::of(&v2, option.value_at + 2);
             }
@@ -53,10 +53,10 @@ impl Seal {
     }
 
     fn of(v2: &V2, crc_at: usize) -> Option<Self> {
-        let (header_crc, payload_crc) = match v2.form {
-            V2Form::Syn(_) => return None,
-            V2Form::Data(V2Data { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
-            V2Form::Ack(V2Ack { header_crc, .. }) => (header_crc, None),
+        let (header_crc, payload_crc) = match *v2 {
+            V2::Syn(_) => return None,
+            V2::Data(V2Data { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
+            V2::Ack(V2Ack { header_crc, .. }) => (header_crc, None),
         };
         Some(Self { crc_at, header_crc, payload_crc })
     }

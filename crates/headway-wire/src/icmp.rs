@@ -1,5 +1,5 @@
-//! ICMP (RFC 792) and ICMPv6 (RFC 4443), as far as a TCP needs them: what routers and hosts say of
-//! segments, and answers to echo requests.
+//! ICMP (RFC 792) and ICMPv6 (RFC 4443), as far as a TCP needs them: error messages about segments, and
+//! replies to echo requests.
 
 mod echo;
 mod error;
@@ -8,7 +8,7 @@ use core::net::IpAddr;
 
 use crate::{checksum::Sum, ip::Datagram};
 
-pub use echo::answer_echo;
+pub use echo::EchoRequest;
 pub use error::{IcmpError, IcmpKind, Quoted};
 
 /// The protocol number of ICMP, over IPv4.
@@ -16,9 +16,32 @@ pub const ICMP: u8 = 1;
 /// The protocol number of ICMPv6, over IPv6.
 pub const ICMPV6: u8 = 58;
 
-/// Type, code, checksum, and four octets of which the type says what they are.
+/// Type, code, checksum, and four bytes whose meaning depends on the type.
 const HEADER: usize = 8;
 const CHECKSUM_AT: usize = 2;
+
+/// What an ICMP packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpMessage<'a> {
+    /// An error message about a TCP segment.
+    Error(IcmpError),
+    /// An echo request.
+    EchoRequest(EchoRequest<'a>),
+    /// Anything else: of another type or about another protocol, with a wrong checksum, or of the other
+    /// IP version.
+    Other,
+}
+
+impl<'a> IcmpMessage<'a> {
+    /// Reads an IP packet and verifies the checksum of the ICMP message in it.
+    pub fn parse(datagram: &Datagram<'a>) -> Self {
+        let Some((header, rest)) = message(datagram) else { return Self::Other };
+        if let Some(error) = IcmpError::parse(datagram, header, rest) {
+            return Self::Error(error);
+        }
+        EchoRequest::new(datagram, header[0], header[1]).map_or(Self::Other, Self::EchoRequest)
+    }
+}
 
 /// The header and what follows it, if `datagram` holds a message of its family whose checksum is right.
 fn message<'a>(datagram: &Datagram<'a>) -> Option<(&'a [u8; HEADER], &'a [u8])> {

@@ -24,7 +24,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// The codepoint in the two low bits, whatever stands in the others.
+    /// The codepoint in the two low bits, whatever the others are.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 3 {
@@ -43,7 +43,7 @@ impl Ecn {
 }
 
 /// What is kept of an IP header. On the way out, "don't fragment" is always set, and traffic class
-/// (but for ECN) and flow label are zero.
+/// (except for ECN) and flow label are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     /// Source address.
@@ -137,13 +137,7 @@ impl<'a> Datagram<'a> {
     /// header checksum or too many IPv6 extension headers.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
-        let frame = Frame::parse(bytes)?;
-        Ok(Self {
-            header: frame.header(),
-            protocol: frame.protocol,
-            header_len: frame.header_len,
-            body: frame.body,
-        })
+        Ok(Frame::parse(bytes)?.datagram())
     }
 }
 
@@ -174,6 +168,13 @@ impl<'a> Frame<'a> {
             Some(first) => Err(ParseError::Version(first >> 4)),
             None => Err(ParseError::Truncated { part: "the IP version", needed: 1, room: 0 }),
         }
+    }
+
+    /// The packet taken apart.
+    #[inline]
+    pub(crate) fn datagram(&self) -> Datagram<'a> {
+        let Self { protocol, header_len, body, .. } = *self;
+        Datagram { header: self.header(), protocol, header_len, body }
     }
 
     /// The header's fields.

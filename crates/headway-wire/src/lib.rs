@@ -1,13 +1,15 @@
-//! Bytes to headers and back: IPv4, IPv6, TCP with its options, checksums, and verdicts on what
-//! damage has left of a packet.
+//! Bytes to headers and back: IPv4, IPv6, TCP with its options, checksums, and what corruption has
+//! left of a packet.
 //!
-//! - [`Segment::parse`] reads a whole IP packet that carries TCP, [`emit()`] writes one.
-//! - [`judge()`] says whether header and payload are what was sent. A wrong checksum is a verdict
-//!   here, not a parse error: a damaged segment with a sound header is still of use (TCP HACK).
-//! - [`ip::Datagram`] reads an IP packet of any protocol; [`icmp`] reads what is said of segments, and
-//!   answers echo requests.
-//! - [`repair`] tries what a damaged header may have been, [`blocks`] tells which parts of a damaged
-//!   payload are sound.
+//! - [`Received::parse`] is the one way in for a packet that arrives: it parses the packet and judges it
+//!   by its checksums, except those that the carrier vouches for ([`ChecksumTrust`]). A wrong checksum
+//!   is not a parse error: a corrupted segment with a valid header is still of use (TCP HACK).
+//! - [`Segment::parse`] reads a whole IP packet that carries TCP, [`emit()`] writes one, [`judge()`]
+//!   only verifies its checksums.
+//! - [`ip::Datagram`] reads an IP packet of any protocol; [`icmp`] reads error messages about segments
+//!   and answers echo requests.
+//! - [`repair`] tries what a corrupted header may have been, [`blocks`] finds the intact parts of a
+//!   corrupted payload.
 //!
 //! TCP HACK is read and written in both encodings, the classic one (kinds 14 to 16) and version 2
 //! (kind 253); `docs/protocol.md` describes them.
@@ -18,8 +20,7 @@
 //!
 //! # Panics
 //!
-//! Whatever the bytes are, parsing and judging do not panic: what cannot be read is an error or a
-//! bad verdict. Emitting into too little room, with too many options or with addresses of two
+//! Whatever the bytes are, parsing and judging do not panic. Emitting into too little room, with too many options or with addresses of two
 //! families is an error. The one function that does panic is [`checksum::copy_and_sum`], when its
 //! two slices differ in length, as [`slice::copy_from_slice`] does.
 //!
@@ -27,7 +28,7 @@
 //!
 //! ```
 //! use headway_wire::{
-//!     Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, HeaderVerdict, PayloadVerdict,
+//!     ChecksumTrust, Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
 //! };
 //!
 //! let ip = IpHeader {
@@ -52,11 +53,11 @@
 //! let len = headway_wire::emit(&mut buf, &ip, &tcp, &options, (b"hello, ", b"world"))?;
 //!
 //! let packet = &mut buf[..len];
-//! assert_eq!(Segment::parse(packet)?.payload, b"hello, world");
+//! let received = Received::parse(packet, ChecksumTrust::None);
+//! assert!(matches!(received, Received::Intact(segment) if segment.payload == b"hello, world"));
 //! packet[len - 1] ^= 0x40;
-//! let verdicts = headway_wire::judge(packet)?;
-//! assert_eq!(verdicts.header, HeaderVerdict::Good);
-//! assert_eq!(verdicts.payload, PayloadVerdict::Bad);
+//! let received = Received::parse(packet, ChecksumTrust::None);
+//! assert!(matches!(received, Received::Corrupted(segment) if segment.tcp.seq == SeqNumber(1)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -68,24 +69,26 @@ pub mod crc;
 mod error;
 mod header_crc;
 pub mod icmp;
+pub mod integrity;
 pub mod ip;
 mod list;
 pub mod options;
+mod received;
 pub mod repair;
 pub mod segment;
 mod seq;
 mod tcp;
-pub mod verdict;
 mod words;
 
 pub use error::{EmitError, OptionError, ParseError};
+pub use integrity::{Integrity, judge};
 pub use ip::{Ecn, IpHeader};
 pub use list::List;
 pub use options::{
-    ExId, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Form, V2Offsets,
-    V2Request, V2Syn,
+    EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets, V2Request,
+    V2Syn,
 };
+pub use received::{ChecksumTrust, Received};
 pub use segment::{HeaderLayout, Segment, emit, layout};
 pub use seq::SeqNumber;
 pub use tcp::{TcpFlags, TcpHeader};
-pub use verdict::{HeaderVerdict, Judge, PayloadVerdict, Verdicts, judge, judge_segment};

@@ -7,7 +7,7 @@ pub(crate) mod walk;
 
 use crate::{List, SeqNumber};
 
-pub use v2::{ExId, V2, V2Ack, V2Data, V2Form, V2Offsets, V2Request, V2Syn};
+pub use v2::{EXID, V2, V2Ack, V2Data, V2Offsets, V2Request, V2Syn};
 
 /// The most bytes of options that a TCP header has room for: the data offset counts to 15 words.
 pub const MAX_LEN: usize = 40;
@@ -34,7 +34,7 @@ pub mod kind {
     pub const HACK_ACK: u8 = 15;
     /// Extended Header Checksum ACK (TCP HACK).
     pub const XHACK_ACK: u8 = 16;
-    /// Experiments that are told apart by an identifier (RFC 6994): version 2 of TCP HACK is one.
+    /// Experiments, each with an identifier (RFC 6994): version 2 of TCP HACK is one.
     pub const EXPERIMENT: u8 = 253;
 }
 
@@ -47,7 +47,7 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// SACK blocks: the first octet held and the one behind the last held (RFC 2018, 3).
+/// SACK blocks: the first byte held and the one behind the last held (RFC 2018, 3).
 pub type SackBlocks = List<(SeqNumber, SeqNumber), 4>;
 
 /// Sequence numbers of damaged segments, newest first: nine fill the option space.
@@ -58,7 +58,7 @@ pub type SeqList = List<SeqNumber, 9>;
 pub struct TcpOptions {
     /// Maximum segment size, in bytes.
     pub mss: Option<u16>,
-    /// Window scale as it stands there; more than 14 counts as 14 (RFC 7323, 2.3), which is the
+    /// Window scale as it arrived; more than 14 counts as 14 (RFC 7323, 2.3), which is the
     /// reader's business.
     pub window_scale: Option<u8>,
     /// Whether selective acknowledgements are permitted.
@@ -67,9 +67,9 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks; empty if the option is not there.
     pub sack: SackBlocks,
-    /// Header Checksum, kind 14: its value as it stands there.
+    /// Header Checksum, kind 14: its value as it arrived.
     pub hack: Option<u16>,
-    /// Header Checksum ACK, kind 15: the first octet of the damaged segment.
+    /// Header Checksum ACK, kind 15: the sequence number of the damaged segment.
     pub hack_ack: Option<SeqNumber>,
     /// Extended Header Checksum ACK, kind 16; empty if the option is not there.
     pub xhack_ack: SeqList,
@@ -82,6 +82,6 @@ pub struct TcpOptions {
 pub struct Skipped {
     /// The option's kind.
     pub kind: u8,
-    /// Its length as it stands there, kind and length included.
+    /// Its length as it arrived, kind and length included.
     pub length: u8,
 }

@@ -12,14 +12,13 @@
 //! effect, since CRC-32C has a Hamming distance of 6 at these lengths (Koopman, "32-Bit Cyclic
 //! Redundancy Codes for Internet Applications", 2002). Beyond that, a search of `c` combinations of
 //! candidates accepts a wrong header with a probability of about c / 2^32 without flips, 480 c / 2^32
-//! with one and 115,000 c / 2^32 with two. So a repaired header may only do what a salvaged one may.
+//! with one and 115,000 c / 2^32 with two. So a repaired header may only do what that of a corrupted segment may.
 
 use crate::{
-    ExId, HeaderVerdict, IpHeader, List, ParseError, PayloadVerdict, Segment, TcpFlags, TcpHeader,
-    TcpOptions, Verdicts,
+    Integrity, IpHeader, List, ParseError, Segment, TcpFlags, TcpHeader, TcpOptions,
     crc::{self, crc32c},
     header_crc::{Seal, header_crc},
-    ip::Frame,
+    ip::Datagram,
     options::walk::Walk,
     segment::Parts,
     tcp::{self, FIXED_LEN},
@@ -42,7 +41,7 @@ pub mod at {
     pub const FLAGS: Range<usize> = 13..14;
     /// Window.
     pub const WINDOW: Range<usize> = 14..16;
-    /// Checksum, which the CRC does not cover: what stands there cannot be repaired and need not be.
+    /// Checksum, which the CRC does not cover: its value cannot be repaired and need not be.
     pub const CHECKSUM: Range<usize> = 16..18;
     /// Urgent pointer.
     pub const URGENT: Range<usize> = 18..20;
@@ -79,53 +78,38 @@ pub struct HeaderRepair<'a> {
 
 impl<'a> HeaderRepair<'a> {
     /// Takes a packet apart as its data offset, its option kinds and their lengths have it. `None`
-    /// if it is no TCP segment or if no option of version 2 with a CRC can be found: see
+    /// if it is not a TCP segment or if no option of version 2 with a CRC can be found: see
     /// [`assume`](Self::assume).
-    pub fn new(exid: ExId, bytes: &'a [u8]) -> Option<Self> {
-        let Parts { frame, fixed, options, payload } = Parts::parse(bytes).ok()?;
-        let seal = Seal::find(options, exid)?;
-        let (header_len, crc_at) = (FIXED_LEN + options.len(), FIXED_LEN + seal.crc_at);
-        Some(Self::with(frame, fixed, options, payload, header_len, crc_at))
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let Parts { frame, options, .. } = Parts::parse(bytes).ok()?;
+        let seal = Seal::find(options)?;
+        Self::assume(&frame.datagram(), FIXED_LEN + options.len(), FIXED_LEN + seal.crc_at)
     }
 
     /// Takes a packet apart as other segments of the connection are laid out: a header of
     /// `header_len` bytes, with its CRC `crc_at` bytes behind its start. What tells the options apart
     /// is to be [`set`](Self::set) then. `None` if the packet has no room for such a header.
-    pub fn assume(bytes: &'a [u8], header_len: usize, crc_at: usize) -> Option<Self> {
-        let frame = Frame::parse(bytes).ok().filter(|frame| frame.protocol == tcp::PROTOCOL)?;
+    pub fn assume(datagram: &Datagram<'a>, header_len: usize, crc_at: usize) -> Option<Self> {
         let is_header = header_len <= MAX_HEADER && header_len.is_multiple_of(4);
-        if !is_header || crc_at < FIXED_LEN || crc_at + 4 > header_len {
+        if datagram.protocol != tcp::PROTOCOL || !is_header || crc_at < FIXED_LEN || crc_at + 4 > header_len {
             return None;
         }
-        let (header, payload) = frame.body.split_at_checked(header_len)?;
-        let (fixed, options) = header.split_first_chunk()?;
-        Some(Self::with(frame, fixed, options, payload, header_len, crc_at))
-    }
-
-    fn with(
-        frame: Frame<'_>,
-        fixed: &[u8; FIXED_LEN],
-        options: &[u8],
-        payload: &'a [u8],
-        header_len: usize,
-        crc_at: usize,
-    ) -> Self {
+        let (arrived, payload) = datagram.body.split_at_checked(header_len)?;
+        let (fixed, options) = arrived.split_first_chunk()?;
         let mut header = [0; MAX_HEADER];
-        for (place, byte) in header.iter_mut().zip(fixed.iter().chain(options)) {
-            *place = *byte;
-        }
-        let ip = frame.header();
-        let computed = header_crc(&ip, header_len + payload.len(), fixed, options, crc_at - FIXED_LEN);
-        let stored = header.get(crc_at..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
-        Self {
+        header.get_mut(..header_len)?.copy_from_slice(arrived);
+        let ip = datagram.header;
+        let computed = header_crc(&ip, datagram.body.len(), fixed, options, crc_at - FIXED_LEN);
+        let stored = arrived.get(crc_at..)?.first_chunk()?;
+        Some(Self {
             ip,
-            ip_header_len: frame.header_len,
+            ip_header_len: datagram.header_len,
             header,
             header_len,
             payload,
             crc_at,
-            syndrome: computed ^ u32::from_be_bytes(stored),
-        }
+            syndrome: computed ^ u32::from_be_bytes(*stored),
+        })
     }
 
     /// The TCP header with its options, as it stands now.
@@ -152,7 +136,7 @@ impl<'a> HeaderRepair<'a> {
         Some(start..start + option.value.len())
     }
 
-    /// What the CRC of the header as it stands and the CRC that stands there differ in: 0 if the
+    /// The difference of the CRC of the header as it is now and the CRC in it: 0 if the
     /// header is what was sent.
     pub fn syndrome(&self) -> u32 {
         self.syndrome
@@ -265,12 +249,12 @@ impl<'a> HeaderRepair<'a> {
         (self.header, self.syndrome)
     }
 
-    /// The segment, its header as it stands now and its options read with version 2 known by `exid`.
+    /// The segment, its header as it stands now and its options read.
     ///
     /// # Errors
     ///
     /// If the data offset is not that of this header's length, or if the options make no sense.
-    pub fn segment(&self, exid: ExId) -> Result<Segment<'a>, ParseError> {
+    pub fn segment(&self) -> Result<Segment<'a>, ParseError> {
         let got = usize::from(self.header[12] >> 4) * 4;
         let (fixed, options) = match self.header().split_first_chunk() {
             Some(parts) if got == self.header_len => parts,
@@ -279,7 +263,7 @@ impl<'a> HeaderRepair<'a> {
         let mut segment = Segment {
             ip: self.ip,
             tcp: TcpHeader::parse(fixed),
-            options: TcpOptions::parse_with(exid, options)?.0,
+            options: TcpOptions::parse(options)?.0,
             payload: self.payload,
             ip_header_len: self.ip_header_len,
             header_len: self.ip_header_len + self.header_len,
@@ -288,23 +272,19 @@ impl<'a> HeaderRepair<'a> {
         Ok(segment)
     }
 
-    /// What is known of the segment now: nothing good of the header if its CRC does not hold (or if
-    /// SYN is set, which no header with a CRC has); that it is repaired if it does, and then the
-    /// payload by the CRC that stands in the header.
-    pub fn verdicts(&self, exid: ExId) -> Verdicts {
+    /// What is known of the segment now: nothing if the header's CRC does not hold (or if SYN is set,
+    /// which no header with a CRC has); otherwise its payload is judged by the CRC in the header.
+    pub fn integrity(&self) -> Integrity {
         let is_syn = TcpFlags::from_bits(self.header[13]).contains(TcpFlags::SYN);
         if !self.is_sound() || is_syn {
-            return Verdicts::BAD;
+            return Integrity::Unreadable;
         }
-        let seal = self.header().get(FIXED_LEN..).and_then(|options| Seal::find(options, exid));
-        let is_sound = match seal.and_then(|seal| seal.payload_crc) {
+        let seal = self.header().get(FIXED_LEN..).and_then(|options| Seal::find(options));
+        let is_payload_valid = match seal.and_then(|seal| seal.payload_crc) {
             Some(crc) => crc32c(self.payload) == crc,
             None => self.payload.is_empty(),
         };
-        Verdicts {
-            header: HeaderVerdict::Repaired,
-            payload: if is_sound { PayloadVerdict::Good } else { PayloadVerdict::Bad },
-        }
+        if is_payload_valid { Integrity::Intact } else { Integrity::Corrupted }
     }
 
     /// What the syndrome changes by if the bits of `flips` are flipped in the byte at `at`.

@@ -1,7 +1,7 @@
 //! A whole packet: IP header, TCP header, options and payload.
 
 use crate::{
-    EmitError, ExId, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, V2, V2Form,
+    EmitError, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, V2,
     checksum::{self, Sum},
     crc::{crc32c, crc32c_append},
     header_crc,
@@ -38,7 +38,7 @@ pub struct HeaderLayout {
 
 impl<'a> Segment<'a> {
     /// Reads an IP packet that carries TCP. The TCP checksum is not looked at: see
-    /// [`judge_segment`](crate::judge_segment).
+    /// [`Received::parse`](crate::Received::parse).
     ///
     /// Version 2 of TCP HACK is read in the form that belongs to the segment. A SYN's is left out
     /// too if its path check is wrong: where a middlebox rewrites what the CRC of every later header
@@ -50,17 +50,11 @@ impl<'a> Segment<'a> {
     /// short, or if the TCP data offset or the options make no sense.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
-        Self::parse_with(ExId::DEFAULT, bytes)
+        Self::of_parts(&Parts::parse(bytes)?)
     }
 
-    /// [`parse`](Self::parse), with version 2 of TCP HACK known by `exid`.
-    ///
-    /// # Errors
-    ///
-    /// As there.
     #[inline]
-    pub fn parse_with(exid: ExId, bytes: &'a [u8]) -> Result<Self, ParseError> {
-        let parts = Parts::parse(bytes)?;
+    pub(crate) fn of_parts(parts: &Parts<'a>) -> Result<Self, ParseError> {
         let frame = parts.frame;
         let with = |options| Self {
             ip: frame.header(),
@@ -76,7 +70,7 @@ impl<'a> Segment<'a> {
             Some(options) => Ok(with(options)),
             None => {
                 let mut segment = with(TcpOptions::default());
-                segment.options.read(exid, parts.options)?;
+                segment.options.read(parts.options)?;
                 segment.drop_undue_v2(parts.fixed);
                 Ok(segment)
             }
@@ -108,7 +102,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The parts of a packet that carries TCP, told apart by lengths alone.
+/// The parts of a packet that carries TCP, separated by lengths alone.
 pub(crate) struct Parts<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) fixed: &'a [u8; FIXED_LEN],
@@ -123,6 +117,12 @@ impl<'a> Parts<'a> {
         if frame.protocol != tcp::PROTOCOL {
             return Err(ParseError::NotTcp(frame.protocol));
         }
+        Self::of_frame(frame)
+    }
+
+    /// The parts of a packet whose protocol is TCP.
+    #[inline]
+    pub(crate) fn of_frame(frame: Frame<'a>) -> Result<Self, ParseError> {
         let body = frame.body;
         let (fixed, rest) = body.split_first_chunk::<FIXED_LEN>().ok_or(too_short(body))?;
         let header_len = tcp_header_len(fixed);
@@ -145,7 +145,7 @@ const fn tcp_header_len(header: &[u8; FIXED_LEN]) -> usize {
     (header[12] >> 4) as usize * 4
 }
 
-/// Where the headers of a TCP packet end, or `None` if it is none or too short to tell. Looks at
+/// Where the headers of a TCP packet end, or `None` if it is not one or too short to tell. Looks at
 /// lengths only: no sum is checked.
 #[inline]
 pub fn layout(bytes: &[u8]) -> Option<HeaderLayout> {
@@ -161,7 +161,7 @@ pub fn layout(bytes: &[u8]) -> Option<HeaderLayout> {
 /// slices one after the other, as a ring buffer has them.
 ///
 /// All checksums are computed here. That includes the value of the Header Checksum option if
-/// [`TcpOptions::hack`] is some and the segment is no SYN: what stands there is ignored then. On a
+/// [`TcpOptions::hack`] is some and the segment is not a SYN: the given value is ignored then. On a
 /// SYN, whose value is a message of its own, and beside version 2, whose CRC covers it, it is
 /// written as given. Of version 2 the CRCs and the path check are computed.
 ///
@@ -177,7 +177,7 @@ pub fn emit(
     options: &TcpOptions,
     payload: (&[u8], &[u8]),
 ) -> Result<usize, EmitError> {
-    // Told apart once, so that what has nothing to do with version 2 loses no time over it.
+    // Decided once, so that segments without version 2 lose no time over it.
     match &options.v2 {
         None => emit_with(buf, ip, tcp, options, None, payload),
         Some(v2) => emit_sealed(buf, ip, tcp, options, v2, payload),
@@ -263,8 +263,8 @@ fn seal(
     let mut sum = Sum::default();
     // Kind, length and identifier; then, on a SYN, version and flags.
     let value_at = at + 4;
-    match v2.form {
-        V2Form::Syn(_) => {
+    match v2 {
+        V2::Syn(_) => {
             if let Some(fixed) = header.first_chunk() {
                 let check = header_crc::path_check(ip, fixed);
                 put_u16(header, FIXED_LEN + value_at + 2, check);
@@ -272,12 +272,12 @@ fn seal(
             }
             return sum;
         }
-        V2Form::Data(_) => {
+        V2::Data(_) => {
             let crc = crc32c_append(crc32c(payload.0), payload.1);
             put_u32(header, FIXED_LEN + value_at + 4, crc);
             sum.add_u32(crc);
         }
-        V2Form::Ack(_) => {}
+        V2::Ack(_) => {}
     }
     if let Some((fixed, options)) = header.split_first_chunk() {
         let crc = header_crc::header_crc(ip, tcp_len, fixed, options, value_at);

@@ -125,9 +125,9 @@ pub struct TcpHeader {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Sequence number of the first octet of data, or of the SYN.
+    /// Sequence number of the first byte of data, or of the SYN.
     pub seq: SeqNumber,
-    /// Acknowledgement number: the next octet expected.
+    /// Acknowledgement number: the next byte expected.
     pub ack: SeqNumber,
     /// Control bits.
     pub flags: TcpFlags,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use headway_wire::icmp::{ICMP, ICMPV6, IcmpError, IcmpKind, Quoted, answer_echo};
+use headway_wire::icmp::{ICMP, ICMPV6, IcmpError, IcmpKind, IcmpMessage, Quoted};
 use headway_wire::{
     Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, checksum::Sum, emit, ip::Datagram,
 };
@@ -62,7 +62,10 @@ fn about(family: usize, start: [u8; 2], parameter: u32, kept: usize) -> Vec<u8> 
 }
 
 fn parse(packet: &[u8]) -> Option<IcmpError> {
-    IcmpError::parse(&Datagram::parse(packet).unwrap())
+    match IcmpMessage::parse(&Datagram::parse(packet).unwrap()) {
+        IcmpMessage::Error(error) => Some(error),
+        IcmpMessage::EchoRequest(_) | IcmpMessage::Other => None,
+    }
 }
 
 #[test]
@@ -138,17 +141,18 @@ fn echo_brings_back_what_was_sent() {
     for (family, start, reply) in [(0, [8, 0], [0, 0]), (1, [128, 0], [129, 0])] {
         let request = message(&ip(THEIRS[family], OURS[family]), start, [1, 2, 3, 4], b"odd data!");
         let expected = message(&ip(OURS[family], THEIRS[family]), reply, [1, 2, 3, 4], b"odd data!");
-        let datagram = Datagram::parse(&request).unwrap();
+        let read = |packet| IcmpMessage::parse(&Datagram::parse(packet).unwrap());
+        let IcmpMessage::EchoRequest(echo) = read(&request) else { panic!("{:?}", read(&request)) };
         let mut buf = [0xaa; 100];
-        assert_eq!(answer_echo(&datagram, &mut buf), Ok(Some(expected.len())));
+        assert_eq!((echo.reply(&mut buf), echo.reply_len()), (Ok(expected.len()), expected.len()));
         assert_eq!(buf[..expected.len()], expected);
         let short = expected.len() - 1;
-        assert!(matches!(answer_echo(&datagram, &mut buf[..short]), Err(EmitError::BufferTooSmall { .. })));
-        // A reply is not answered, nor a damaged request.
-        assert_eq!(answer_echo(&Datagram::parse(&expected).unwrap(), &mut buf), Ok(None));
+        assert!(matches!(echo.reply(&mut buf[..short]), Err(EmitError::BufferTooSmall { .. })));
+        // A reply is not answered, nor a corrupted request.
+        assert_eq!(read(&expected), IcmpMessage::Other);
         let mut damaged = request.clone();
         *damaged.last_mut().unwrap() ^= 1;
-        assert_eq!(answer_echo(&Datagram::parse(&damaged).unwrap(), &mut buf), Ok(None));
+        assert_eq!(read(&damaged), IcmpMessage::Other);
     }
 }
 
@@ -159,9 +163,10 @@ fn any_bytes_can_be_looked_at() {
         for kept in 0..80 {
             for start in 0..=255 {
                 let packet = about(family, [start, 4], 1300, kept);
-                let datagram = Datagram::parse(&packet).unwrap();
-                let _ = IcmpError::parse(&datagram);
-                let _ = answer_echo(&datagram, &mut [0; 64]);
+                let message = IcmpMessage::parse(&Datagram::parse(&packet).unwrap());
+                if let IcmpMessage::EchoRequest(echo) = message {
+                    let _ = echo.reply(&mut [0; 64]);
+                }
             }
         }
         let quote = segment(family);

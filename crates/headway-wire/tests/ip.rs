@@ -96,9 +96,9 @@ fn what_is_no_packet_of_ours() {
         (vec![], truncated("the IP version", 1, 0)),
         (vec![0x50; 40], ParseError::Version(5)),
         (good[..19].to_vec(), truncated("an IPv4 header", 20, 19)),
-        (edit(0, 0x44), ParseError::Ipv4Length { part: "header length", least: 20, got: 16 }),
+        (edit(0, 0x44), ParseError::Ipv4Length { part: "header length", min: 20, got: 16 }),
         (edit(0, 0x4f)[..44].to_vec(), truncated("an IPv4 header with options", 60, 44)),
-        (edit(3, 19), ParseError::Ipv4Length { part: "total length", least: 20, got: 19 }),
+        (edit(3, 19), ParseError::Ipv4Length { part: "total length", min: 20, got: 19 }),
         (good[..43].to_vec(), truncated("an IPv4 datagram", 44, 43)),
         (bad_checksum, ParseError::Ipv4Checksum),
         (v4(&[], 0x2000, 6, &tcp()), ParseError::Fragment),
@@ -113,7 +113,7 @@ fn what_is_no_packet_of_ours() {
         (v6_with(43, [6, 0, 0, 1, 0, 0, 0, 0]), ParseError::RoutingHeader { segments_left: 1 }),
         (v6_with(60, [6, 9, 0, 0, 0, 0, 0, 0]), truncated("an IPv6 extension header", 120, 72)),
         (v6(0, &[6, 0, 0]), truncated("an IPv6 extension header", 44, 43)),
-        (v6(60, &[60, 0, 0, 0, 0, 0, 0, 0].repeat(20)), ParseError::TooManyExtensionHeaders { most: 8 }),
+        (v6(60, &[60, 0, 0, 0, 0, 0, 0, 0].repeat(20)), ParseError::TooManyExtensionHeaders { max: 8 }),
     ];
     for (bytes, error) in cases {
         assert_eq!(Segment::parse(&bytes), Err(error), "{bytes:?}");

@@ -6,7 +6,7 @@ use common::{ip_header, tcp_header};
 use etherparse::{
     IpNumber, NetSlice, PacketBuilder, SlicedPacket, TcpOptionElement as Element, TransportSlice,
 };
-use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpOptions, Verdicts, judge};
+use headway_wire::{Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpOptions, judge};
 use proptest::{collection::vec, prelude::*};
 use std::net::IpAddr;
 
@@ -130,6 +130,6 @@ proptest! {
         }
         prop_assert_eq!(segment.options, options);
         prop_assert_eq!(segment.payload, &payload[..]);
-        prop_assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+        prop_assert_eq!(judge(&packet), Ok(Integrity::Intact));
     }
 }

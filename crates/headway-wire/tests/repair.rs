@@ -3,14 +3,14 @@
 mod common;
 
 use headway_wire::{
-    Ecn, ExId, HeaderVerdict, IpHeader, PayloadVerdict, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
-    Timestamps, V2, V2Request, Verdicts, emit,
+    Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+    emit,
+    ip::Datagram,
     options::kind,
     repair::{Field, HeaderRepair, at},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-const EXID: ExId = ExId::DEFAULT;
 const HEADER_LEN: usize = 44;
 /// Behind timestamps, and kind, length and identifier.
 const CRC_AT: usize = 36;
@@ -41,7 +41,7 @@ fn packet(v2: V2, payload: &[u8]) -> Vec<u8> {
 }
 
 fn data() -> Vec<u8> {
-    packet(V2::data(EXID), &[0x33; 64])
+    packet(V2::data(), &[0x33; 64])
 }
 
 /// Bits of the header whose flips do not hide where its CRC is.
@@ -59,13 +59,17 @@ fn place() -> impl Strategy<Value = usize> {
     prop_oneof![0_usize..80, any::<usize>()]
 }
 
+fn assume(packet: &[u8], header_len: usize, crc_at: usize) -> Option<HeaderRepair<'_>> {
+    HeaderRepair::assume(&Datagram::parse(packet).ok()?, header_len, crc_at)
+}
+
 /// No two ways to flip up to two bits of the longest header have the same effect, so none is taken
 /// for another. This is what a Hamming distance above 4 means.
 #[test]
 fn one_and_two_flips_are_told_apart() {
     let request = V2Request::segments(SeqNumber(0), (0..4).map(SeqNumber));
-    let packet = packet(V2::ack(EXID, 0, request), &[]);
-    let repair = HeaderRepair::new(EXID, &packet).unwrap();
+    let packet = packet(V2::ack(0, request), &[]);
+    let repair = HeaderRepair::new(&packet).unwrap();
     assert_eq!((repair.header().len(), repair.syndrome()), (60, 0));
     let single: Vec<u32> = (0..480)
         .filter(|bit| !(128..144).contains(bit))
@@ -89,9 +93,9 @@ fn one_and_two_flips_are_told_apart() {
 #[test]
 fn a_sound_header_needs_no_repair() {
     let packet = data();
-    let mut repair = HeaderRepair::new(EXID, &packet).unwrap();
+    let mut repair = HeaderRepair::new(&packet).unwrap();
     assert!(repair.is_sound() && repair.repair(&[], 0));
-    assert_eq!(repair.segment(EXID), Ok(Segment::parse(&packet).unwrap()));
+    assert_eq!(repair.segment(), Ok(Segment::parse(&packet).unwrap()));
     assert_eq!(repair.header(), &packet[20..64]);
     assert_eq!(repair.value_at(kind::TIMESTAMPS), Some(24..32));
     assert_eq!(repair.value_at(kind::EXPERIMENT), Some(34..44));
@@ -107,8 +111,8 @@ fn known_fields_are_put_right() {
     packet[20 + 4..20 + 12].fill(0xee);
     packet[20 + 14..20 + 16].fill(0x01);
     packet[20 + 24..20 + 32].fill(0x77);
-    let mut repair = HeaderRepair::new(EXID, &packet).unwrap();
-    assert_eq!(repair.verdicts(EXID), Verdicts::BAD);
+    let mut repair = HeaderRepair::new(&packet).unwrap();
+    assert_eq!(repair.integrity(), Integrity::Unreadable);
     let seq: Vec<u32> = (0..50).map(|segment| 1_000_000_007 - 20 * 1448 + 1448 * segment).collect();
     let echo = [987_654_300, 987_654_321];
     let fields = |window| {
@@ -124,13 +128,13 @@ fn known_fields_are_put_right() {
     assert!(!repair.repair(&fields(&[511, 513]), 0));
     assert_eq!(repair.header(), &packet[20..64]);
     assert!(repair.repair(&fields(&[511, 512, 513]), 1));
-    let fixed = repair.segment(EXID).unwrap();
+    let fixed = repair.segment().unwrap();
     let expected = Segment::parse(&sent).unwrap();
     assert_eq!((fixed.tcp, fixed.options), (expected.tcp, expected.options));
     assert_eq!((fixed.header_len, fixed.payload), (64, &[0x33; 64][..]));
     // All of it arrived: the CRC of the payload stands in the repaired header.
-    let verdicts = Verdicts { header: HeaderVerdict::Repaired, payload: PayloadVerdict::Good };
-    assert_eq!(repair.verdicts(EXID), verdicts);
+    let verdicts = Integrity::Intact;
+    assert_eq!(repair.integrity(), verdicts);
 }
 
 /// A hit that hides where the CRC is: the layout of the connection's other segments helps.
@@ -141,15 +145,15 @@ fn the_layout_of_others_can_be_assumed() {
         let mut packet = sent.clone();
         packet[hidden] ^= 0xff;
         packet[80] ^= 1;
-        assert!(HeaderRepair::new(EXID, &packet).is_none_or(|repair| !repair.is_sound()));
-        let mut repair = HeaderRepair::assume(&packet, HEADER_LEN, CRC_AT).unwrap();
+        assert!(HeaderRepair::new(&packet).is_none_or(|repair| !repair.is_sound()));
+        let mut repair = assume(&packet, HEADER_LEN, CRC_AT).unwrap();
         repair.set(12, &[0xb0]);
         repair.set(20, &[1, 1, 8, 10]);
         repair.set(32, &[253, 12, 0x48, 0x57]);
         assert!(repair.is_sound(), "byte {hidden}");
-        assert_eq!(repair.segment(EXID).unwrap().options, Segment::parse(&sent).unwrap().options);
-        let verdicts = Verdicts { header: HeaderVerdict::Repaired, payload: PayloadVerdict::Bad };
-        assert_eq!(repair.verdicts(EXID), verdicts);
+        assert_eq!(repair.segment().unwrap().options, Segment::parse(&sent).unwrap().options);
+        let verdicts = Integrity::Corrupted;
+        assert_eq!(repair.integrity(), verdicts);
     }
 }
 
@@ -157,25 +161,24 @@ fn the_layout_of_others_can_be_assumed() {
 fn layouts_that_cannot_be() {
     let packet = data();
     for (header_len, crc_at) in [(16, 0), (20, 16), (44, 41), (44, 19), (42, 36), (64, 36), (0, 0)] {
-        assert!(HeaderRepair::assume(&packet, header_len, crc_at).is_none(), "{header_len}, {crc_at}");
+        assert!(assume(&packet, header_len, crc_at).is_none(), "{header_len}, {crc_at}");
     }
-    assert!(HeaderRepair::assume(&packet[..60], HEADER_LEN, CRC_AT).is_none());
-    assert!(HeaderRepair::new(ExId(1), &packet).is_none());
+    assert!(assume(&packet[..60], HEADER_LEN, CRC_AT).is_none());
     // A data offset that is not the assumed one.
-    let repair = HeaderRepair::assume(&packet, 48, CRC_AT).unwrap();
-    assert!(repair.segment(EXID).is_err());
+    let repair = assume(&packet, 48, CRC_AT).unwrap();
+    assert!(repair.segment().is_err());
 }
 
 /// A header with SYN has no CRC: one that is repaired into such is not believed.
 #[test]
 fn a_syn_is_not_believed() {
-    let mut sent = packet(V2::data(EXID), b"x");
+    let mut sent = packet(V2::data(), b"x");
     sent[20 + 13] |= 2;
-    let mut repair = HeaderRepair::new(EXID, &sent).unwrap();
+    let mut repair = HeaderRepair::new(&sent).unwrap();
     let stored = u32::from_be_bytes(repair.header()[CRC_AT..CRC_AT + 4].try_into().unwrap());
     repair.set(CRC_AT, &(stored ^ repair.syndrome()).to_be_bytes());
     assert!(repair.is_sound());
-    assert_eq!(repair.verdicts(EXID), Verdicts::BAD);
+    assert_eq!(repair.integrity(), Integrity::Unreadable);
 }
 
 proptest! {
@@ -183,7 +186,7 @@ proptest! {
     #[test]
     fn changes_add_up(changes in vec((0_usize..70, vec(any::<u8>(), 0..8)), 1..6)) {
         let packet = data();
-        let mut repair = HeaderRepair::new(EXID, &packet).unwrap();
+        let mut repair = HeaderRepair::new(&packet).unwrap();
         for (at, bytes) in changes {
             let expected = repair.syndrome() ^ repair.change(at, &bytes);
             repair.set(at, &bytes);
@@ -191,7 +194,7 @@ proptest! {
         }
         let mut anew = packet.clone();
         anew[20..64].copy_from_slice(repair.header());
-        let anew = HeaderRepair::assume(&anew, HEADER_LEN, CRC_AT).unwrap();
+        let anew = assume(&anew, HEADER_LEN, CRC_AT).unwrap();
         prop_assert_eq!(anew.syndrome(), repair.syndrome());
     }
 
@@ -218,7 +221,7 @@ proptest! {
             for bit in &flipped[..count] {
                 damaged[start + bit / 8] ^= 0x80 >> (bit % 8);
             }
-            let mut repair = HeaderRepair::new(EXID, &damaged).unwrap();
+            let mut repair = HeaderRepair::new(&damaged).unwrap();
             prop_assert!(!repair.clone().repair(&[], count - 1));
             let found = repair.explain(repair.syndrome(), count, |_| true).unwrap();
             let mut found: Vec<usize> = found.iter().map(|&bit| usize::from(bit)).collect();
@@ -243,7 +246,7 @@ proptest! {
         flip(&mut damaged, *flipped.get(&outside));
         let values = [5, 1_000_000_007, 6];
         let fields = [Field { at: at::SEQ.start, len: 4, values: &values }];
-        let mut repair = HeaderRepair::new(EXID, &damaged).unwrap();
+        let mut repair = HeaderRepair::new(&damaged).unwrap();
         prop_assert!(!repair.repair(&fields, 0));
         prop_assert_eq!(repair.header(), &damaged[20..64]);
         prop_assert!(repair.repair(&fields, 1));
@@ -256,7 +259,7 @@ proptest! {
         prop_assume!(is_content(bit));
         let mut damaged = data();
         flip(&mut damaged, bit);
-        let repair = HeaderRepair::new(EXID, &damaged).unwrap();
+        let repair = HeaderRepair::new(&damaged).unwrap();
         let found = repair.explain(repair.syndrome(), 1, |candidate| usize::from(candidate) != bit);
         prop_assert_eq!(found, None);
     }
@@ -278,13 +281,13 @@ proptest! {
         }
         let fields: Vec<Field<'_>> =
             fields.iter().map(|(at, len, values)| Field { at: *at, len: *len, values }).collect();
-        let new = HeaderRepair::new(EXID, &bytes);
-        let assumed = HeaderRepair::assume(&bytes, header_len, crc_at);
+        let new = HeaderRepair::new(&bytes);
+        let assumed = assume(&bytes, header_len, crc_at);
         for mut repair in new.into_iter().chain(assumed) {
             repair.repair(&fields, 2);
             repair.flip(u16::MAX);
-            let _ = repair.segment(EXID);
-            repair.verdicts(EXID);
+            let _ = repair.segment();
+            repair.integrity();
             repair.change(usize::MAX, &[1]);
             repair.value_at(kind::EXPERIMENT);
         }

@@ -6,8 +6,8 @@ mod common;
 
 use common::{Input, any_options, input};
 use headway_wire::{
-    EmitError, HeaderLayout, Segment, TcpFlags, TcpOptions, Verdicts, emit, judge, judge_segment, layout,
-    options,
+    ChecksumTrust, EmitError, HeaderLayout, Integrity, Received, Segment, TcpFlags, TcpOptions, emit, judge,
+    layout, options,
 };
 use proptest::prelude::*;
 
@@ -33,8 +33,8 @@ proptest! {
         prop_assert_eq!(header_len, ip_header_len + 20 + options.encoded_len());
         prop_assert_eq!(packet.len(), header_len + payload.len());
         prop_assert_eq!(layout(&packet), Some(HeaderLayout { ip_header_len, header_len }));
-        prop_assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
-        prop_assert_eq!(judge_segment(&segment, &packet), Verdicts::GOOD);
+        prop_assert_eq!(judge(&packet), Ok(Integrity::Intact));
+        prop_assert_eq!(Received::parse(&packet, ChecksumTrust::None), Received::Intact(segment));
     }
 
     #[test]

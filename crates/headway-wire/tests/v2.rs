@@ -5,8 +5,8 @@ mod common;
 
 use common::{Input, any_v2, input};
 use headway_wire::{
-    Ecn, ExId, HeaderVerdict, IpHeader, Judge, Segment, SeqNumber, Skipped, TcpFlags, TcpHeader, TcpOptions,
-    Timestamps, V2, V2Form, V2Request, Verdicts, emit, judge, judge_segment,
+    ChecksumTrust, Ecn, Integrity, IpHeader, Received, Segment, SeqNumber, Skipped, TcpFlags, TcpHeader,
+    TcpOptions, Timestamps, V2, V2Request, emit, judge,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -83,19 +83,18 @@ fn segment_with(v2: V2, payload: &[u8]) -> Input {
     }
 }
 
-const EXID: ExId = ExId::DEFAULT;
 const ACK: SeqNumber = SeqNumber(4_000_000_009);
 
 /// Each form as it stands on the wire, from the first byte of the TCP header. The CRCs and sums were
 /// computed by another program.
 fn examples() -> [(Input, &'static [u8]); 5] {
-    let mut sack = segment_with(V2::ack(EXID, 0x1234, V2Request::default()), &[]);
+    let mut sack = segment_with(V2::ack(0x1234, V2Request::default()), &[]);
     sack.options.sack.push((ACK + 1448, ACK + 2 * 1448));
     sack.options.sack.push((ACK + 3 * 1448, ACK + 4 * 1448));
     let sums = [0x1111, 0x2222, 0x3333, 0x4444, 0x5555, 0x6666, 0x7777];
     [
         (
-            segment_with(V2::syn(EXID, true), &[]),
+            segment_with(V2::syn(true), &[]),
             &[
                 0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0x80, 0x02, 0x02,
                 0x00, 0xec, 0x33, 0x00, 0x00, // MSS; version 2, partial recovery, path check
@@ -103,7 +102,7 @@ fn examples() -> [(Input, &'static [u8]); 5] {
             ],
         ),
         (
-            segment_with(V2::data(EXID), b"hello"),
+            segment_with(V2::data(), b"hello"),
             &[
                 0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0xb0, 0x18, 0x02,
                 0x00, 0xf1, 0xdf, 0x00, 0x00, // timestamps
@@ -125,7 +124,7 @@ fn examples() -> [(Input, &'static [u8]); 5] {
             ],
         ),
         (
-            segment_with(V2::ack(EXID, 7, V2Request::segments(ACK, [ACK + 1448, ACK])), &[]),
+            segment_with(V2::ack(7, V2Request::segments(ACK, [ACK + 1448, ACK])), &[]),
             &[
                 0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0xd0, 0x10, 0x02,
                 0x00, 0xb8, 0x49, 0x00, 0x00, // timestamps
@@ -136,7 +135,7 @@ fn examples() -> [(Input, &'static [u8]); 5] {
             ],
         ),
         (
-            segment_with(V2::ack(EXID, 0xffff, V2Request::Blocks { offset: 1448, sums }), &[]),
+            segment_with(V2::ack(0xffff, V2Request::Blocks { offset: 1448, sums }), &[]),
             &[
                 0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0xf0, 0x10, 0x02,
                 0x00, 0x75, 0xbc, 0x00, 0x00, // timestamps
@@ -154,7 +153,7 @@ fn vectors() {
     for (input, bytes) in examples() {
         let packet = input.packet();
         assert_eq!(&packet[20..], bytes, "{:?}", input.options);
-        assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+        assert_eq!(judge(&packet), Ok(Integrity::Intact));
         let segment = Segment::parse(&packet).unwrap();
         if let Some(ack) = segment.options.v2.unwrap().as_ack() {
             let named: Vec<SeqNumber> = ack.named(segment.tcp.ack).collect();
@@ -184,7 +183,7 @@ fn documented_examples() {
 fn what_fits_beside_timestamps() {
     let len = |names: u32, blocks: u32| {
         let request = V2Request::segments(ACK, (0..names).map(|name| ACK + name));
-        let mut options = segment_with(V2::ack(EXID, 0, request), &[]).options;
+        let mut options = segment_with(V2::ack(0, request), &[]).options;
         for block in 0..blocks {
             options.sack.push((ACK + block, ACK));
         }
@@ -203,7 +202,7 @@ fn names_are_bounded() {
     assert_eq!(offsets.as_slice(), [0, 1, 2, 3, 4, 5, 6]);
     // An octet before the acknowledgement number is far behind it.
     let request = V2Request::segments(ACK, [SeqNumber(ACK.0 - 1)]);
-    let ack = V2::ack(EXID, 0, request);
+    let ack = V2::ack(0, request);
     assert_eq!(ack.as_ack().unwrap().offsets(), [u32::MAX]);
 }
 
@@ -233,32 +232,22 @@ fn what_is_not_ours_is_skipped() {
     }
     // Unknown flags of a SYN.
     let flags = TcpOptions::parse(&[253, 8, 0x48, 0x57, 2, 0xfe, 0, 9]).unwrap().0;
-    assert_eq!(
-        flags.v2.unwrap().form,
-        V2Form::Syn(headway_wire::V2Syn { partial_recovery: false, path_check: 9 })
-    );
+    assert_eq!(flags.v2.unwrap(), V2::Syn(headway_wire::V2Syn { partial_recovery: false, path_check: 9 }));
 }
 
-/// Peers that agree on another identifier.
 #[test]
-fn another_identifier() {
-    let exid = ExId(0xf00d);
-    let mut packet = segment_with(V2::data(exid), &[7; 100]).packet();
-    assert_eq!(Segment::parse(&packet).unwrap().options.v2, None);
-    let segment = Segment::parse_with(exid, &packet).unwrap();
-    assert_eq!(segment.options.v2.unwrap().exid, exid);
-    assert_eq!(Judge { exid }.segment(&segment, &packet), Verdicts::GOOD);
-    let last = packet.len() - 1;
-    packet[last] ^= 1;
-    assert_eq!(Judge { exid }.packet(&packet), Ok(Verdicts::SALVAGED));
-    assert_eq!(judge(&packet), Ok(Verdicts::BAD), "to others it says nothing");
+fn another_identifier_is_ignored() {
+    let mut option = [253, 8, 0x48, 0x57, 2, 0, 0, 9];
+    assert!(TcpOptions::parse(&option).unwrap().0.v2.is_some());
+    option[3] ^= 1;
+    assert_eq!(TcpOptions::parse(&option), Ok((TcpOptions::default(), None)));
 }
 
 /// Every single flip, one at a time, with what is judged then.
 #[test]
 fn every_single_bit() {
-    let ack = V2::ack(EXID, 3, V2Request::segments(ACK, [ACK + 1448]));
-    for (v2, payload) in [(V2::data(EXID), &[0x5a; 101][..]), (ack, &[])] {
+    let ack = V2::ack(3, V2Request::segments(ACK, [ACK + 1448]));
+    for (v2, payload) in [(V2::data(), &[0x5a; 101][..]), (ack, &[])] {
         let mut input = segment_with(v2, payload);
         for v6 in [false, true] {
             if v6 {
@@ -271,13 +260,13 @@ fn every_single_bit() {
                 let mut damaged = packet.clone();
                 damaged[bit / 8] ^= 0x80 >> (bit % 8);
                 let expected = match bit / 8 {
-                    at if at >= segment.header_len => Verdicts::SALVAGED,
+                    at if at >= segment.header_len => Integrity::Corrupted,
                     // The checksum field: both CRCs say that nothing else is wrong.
-                    at if (16..18).contains(&(at - segment.ip_header_len)) => Verdicts::GOOD,
-                    _ => Verdicts::BAD,
+                    at if (16..18).contains(&(at - segment.ip_header_len)) => Integrity::Intact,
+                    _ => Integrity::Unreadable,
                 };
                 // A data offset may lead out of the packet.
-                let verdict = judge(&damaged).unwrap_or(Verdicts::BAD);
+                let verdict = judge(&damaged).unwrap_or(Integrity::Unreadable);
                 assert_eq!(verdict, expected, "bit {bit} of {:?}", input.options);
             }
         }
@@ -287,7 +276,7 @@ fn every_single_bit() {
 /// What 16-bit sums cannot see: two flips of opposite directions in one column.
 #[test]
 fn damage_that_the_checksum_does_not_see() {
-    let mut packet = segment_with(V2::data(EXID), &[0x55; 100]).packet();
+    let mut packet = segment_with(V2::data(), &[0x55; 100]).packet();
     let header_len = Segment::parse(&packet).unwrap().header_len;
     let sound = packet.clone();
     packet[header_len] ^= 0x01;
@@ -295,7 +284,7 @@ fn damage_that_the_checksum_does_not_see() {
     packet[header_len + 2] = packet[header_len + 2].wrapping_add(2);
     // 0x55 -> 0x54 and 0x55 -> 0x56.
     assert_eq!((packet[header_len], packet[header_len + 2]), (0x54, 0x56));
-    assert_eq!(judge(&packet), Ok(Verdicts::SALVAGED));
+    assert_eq!(judge(&packet), Ok(Integrity::Corrupted));
 
     // In the header: sequence and acknowledgement number, one up and one down.
     let mut packet = sound;
@@ -305,14 +294,14 @@ fn damage_that_the_checksum_does_not_see() {
     let mut all = sum.ip.pseudo_header_sum(6, tcp_len);
     all.add_bytes(&packet[20..]);
     assert!(all.is_sound(), "the checksum passes");
-    assert_eq!(judge(&packet), Ok(Verdicts::BAD));
+    assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
 }
 
 /// A SYN's path check holds only where nothing that later CRCs cover is rewritten; what else is
 /// rewritten of SYNs (MSS, window, ECN) does no harm.
 #[test]
 fn a_rewritten_syn_offers_nothing() {
-    let input = segment_with(V2::syn(EXID, true), &[]);
+    let input = segment_with(V2::syn(true), &[]);
     assert!(Segment::parse(&input.packet()).unwrap().options.v2.is_some());
     let rewritten = |rewrite: &dyn Fn(&mut Input)| {
         let sent = Segment::parse(&input.packet()).unwrap().options.v2;
@@ -350,41 +339,41 @@ fn a_rewritten_syn_offers_nothing() {
 /// A form that does not belong to the segment is not read, and on a SYN it is not believed either.
 #[test]
 fn forms_out_of_place() {
-    let mut input = segment_with(V2::syn(EXID, false), b"data");
+    let mut input = segment_with(V2::syn(false), b"data");
     input.tcp.flags = TcpFlags::ACK;
     let packet = input.packet();
     assert_eq!(Segment::parse(&packet).unwrap().options.v2, None);
-    assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+    assert_eq!(judge(&packet), Ok(Integrity::Intact));
 
-    let mut input = segment_with(V2::data(EXID), b"data");
+    let mut input = segment_with(V2::data(), b"data");
     input.tcp.flags = TcpFlags::SYN;
     let mut packet = input.packet();
     assert_eq!(Segment::parse(&packet).unwrap().options.v2, None);
     let last = packet.len() - 1;
     packet[last] ^= 1;
-    assert_eq!(judge(&packet), Ok(Verdicts::BAD));
+    assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
 }
 
 /// Beside version 2 the classic option says nothing.
 #[test]
 fn the_classic_option_beside_it() {
-    let mut input = segment_with(V2::data(EXID), b"data");
+    let mut input = segment_with(V2::data(), b"data");
     input.options.hack = Some(0xabcd);
     let mut packet = input.packet();
     assert_eq!(Segment::parse(&packet).unwrap().options.hack, Some(0xabcd));
-    assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+    assert_eq!(judge(&packet), Ok(Integrity::Intact));
     let last = packet.len() - 1;
     packet[last] ^= 1;
-    assert_eq!(judge(&packet), Ok(Verdicts::SALVAGED));
+    assert_eq!(judge(&packet), Ok(Integrity::Corrupted));
     packet[20] ^= 1;
-    assert_eq!(judge(&packet), Ok(Verdicts::BAD));
+    assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
 }
 
 /// Another implementation may put the option anywhere.
 #[test]
 fn an_option_at_any_offset_is_verified() {
     for before in 0..=3 {
-        let mut bare = segment_with(V2::data(EXID), b"at any offset");
+        let mut bare = segment_with(V2::data(), b"at any offset");
         bare.options = TcpOptions::default();
         let mut packet = bare.packet();
         let mut options = vec![1_u8; before];
@@ -402,9 +391,9 @@ fn an_option_at_any_offset_is_verified() {
         let crc = defined_header_crc(&packet, &segment, 24 + before);
         packet[44 + before..48 + before].copy_from_slice(&crc.to_be_bytes());
         // The checksum is that of the bare segment: wrong.
-        assert_eq!(judge(&packet), Ok(Verdicts::GOOD), "{before} NOPs before");
+        assert_eq!(judge(&packet), Ok(Integrity::Intact), "{before} NOPs before");
         packet[44 + before] ^= 0x10;
-        assert_eq!(judge(&packet), Ok(Verdicts::BAD), "{before} NOPs before");
+        assert_eq!(judge(&packet), Ok(Integrity::Unreadable), "{before} NOPs before");
     }
 }
 
@@ -422,35 +411,35 @@ proptest! {
         let packet = input.packet_split(split.index(input.payload.len() + 1));
         let segment = Segment::parse(&packet).unwrap();
         let at = option_at(&packet, &segment);
-        match segment.options.v2.unwrap().form {
-            V2Form::Syn(syn) => {
+        match segment.options.v2.unwrap() {
+            V2::Syn(syn) => {
                 let addresses = if input.ip.src.is_ipv4() { &packet[12..20] } else { &packet[8..40] };
                 let ends = &packet[segment.ip_header_len..][..12];
                 prop_assert_eq!(syn.path_check, defined_crc32c(&[addresses, ends].concat()) as u16);
             }
-            V2Form::Data(data) => {
+            V2::Data(data) => {
                 prop_assert_eq!(data.payload_crc, defined_crc32c(&input.payload));
                 prop_assert_eq!(data.header_crc, defined_header_crc(&packet, &segment, at + 4));
             }
-            V2Form::Ack(ack) => {
+            V2::Ack(ack) => {
                 prop_assert_eq!(ack.header_crc, defined_header_crc(&packet, &segment, at + 4));
             }
         }
-        prop_assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
-        prop_assert_eq!(judge_segment(&segment, &packet), Verdicts::GOOD);
+        prop_assert_eq!(judge(&packet), Ok(Integrity::Intact));
+        prop_assert_eq!(Received::parse(&packet, ChecksumTrust::None), Received::Intact(segment));
     }
 
     /// Whatever is flipped in the payload, the header stays good and the damage is seen.
     #[test]
     fn payload_damage_is_salvaged(payload in vec(any::<u8>(), 1..300), flips in vec(any::<prop::sample::Index>(), 1..64)) {
-        let packet = segment_with(V2::data(EXID), &payload).packet();
+        let packet = segment_with(V2::data(), &payload).packet();
         let mut damaged = packet.clone();
         let start = packet.len() - payload.len();
         for place in flips {
             let bit = place.index(payload.len() * 8);
             damaged[start + bit / 8] ^= 0x80 >> (bit % 8);
         }
-        let expected = if damaged == packet { Verdicts::GOOD } else { Verdicts::SALVAGED };
+        let expected = if damaged == packet { Integrity::Intact } else { Integrity::Corrupted };
         prop_assert_eq!(judge(&damaged), Ok(expected));
     }
 
@@ -458,7 +447,7 @@ proptest! {
     /// the bytes that say where the CRC is, without which there is only the checksum.
     #[test]
     fn header_damage_is_bad(payload in vec(any::<u8>(), 0..50), flips in vec(any::<prop::sample::Index>(), 1..40)) {
-        let packet = segment_with(V2::data(EXID), &payload).packet();
+        let packet = segment_with(V2::data(), &payload).packet();
         let mut damaged = packet.clone();
         for place in flips {
             let bit = place.index(44 * 8);
@@ -468,25 +457,25 @@ proptest! {
                 damaged[20 + at] ^= 0x80 >> (bit % 8);
             }
         }
-        let expected = if damaged == packet { HeaderVerdict::Good } else { HeaderVerdict::Bad };
-        prop_assert_eq!(judge(&damaged).unwrap().header, expected);
+        let expected = if damaged == packet { Integrity::Intact } else { Integrity::Unreadable };
+        prop_assert_eq!(judge(&damaged), Ok(expected));
     }
 }
 
 /// The form without a CRC for the payload, on a segment that has one: the checksum decides on that.
 #[test]
 fn data_under_the_form_for_none() {
-    let mut packet = segment_with(V2::ack(EXID, 0, V2Request::default()), b"data all the same").packet();
-    assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+    let mut packet = segment_with(V2::ack(0, V2Request::default()), b"data all the same").packet();
+    assert_eq!(judge(&packet), Ok(Integrity::Intact));
     let last = packet.len() - 1;
     packet[last] ^= 1;
-    assert_eq!(judge(&packet), Ok(Verdicts::SALVAGED));
+    assert_eq!(judge(&packet), Ok(Integrity::Corrupted));
 }
 
 /// Options too long for a header are an error with version 2 too.
 #[test]
 fn too_many_options() {
-    let mut input = segment_with(V2::ack(EXID, 0, V2Request::Blocks { offset: 0, sums: [0; 7] }), &[]);
+    let mut input = segment_with(V2::ack(0, V2Request::Blocks { offset: 0, sums: [0; 7] }), &[]);
     input.options.sack.push((ACK, ACK));
     let mut buf = [0; 200];
     let result = emit(&mut buf, &input.ip, &input.tcp, &input.options, (&[], &[]));

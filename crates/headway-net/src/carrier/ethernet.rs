@@ -5,12 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
+use headway_wire::ChecksumTrust;
 use headway_wire::icmp::ICMP;
 
 use super::arp::{ARP_LEN, Arp, Operation};
 use super::ndp::{self, Message};
 use super::neighbours::{BROADCAST, Mac, NeighbourInfo, Neighbours, Route};
-use super::{Carrier, Received};
+use super::{Arrival, Carrier};
 use crate::packet_socket::{ETHERNET_HEADER, FrameChecksum, PacketSocket};
 use crate::{Clock, Interface, NetError, Prefix};
 
@@ -44,7 +45,7 @@ pub struct EthernetConfig {
 /// does ARP (IPv4) or neighbour discovery (IPv6) itself. The Ethernet address is the interface's.
 ///
 /// Frames of this machine's kernel without a checksum (veth with transmit checksum offload) are accepted:
-/// [`headway_wire::PayloadVerdict::Unchecked`].
+/// [`ChecksumTrust::Tcp`].
 pub struct EthernetCarrier {
     socket: PacketSocket,
     address: Prefix,
@@ -295,7 +296,7 @@ impl Carrier for EthernetCarrier {
         Ok(count)
     }
 
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         let v4 = self.ours.is_ipv4();
         let kind = if v4 { IPV4 } else { IPV6 };
         for index in 0..self.socket.len() {
@@ -306,10 +307,11 @@ impl Carrier for EthernetCarrier {
             if !ours || destination(v4, packet) != Some(self.ours) || !is_stacks(v4, packet) {
                 continue;
             }
-            packets.extend(match frame.checksum {
-                FrameChecksum::Final => Received::judge(packet, frame.at),
-                FrameChecksum::Missing => Received::vouched(packet, frame.at),
-            });
+            let trust = match frame.checksum {
+                FrameChecksum::Final => ChecksumTrust::None,
+                FrameChecksum::Missing => ChecksumTrust::Tcp,
+            };
+            packets.push(Arrival::new(packet, frame.at, trust));
         }
     }
 

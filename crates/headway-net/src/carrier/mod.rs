@@ -14,47 +14,29 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
-use headway_wire::icmp::{ICMP, ICMPV6};
-use headway_wire::{ParseError, PayloadVerdict, Segment, Verdicts, judge, judge_segment};
+use headway_wire::{ChecksumTrust, Received};
 
 use crate::Clock;
 pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use tun::{TunCarrier, TunConfig};
 pub use udp::{UdpCarrier, UdpConfig};
 
-/// A packet that arrived: its bytes, when it did, and whether they are as they were sent.
+/// A packet that arrived, parsed and judged.
 #[derive(Debug)]
-pub struct Received<'a> {
+pub struct Arrival<'a> {
     /// The IP packet.
     pub packet: &'a [u8],
     /// When it arrived, as near to the wire as the carrier can tell.
     pub at: Instant,
-    /// The packet, taken apart; `None` where that cannot be done.
-    pub segment: Option<Segment<'a>>,
-    /// What its checksums say.
-    pub verdicts: Verdicts,
+    /// What it is.
+    pub received: Received<'a>,
 }
 
-impl<'a> Received<'a> {
-    /// Judges a packet by its checksums. ICMP is left to the host to judge. `None` if it is intact as far
-    /// as can be told, and neither: that is no damage, and nobody's here.
-    pub fn judge(packet: &'a [u8], at: Instant) -> Option<Self> {
-        let (segment, verdicts) = match Segment::parse(packet) {
-            Ok(segment) => (Some(segment), judge_segment(&segment, packet)),
-            Err(ParseError::NotTcp(ICMP | ICMPV6)) => (None, Verdicts::GOOD),
-            Err(ParseError::NotTcp(_)) => return None,
-            Err(_) => (None, judge(packet).unwrap_or(Verdicts::BAD)),
-        };
-        Some(Self { packet, at, segment, verdicts })
-    }
-
-    /// A packet whose sums were checked before it came, or that the kernel of this machine made and handed
-    /// over before its checksum was computed (Linux's `CHECKSUM_PARTIAL`): it was never on a wire, so it is
-    /// as it was sent. `None` as with [`Received::judge`].
-    pub fn vouched(packet: &'a [u8], at: Instant) -> Option<Self> {
-        let Ok(segment) = Segment::parse(packet) else { return Self::judge(packet, at) };
-        let verdicts = Verdicts { payload: PayloadVerdict::Unchecked, ..Verdicts::GOOD };
-        Some(Self { packet, at, segment: Some(segment), verdicts })
+impl<'a> Arrival<'a> {
+    /// Parses a packet and judges it by those checksums that the carrier does not vouch for.
+    #[inline]
+    pub fn new(packet: &'a [u8], at: Instant, trust: ChecksumTrust) -> Self {
+        Self { packet, at, received: Received::parse(packet, trust) }
     }
 }
 
@@ -68,7 +50,7 @@ pub trait Carrier: Send {
     /// Readable when packets wait; writable when packets that `flush` kept may go.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// The longest IP packet that it carries, in octets.
+    /// The longest IP packet that it carries, in bytes.
     fn mtu(&self) -> u16;
 
     /// What it is, for people.
@@ -89,13 +71,13 @@ pub trait Carrier: Send {
     fn fill(&mut self, clock: &Clock) -> io::Result<usize>;
 
     /// The packets that [`Carrier::fill`] read, judged, in the order of their arrival.
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>);
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>);
 
     /// A place for a packet to be sent, as long as [`Carrier::mtu`] says; `None` while a batch waits
     /// to be flushed.
     fn slot(&mut self) -> Option<&mut [u8]>;
 
-    /// The packet of `len` octets that was written into the last slot is to be sent.
+    /// The packet of `len` bytes that was written into the last slot is to be sent.
     fn queue(&mut self, len: usize);
 
     /// Sends what is queued, and says whether all of it went; otherwise it is kept until the carrier
@@ -138,7 +120,7 @@ impl Carrier for Box<dyn Carrier> {
         (**self).fill(clock)
     }
 
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         (**self).received(packets);
     }
 
@@ -166,32 +148,4 @@ impl Carrier for Box<dyn Carrier> {
 /// Whether `error` says that an interface or socket will never work again.
 pub(crate) fn is_fatal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBADFD | libc::EBADF | libc::ENODEV | libc::ENXIO))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_tcp_is_no_damage() {
-        let mut packet = [0; 84];
-        let header = headway_wire::IpHeader {
-            src: [192, 0, 2, 1].into(),
-            dst: [192, 0, 2, 2].into(),
-            ecn: headway_wire::Ecn::NotEct,
-            hop_limit: 64,
-            identification: 0,
-        };
-        header.emit(&mut packet, 17, 64).unwrap();
-        assert!(Received::judge(&packet, Instant::ZERO).is_none());
-        // The host sees for itself whether an ICMP message is sound.
-        header.emit(&mut packet, 1, 64).unwrap();
-        let ping = Received::judge(&packet, Instant::ZERO).unwrap();
-        assert!(ping.segment.is_none() && ping.verdicts == Verdicts::GOOD);
-        // With a damaged IP header nobody can say what it was.
-        packet[9] = 6;
-        let received = Received::judge(&packet, Instant::ZERO).unwrap();
-        assert!(received.segment.is_none());
-        assert_eq!(received.verdicts, Verdicts::BAD);
-    }
 }

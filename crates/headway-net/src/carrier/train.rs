@@ -165,7 +165,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use headway_wire::{
-        Ecn, IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, Timestamps, Verdicts, emit, judge,
+        Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, Timestamps, emit, judge,
     };
 
     use super::*;
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(count, 6);
             let [flags, kind, _, _, a, b, ..] = header;
             assert_eq!((flags, kind, u16::from_ne_bytes([a, b])), (1, if is_v4 { 1 } else { 4 }, 1000));
-            assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+            assert_eq!(judge(&packet), Ok(Integrity::Intact));
             let whole = Segment::parse(&packet).unwrap();
             let first = Segment::parse(&packets[0]).unwrap();
             assert_eq!((whole.ip, whole.options), (first.ip, first.options));
@@ -300,6 +300,6 @@ mod tests {
             (0..60).map(|i| segment(true, 1 + i * 1448, 1448, |_, _, _| ())).collect();
         let (count, _, packet) = coalesced(&packets);
         assert_eq!((count, packet.len()), (45, 52 + 45 * 1448));
-        assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+        assert_eq!(judge(&packet), Ok(Integrity::Intact));
     }
 }

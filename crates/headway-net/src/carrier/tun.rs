@@ -4,10 +4,11 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use headway_wire::ChecksumTrust;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::batch::{Inbox, Outbox};
-use super::{Carrier, Received, virtio};
+use super::{Arrival, Carrier, virtio};
 use crate::sys::Name;
 use crate::{Clock, Interface, NetError, Prefix};
 
@@ -159,16 +160,17 @@ impl Carrier for TunCarrier {
         }
     }
 
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         packets.reserve(self.inbox.len());
         for index in 0..self.inbox.len() {
             let (bytes, at, _) = self.inbox.packet(index);
-            packets.extend(match self.offload.then(|| virtio::split(bytes)) {
-                None => Received::judge(bytes, at),
-                Some(Some((true, packet))) => Received::vouched(packet, at),
-                Some(Some((false, packet))) => Received::judge(packet, at),
-                Some(None) => None,
-            });
+            let (packet, trust) = match self.offload.then(|| virtio::split(bytes)) {
+                None => (bytes, ChecksumTrust::None),
+                Some(Some((true, packet))) => (packet, ChecksumTrust::Tcp),
+                Some(Some((false, packet))) => (packet, ChecksumTrust::None),
+                Some(None) => continue,
+            };
+            packets.push(Arrival::new(packet, at, trust));
         }
     }
 

@@ -16,11 +16,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use headway_wire::{Ecn, HeaderVerdict, IpHeader, ip::Datagram};
+use headway_wire::{ChecksumTrust, Ecn, IpHeader, Received, ip::Datagram};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::batch::{Inbox, Outbox};
-use super::{Carrier, Received};
+use super::{Arrival, Carrier};
 use crate::sys::{self, Control, Name};
 use crate::{Clock, NetError};
 
@@ -253,11 +253,11 @@ impl Carrier for UdpCarrier {
         Ok(self.inbox.len())
     }
 
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
         for index in 0..self.inbox.len() {
             let (packet, at) = self.inbox.with_header(index, header_len);
-            packets.extend(Received::judge(packet, at));
+            packets.push(Arrival::new(packet, at, ChecksumTrust::None));
         }
     }
 
@@ -301,10 +301,12 @@ impl UdpCarrier {
             if peers.get(&ip).is_some_and(|known| known.bytes == name.bytes) {
                 continue;
             }
-            let (packet, at) = self.inbox.with_header(index, header_len);
-            let readable =
-                Received::judge(packet, at).is_some_and(|it| it.verdicts.header == HeaderVerdict::Good);
-            if readable && (peers.len() < MAX_PEERS || peers.contains_key(&ip)) {
+            let (packet, _) = self.inbox.with_header(index, header_len);
+            let is_valid = matches!(
+                Received::parse(packet, ChecksumTrust::None),
+                Received::Intact(_) | Received::Corrupted(_)
+            );
+            if is_valid && (peers.len() < MAX_PEERS || peers.contains_key(&ip)) {
                 peers.insert(ip, *name);
             }
         }

@@ -119,8 +119,7 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
 #[cfg(test)]
 mod tests {
     use headway_wire::{
-        Ecn, IpHeader, PayloadVerdict, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Verdicts, emit,
-        judge,
+        Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit, judge,
     };
 
     use super::*;
@@ -167,7 +166,7 @@ mod tests {
             assert_eq!(pieces.len(), 21);
             let mut together = Vec::new();
             for (index, piece) in pieces.iter().enumerate() {
-                assert_eq!(judge(piece.packet()), Ok(Verdicts::GOOD), "piece {index}");
+                assert_eq!(judge(piece.packet()), Ok(Integrity::Intact), "piece {index}");
                 let segment = Segment::parse(piece.packet()).unwrap();
                 let at = (u32::MAX - 1000).wrapping_add(together.len() as u32);
                 assert_eq!(segment.tcp.seq, SeqNumber(at));
@@ -231,7 +230,7 @@ mod tests {
         let mut packet = sound.clone();
         let pseudo = header(false).pseudo_header_sum(TCP, packet.len() - 20).fold();
         put(&mut packet, 20 + TCP_CHECKSUM, pseudo);
-        assert_eq!(judge(&packet).unwrap().payload, PayloadVerdict::Bad);
+        assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
         complete(&mut packet, ChecksumPlace { start: 20, offset: TCP_CHECKSUM });
         assert_eq!(packet, sound);
         for (start, offset) in [(5000, 16), (20, 5000), (usize::MAX, usize::MAX)] {

@@ -7,16 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 
-use headway_tcp::Arrival;
 use headway_trace::Direction;
 use headway_units::Instant;
-use headway_wire::{HeaderVerdict, Verdicts};
+use headway_wire::Received;
 use parking_lot::MutexGuard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::shared::{Core, Shared};
 use crate::capture::Recorder;
-use crate::{CaptureFile, Carrier, Received};
+use crate::{Arrival, CaptureFile, Carrier};
 
 /// Takes packets from the carrier to the host and back, and lets the host's timers expire.
 pub(super) struct Driver<C> {
@@ -106,14 +105,17 @@ impl<C: Carrier> Driver<C> {
         let shared = self.shared.clone();
         let mut packets = Vec::new();
         if arrived {
-            // Checksums are taken before anybody has to wait for the host.
+            // Packets are parsed and judged before the lock on the host is taken.
             self.carrier.received(&mut packets);
         }
         let mut core = shared.lock();
         core.sleeping = false;
-        for received in &packets {
-            self.recorder.record(received.at, received.packet, Direction::Inbound, remark(received.verdicts));
-            deliver(&mut core, received);
+        for Arrival { packet, at, received } in &packets {
+            // Packets of other protocols are no part of a capture of TCP.
+            if !matches!(received, Received::OtherProtocol(_)) {
+                self.recorder.record(*at, packet, Direction::Inbound, remark(received));
+            }
+            core.host.receive(*at, received);
         }
         drop(packets);
         let now = shared.clock.now();
@@ -205,25 +207,11 @@ impl<C: Carrier> Driver<C> {
     }
 }
 
-fn deliver(core: &mut Core, received: &Received<'_>) {
-    match &received.segment {
-        // A header can be repaired from the packet's bytes only.
-        Some(segment) if received.verdicts.header != HeaderVerdict::Bad => {
-            core.host.receive_segment(received.at, segment, received.verdicts);
-        }
-        _ => core.host.receive(&Arrival {
-            packet: received.packet,
-            at: received.at,
-            verdicts: received.verdicts,
-        }),
-    }
-}
-
-/// What a capture says of a packet that arrived damaged.
-fn remark(verdicts: Verdicts) -> Option<&'static str> {
-    match verdicts {
-        Verdicts::BAD => Some("damaged: the header cannot be read"),
-        Verdicts::SALVAGED => Some("damaged: the header can be read"),
+/// What a capture says of a packet that arrived corrupted.
+fn remark(received: &Received<'_>) -> Option<&'static str> {
+    match received {
+        Received::Unreadable(_) => Some("corrupted: the header cannot be read"),
+        Received::Corrupted(_) => Some("corrupted: the header can be read"),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use headway_net::{Carrier as _, Clock, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 use socket2::SockRef;
 
 use crate::pair::{Pair, content, digest, free_ports, receive, send};
@@ -44,10 +44,10 @@ fn every_codepoint_arrives_as_it_was_sent() {
         let mut got = Vec::new();
         while got.len() < sent.len() {
             to.fill(&clock).unwrap();
-            let mut packets = Vec::new();
-            to.received(&mut packets);
-            for received in packets {
-                let segment = received.segment.unwrap();
+            let mut arrivals = Vec::new();
+            to.received(&mut arrivals);
+            for arrival in arrivals {
+                let Received::Intact(segment) = arrival.received else { panic!("{arrival:?}") };
                 assert_eq!(usize::from(segment.tcp.src_port), got.len());
                 got.push(segment.ip.ecn);
             }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use headway_wire::{Segment, Verdicts, judge, judge_segment};
+use headway_wire::{ChecksumTrust, Received, Segment};
 
 use super::adversary::Kind;
 
@@ -45,12 +45,14 @@ pub(crate) enum Undetected {
 }
 
 impl Packet {
-    /// What the checksums say of it, as a carrier asks them.
-    pub(crate) fn verdicts(&self) -> (Option<Segment<'_>>, Verdicts) {
-        match Segment::parse(&self.bytes) {
-            Ok(segment) => (Some(segment), judge_segment(&segment, &self.bytes)),
-            Err(_) => (None, judge(&self.bytes).unwrap_or(Verdicts::BAD)),
-        }
+    /// What its receiver takes it for.
+    pub(crate) fn received(&self) -> Received<'_> {
+        Received::parse(&self.bytes, ChecksumTrust::None)
+    }
+
+    /// Its segment, damaged or not, if it can be parsed.
+    pub(crate) fn segment(&self) -> Option<Segment<'_>> {
+        Segment::parse(&self.bytes).ok()
     }
 
     /// Whether damage to this copy goes unseen, as the oracle knows from the bytes that were sent.
@@ -58,7 +60,7 @@ impl Packet {
         if self.bytes == self.sent.bytes {
             return None;
         }
-        let (Some(now), Verdicts::GOOD) = self.verdicts() else { return None };
+        let Received::Intact(now) = self.received() else { return None };
         let Ok(then) = Segment::parse(&self.sent.bytes) else { return Some(Undetected::Header) };
         let same_header = now.ip.src == then.ip.src
             && now.ip.dst == then.ip.dst

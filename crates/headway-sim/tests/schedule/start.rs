@@ -1,9 +1,9 @@
 //! When a schedule begins: the clock decides initial sequence numbers and timestamps, so a wrap-around
 //! is near at the right time of the year.
 
-use headway_tcp::{Arrival, Host, HostConfig};
+use headway_tcp::{Host, HostConfig};
 use headway_units::Instant;
-use headway_wire::{Segment, Verdicts};
+use headway_wire::{ChecksumTrust, Received, Segment};
 
 use super::plan::{Near, Plan};
 use super::random::Rng;
@@ -41,8 +41,7 @@ fn at_zero(plan: &Plan, secrets: &[u128; 2], side: usize) -> Option<(u32, u32)> 
     hosts[opener].connect(Instant::ZERO, local, remote, plan.profiles[opener].clone()).ok()?;
     let mut len = hosts[opener].poll_transmit(Instant::ZERO, &mut buffer)?;
     if side != opener {
-        let arrival = Arrival { packet: &buffer[..len], at: Instant::ZERO, verdicts: Verdicts::GOOD };
-        hosts[side].receive(&arrival);
+        hosts[side].receive(Instant::ZERO, &Received::parse(&buffer[..len], ChecksumTrust::None));
         len = hosts[side].poll_transmit(Instant::ZERO, &mut buffer)?;
     }
     let syn = Segment::parse(&buffer[..len]).ok()?;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, ListenerId, State};
+use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, State};
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, TcpFlags, Verdicts};
+use headway_wire::{Integrity, Received, Segment, TcpFlags, judge};
 
 use super::adversary::Kind;
 use super::bounds;
@@ -255,18 +255,9 @@ impl World {
             let mut causes = Vec::new();
             while let Some(packet) = self.channels[from].poll(self.now) {
                 self.note_arrival(to, &packet);
-                let (segment, verdicts) = packet.verdicts();
-                self.outcome.salvaged += u64::from(verdicts == Verdicts::SALVAGED);
-                match segment {
-                    // Both ways in.
-                    Some(segment) if packet.sent.number % 2 == 0 => {
-                        self.hosts[to].receive_segment(self.now, &segment, verdicts);
-                    }
-                    _ => {
-                        let arrival = Arrival { packet: &packet.bytes, at: self.now, verdicts };
-                        self.hosts[to].receive(&arrival);
-                    }
-                }
+                let received = packet.received();
+                self.outcome.salvaged += u64::from(matches!(received, Received::Corrupted(_)));
+                self.hosts[to].receive(self.now, &received);
                 for (seq, len) in std::mem::take(&mut self.hosts[to].observer_mut().completed) {
                     let [first, second] = &mut self.flows[packet.sent.flow].sides;
                     let (ours, theirs) = if to == 0 { (first, second) } else { (second, first) };
@@ -292,9 +283,9 @@ impl World {
         let recorder = self.hosts[to].observer();
         let intact = packet.bytes == packet.sent.bytes;
         if recorder.on {
-            let (segment, verdicts) = packet.verdicts();
-            let what = segment.map_or_else(|| "unreadable".into(), |segment| line(&segment));
-            let damage = if intact { String::new() } else { format!(" damaged: {verdicts:?}") };
+            let what = packet.segment().map_or_else(|| "unreadable".into(), |segment| line(&segment));
+            let integrity = judge(&packet.bytes).unwrap_or(Integrity::Unreadable);
+            let damage = if intact { String::new() } else { format!(" damaged: {integrity:?}") };
             recorder.say(self.now, format_args!("<- #{} {what}{damage}", packet.sent.number));
         }
         let flow = &mut self.flows[packet.sent.flow];
@@ -302,7 +293,7 @@ impl World {
         let (ours, theirs) = if to == 0 { (first, second) } else { (second, first) };
         let undetected = packet.undetected();
         if (intact || undetected == Some(Undetected::Harmless))
-            && let Some(segment) = packet.verdicts().0
+            && let Some(segment) = packet.segment()
             && (!packet.sent.ghost || packet.sent.kind == Kind::Reset)
         {
             ours.ledger.arrived(&segment, &theirs.ledger, self.now);
@@ -310,15 +301,14 @@ impl World {
         match undetected {
             None | Some(Undetected::Harmless) => {}
             Some(Undetected::Payload) => {
-                if let Some(segment) = packet.verdicts().0 {
+                if let Some(segment) = packet.segment() {
                     ours.ledger.arrived_wrong(&segment, &theirs.ledger);
                     // It counts as arrived, whatever it says.
                     ours.ledger.arrived(&segment, &theirs.ledger, self.now);
                 }
             }
             Some(Undetected::Header) => {
-                let poisoned =
-                    packet.verdicts().0.map(|segment| [segment.tcp.src_port, segment.tcp.dst_port]);
+                let poisoned = packet.segment().map(|segment| [segment.tcp.src_port, segment.tcp.dst_port]);
                 for (flow, plan) in self.flows.iter_mut().zip(&self.plan.flows) {
                     let mut ports = plan.ports;
                     if to == 0 {
@@ -416,7 +406,7 @@ impl World {
     /// A packet leaves `side`: checks it and puts it into the channel.
     fn carry(&mut self, side: usize, bytes: &[u8], causes: &[Packet]) -> Result<(), String> {
         let segment = Segment::parse(bytes).map_err(|error| format!("host {side} sends garbage: {error}"))?;
-        if headway_wire::judge(bytes) != Ok(Verdicts::GOOD) {
+        if judge(bytes) != Ok(Integrity::Intact) {
             return Err(format!("host {side} sends wrong checksums: {}", line(&segment)));
         }
         self.outcome.packets += 1;

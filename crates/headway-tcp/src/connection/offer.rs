@@ -63,7 +63,7 @@ pub(crate) fn syn_options(
         window_scale: offer.window_scaling.then(|| offered_scale(profile.receive_buffer)),
         // A SYN offers both; a SYN-ACK takes one.
         hack: (offer.hack && !bare && !(offer.v2 && answers)).then_some(xhack),
-        v2: (offer.v2 && !bare).then(|| V2::syn(profile.exid, offer.partial)),
+        v2: (offer.v2 && !bare).then(|| V2::syn(offer.partial)),
         ..TcpOptions::default()
     }
 }
@@ -71,8 +71,8 @@ pub(crate) fn syn_options(
 /// What `syn` and `profile` agree on.
 pub(crate) fn agree(profile: &Profile, syn: &Segment<'_>) -> Negotiated {
     let options = &syn.options;
-    let v2 = options.v2.filter(|v2| v2.exid == profile.exid);
-    let v2 = v2
+    let v2 = options
+        .v2
         .as_ref()
         .and_then(V2::as_syn)
         .filter(|_| profile.hack == HackMode::V2 && profile.sack && options.sack_permitted);

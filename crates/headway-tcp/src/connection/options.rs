@@ -39,8 +39,7 @@ impl Connection {
         }
         let blocks = self.block_request(seq);
         let has_blocks = blocks.is_some();
-        let exid = self.profile.exid;
-        let v2 = |request| Some(V2::ack(exid, cx.path.damaged_data as u16, request));
+        let v2 = |request| Some(V2::ack(cx.path.damaged_data as u16, request));
         let count = if let Some(blocks) = blocks {
             options.v2 = v2(blocks);
             1
@@ -79,13 +78,8 @@ impl Connection {
 
     /// The options of a segment without SACK blocks; `data`: it carries some.
     pub(super) fn fixed_options<O>(&self, cx: &Context<'_, O>, data: bool) -> TcpOptions {
-        let exid = self.profile.exid;
         let v2 = || {
-            if data {
-                V2::data(exid)
-            } else {
-                V2::ack(exid, cx.path.damaged_data as u16, V2Request::default())
-            }
+            if data { V2::data() } else { V2::ack(cx.path.damaged_data as u16, V2Request::default()) }
         };
         TcpOptions {
             timestamps: self

@@ -21,7 +21,7 @@ impl Connection {
         }
         let expectations = Expectations {
             ports: (self.ends.remote.port(), self.ends.local.port()),
-            seal: if self.negotiated.v2 { Seal::V2(self.profile.exid) } else { Seal::Classic },
+            seal: if self.negotiated.v2 { Seal::V2 } else { Seal::Classic },
             tsval: self.negotiated.timestamps.then(|| self.tsval(now)),
             sack: self.negotiated.sack,
             sent: (self.snd.una(), self.snd.nxt()),

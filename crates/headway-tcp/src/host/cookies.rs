@@ -18,7 +18,6 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestam
 use super::identity::Identity;
 use crate::connection::{Endpoints, Negotiated};
 use crate::hack::XHACK_PERMITTED;
-use crate::profile::Profile;
 
 /// Time is counted in periods of this length; a cookie is good in its own and in the next.
 const PERIOD: Duration = Duration::from_secs(64);
@@ -81,7 +80,7 @@ impl Kept {
     }
 
     /// The SYN that this was kept of, as far as it matters, from the ACK that came back.
-    pub(super) fn syn<'a>(self, ack: &Segment<'a>, profile: &Profile) -> Segment<'a> {
+    pub(super) fn syn<'a>(self, ack: &Segment<'a>) -> Segment<'a> {
         let bits = self.bits.unwrap_or(UNSCALED);
         let has = |bit: u32| bits >> bit & 1 == 1;
         let hack = bits >> 6 & 3;
@@ -98,7 +97,7 @@ impl Kept {
                 sack_permitted: has(4),
                 timestamps: ack.options.timestamps.map(|stamps| Timestamps { echo: 0, ..stamps }),
                 hack: (hack == 1 || hack == 2).then_some(if hack == 2 { XHACK_PERMITTED } else { 0 }),
-                v2: (hack == 3).then(|| V2::syn(profile.exid, has(8))),
+                v2: (hack == 3).then(|| V2::syn(has(8))),
                 ..TcpOptions::default()
             },
             payload: &[],

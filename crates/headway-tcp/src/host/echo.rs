@@ -1,15 +1,14 @@
-//! Answers to pings.
+//! Replies to echo requests.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use headway_units::{Duration, Instant};
-use headway_wire::icmp::answer_echo;
-use headway_wire::ip::Datagram;
+use headway_wire::icmp::EchoRequest;
 
 /// Answers that wait to be sent at most.
 const MAX_WAITING: usize = 32;
-/// Pings are answered at this pace, and so many at once: nobody can have more sent through us.
+/// Pings are answered at this pace, and at most `AT_ONCE` at once: no peer can make us send more.
 const PACE: Duration = Duration::from_millis(1);
 const AT_ONCE: u32 = 64;
 
@@ -20,34 +19,23 @@ pub(super) struct Echoes {
     paced: Instant,
 }
 
-/// What became of a packet.
-pub(super) enum Echo {
-    /// It is no echo request.
-    Other,
-    Answered,
-    /// It came too fast.
-    Dropped,
-}
-
 impl Echoes {
-    /// Answers `datagram` if it is an echo request.
-    pub(super) fn answer(&mut self, now: Instant, datagram: &Datagram<'_>) -> Echo {
-        // An IPv4 header with options, or extension headers, do not come back.
-        let mut answer = alloc::vec![0; datagram.header.emitted_len() + datagram.body.len()];
-        match answer_echo(datagram, &mut answer) {
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => return Echo::Other,
-        }
+    /// Answers an echo request, unless it came too fast; says whether it does.
+    pub(super) fn answer(&mut self, now: Instant, request: &EchoRequest<'_>) -> bool {
         let paced = self.paced.max(now) + PACE;
         if self.answers.len() >= MAX_WAITING || paced > now + PACE * AT_ONCE {
-            return Echo::Dropped;
+            return false;
+        }
+        let mut answer = alloc::vec![0; request.reply_len()];
+        if request.reply(&mut answer).is_err() {
+            return false;
         }
         self.paced = paced;
         self.answers.push_back(answer);
-        Echo::Answered
+        true
     }
 
-    /// An answer that is too long for `buffer` is not owed to anybody.
+    /// An answer that is too long for `buffer` is dropped.
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
         loop {
             let answer = self.answers.pop_front()?;

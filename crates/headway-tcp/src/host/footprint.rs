@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 
 use headway_units::{Duration, Instant};
-use headway_wire::judge;
+use headway_wire::{ChecksumTrust, Received};
 
 use super::connections::Entry;
-use super::{Arrival, Host, HostConfig};
+use super::{Host, HostConfig};
 use crate::congestion::{CongestionDomain, Reno};
 use crate::path::table::PathEntry;
 use crate::profile::{HackMode, Profile};
@@ -32,8 +32,7 @@ fn carry(hosts: &mut [Host; 2], from: usize, now: Instant, count: &mut u32) -> b
         {
             *last ^= 1;
         }
-        let verdicts = judge(packet).unwrap();
-        hosts[1 - from].receive(&Arrival { packet, at: now, verdicts });
+        hosts[1 - from].receive(now, &Received::parse(packet, ChecksumTrust::None));
     }
     !packets.is_empty()
 }

@@ -1,47 +1,30 @@
-//! What routers and hosts say of segments that they could not bring further.
+//! ICMP error messages about our segments.
 
 use headway_units::Instant;
-use headway_wire::icmp::{IcmpError, IcmpKind};
-use headway_wire::ip::Datagram;
+use headway_wire::icmp::{IcmpError, IcmpKind, IcmpMessage};
 
 use super::Host;
-use super::echo::Echo;
 use crate::connection::Endpoints;
 use crate::event::Observer;
 
-/// A message that tells of less is taken to tell of this: 296 bytes are the least that RFC 1191, 7.1 knows
-/// of a link. With the 68 that IPv4 permits, a segment would carry a dozen bytes, and whoever can forge
-/// one message would have us send, and remember, a hundred times as many.
-const LEAST_TOLD: u16 = 296;
+/// A smaller MTU in a message counts as this: 296 bytes are the smallest that RFC 1191, 7.1 lists for a
+/// link. With the 68 that IPv4 permits, a segment would carry a dozen bytes, and one forged message would
+/// have us send, and remember, a hundred times as many.
+const MIN_REPORTED_MTU: u16 = 296;
 
 impl<O: Observer> Host<O> {
-    /// An ICMP or ICMPv6 message arrived, in its IP packet.
-    ///
-    /// An echo request is answered, up to a thousand a second. An error message counts if it quotes a
-    /// sequence number that is in flight: RFC 5927, 4.1 has "TCP should check that the TCP sequence
-    /// number contained in the payload of the ICMP error message is within the range SND.UNA =<
-    /// SEG.SEQ < SND.NXT". Then *packet too big* lowers the path's MTU ([`Host::set_path_mtu`]), for ten
-    /// minutes; a hard error ends a connection that is being opened
-    /// ([`ConnectionError::Unreachable`](crate::ConnectionError::Unreachable)); all others are
-    /// reported ([`Event::Icmp`](crate::Event::Icmp)) and change nothing.
-    pub fn receive_icmp(&mut self, at: Instant, packet: &[u8]) {
-        let Ok(datagram) = Datagram::parse(packet) else {
-            self.counters.malformed += 1;
-            return;
-        };
-        if !self.config.addresses.contains(&datagram.header.dst) {
-            self.counters.not_ours += 1;
-            return;
-        }
-        if let Some(error) = IcmpError::parse(&datagram) {
-            let heard = self.receive_error(at, &error);
-            *if heard { &mut self.counters.icmp_heard } else { &mut self.counters.icmp_ignored } += 1;
-            return;
-        }
-        match self.echoes.answer(at, &datagram) {
-            Echo::Answered => self.counters.echoes_sent += 1,
-            Echo::Dropped => self.counters.echoes_dropped += 1,
-            Echo::Other => self.counters.icmp_ignored += 1,
+    /// See [`Host::receive`].
+    pub(super) fn receive_icmp(&mut self, at: Instant, message: &IcmpMessage<'_>) {
+        let counters = &mut self.counters;
+        match message {
+            IcmpMessage::Error(error) => {
+                let counts = self.receive_error(at, error);
+                let counters = &mut self.counters;
+                *if counts { &mut counters.icmp_heard } else { &mut counters.icmp_ignored } += 1;
+            }
+            IcmpMessage::EchoRequest(request) if self.echoes.answer(at, request) => counters.echoes_sent += 1,
+            IcmpMessage::EchoRequest(_) => counters.echoes_dropped += 1,
+            IcmpMessage::Other => counters.icmp_ignored += 1,
         }
     }
 
@@ -73,7 +56,7 @@ impl<O: Observer> Host<O> {
             return None;
         }
         let (local, remote) = (quoted.src.ip(), quoted.dst.ip());
-        let mtu = mtu.max(LEAST_TOLD);
+        let mtu = mtu.max(MIN_REPORTED_MTU);
         if self.path(local, remote)?.mtu.is_some_and(|known| known <= mtu) {
             return None;
         }

@@ -250,7 +250,7 @@ impl<O: Observer> Host<O> {
             return true;
         }
         let profile = entry.profile.clone();
-        let syn = kept.syn(ack, &profile);
+        let syn = kept.syn(ack);
         let open = PassiveOpen { listener, ends, at, syn: &syn };
         let Some(id) = self.add_passive(&open, profile, ack.tcp.ack - 1) else { return true };
         if let Ok(connection) = self.connection_mut(id) {

@@ -33,7 +33,6 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use headway_units::Instant;
-use headway_wire::Verdicts;
 
 use crate::congestion::CongestionDomain;
 use crate::connection::{Connection, Context};
@@ -69,23 +68,14 @@ impl HostConfig {
     }
 }
 
-/// A packet as a carrier hands it over: its bytes, when they arrived, and what the checksums say.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
-    /// The IP packet.
-    pub packet: &'a [u8],
-    /// When it arrived; round-trip samples depend on it.
-    pub at: Instant,
-    /// Whether header and payload are as they were sent.
-    pub verdicts: Verdicts,
-}
-
 /// What a host counted apart from its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostCounters {
-    /// Packets that are no TCP over IP, or whose lengths do not fit.
+    /// TCP segments that were sent with lengths that do not fit, or from an address that is not one host's.
     pub malformed: u64,
+    /// Packets of protocols other than TCP and ICMP.
+    pub other_protocols: u64,
     /// Packets for other addresses.
     pub not_ours: u64,
     /// Damaged packets whose header could not be read.

@@ -3,79 +3,55 @@
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
-use headway_wire::icmp::{ICMP, ICMPV6};
-use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
+use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
 
 use super::connections::Entry;
 use super::listeners::PassiveOpen;
-use super::{Arrival, ConnectionId, Host, ListenerId};
+use super::{ConnectionId, Host, ListenerId};
 use crate::connection::{Connection, Endpoints, Reply};
 use crate::event::Observer;
-use crate::path::table::PathKey;
 
 impl<O: Observer> Host<O> {
-    /// A packet arrived: TCP, or ICMP (see [`Host::receive_icmp`]).
-    pub fn receive(&mut self, arrival: &Arrival<'_>) {
-        if arrival.verdicts.header == HeaderVerdict::Bad {
-            self.receive_damaged(arrival.at, arrival.packet);
-            return;
-        }
-        match Segment::parse(arrival.packet) {
-            Ok(segment) => self.receive_segment(arrival.at, &segment, arrival.verdicts),
-            Err(ParseError::NotTcp(ICMP | ICMPV6)) => self.receive_icmp(arrival.at, arrival.packet),
-            Err(_) => self.counters.malformed += 1,
-        }
-    }
-
-    /// As [`Host::receive`], for a carrier that has parsed the packet already to judge it. A packet
-    /// whose header is bad is only counted here: to be repaired it must come as its bytes.
-    pub fn receive_segment(&mut self, at: Instant, segment: &Segment<'_>, verdicts: Verdicts) {
-        if !self.config.addresses.contains(&segment.ip.dst) {
-            self.counters.not_ours += 1;
-            return;
-        }
-        let key = PathKey { local: segment.ip.dst, remote: segment.ip.src };
-        if verdicts.header == HeaderVerdict::Bad {
-            let body = segment.header_len - segment.ip_header_len + segment.payload.len();
-            self.receive_unreadable(&key, at, body);
-            return;
-        }
-        let ends = Endpoints {
-            local: SocketAddr::new(segment.ip.dst, segment.tcp.dst_port),
-            remote: SocketAddr::new(segment.ip.src, segment.tcp.src_port),
-        };
-        let found = self.connections.find_arrival(&ends);
-        let intact = verdicts.header == HeaderVerdict::Good && verdicts.payload != PayloadVerdict::Bad;
-        if !intact {
-            match found {
-                Some(id) => self.receive_corrupted(id, at, segment),
-                None => self.counters.corrupted_unmatched += 1,
+    /// A packet arrived at `at`, on which round-trip samples depend.
+    ///
+    /// An ICMP echo request is answered, up to a thousand a second. An ICMP error message counts if it
+    /// quotes a sequence number that is in flight: RFC 5927, 4.1 has "TCP should check that the TCP
+    /// sequence number contained in the payload of the ICMP error message is within the range SND.UNA =<
+    /// SEG.SEQ < SND.NXT". Then *packet too big* lowers the path's MTU ([`Host::set_path_mtu`]), for ten
+    /// minutes; a hard error ends a connection that is being opened
+    /// ([`ConnectionError::Unreachable`](crate::ConnectionError::Unreachable)); all others are
+    /// reported ([`Event::Icmp`](crate::Event::Icmp)) and change nothing.
+    pub fn receive(&mut self, at: Instant, received: &Received<'_>) {
+        match received {
+            Received::Intact(segment) if self.is_ours(segment.ip.dst) => {
+                let ends = ends_of(segment);
+                match self.connections.find_arrival(&ends) {
+                    Some(id) => self.receive_intact(id, &ends, at, segment),
+                    None => self.receive_unmatched(&ends, at, segment),
+                }
             }
-            return;
-        }
-        match found {
-            Some(id) => self.receive_intact(id, &ends, at, segment),
-            None => self.receive_unmatched(&ends, at, segment),
+            Received::Corrupted(segment) if self.is_ours(segment.ip.dst) => {
+                match self.connections.find_arrival(&ends_of(segment)) {
+                    Some(id) => self.receive_corrupted(id, at, segment),
+                    None => self.counters.corrupted_unmatched += 1,
+                }
+            }
+            Received::Unreadable(Some(datagram)) if self.is_ours(datagram.header.dst) => {
+                self.receive_unreadable(at, datagram);
+            }
+            Received::Icmp { dst, message } if self.is_ours(*dst) => self.receive_icmp(at, message),
+            Received::Intact(_)
+            | Received::Corrupted(_)
+            | Received::Unreadable(Some(_))
+            | Received::Icmp { .. } => self.counters.not_ours += 1,
+            Received::Unreadable(None) => self.counters.unreadable += 1,
+            Received::OtherProtocol(_) => self.counters.other_protocols += 1,
+            Received::Malformed(_) => self.counters.malformed += 1,
         }
     }
 
-    /// "Header bad: drop and count, on the path (there is no connection to blame)." With HACK v2 the
-    /// connection that received data last tells the peer at once. `body` is the length behind the IP
-    /// header.
-    pub(super) fn receive_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
-        /// The longest TCP header: what is longer carried data.
-        const LONGEST_HEADER: usize = 60;
-        self.counters.unreadable += 1;
-        let Some(found) = self.paths.find(key) else { return };
-        let Some(path) = self.paths.get_mut(found) else { return };
-        path.unreadable += 1;
-        if body <= LONGEST_HEADER {
-            return;
-        }
-        path.damaged_data += 1;
-        if let Some(id) = self.paths.receivers(found).next() {
-            self.with_connection(id, at, |connection, _| connection.report_unreadable());
-        }
+    fn is_ours(&self, address: IpAddr) -> bool {
+        self.config.addresses.contains(&address)
     }
 
     fn receive_corrupted(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
@@ -213,6 +189,13 @@ impl<O: Observer> Host<O> {
             self.with_connection(id, now, Connection::handle_timeout);
         }
         self.forget_path_mtus(now);
+    }
+}
+
+fn ends_of(segment: &Segment<'_>) -> Endpoints {
+    Endpoints {
+        local: SocketAddr::new(segment.ip.dst, segment.tcp.dst_port),
+        remote: SocketAddr::new(segment.ip.src, segment.tcp.src_port),
     }
 }
 

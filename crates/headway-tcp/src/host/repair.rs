@@ -1,4 +1,4 @@
-//! Damaged packets whose header cannot be read: repaired, or counted.
+//! Unreadable packets: repaired, or counted.
 
 use headway_units::Instant;
 use headway_wire::{Segment, ip::Datagram};
@@ -9,21 +9,13 @@ use crate::hack::repair::Repaired;
 use crate::path::table::PathKey;
 
 impl<O: Observer> Host<O> {
-    /// A damaged packet whose header cannot be read. It is repaired, if the connections that
-    /// received data last leave no doubt about what it was; and counted otherwise.
-    pub(super) fn receive_damaged(&mut self, at: Instant, packet: &[u8]) {
-        let Ok(datagram) = Datagram::parse(packet) else {
-            self.counters.unreadable += 1;
-            return;
-        };
-        if !self.config.addresses.contains(&datagram.header.dst) {
-            self.counters.not_ours += 1;
-            return;
-        }
+    /// A packet whose TCP header is corrupted. It is repaired if the connections that received data last
+    /// leave no doubt about what it was; otherwise it is counted.
+    pub(super) fn receive_unreadable(&mut self, at: Instant, datagram: &Datagram<'_>) {
         let (ip, body) = (datagram.header, datagram.body);
         let key = PathKey { local: ip.dst, remote: ip.src };
-        let Some((id, repaired)) = self.repair(&key, at, packet) else {
-            self.receive_unreadable(&key, at, body.len());
+        let Some((id, repaired)) = self.repair(&key, at, datagram) else {
+            self.count_unreadable(&key, at, body.len());
             return;
         };
         let segment = Segment {
@@ -48,12 +40,36 @@ impl<O: Observer> Host<O> {
     }
 
     /// The connection that the packet belongs to, and its header.
-    fn repair(&mut self, key: &PathKey, now: Instant, packet: &[u8]) -> Option<(ConnectionId, Repaired)> {
+    fn repair(
+        &mut self,
+        key: &PathKey,
+        now: Instant,
+        datagram: &Datagram<'_>,
+    ) -> Option<(ConnectionId, Repaired)> {
         let path = self.paths.find(key)?;
         let knowledge = self
             .paths
             .receivers(path)
             .filter_map(|id| Some((id, self.connections.get(id)?.connection().knowledge(now)?)));
-        self.repairer.get_or_insert_default().repair_for_one(packet, knowledge)
+        self.repairer.get_or_insert_default().repair_for_one(datagram, knowledge)
+    }
+
+    /// "Header bad: drop and count, on the path (there is no connection to blame)." With HACK v2 the
+    /// connection that received data last tells the peer at once. `body` is the length behind the IP
+    /// header.
+    fn count_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
+        /// The longest TCP header: what is longer carried data.
+        const LONGEST_HEADER: usize = 60;
+        self.counters.unreadable += 1;
+        let Some(found) = self.paths.find(key) else { return };
+        let Some(path) = self.paths.get_mut(found) else { return };
+        path.unreadable += 1;
+        if body <= LONGEST_HEADER {
+            return;
+        }
+        path.damaged_data += 1;
+        if let Some(id) = self.paths.receivers(found).next() {
+            self.with_connection(id, at, |connection, _| connection.report_unreadable());
+        }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use headway_tcp::Arrival;
 use headway_wire::icmp::{ICMP, ICMPV6};
 use headway_wire::{
-    Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Verdicts, checksum::Sum, emit,
+    ChecksumTrust, Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, checksum::Sum, emit,
 };
 
 use super::peer::Peer;
@@ -25,7 +24,7 @@ impl Runner {
         let len = words.value("the length of the packet")?;
         let quote = quote(peer, SeqNumber(peer.iss.unwrap_or_default().0.wrapping_add(seq as u32)), len);
         let packet = message(peer.host.ip(), start, mtu, &quote);
-        self.host.receive(&Arrival { packet: &packet, at: self.now, verdicts: Verdicts::GOOD });
+        self.host.receive(self.now, &Received::parse(&packet, ChecksumTrust::None));
         Ok(())
     }
 }

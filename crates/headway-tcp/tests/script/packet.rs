@@ -4,9 +4,7 @@
 use std::fmt::Write;
 
 use headway_wire::blocks::COUNT;
-use headway_wire::{
-    Ecn, ExId, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2, V2Form, V2Offsets, V2Request,
-};
+use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2, V2Offsets, V2Request};
 
 use super::words::Words;
 
@@ -174,7 +172,7 @@ impl Packet {
         };
         // The sums of version 2 have been checked likewise.
         let v2_fits = match (&wanted.v2, &got.v2) {
-            (Some(wanted), Some(got)) => wanted.exid == got.exid && show_v2(wanted) == show_v2(got),
+            (Some(wanted), Some(got)) => show_v2(wanted) == show_v2(got),
             (Some(_), None) => false,
             (None, got) => self.open || got.is_none(),
         };
@@ -284,26 +282,25 @@ impl Packet {
 /// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` or `v2 COUNT OFFSET blocks N ...` on
 /// an ACK without data.
 fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> {
-    let exid = ExId::DEFAULT;
     if syn {
-        return Ok(V2::syn(exid, words.take("partial")));
+        return Ok(V2::syn(words.take("partial")));
     }
     if data {
-        return Ok(V2::data(exid));
+        return Ok(V2::data());
     }
     let count = words.value("the count of damaged packets")?;
     let mut offsets = V2Offsets::default();
     while let Some(word) = words.next() {
         if word == "blocks" {
             let &[offset] = offsets.as_slice() else { return Err("blocks of one segment only".into()) };
-            return Ok(V2::ack(exid, count, V2Request::Blocks { offset, sums: parse_blocks(words)? }));
+            return Ok(V2::ack(count, V2Request::Blocks { offset, sums: parse_blocks(words)? }));
         }
         let offset = word.parse().map_err(|_| format!("{word:?} is no offset from the ACK number"))?;
         if !offsets.push(offset) {
             return Err("more offsets than the option holds".into());
         }
     }
-    Ok(V2::ack(exid, count, V2Request::Segments(offsets)))
+    Ok(V2::ack(count, V2Request::Segments(offsets)))
 }
 
 /// Blocks counted from 1: a script says of each whether it was damaged (1) or not (0), in the place of
@@ -323,10 +320,10 @@ fn show_blocks(sums: &[u16; COUNT]) -> String {
 }
 
 fn show_v2(v2: &V2) -> String {
-    match &v2.form {
-        V2Form::Syn(syn) if syn.partial_recovery => "v2 partial".into(),
-        V2Form::Syn(_) | V2Form::Data(_) => "v2".into(),
-        V2Form::Ack(ack) => {
+    match &v2 {
+        V2::Syn(syn) if syn.partial_recovery => "v2 partial".into(),
+        V2::Syn(_) | V2::Data(_) => "v2".into(),
+        V2::Ack(ack) => {
             let offsets: String = ack.offsets().iter().map(|offset| format!(" {offset}")).collect();
             let blocks = match &ack.request {
                 V2Request::Blocks { sums, .. } => format!(" blocks{}", show_blocks(sums)),

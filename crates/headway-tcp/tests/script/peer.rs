@@ -7,7 +7,7 @@ use headway_tcp::{ConnectionId, Notification};
 use headway_wire::blocks::{COUNT, block_sums};
 use headway_wire::{
     Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
-    V2Form, V2Request, emit,
+    V2Request, emit,
 };
 
 use super::packet::{Flip, Packet};
@@ -186,7 +186,7 @@ impl Peer {
 /// The offset and the block sums of a request, if there is one.
 fn blocks(options: &mut TcpOptions) -> Option<(u32, &mut [u16; COUNT])> {
     match &mut options.v2 {
-        Some(V2 { form: V2Form::Ack(ack), .. }) => match &mut ack.request {
+        Some(V2::Ack(ack)) => match &mut ack.request {
             V2Request::Blocks { offset, sums } => Some((*offset, sums)),
             V2Request::Segments(_) => None,
         },

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use headway_tcp::{Arrival, Host, HostConfig, ListenerId, Profile};
+use headway_tcp::{Host, HostConfig, ListenerId, Profile};
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, TcpFlags, Verdicts, judge};
+use headway_wire::{ChecksumTrust, Integrity, Received, Segment, TcpFlags, judge};
 
 use super::line::{Action, Line};
 use super::packet::Packet;
@@ -145,7 +145,7 @@ impl Runner {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
-        if judge(bytes) != Ok(Verdicts::GOOD) {
+        if judge(bytes) != Ok(Integrity::Intact) {
             return Err("the host sent a packet with a wrong checksum".into());
         }
         let segment =
@@ -179,8 +179,7 @@ impl Runner {
         let shown = Packet { window: packet.window.or(Some(peer.window())), ..packet.clone() };
         self.note('<', index, &shown);
         // What a carrier does: it judges, and hands over whatever came.
-        let verdicts = judge(&bytes).unwrap_or(Verdicts::BAD);
-        self.host.receive(&Arrival { packet: &bytes, at: self.now, verdicts });
+        self.host.receive(self.now, &Received::parse(&bytes, ChecksumTrust::None));
         self.drain()
     }
 

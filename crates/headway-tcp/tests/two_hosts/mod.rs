@@ -10,9 +10,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use headway_tcp::congestion::Algorithm;
-use headway_tcp::{Arrival, ConnectionId, Host, HostConfig, ListenerId, Profile, Variant};
+use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, Profile, Variant};
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, SeqNumber, TcpFlags, Verdicts, emit, judge};
+use headway_wire::{ChecksumTrust, Received, Segment, SeqNumber, TcpFlags, emit};
 
 /// Deeds of one string at most.
 const MOST_DEEDS: usize = 500;
@@ -177,9 +177,9 @@ impl Pair {
     /// The oldest packet on its way from `side` arrives.
     fn deliver(&mut self, side: usize) {
         let Some((packet, damaged)) = self.sides[side].out.pop_front() else { return };
-        let verdicts = judge(&packet).unwrap_or(Verdicts::BAD);
-        self.poisoned |= damaged && verdicts == Verdicts::GOOD;
-        self.sides[1 - side].host.receive(&Arrival { packet: &packet, at: self.now, verdicts });
+        let received = Received::parse(&packet, ChecksumTrust::None);
+        self.poisoned |= damaged && matches!(received, Received::Intact(_));
+        self.sides[1 - side].host.receive(self.now, &received);
         self.collect(1 - side);
     }
 
@@ -341,8 +341,8 @@ impl Pair {
 }
 
 fn forge_v2(options: &mut headway_wire::TcpOptions, ack: SeqNumber, step: u32) {
-    use headway_wire::{V2, V2Form, V2Request};
-    let Some(V2 { form: V2Form::Ack(said), .. }) = &mut options.v2 else { return };
+    use headway_wire::{V2, V2Request};
+    let Some(V2::Ack(said)) = &mut options.v2 else { return };
     match step % 3 {
         0 => said.damaged = said.damaged.wrapping_add(step as u16),
         1 => said.request = V2Request::segments(ack, [ack + step, ack, ack + 1000]),

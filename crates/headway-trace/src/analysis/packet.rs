@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use headway_wire::{HeaderVerdict, ParseError, PayloadVerdict, Segment, checksum, judge_segment};
+use headway_wire::{Integrity, ParseError, Segment, checksum, judge};
 
 use crate::reader::{Network, Packet};
 
@@ -107,11 +107,10 @@ fn min_ip_header_len(ip: &[u8]) -> usize {
 }
 
 fn sum_state(segment: &Segment<'_>, bytes: &[u8]) -> SumState {
-    let verdicts = judge_segment(segment, bytes);
-    match (verdicts.header, verdicts.payload) {
-        (HeaderVerdict::Good, PayloadVerdict::Good) => SumState::Sound,
+    match judge(bytes) {
+        Ok(Integrity::Intact) => SumState::Sound,
         _ if is_not_computed(segment, bytes) => SumState::NotComputed,
-        (HeaderVerdict::Good, _) => SumState::Corrupted,
+        Ok(Integrity::Corrupted) => SumState::Corrupted,
         _ => SumState::Wrong,
     }
 }

@@ -1,7 +1,7 @@
 //! Damaged packets, and packets with checksums not yet computed.
 
 use headway_trace::analysis::Damage;
-use headway_wire::{ExId, TcpOptions, V2};
+use headway_wire::{TcpOptions, V2};
 
 use crate::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
 
@@ -33,7 +33,7 @@ fn damaged_packets_count_only_as_damaged() {
 /// The CRCs of version 2 decide, even if the TCP checksum is valid.
 #[test]
 fn damage_that_only_version_2_detects() {
-    let options = TcpOptions { v2: Some(V2::data(ExId::DEFAULT)), ..TcpOptions::default() };
+    let options = TcpOptions { v2: Some(V2::data()), ..TcpOptions::default() };
     let data: Vec<_> = (0..4).map(|n| client(ACK, 101 + 100 * n, 501, 100).options(options)).collect();
     let mut packets: Vec<Captured> =
         after_handshake(&data).iter().map(|segment| (0, segment.bytes())).collect();

@@ -4,9 +4,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::{Arrival, ConnectionId, Event, Host, HostConfig, ListenerId, Observer, Profile};
+use headway_tcp::{ConnectionId, Event, Host, HostConfig, ListenerId, Observer, Profile};
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, judge, layout};
+use headway_wire::{ChecksumTrust, Received, Segment, layout};
 
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub(crate) const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
@@ -124,8 +124,8 @@ impl<O: Observer> Pair<O> {
         self.on_the_way = later;
         let due: Vec<(Instant, bool, Vec<u8>)> = due;
         for (at, from_client, packet) in due {
-            let arrival = Arrival { packet: &packet, at, verdicts: judge(&packet).unwrap() };
-            if from_client { self.server.receive(&arrival) } else { self.client.receive(&arrival) }
+            let received = Received::parse(&packet, ChecksumTrust::None);
+            if from_client { self.server.receive(at, &received) } else { self.client.receive(at, &received) }
         }
     }
 

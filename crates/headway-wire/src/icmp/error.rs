@@ -1,8 +1,8 @@
-//! What routers and hosts say of a segment that they could not bring further.
+//! ICMP error messages about TCP segments.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::message;
+use super::HEADER;
 use crate::{SeqNumber, ip::Datagram};
 
 /// The protocol number of TCP.
@@ -13,26 +13,26 @@ const QUOTED_TCP: usize = 8;
 /// An ICMP error message about a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpError {
-    /// Who says so. Anybody can: see RFC 5927.
+    /// The sender of the message. Anyone can send one: see RFC 5927.
     pub from: IpAddr,
-    /// What is wrong.
+    /// The error.
     pub kind: IcmpKind,
     /// The segment that it is about.
     pub segment: Quoted,
 }
 
-/// What an ICMP error message says.
+/// The error that an ICMP message reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IcmpKind {
     /// The segment is longer than the next link carries (RFC 1191, 4; RFC 4443, 3.2).
     PacketTooBig {
-        /// What that carries, octets of IP; `None` where the router does not say (RFC 1191, 5).
+        /// The MTU of that link, in bytes; `None` where the router does not say (RFC 1191, 5).
         mtu: Option<u16>,
     },
-    /// The host knows no TCP.
+    /// The host has no TCP.
     ProtocolUnreachable,
-    /// Nobody is at the port.
+    /// No program listens at the port.
     PortUnreachable,
     /// A filter does not let it pass.
     Prohibited,
@@ -40,7 +40,7 @@ pub enum IcmpKind {
     Unreachable,
     /// It passed too many routers.
     TimeExceeded,
-    /// A field of the IP header makes no sense to somebody.
+    /// A router or host cannot make sense of a field of the IP header.
     ParameterProblem,
 }
 
@@ -53,7 +53,7 @@ impl IcmpKind {
     }
 }
 
-/// The part of a segment that comes back in an error message.
+/// The part of a segment that an error message quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted {
     /// Where it came from.
@@ -62,15 +62,13 @@ pub struct Quoted {
     pub dst: SocketAddr,
     /// Its sequence number.
     pub seq: SeqNumber,
-    /// The length of the whole IP packet, octets.
+    /// The length of the whole IP packet, in bytes.
     pub len: u16,
 }
 
 impl IcmpError {
-    /// Reads an IP packet; `None` if it is no ICMP error message with a right checksum about a TCP
-    /// segment.
-    pub fn parse(datagram: &Datagram<'_>) -> Option<Self> {
-        let (header, quote) = message(datagram)?;
+    /// Reads a message whose checksum is right; `None` if it is not an error message about a TCP segment.
+    pub(super) fn parse(datagram: &Datagram<'_>, header: &[u8; HEADER], quote: &[u8]) -> Option<Self> {
         let [kind, code, _, _, a, b, c, d] = *header;
         let (kind, segment) = if datagram.header.dst.is_ipv4() {
             (kind_v4(kind, code, u16::from_be_bytes([c, d]))?, Quoted::v4(quote)?)
@@ -107,7 +105,7 @@ const fn kind_v6(kind: u8, code: u8, parameter: u32) -> Option<IcmpKind> {
             IcmpKind::PacketTooBig { mtu: Some(mtu) }
         }
         (3, _) => IcmpKind::TimeExceeded,
-        // "Unrecognized Next Header type encountered": the host knows no TCP.
+        // "Unrecognized Next Header type encountered": the host has no TCP.
         (4, 1) => IcmpKind::ProtocolUnreachable,
         (4, _) => IcmpKind::ParameterProblem,
         _ => return None,

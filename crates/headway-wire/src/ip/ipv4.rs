@@ -16,7 +16,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     let fixed: &[u8; FIXED_LEN] = fixed(bytes, "an IPv4 header")?;
     let header_len = usize::from(fixed[0] & 0xf) * 4;
     if header_len < FIXED_LEN {
-        return Err(ParseError::Ipv4Length { part: "header length", least: FIXED_LEN, got: header_len });
+        return Err(ParseError::Ipv4Length { part: "header length", min: FIXED_LEN, got: header_len });
     }
     // The checksum first: what a damaged length would say is of no interest.
     let header = body(bytes, 0, header_len, "an IPv4 header with options")?;
@@ -26,7 +26,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     }
     let total_len = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
     if total_len < header_len {
-        return Err(ParseError::Ipv4Length { part: "total length", least: header_len, got: total_len });
+        return Err(ParseError::Ipv4Length { part: "total length", min: header_len, got: total_len });
     }
     if u16::from_be_bytes([fixed[6], fixed[7]]) & MORE_FRAGMENTS_AND_OFFSET != 0 {
         return Err(ParseError::Fragment);

@@ -8,7 +8,7 @@ use core::net::Ipv6Addr;
 pub(super) const FIXED_LEN: usize = 40;
 /// How many extension headers are skipped at most: one of each kind, and destination options twice,
 /// is what a sender should send (RFC 8200, 4.1). The rest is room for the odd one.
-const MOST_EXTENSION_HEADERS: usize = 8;
+const MAX_EXTENSION_HEADERS: usize = 8;
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
@@ -53,7 +53,7 @@ pub(super) fn walk(bytes: &[u8]) -> Result<(u8, usize), ParseError> {
 
 fn skip_extensions(bytes: &[u8], mut next: u8) -> Result<(u8, usize), ParseError> {
     let mut at = FIXED_LEN;
-    for _ in 0..=MOST_EXTENSION_HEADERS {
+    for _ in 0..=MAX_EXTENSION_HEADERS {
         match next {
             HOP_BY_HOP | ROUTING | DESTINATION => {}
             FRAGMENT => return Err(ParseError::Fragment),
@@ -66,7 +66,7 @@ fn skip_extensions(bytes: &[u8], mut next: u8) -> Result<(u8, usize), ParseError
         // "If, while processing a received packet, a node encounters a Routing header with an
         // unrecognized Routing Type value [...] if Segments Left is zero, the node must ignore the
         // Routing header and proceed to process the next header in the packet" (RFC 8200, 4.4).
-        // Otherwise the packet is not for here, and the pseudo-header would name another address.
+        // Otherwise the packet is not for this host, and the pseudo-header has another address.
         if next == ROUTING && start[3] != 0 {
             return Err(ParseError::RoutingHeader { segments_left: start[3] });
         }
@@ -76,7 +76,7 @@ fn skip_extensions(bytes: &[u8], mut next: u8) -> Result<(u8, usize), ParseError
             return Err(truncated(at));
         }
     }
-    Err(ParseError::TooManyExtensionHeaders { most: MOST_EXTENSION_HEADERS })
+    Err(ParseError::TooManyExtensionHeaders { max: MAX_EXTENSION_HEADERS })
 }
 
 /// Writes a header for `body_len` bytes behind it, which `buf` has room for.

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LEN, TcpOptions, kind,
-    v2::{self, V2, V2Form, V2Request},
+    v2::{self, EXID, V2, V2Request},
 };
 use crate::{EmitError, words::Words};
 
@@ -153,17 +153,17 @@ impl TcpOptions {
 fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
     let computed = |value: u32| if crcs_as_given { value } else { 0 };
     let halves = |first: u16, second: u16| u32::from(first) << 16 | u32::from(second);
-    words.put(word([kind::EXPERIMENT, v2.len() as u8, 0, 0]) | u32::from(v2.exid.0));
-    match &v2.form {
-        V2Form::Syn(syn) => {
+    words.put(word([kind::EXPERIMENT, v2.len() as u8, 0, 0]) | u32::from(EXID));
+    match v2 {
+        V2::Syn(syn) => {
             let flags = if syn.partial_recovery { v2::PARTIAL_RECOVERY } else { 0 };
             words.put(word([v2::VERSION, flags, 0, 0]) | computed(syn.path_check.into()));
         }
-        V2Form::Data(data) => {
+        V2::Data(data) => {
             words.put(computed(data.header_crc));
             words.put(computed(data.payload_crc));
         }
-        V2Form::Ack(ack) => {
+        V2::Ack(ack) => {
             words.put(computed(ack.header_crc));
             match &ack.request {
                 V2Request::Segments(offsets) => {

@@ -1,7 +1,7 @@
 //! Reads TCP options.
 
 use super::{
-    ExId, Skipped, TcpOptions, Timestamps, V2, kind,
+    EXID, Skipped, TcpOptions, Timestamps, V2, kind,
     walk::{RawOption, Walk},
 };
 use crate::{OptionError, SeqNumber};
@@ -10,26 +10,16 @@ impl TcpOptions {
     /// Reads the options between the fixed header and the payload. Unknown kinds are skipped; so is
     /// a known kind with a length that it cannot have, and the first of these is returned beside
     /// the options. If a kind comes twice, the last one counts. Of experiments (kind 253) version 2
-    /// of TCP HACK is known, by [`ExId::DEFAULT`].
+    /// of TCP HACK is known, by its identifier [`EXID`].
     ///
     /// # Errors
     ///
-    /// If a length makes no sense, so that what follows cannot be told apart.
+    /// If a length makes no sense, so that what follows cannot be parsed.
     #[inline]
     pub fn parse(bytes: &[u8]) -> Result<(Self, Option<Skipped>), OptionError> {
-        Self::parse_with(ExId::DEFAULT, bytes)
-    }
-
-    /// [`parse`](Self::parse), with version 2 of TCP HACK known by `exid`.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    #[inline]
-    pub fn parse_with(exid: ExId, bytes: &[u8]) -> Result<(Self, Option<Skipped>), OptionError> {
         match Self::parse_usual(bytes) {
             Some(options) => Ok((options, None)),
-            None => Self::parse_any(exid, bytes),
+            None => Self::parse_any(bytes),
         }
     }
 
@@ -54,18 +44,18 @@ impl TcpOptions {
     }
 
     /// Any layout.
-    pub(crate) fn parse_any(exid: ExId, bytes: &[u8]) -> Result<(Self, Option<Skipped>), OptionError> {
+    pub(crate) fn parse_any(bytes: &[u8]) -> Result<(Self, Option<Skipped>), OptionError> {
         let mut options = Self::default();
-        let skipped = options.read(exid, bytes)?;
+        let skipped = options.read(bytes)?;
         Ok((options, skipped))
     }
 
     /// Takes over every option; the first whose length is wrong for its kind is named.
-    pub(crate) fn read(&mut self, exid: ExId, bytes: &[u8]) -> Result<Option<Skipped>, OptionError> {
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<Skipped>, OptionError> {
         let mut skipped = None;
         for option in Walk::new(bytes) {
             let option = option?;
-            if self.take(exid, &option).is_none() && skipped.is_none() {
+            if self.take(&option).is_none() && skipped.is_none() {
                 // A length that was read from one byte.
                 skipped = Some(Skipped { kind: option.kind, length: option.value.len() as u8 + 2 });
             }
@@ -74,7 +64,7 @@ impl TcpOptions {
     }
 
     /// Takes over one option. `None` if its length is wrong for its kind.
-    fn take(&mut self, exid: ExId, option: &RawOption<'_>) -> Option<()> {
+    fn take(&mut self, option: &RawOption<'_>) -> Option<()> {
         let value = option.value;
         match option.kind {
             kind::MSS => self.mss = Some(u16::from_be_bytes(exactly(value)?)),
@@ -110,8 +100,8 @@ impl TcpOptions {
                 }
             }
             kind::EXPERIMENT => match value.split_first_chunk() {
-                Some((id, value)) if u16::from_be_bytes(*id) == exid.0 => {
-                    self.v2 = Some(V2::parse(exid, value)?);
+                Some((id, value)) if u16::from_be_bytes(*id) == EXID => {
+                    self.v2 = Some(V2::parse(value)?);
                 }
                 // "If the ExID is not recognized, the option is ignored" is what RFC 6994, 3, comes
                 // to; so is one without an identifier, of an experiment that knows of none.

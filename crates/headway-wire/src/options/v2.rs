@@ -6,24 +6,10 @@ use core::slice;
 
 /// The experiment's identifier, "ExID": what tells options of kind 253 apart (RFC 6994, 3).
 ///
-/// The default is 0x4857, "HW" in ASCII. It is not registered with IANA: outside of an experiment
-/// among peers that agree on it, register another and set that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ExId(pub u16);
+/// 0x4857 is "HW" in ASCII. It is not registered with IANA: use it among peers that agree on it only.
+pub const EXID: u16 = 0x4857;
 
-impl ExId {
-    /// The identifier that is used if none is set.
-    pub const DEFAULT: Self = Self(0x4857);
-}
-
-impl Default for ExId {
-    #[inline]
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-/// The version that a SYN names.
+/// The version that a SYN offers.
 pub(super) const VERSION: u8 = 2;
 
 /// The bit of a SYN's flags that says "partial recovery understood".
@@ -35,24 +21,15 @@ mod len {
     pub(super) const SYN: usize = 8;
     /// On a segment with data.
     pub(super) const DATA: usize = 12;
-    /// On a segment without data that names nothing; each name takes four bytes more.
+    /// On a segment without data that reports nothing; each segment reported takes four bytes more.
     pub(super) const ACK: usize = 10;
     /// On a segment without data that carries block sums.
     pub(super) const BLOCKS: usize = 28;
 }
 
-/// The option of version 2 of TCP HACK.
+/// The option of version 2 of TCP HACK, in one of its forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct V2 {
-    /// The identifier that it goes by.
-    pub exid: ExId,
-    /// What it says.
-    pub form: V2Form,
-}
-
-/// The forms of the option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum V2Form {
+pub enum V2 {
     /// On a segment with SYN: an offer, or its acceptance.
     Syn(V2Syn),
     /// On a segment with data.
@@ -95,12 +72,12 @@ pub struct V2Ack {
 /// What a special ACK asks for, as offsets from its acknowledgement number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum V2Request {
-    /// The first octet of each segment that arrived damaged, the newest first. Empty in an ACK that
+    /// The first byte of each segment that arrived damaged, the newest first. Empty in an ACK that
     /// is not special.
     Segments(V2Offsets),
     /// Those parts of one segment that arrived damaged.
     Blocks {
-        /// The first octet of the segment that is not held.
+        /// The first byte of the segment that is not held.
         offset: u32,
         /// The CRC-16 of each block of its payload as it arrived:
         /// [`block_sums`](crate::blocks::block_sums).
@@ -121,48 +98,48 @@ pub type V2Offsets = List<u32, 7>;
 impl V2 {
     /// The option on a SYN or SYN-ACK.
     #[inline]
-    pub fn syn(exid: ExId, partial_recovery: bool) -> Self {
-        Self { exid, form: V2Form::Syn(V2Syn { partial_recovery, ..V2Syn::default() }) }
+    pub fn syn(partial_recovery: bool) -> Self {
+        Self::Syn(V2Syn { partial_recovery, ..V2Syn::default() })
     }
 
     /// The option on a segment with data.
     #[inline]
-    pub fn data(exid: ExId) -> Self {
-        Self { exid, form: V2Form::Data(V2Data::default()) }
+    pub fn data() -> Self {
+        Self::Data(V2Data::default())
     }
 
     /// The option on a segment without data.
     #[inline]
-    pub fn ack(exid: ExId, damaged: u16, request: V2Request) -> Self {
-        Self { exid, form: V2Form::Ack(V2Ack { damaged, request, ..V2Ack::default() }) }
+    pub fn ack(damaged: u16, request: V2Request) -> Self {
+        Self::Ack(V2Ack { damaged, request, ..V2Ack::default() })
     }
 
     /// What a SYN says, if this is on one.
     #[inline]
     pub const fn as_syn(&self) -> Option<&V2Syn> {
-        if let V2Form::Syn(syn) = &self.form { Some(syn) } else { None }
+        if let Self::Syn(syn) = self { Some(syn) } else { None }
     }
 
     /// What a segment with data says, if this is on one.
     #[inline]
     pub const fn as_data(&self) -> Option<&V2Data> {
-        if let V2Form::Data(data) = &self.form { Some(data) } else { None }
+        if let Self::Data(data) = self { Some(data) } else { None }
     }
 
     /// What a segment without data says, if this is on one.
     #[inline]
     pub const fn as_ack(&self) -> Option<&V2Ack> {
-        if let V2Form::Ack(ack) = &self.form { Some(ack) } else { None }
+        if let Self::Ack(ack) = self { Some(ack) } else { None }
     }
 
     /// The length of the option without padding, kind and length included.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        match &self.form {
-            V2Form::Syn(_) => len::SYN,
-            V2Form::Data(_) => len::DATA,
-            V2Form::Ack(V2Ack { request: V2Request::Segments(offsets), .. }) => len::ACK + 4 * offsets.len(),
-            V2Form::Ack(V2Ack { request: V2Request::Blocks { .. }, .. }) => len::BLOCKS,
+        match self {
+            Self::Syn(_) => len::SYN,
+            Self::Data(_) => len::DATA,
+            Self::Ack(V2Ack { request: V2Request::Segments(offsets), .. }) => len::ACK + 4 * offsets.len(),
+            Self::Ack(V2Ack { request: V2Request::Blocks { .. }, .. }) => len::BLOCKS,
         }
     }
 
@@ -174,34 +151,34 @@ impl V2 {
 
     /// Reads the option from what follows kind, length and identifier. `None` if there is no form
     /// of that length, or if it is the offer of another version, of which nothing is known.
-    pub(crate) fn parse(exid: ExId, value: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(value: &[u8]) -> Option<Self> {
         // Without kind, length and identifier.
         const ACK: usize = len::ACK - 4;
         let form = match (value.len() + 4, value) {
-            (len::SYN, [VERSION, flags, c0, c1]) => V2Form::Syn(V2Syn {
+            (len::SYN, [VERSION, flags, c0, c1]) => Self::Syn(V2Syn {
                 partial_recovery: flags & PARTIAL_RECOVERY != 0,
                 path_check: u16::from_be_bytes([*c0, *c1]),
             }),
-            (len::DATA, [h0, h1, h2, h3, p0, p1, p2, p3]) => V2Form::Data(V2Data {
+            (len::DATA, [h0, h1, h2, h3, p0, p1, p2, p3]) => Self::Data(V2Data {
                 header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
                 payload_crc: u32::from_be_bytes([*p0, *p1, *p2, *p3]),
             }),
-            (len::BLOCKS, _) => V2Form::Ack(blocks(value)?),
-            (_, [h0, h1, h2, h3, names @ .., u0, u1]) if value.len() >= ACK => V2Form::Ack(V2Ack {
+            (len::BLOCKS, _) => Self::Ack(blocks(value)?),
+            (_, [h0, h1, h2, h3, reported @ .., u0, u1]) if value.len() >= ACK => Self::Ack(V2Ack {
                 header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
                 damaged: u16::from_be_bytes([*u0, *u1]),
-                request: V2Request::Segments(offsets(names)?),
+                request: V2Request::Segments(offsets(reported)?),
             }),
             _ => return None,
         };
-        Some(Self { exid, form })
+        Some(form)
     }
 }
 
 fn offsets(bytes: &[u8]) -> Option<V2Offsets> {
-    let (names, []) = bytes.as_chunks::<4>() else { return None };
+    let (reported, []) = bytes.as_chunks::<4>() else { return None };
     let mut offsets = V2Offsets::default();
-    names.iter().all(|name| offsets.push(u32::from_be_bytes(*name))).then_some(offsets)
+    reported.iter().all(|offset| offsets.push(u32::from_be_bytes(*offset))).then_some(offsets)
 }
 
 fn blocks(value: &[u8]) -> Option<V2Ack> {
@@ -240,7 +217,7 @@ impl V2Ack {
 }
 
 impl V2Request {
-    /// Segments by their first octets, the newest first, as far as there is room in the option;
+    /// Segments by their first bytes, the newest first, as far as there is room in the option;
     /// `ack` is the acknowledgement number of the segment that it goes into.
     pub fn segments(ack: SeqNumber, named: impl IntoIterator<Item = SeqNumber>) -> Self {
         let mut offsets = V2Offsets::default();

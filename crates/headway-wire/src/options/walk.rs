@@ -3,7 +3,7 @@
 use super::kind;
 use crate::OptionError;
 
-/// One option as it stands there.
+/// One option as it arrived.
 pub(crate) struct RawOption<'a> {
     pub(crate) kind: u8,
     /// Where its value starts, in bytes from the start of the options.

@@ -2,8 +2,8 @@
 //! replays what the fuzzer found worth keeping.
 
 use headway_wire::{
-    EmitError, ExId, HeaderLayout, HeaderVerdict, ParseError, Segment, TcpFlags, TcpOptions, V2, V2Form,
-    Verdicts, emit, ip::Datagram, judge, judge_segment, layout, repair::HeaderRepair,
+    ChecksumTrust, EmitError, HeaderLayout, Integrity, ParseError, Received, Segment, TcpFlags, TcpOptions,
+    V2, emit, ip::Datagram, judge, layout, repair::HeaderRepair,
 };
 
 /// Parses, judges and re-emits a packet.
@@ -23,7 +23,14 @@ pub(crate) fn check_segment(bytes: &[u8]) {
         }
     };
     let Segment { ip_header_len, header_len, .. } = segment;
-    assert_eq!(verdicts, Ok(judge_segment(&segment, bytes)));
+    let received = Received::parse(bytes, ChecksumTrust::None);
+    let expected = match verdicts {
+        Ok(Integrity::Intact) => Received::Intact(segment),
+        Ok(Integrity::Corrupted) => Received::Corrupted(segment),
+        _ => Received::Unreadable(datagram.ok()),
+    };
+    assert_eq!(received, expected);
+    assert_eq!(Received::parse(bytes, ChecksumTrust::Tcp), Received::Intact(segment));
     assert_eq!(layout, Some(HeaderLayout { ip_header_len, header_len }));
     let datagram = datagram.expect("a segment is in a datagram");
     assert_eq!((datagram.header, datagram.header_len), (segment.ip, ip_header_len));
@@ -34,15 +41,14 @@ pub(crate) fn check_segment(bytes: &[u8]) {
 
 /// The header's CRC holds for the repairer if it does for the judge, and one flip is undone.
 fn check_repair(segment: &Segment<'_>, bytes: &[u8]) {
-    let Some(mut repair) = HeaderRepair::new(ExId::DEFAULT, bytes) else { return };
+    let Some(mut repair) = HeaderRepair::new(bytes) else { return };
     if segment.tcp.flags.contains(TcpFlags::SYN) {
-        assert_eq!(repair.verdicts(ExId::DEFAULT), Verdicts::BAD);
+        assert_eq!(repair.integrity(), Integrity::Unreadable);
         return;
     }
-    let verdicts = judge_segment(segment, bytes);
-    assert_eq!(repair.is_sound(), verdicts.header == HeaderVerdict::Good);
+    assert_eq!(repair.is_sound(), judge(bytes) != Ok(Integrity::Unreadable));
     if repair.is_sound() {
-        assert_eq!(repair.segment(ExId::DEFAULT).as_ref(), Ok(segment));
+        assert_eq!(repair.segment().as_ref(), Ok(segment));
         let sound = repair.header().to_vec();
         repair.flip((bytes.len() * 5 % (sound.len() * 8)) as u16);
         assert!(repair.repair(&[], 1));
@@ -73,22 +79,22 @@ fn re_emit(segment: &Segment<'_>) {
     let v2 = options.v2.map(|v2| computed(v2, again.options.v2));
     assert_eq!((again.ip, again.tcp, again.payload), (ip, tcp, payload));
     assert_eq!(again.options, TcpOptions { hack, v2, ..options });
-    assert_eq!(judge(packet), Ok(Verdicts::GOOD));
+    assert_eq!(judge(packet), Ok(Integrity::Intact));
 
     if !payload.is_empty() {
         let last = packet.len() - 1;
         packet[last] ^= 0x10;
         let is_salvaged = is_summed || (options.v2.is_some() && !is_syn);
-        assert_eq!(judge(packet), Ok(if is_salvaged { Verdicts::SALVAGED } else { Verdicts::BAD }));
+        assert_eq!(judge(packet), Ok(if is_salvaged { Integrity::Corrupted } else { Integrity::Unreadable }));
     }
 }
 
 /// `v2` with what is computed on the way out, as it was `read` again.
 pub(crate) fn computed(mut v2: V2, read: Option<V2>) -> V2 {
-    match (&mut v2.form, read.map(|read| read.form)) {
-        (V2Form::Syn(given), Some(V2Form::Syn(read))) => given.path_check = read.path_check,
-        (V2Form::Data(given), Some(V2Form::Data(read))) => *given = read,
-        (V2Form::Ack(given), Some(V2Form::Ack(read))) => given.header_crc = read.header_crc,
+    match (&mut v2, read.map(|read| read)) {
+        (V2::Syn(given), Some(V2::Syn(read))) => given.path_check = read.path_check,
+        (V2::Data(given), Some(V2::Data(read))) => *given = read,
+        (V2::Ack(given), Some(V2::Ack(read))) => given.header_crc = read.header_crc,
         (_, read) => panic!("{v2:?} came back as {read:?}"),
     }
     v2

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use headway_wire::{
-    Ecn, ExId, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Form,
-    V2Offsets, V2Request, V2Syn, emit, options,
+    Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets,
+    V2Request, V2Syn, emit, options,
 };
 use proptest::{collection::vec, option, prelude::*};
 use std::net::IpAddr;
@@ -66,9 +66,9 @@ pub(crate) fn tcp_header() -> impl Strategy<Value = TcpHeader> {
 /// The option of version 2 in any form.
 pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
     let syn = any::<(bool, u16)>()
-        .prop_map(|(partial_recovery, path_check)| V2Form::Syn(V2Syn { partial_recovery, path_check }));
+        .prop_map(|(partial_recovery, path_check)| V2::Syn(V2Syn { partial_recovery, path_check }));
     let data = any::<(u32, u32)>()
-        .prop_map(|(header_crc, payload_crc)| V2Form::Data(V2Data { header_crc, payload_crc }));
+        .prop_map(|(header_crc, payload_crc)| V2::Data(V2Data { header_crc, payload_crc }));
     let segments = vec(any::<u32>(), 0..=7).prop_map(|list| {
         let mut offsets = V2Offsets::default();
         assert!(list.into_iter().all(|offset| offsets.push(offset)));
@@ -76,8 +76,8 @@ pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
     });
     let blocks = any::<(u32, [u16; 7])>().prop_map(|(offset, sums)| V2Request::Blocks { offset, sums });
     let ack = (any::<(u32, u16)>(), prop_oneof![2 => segments, 1 => blocks])
-        .prop_map(|((header_crc, damaged), request)| V2Form::Ack(V2Ack { header_crc, damaged, request }));
-    prop_oneof![1 => syn, 1 => data, 3 => ack].prop_map(|form| V2 { exid: ExId::DEFAULT, form })
+        .prop_map(|((header_crc, damaged), request)| V2::Ack(V2Ack { header_crc, damaged, request }));
+    prop_oneof![1 => syn, 1 => data, 3 => ack]
 }
 
 /// Any options at all, more than a header has room for among them.

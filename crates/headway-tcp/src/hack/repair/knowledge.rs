@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use headway_wire::{ExId, SeqNumber, TcpFlags, TcpHeader, TcpOptions};
+use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 
 /// What protects the headers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seal {
     /// The CRC-32C of version 2.
-    V2(ExId),
+    V2,
     /// The 16-bit sum of kind 14.
     Classic,
 }
@@ -81,7 +81,7 @@ impl Knowledge {
     /// Whether a header can be one of the connection's.
     pub(super) fn admits(&self, tcp: &TcpHeader, options: &TcpOptions) -> bool {
         let sealed = match self.seal {
-            Seal::V2(_) => options.v2.is_some_and(|v2| v2.as_data().is_some()),
+            Seal::V2 => options.v2.is_some_and(|v2| v2.as_data().is_some()),
             Seal::Classic => options.hack.is_some(),
         };
         let stamped = match (self.stamps, options.timestamps) {

@@ -2,6 +2,7 @@
 
 use super::knowledge::{Knowledge, Seal};
 use super::{Draft, LONGEST_HEADER};
+use headway_wire::EXID;
 use headway_wire::options::kind;
 
 /// The places of the fields of a data segment, in bytes from the start of the TCP header. Options
@@ -29,7 +30,7 @@ impl Layout {
         let stamps = if known.stamps.is_some() { TIMESTAMPS } else { 0 };
         let (before, seal) = match known.seal {
             // Kind, length and identifier come first.
-            Seal::V2(_) => (4, 8),
+            Seal::V2 => (4, 8),
             Seal::Classic => (2, 2),
         };
         let seal_at = FIXED + stamps + before;
@@ -72,8 +73,8 @@ impl Layout {
             frame(at - 4, &[kind::NOP, kind::NOP, kind::TIMESTAMPS, 10]);
         }
         let end = match known.seal {
-            Seal::V2(exid) => {
-                let [high, low] = exid.0.to_be_bytes();
+            Seal::V2 => {
+                let [high, low] = EXID.to_be_bytes();
                 frame(self.seal_at - 4, &[kind::EXPERIMENT, 12, high, low]);
                 self.seal_at + 8
             }

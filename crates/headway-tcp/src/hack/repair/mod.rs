@@ -119,22 +119,21 @@ impl Best {
 }
 
 impl Repairer {
-    /// What the TCP header of `packet` was, and whose connection it belongs to, if that can be said of
+    /// What the TCP header in `datagram` was, and whose connection it belongs to, if that can be said of
     /// one of `candidates` alone: of two that both explain it neither is believed.
     pub(crate) fn repair_for_one<T>(
         &mut self,
-        packet: &[u8],
+        datagram: &Datagram<'_>,
         candidates: impl Iterator<Item = (T, Knowledge)>,
     ) -> Option<(T, Repaired)> {
-        let mut repairs = candidates.filter_map(|(id, known)| Some((id, self.repair(packet, &known)?)));
+        let mut repairs = candidates.filter_map(|(id, known)| Some((id, self.repair(datagram, &known)?)));
         let first = repairs.next()?;
         if repairs.next().is_some() { None } else { Some(first) }
     }
 
-    /// What the TCP header of the IP packet `packet` was, if it belongs to a data segment of the
+    /// What the TCP header in `datagram` was, if it belongs to a data segment of the
     /// connection that `known` describes.
-    pub(crate) fn repair(&mut self, packet: &[u8], known: &Knowledge) -> Option<Repaired> {
-        let datagram = Datagram::parse(packet).ok()?;
+    pub(crate) fn repair(&mut self, datagram: &Datagram<'_>, known: &Knowledge) -> Option<Repaired> {
         let mut best = Best::default();
         let limit = if known.seal == Seal::Classic { CLASSIC_FLIPS } else { MAX_FLIPS };
         for layout in Layout::candidates(known, datagram.body) {
@@ -143,20 +142,26 @@ impl Repairer {
                 continue;
             }
             match known.seal {
-                Seal::V2(_) => self.by_crc(packet, &draft, known, &mut best)?,
-                Seal::Classic => by_sum(&datagram, &draft, known, &mut best),
+                Seal::V2 => self.by_crc(datagram, &draft, known, &mut best)?,
+                Seal::Classic => by_sum(datagram, &draft, known, &mut best),
             }
         }
         best.take(match known.seal {
-            Seal::V2(_) => 1,
+            Seal::V2 => 1,
             Seal::Classic => CLASSIC_MARGIN,
         })
     }
 
     /// Version 2: the CRC-32C of the header, itself and that of the payload possibly damaged.
-    fn by_crc(&mut self, packet: &[u8], draft: &Draft, known: &Knowledge, best: &mut Best) -> Option<()> {
+    fn by_crc(
+        &mut self,
+        datagram: &Datagram<'_>,
+        draft: &Draft,
+        known: &Knowledge,
+        best: &mut Best,
+    ) -> Option<()> {
         let layout = draft.layout;
-        let mut header = HeaderRepair::assume(packet, layout.header_len, layout.seal_at)?;
+        let mut header = HeaderRepair::assume(datagram, layout.header_len, layout.seal_at)?;
         header.set(0, draft.header());
         let fields = fields::of(draft, known, Some(&header));
         self.flips.prepare(&header, &layout);
@@ -241,12 +246,7 @@ fn read(draft: &Draft, known: &Knowledge) -> Option<Repaired> {
         window: half(14),
         urgent: half(18),
     };
-    let options = draft.header().get(20..)?;
-    let options = match known.seal {
-        Seal::V2(exid) => TcpOptions::parse_with(exid, options),
-        Seal::Classic => TcpOptions::parse(options),
-    };
-    let (options, _) = options.ok()?;
+    let (options, _) = TcpOptions::parse(draft.header().get(20..)?).ok()?;
     known.admits(&tcp, &options).then_some(Repaired {
         tcp,
         options,

@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use headway_net::{Carrier, Clock, Received};
+use headway_net::{Arrival, Carrier, Clock};
 use headway_units::Instant;
 use headway_wire::options::kind;
-use headway_wire::{HeaderVerdict, PayloadVerdict, Segment, SeqNumber, TcpFlags, Verdicts};
+use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
 use serde::{Deserialize, Serialize};
 
 /// Peers that are remembered, and kinds of SYN of each, at most.
@@ -167,17 +167,23 @@ impl Carrier for Watch {
         self.inner.fill(clock)
     }
 
-    fn received<'a>(&'a self, packets: &mut Vec<Received<'a>>) {
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         let before = packets.len();
         self.inner.received(packets);
-        for received in &packets[before..] {
-            // A packet whose TCP header is damaged may name another peer; then it is not missed.
-            let Some(segment) = &received.segment else { continue };
+        for arrival in &packets[before..] {
+            let is_intact = matches!(arrival.received, Received::Intact(_));
+            let segment = match arrival.received {
+                Received::Intact(segment) | Received::Corrupted(segment) => segment,
+                // A corrupted TCP header may name another peer; then it is not missed.
+                _ => match Segment::parse(arrival.packet) {
+                    Ok(segment) => segment,
+                    Err(_) => continue,
+                },
+            };
             let peer = SocketAddr::new(segment.ip.src, segment.tcp.src_port);
             self.sightings.note(peer, |passed| {
-                let Verdicts { header, payload } = received.verdicts;
-                if header == HeaderVerdict::Good && payload != PayloadVerdict::Bad {
-                    passed.received.note(segment, received.packet);
+                if is_intact {
+                    passed.received.note(&segment, arrival.packet);
                 } else {
                     passed.received.damaged += 1;
                 }

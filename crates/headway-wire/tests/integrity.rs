@@ -4,8 +4,8 @@ mod common;
 
 use common::{Input, data_with_hack, input};
 use headway_wire::{
-    Ecn, HeaderVerdict, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, Verdicts,
-    judge, judge_segment,
+    ChecksumTrust, Ecn, Integrity, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
+    Timestamps, ip::Datagram, judge,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -84,18 +84,23 @@ fn every_single_bit_of_a_data_segment() {
                 // IPv4 has its own checksum. IPv6 has none: what the pseudo-header does not cover
                 // (traffic class, flow label, hop limit) may change.
                 let is_covered = packet[0] >> 4 == 4 || at == 4 || at == 5 || at >= 8;
-                assert!(verdict.is_err() || !is_covered || verdict == Ok(Verdicts::BAD), "{context}");
+                assert!(verdict.is_err() || !is_covered || verdict == Ok(Integrity::Unreadable), "{context}");
                 continue;
             }
             let in_checksum = (16..18).contains(&(at - segment.ip_header_len));
             if at >= segment.header_len || in_checksum {
                 // The TCP checksum field is no part of the header's own sum.
-                assert_eq!(verdict, Ok(Verdicts::SALVAGED), "{context}");
+                assert_eq!(verdict, Ok(Integrity::Corrupted), "{context}");
             } else {
-                assert!(verdict.is_err() || verdict == Ok(Verdicts::BAD), "{context}");
+                assert!(verdict.is_err() || verdict == Ok(Integrity::Unreadable), "{context}");
             }
             if let Ok(parsed) = Segment::parse(&damaged) {
-                assert_eq!(Ok(judge_segment(&parsed, &damaged)), verdict, "{context}");
+                let received = match verdict {
+                    Ok(Integrity::Intact) => Received::Intact(parsed),
+                    Ok(Integrity::Corrupted) => Received::Corrupted(parsed),
+                    _ => Received::Unreadable(Datagram::parse(&damaged).ok()),
+                };
+                assert_eq!(Received::parse(&damaged, ChecksumTrust::None), received, "{context}");
             }
         }
     }
@@ -121,13 +126,13 @@ proptest! {
             flip(&mut packet, header_len * 8 + place.index(input.payload.len() * 8));
         }
         let verdicts = judge(&packet).unwrap();
-        prop_assert_eq!(verdicts.header, HeaderVerdict::Good);
-        if verdicts == Verdicts::GOOD {
+        prop_assert_ne!(verdicts, Integrity::Unreadable);
+        if verdicts == Integrity::Intact {
             // Flips that undo each other, or one of the few that this checksum cannot see.
             let sum = |bytes: &[u8]| headway_wire::checksum::sum(bytes).fold();
             prop_assert_eq!(sum(&packet[header_len..]), sum(&sent[header_len..]));
         } else {
-            prop_assert_eq!(verdicts, Verdicts::SALVAGED);
+            prop_assert_eq!(verdicts, Integrity::Corrupted);
         }
     }
 
@@ -139,7 +144,7 @@ proptest! {
         let mut packet = input.packet();
         let ip_header_len = Segment::parse(&packet).unwrap().ip_header_len;
         flip(&mut packet, ip_header_len * 8 + bit);
-        prop_assert_eq!(judge(&packet), Ok(Verdicts::BAD));
+        prop_assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
     }
 
     #[test]
@@ -150,7 +155,7 @@ proptest! {
         let mut packet = input.packet();
         let header_len = Segment::parse(&packet).unwrap().header_len;
         flip(&mut packet, header_len * 8 + place.index(input.payload.len() * 8));
-        prop_assert_eq!(judge(&packet), Ok(Verdicts::BAD));
+        prop_assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
     }
 
     #[test]
@@ -161,10 +166,10 @@ proptest! {
             input.options.hack = Some(value);
             let mut packet = input.packet();
             prop_assert_eq!(Segment::parse(&packet).unwrap().options.hack, Some(value));
-            prop_assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+            prop_assert_eq!(judge(&packet), Ok(Integrity::Intact));
             let last = packet.len() - 1;
             packet[last] ^= 1;
-            prop_assert_eq!(judge(&packet), Ok(Verdicts::BAD));
+            prop_assert_eq!(judge(&packet), Ok(Integrity::Unreadable));
         }
     }
 
@@ -201,9 +206,9 @@ fn a_value_at_an_odd_offset_is_verified() {
         packet[20 + at..20 + at + 2].copy_from_slice(&value.to_be_bytes());
 
         // The TCP checksum is that of the segment before: wrong.
-        assert_eq!(judge(&packet), Ok(Verdicts::SALVAGED), "{nops_before} NOPs before");
+        assert_eq!(judge(&packet), Ok(Integrity::Corrupted), "{nops_before} NOPs before");
         packet[20 + at] ^= 0x10;
-        assert_eq!(judge(&packet), Ok(Verdicts::BAD), "{nops_before} NOPs before");
+        assert_eq!(judge(&packet), Ok(Integrity::Unreadable), "{nops_before} NOPs before");
     }
 }
 
@@ -219,7 +224,7 @@ fn judging_needs_no_options() {
     let fixed = headway_wire::checksum::update(check, 0x0204, 0x0200);
     packet[36..38].copy_from_slice(&fixed.to_be_bytes());
     assert!(matches!(Segment::parse(&packet), Err(headway_wire::ParseError::Options(_))));
-    assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+    assert_eq!(judge(&packet), Ok(Integrity::Intact));
 }
 
 /// Padding of the layer below is no part of the segment.
@@ -228,9 +233,9 @@ fn padding_is_not_judged() {
     for addr in ["192.0.2.1", "2001:db8::1"] {
         let mut packet = data(addr).packet();
         packet.extend([0xff; 9]);
-        assert_eq!(judge(&packet), Ok(Verdicts::GOOD));
+        assert_eq!(judge(&packet), Ok(Integrity::Intact));
         let segment = Segment::parse(&packet).unwrap();
         assert_eq!(segment.payload.len(), 101);
-        assert_eq!(judge_segment(&segment, &packet), Verdicts::GOOD);
+        assert_eq!(Received::parse(&packet, ChecksumTrust::None), Received::Intact(segment));
     }
 }

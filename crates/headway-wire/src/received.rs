@@ -1,0 +1,88 @@
+//! What a packet that arrives is.
+
+use core::net::IpAddr;
+
+use crate::{
+    Integrity, ParseError, Segment,
+    icmp::{ICMP, ICMPV6, IcmpMessage},
+    integrity,
+    ip::{Datagram, Frame},
+    segment::Parts,
+    tcp,
+};
+
+/// Which checksums a carrier vouches for.
+///
+/// Those of the IPv4 header and of ICMP are always verified: that costs little, and hardware that
+/// verifies TCP's leaves ICMP's alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ChecksumTrust {
+    /// None.
+    #[default]
+    None,
+    /// The TCP checksum: hardware or kernel verified it, or the kernel of this machine hands the packet
+    /// over before it computes it (Linux's `CHECKSUM_PARTIAL`). The payload is not read.
+    Tcp,
+}
+
+/// A packet that arrived, parsed and judged by its checksums. It borrows the packet's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "nearly every packet is an intact segment")]
+pub enum Received<'a> {
+    /// A TCP segment, as it was sent.
+    Intact(Segment<'a>),
+    /// A corrupted TCP segment: its header is valid, its payload is not.
+    Corrupted(Segment<'a>),
+    /// A packet whose header is corrupted, with its IP header and the bytes behind it if the IP header
+    /// at least is valid. What was sent may be inferred from what a receiver expects.
+    Unreadable(Option<Datagram<'a>>),
+    /// ICMP or ICMPv6.
+    Icmp {
+        /// Where it was sent to.
+        dst: IpAddr,
+        /// What it says.
+        message: IcmpMessage<'a>,
+    },
+    /// A packet of another protocol, by its number.
+    OtherProtocol(u8),
+    /// TCP that was sent like this and cannot be parsed.
+    Malformed(ParseError),
+}
+
+impl<'a> Received<'a> {
+    /// Parses and judges an IP packet. See [`judge`](crate::judge) for how checksums are used.
+    #[inline]
+    pub fn parse(bytes: &'a [u8], trust: ChecksumTrust) -> Self {
+        let Ok(frame) = Frame::parse(bytes) else { return Self::Unreadable(None) };
+        if frame.protocol != tcp::PROTOCOL {
+            return Self::other(&frame);
+        }
+        let parts = match Parts::of_frame(frame) {
+            Ok(parts) => parts,
+            Err(error) if trust == ChecksumTrust::Tcp => return Self::Malformed(error),
+            // A corrupted data offset, if it was not sent like this.
+            Err(_) => return Self::Unreadable(Some(frame.datagram())),
+        };
+        let integrity = match trust {
+            ChecksumTrust::None => integrity::of_parts(&parts),
+            ChecksumTrust::Tcp => Integrity::Intact,
+        };
+        if integrity == Integrity::Unreadable {
+            return Self::Unreadable(Some(frame.datagram()));
+        }
+        match Segment::of_parts(&parts) {
+            Ok(segment) if integrity == Integrity::Intact => Self::Intact(segment),
+            Ok(segment) => Self::Corrupted(segment),
+            Err(error) => Self::Malformed(error),
+        }
+    }
+
+    #[inline(never)]
+    fn other(frame: &Frame<'a>) -> Self {
+        let datagram = frame.datagram();
+        match frame.protocol {
+            ICMP | ICMPV6 => Self::Icmp { dst: datagram.header.dst, message: IcmpMessage::parse(&datagram) },
+            protocol => Self::OtherProtocol(protocol),
+        }
+    }
+}
