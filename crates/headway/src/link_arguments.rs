@@ -9,7 +9,7 @@ use headway_sim::race::QueueSize;
 use headway_trace::PathDirection;
 use headway_units::{Duration, Rate, Share};
 
-use crate::failure::Failure;
+use crate::failure::BadOption;
 
 /// How units and damage are written, for the end of a help text.
 macro_rules! models {
@@ -113,7 +113,7 @@ fn parse_header_hit(input: &str) -> Result<HeaderHit, String> {
 
 impl LinkArguments {
     /// The way of the data and the way back, for packets of at most `mtu` octets.
-    pub(crate) fn both(&self, mtu: u16) -> Result<[LinkConfig; 2], Failure> {
+    pub(crate) fn both(&self, mtu: u16) -> Result<[LinkConfig; 2], BadOption> {
         self.check()?;
         let limit = |size: QueueSize| size.limit(Some(self.rate), self.delay + self.delay, mtu);
         let forward = LinkConfig {
@@ -141,10 +141,8 @@ impl LinkArguments {
         Ok([forward, reverse])
     }
 
-    fn check(&self) -> Result<(), Failure> {
-        let bad = |option, value: String, expected: &str| {
-            Err(Failure::BadOption { option, value, expected: expected.into() })
-        };
+    fn check(&self) -> Result<(), BadOption> {
+        let bad = |option, value: String, expected: &str| Err(BadOption::new(option, value, expected));
         if self.rate.bits_per_second() == 0 {
             return bad("--rate", self.rate.to_string(), "expected a rate above zero, such as 10mbit");
         }

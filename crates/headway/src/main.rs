@@ -7,6 +7,7 @@ mod lab;
 mod link_arguments;
 mod link_row;
 mod live;
+mod output;
 mod parent_death;
 mod race;
 mod trace;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
-use failure::Failure;
+use failure::{USAGE, exit};
 
 /// TCP that keeps making headway where packets arrive damaged.
 #[derive(Parser)]
@@ -57,25 +58,18 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };
-    let outcome = match arguments.command {
-        Command::Race(arguments) => race::run(&arguments, &words()),
-        Command::Trace(arguments) => trace::run(&arguments, &words()),
-        Command::Lab(arguments) => lab::run_lab(&arguments),
-        Command::Paper(arguments) => lab::run_paper(&arguments),
-        Command::Perf(arguments) => live::run_perf(&arguments),
-        Command::Nc(arguments) => live::run_nc(&arguments),
-        Command::Serve(arguments) => live::run_serve(&arguments),
-        Command::Fetch(arguments) => live::run_fetch(&arguments),
-        Command::Box(arguments) => live::run_box(&arguments),
-        Command::Doctor(arguments) => live::run_doctor(&arguments),
-        Command::ParentDeath(arguments) => parent_death::run(&arguments),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("headway: {failure}");
-            failure.exit_code()
-        }
+    match arguments.command {
+        Command::Race(arguments) => exit(race::run(&arguments, &words())),
+        Command::Trace(arguments) => exit(trace::run(&arguments, &words())),
+        Command::Lab(arguments) => exit(lab::run_lab(&arguments)),
+        Command::Paper(arguments) => exit(lab::run_paper(&arguments)),
+        Command::Perf(arguments) => exit(live::run_perf(&arguments)),
+        Command::Nc(arguments) => exit(live::run_nc(&arguments)),
+        Command::Serve(arguments) => exit(live::run_serve(&arguments)),
+        Command::Fetch(arguments) => exit(live::run_fetch(&arguments)),
+        Command::Box(arguments) => exit(live::run_box(&arguments)),
+        Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
+        Command::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
     }
 }
 
@@ -90,7 +84,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
             let line = text.lines().next().unwrap_or_default();
             let line = line.strip_prefix("error: ").unwrap_or(line);
             eprintln!("headway: {line}{}", expected(error).unwrap_or_default());
-            ExitCode::from(Failure::USAGE)
+            ExitCode::from(USAGE)
         }
     }
 }

@@ -36,8 +36,18 @@ pub(crate) fn command(program: &OsStr) -> io::Result<Command> {
     Ok(command)
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let fail = |source| Failure::Start { program: arguments.program.to_string_lossy().into_owned(), source };
+/// The program cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{program}: {source}")]
+pub(crate) struct StartError {
+    program: String,
+    source: io::Error,
+}
+
+impl Failure for StartError {}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), StartError> {
+    let fail = |source| StartError { program: arguments.program.to_string_lossy().into_owned(), source };
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| fail(error.into()))?;
     // Whoever ended before the line above sends no signal.
     if getppid() != Pid::from_raw(arguments.parent) {

@@ -1,12 +1,12 @@
 //! `headway lab` and `headway paper`: experiments as data.
 
 mod columns;
+mod error;
 mod papers;
 mod progress;
 mod report;
 mod table;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -14,8 +14,9 @@ use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
 use headway_report::experiments::Kind;
 use headway_testbed::NamespaceTestbed;
 
-use crate::failure::Failure;
+use crate::output;
 use crate::parent_death;
+pub(crate) use error::ExperimentsError;
 use progress::Bar;
 use report::ReportOptions;
 
@@ -162,7 +163,7 @@ impl RunOptions {
     }
 }
 
-pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
+pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> {
     match &arguments.command {
         LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
         LabCommand::Live { files, jobs, pcap, options } => {
@@ -177,7 +178,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), Failure> {
+pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), ExperimentsError> {
     match &arguments.command {
         PaperCommand::List => print(&papers::list()?),
         PaperCommand::Run { names, options } => {
@@ -197,12 +198,12 @@ fn parse_jobs(input: &str) -> Result<usize, String> {
     }
 }
 
-fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, Failure> {
+fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, ExperimentsError> {
     let mut experiments: Vec<Experiment> = Vec::with_capacity(files.len());
     for file in files {
         let experiment = Experiment::load(file, overrides)?;
         if experiments.iter().any(|other| other.name == experiment.name) {
-            return Err(Failure::SameName { file: file.clone(), name: experiment.name });
+            return Err(ExperimentsError::SameName { file: file.clone(), name: experiment.name });
         }
         experiments.push(experiment);
     }
@@ -214,7 +215,7 @@ fn run_all(
     experiments: &[Experiment],
     options: &RunOptions,
     testbed: Option<&dyn Testbed>,
-) -> Result<(), Failure> {
+) -> Result<(), ExperimentsError> {
     let RunOptions { out, reuse, .. } = options;
     let bar = Bar::over(experiments, testbed.is_some());
     let mut text = String::new();
@@ -238,7 +239,7 @@ fn run_all(
     print(&text)
 }
 
-fn check(files: &[PathBuf]) -> Result<(), Failure> {
+fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
     let mut text = String::new();
     for file in files {
         let experiment = Experiment::load(file, &Overrides::default())?;
@@ -249,7 +250,6 @@ fn check(files: &[PathBuf]) -> Result<(), Failure> {
     print(&text)
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::StandardOutput)
+fn print(text: &str) -> Result<(), ExperimentsError> {
+    Ok(output::print(text)?)
 }

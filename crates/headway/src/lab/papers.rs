@@ -5,7 +5,7 @@ use std::io;
 use headway_lab::{Experiment, Overrides, Traces};
 use include_dir::{Dir, include_dir};
 
-use crate::failure::Failure;
+use super::error::ExperimentsError;
 
 static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
@@ -22,7 +22,7 @@ fn files() -> Vec<(String, &'static str)> {
     files
 }
 
-pub(super) fn list() -> Result<String, Failure> {
+pub(super) fn list() -> Result<String, ExperimentsError> {
     let mut text = String::new();
     for (name, toml) in files() {
         let experiment = read(&name, toml, &Overrides::default())?;
@@ -33,7 +33,10 @@ pub(super) fn list() -> Result<String, Failure> {
 }
 
 /// The experiments of these names; `all` stands for every one.
-pub(super) fn experiments(names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>, Failure> {
+pub(super) fn experiments(
+    names: &[String],
+    overrides: &Overrides,
+) -> Result<Vec<Experiment>, ExperimentsError> {
     let files = files();
     if names.iter().any(|name| name == "all") {
         return files.iter().map(|(name, toml)| read(name, toml, overrides)).collect();
@@ -42,12 +45,12 @@ pub(super) fn experiments(names: &[String], overrides: &Overrides) -> Result<Vec
         .iter()
         .map(|wanted| match files.iter().find(|(name, _)| name == wanted) {
             Some((name, toml)) => read(name, toml, overrides),
-            None => Err(Failure::UnknownPaper { name: wanted.clone() }),
+            None => Err(ExperimentsError::UnknownPaper { name: wanted.clone() }),
         })
         .collect()
 }
 
-fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, Failure> {
+fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, ExperimentsError> {
     // A trace is a file beside the papers' experiments.
     let traces = Traces::new(|path| {
         let file = PAPERS.get_file(path).ok_or(io::ErrorKind::NotFound)?;

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use headway_lab::{Clock, Overrides, Results};
 use headway_report::experiments::{Kind, MARKS, Report};
 
+use super::error::ExperimentsError;
 use super::papers;
-use crate::failure::Failure;
-use crate::race::output;
+use crate::failure::BadOption;
+use crate::output;
 
 /// Where a report comes from and where it goes.
 #[derive(Args)]
@@ -35,15 +36,13 @@ pub(super) struct ReportOptions {
 }
 
 /// Writes the report, and says in a few lines what is in it.
-pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, Failure> {
+pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, ExperimentsError> {
     let results = results(&options.folder, kind)?;
     let command = command(&results, kind);
     let report = Report::new(results, kind, command)?;
     let mut written: Vec<String> = Vec::new();
-    let mut put = |path: &Path, bytes: &str| -> Result<(), Failure> {
-        let mut file = output::begin(path)?;
-        file.write_all(bytes.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
-        output::finish(file, path)?;
+    let mut put = |path: &Path, bytes: &str| -> Result<(), ExperimentsError> {
+        output::write(path, bytes)?;
         written.push(path.display().to_string());
         Ok(())
     };
@@ -74,16 +73,18 @@ pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, Failu
 }
 
 /// The document at `path` with the tables in the place that it has for them; a new one has nothing else.
-fn with_tables(report: &Report, path: &Path) -> Result<String, Failure> {
+fn with_tables(report: &Report, path: &Path) -> Result<String, ExperimentsError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => MARKS.join("\n"),
-        Err(source) => return Err(Failure::Input { path: path.into(), source }),
+        Err(source) => return Err(ExperimentsError::Input { path: path.into(), source }),
     };
-    report.tables_in(&text).ok_or_else(|| Failure::BadOption {
-        option: "--tables",
-        value: path.display().to_string(),
-        expected: format!("expected a file with the lines {}, or none of this name", MARKS.join(" and ")),
+    report.tables_in(&text).ok_or_else(|| {
+        ExperimentsError::from(BadOption::new(
+            "--tables",
+            path.display().to_string(),
+            format!("expected a file with the lines {}, or none of this name", MARKS.join(" and ")),
+        ))
     })
 }
 
@@ -91,7 +92,7 @@ fn with_tables(report: &Report, path: &Path) -> Result<String, Failure> {
 const MARK: &str = "experiment.json";
 
 /// The results in a folder, by name; for the papers, also those of which there are none yet.
-fn results(folder: &Path, kind: Kind) -> Result<Vec<Results>, Failure> {
+fn results(folder: &Path, kind: Kind) -> Result<Vec<Results>, ExperimentsError> {
     let mut found = found(folder)?;
     if kind == Kind::Papers {
         let shipped = papers::experiments(&["all".into()], &Overrides::default())?;
@@ -107,11 +108,11 @@ fn results(folder: &Path, kind: Kind) -> Result<Vec<Results>, Failure> {
     Ok(found)
 }
 
-fn found(folder: &Path) -> Result<Vec<Results>, Failure> {
+fn found(folder: &Path) -> Result<Vec<Results>, ExperimentsError> {
     if folder.join(MARK).is_file() {
         return Ok(vec![Results::load(folder)?]);
     }
-    let none = |reason: String| Failure::NoResults { folder: folder.into(), reason };
+    let none = |reason: String| ExperimentsError::NoResults { folder: folder.into(), reason };
     let mut results = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| none(error.to_string()))? {
         let path = entry.map_err(|error| none(error.to_string()))?.path();

@@ -11,11 +11,12 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use headway_net::{Interface, probe};
 
+use super::error::LiveError;
 use super::names::{parse_listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE_STOPPED, stop_signal};
-use crate::failure::Failure;
+use crate::failure::BadOption;
 use findings::{Findings, Mark};
 use watch::{Sightings, Watch};
 
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
 /// A path that is slower than that is reported as broken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {
     if let Some(local) = arguments.listen {
         return listen(arguments, local).await;
     }
@@ -63,36 +64,29 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), Failure> {
-    let expected = || Failure::BadOption {
-        option: "--connect",
-        value: peer.into(),
-        expected: "expected HOST:PORT, such as 192.0.2.2:80".into(),
-    };
+async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), LiveError> {
+    let expected = || BadOption::new("--connect", peer, "expected HOST:PORT, such as 192.0.2.2:80");
     let (host, port) = peer.rsplit_once(':').ok_or_else(expected)?;
     let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
     let (transport, sightings) = open(arguments)?;
     let outcome = tokio::select! {
         () = path::examine(findings, &transport, &sightings, remote) => Ok(()),
-        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+        signal = stop_signal() => Err(LiveError::Stopped(signal?)),
     };
     outcome.and(transport.close(GRACE_STOPPED).await)
 }
 
-async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), Failure> {
+async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveError> {
     let (transport, sightings) = open(arguments)?;
     if let Transport::Kernel = transport {
-        return Err(Failure::BadOption {
-            option: "--listen",
-            value: local.to_string(),
-            expected: "expected --tun, --udp or --packet beside it: the kernel does not say what arrives"
-                .into(),
-        });
+        const EXPECTED: &str =
+            "expected --tun, --udp or --packet beside it: the kernel does not say what arrives";
+        return Err(BadOption::new("--listen", local.to_string(), EXPECTED).into());
     }
     let listener = transport.listen(local).await?;
     eprintln!("headway: telling what arrives at {local}");
     let outcome = tokio::select! {
-        outcome = peer::answer(&listener, &sightings, PATIENCE) => outcome.map_err(Failure::Connection),
+        outcome = peer::answer(&listener, &sightings, PATIENCE) => outcome.map_err(LiveError::Connection),
         signal = stop_signal() => signal.map(|_| ()),
     };
     drop(listener);
@@ -100,7 +94,7 @@ async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), Failure>
 }
 
 /// Our TCP on a carrier whose packets are watched.
-fn open(arguments: &Arguments) -> Result<(Transport, Sightings), Failure> {
+fn open(arguments: &Arguments) -> Result<(Transport, Sightings), LiveError> {
     let sightings = Sightings::default();
     let seen = sightings.clone();
     let transport = arguments.network.open_through(|inner| Box::new(Watch { inner, sightings: seen }))?;

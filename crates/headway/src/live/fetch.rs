@@ -1,6 +1,6 @@
 //! Fetching and putting files over HTTP.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,14 @@ use tempfile::NamedTempFile;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, stdout};
 
+use super::error::LiveError;
 use super::http::{FileBody, percent_decode};
 use super::names::resolve;
 use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
-use crate::race::output;
+use crate::output::{self, OutputError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,11 +61,49 @@ struct Done {
     output: Option<PathBuf>,
 }
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Why it failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FetchError {
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("{}: cannot be read: {source}", path.display())]
+    Input { path: PathBuf, source: io::Error },
+    #[error("{url}: expected {expected}")]
+    BadUrl { url: String, expected: &'static str },
+    #[error("{url}: the server answered {status}")]
+    HttpStatus { url: String, status: u16 },
+    #[error("HTTP: {}", with_causes(.0))]
+    Http(hyper::Error),
+}
+
+impl Failure for FetchError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::Live(error) => error.is_usage(),
+            Self::BadUrl { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// An error and what caused it: hyper keeps the latter to itself.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), FetchError> {
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = fetch(arguments, &transport) => outcome,
-        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+        signal = stop_signal() => Err(LiveError::Stopped(signal?).into()),
     };
     let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
     let done = outcome?;
@@ -74,7 +113,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a live command measures its time")]
-async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Failure> {
+async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, FetchError> {
     let started = Instant::now();
     let mut url = arguments.url.clone();
     for _ in 0..=MAX_REDIRECTIONS {
@@ -87,7 +126,7 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fai
             continue;
         }
         if !status.is_success() {
-            return Err(Failure::HttpStatus { url: url.to_string(), status: status.as_u16() });
+            return Err(FetchError::HttpStatus { url: url.to_string(), status: status.as_u16() });
         }
         let (bytes, output) = match &arguments.upload {
             Some(file) => (length(file).await?, None),
@@ -98,7 +137,7 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fai
         };
         return Ok(Done { bytes, elapsed: started.elapsed(), output });
     }
-    Err(Failure::BadUrl {
+    Err(FetchError::BadUrl {
         url: arguments.url.to_string(),
         expected: "an address that is no circle of redirections",
     })
@@ -108,15 +147,15 @@ async fn request(
     url: &Uri,
     upload: Option<&Path>,
     transport: &Transport,
-) -> Result<Response<Incoming>, Failure> {
-    let bad = |expected| Failure::BadUrl { url: url.to_string(), expected };
+) -> Result<Response<Incoming>, FetchError> {
+    let bad = |expected| FetchError::BadUrl { url: url.to_string(), expected };
     if url.scheme_str() != Some("http") {
         return Err(bad("http://HOST[:PORT]/PATH: this command has no TLS"));
     }
     let authority = url.authority().ok_or_else(|| bad("http://HOST[:PORT]/PATH"))?;
     let remote = resolve(authority.host(), authority.port_u16().unwrap_or(80)).await?;
     let stream = transport.connect(remote).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(Failure::Http)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(FetchError::Http)?;
     // It ends with the body of the answer; its errors show there too.
     tokio::spawn(connection);
     let target = url.path_and_query().map_or("/", |path| path.as_str());
@@ -127,27 +166,27 @@ async fn request(
             .body(Either::Left(Empty::<Bytes>::new().map_err(|never| match never {}))),
         Some(path) => {
             let file =
-                File::open(path).await.map_err(|source| Failure::Input { path: path.into(), source })?;
+                File::open(path).await.map_err(|source| FetchError::Input { path: path.into(), source })?;
             let len = length(path).await?;
             builder.method(Method::PUT).body(Either::Right(FileBody::new(file, len)))
         }
     };
     let request = request.map_err(|_| bad("http://HOST[:PORT]/PATH"))?;
-    sender.send_request(request).await.map_err(Failure::Http)
+    sender.send_request(request).await.map_err(FetchError::Http)
 }
 
-async fn length(path: &Path) -> Result<u64, Failure> {
-    let fail = |source| Failure::Input { path: path.into(), source };
+async fn length(path: &Path) -> Result<u64, FetchError> {
+    let fail = |source| FetchError::Input { path: path.into(), source };
     let metadata = tokio::fs::metadata(path).await.map_err(fail)?;
     if !metadata.is_file() {
-        return Err(fail(std::io::Error::other("expected a regular file")));
+        return Err(fail(io::Error::other("expected a regular file")));
     }
     Ok(metadata.len())
 }
 
 /// RFC 9110, 10.2.2: the location is a URI reference.
-fn follow(from: &Uri, location: &str) -> Result<Uri, Failure> {
-    let bad = || Failure::BadUrl {
+fn follow(from: &Uri, location: &str) -> Result<Uri, FetchError> {
+    let bad = || FetchError::BadUrl {
         url: location.into(),
         expected: "a redirection to http://HOST[:PORT]/PATH or /PATH",
     };
@@ -164,7 +203,7 @@ fn follow(from: &Uri, location: &str) -> Result<Uri, Failure> {
 }
 
 /// `None` is standard output.
-fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
+fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, FetchError> {
     match &arguments.output {
         Some(path) if path == Path::new("-") => Ok(None),
         Some(path) => Ok(Some(path.clone())),
@@ -172,7 +211,7 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
             let name = arguments.url.path().rsplit('/').next().and_then(percent_decode);
             let name =
                 name.filter(|name| !name.is_empty() && !name.contains('/') && name != "." && name != "..");
-            name.map(|name| Some(name.into())).ok_or_else(|| Failure::BadUrl {
+            name.map(|name| Some(name.into())).ok_or_else(|| FetchError::BadUrl {
                 url: arguments.url.to_string(),
                 expected: "a path that ends with the name of a file, or --output FILE",
             })
@@ -181,23 +220,24 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Writes the body where it belongs. A file takes its place when all of it has come.
-async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, Failure> {
+async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, FetchError> {
     let mut bytes = 0;
     let temporary: Option<NamedTempFile> = output.map(output::begin).transpose()?;
     let mut file = match (&temporary, output) {
         (Some(temporary), Some(path)) => {
-            let file = temporary.reopen().map_err(|source| Failure::Output { path: path.into(), source })?;
+            let file =
+                temporary.reopen().map_err(|source| OutputError::File { path: path.into(), source })?;
             Some(File::from_std(file))
         }
         _ => None,
     };
     let fail = |source| match output {
-        Some(path) => Failure::Output { path: path.into(), source },
-        None => Failure::StandardOutput(source),
+        Some(path) => OutputError::File { path: path.into(), source },
+        None => OutputError::Standard(source),
     };
     let mut standard = stdout();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(Failure::Http)?;
+        let frame = frame.map_err(FetchError::Http)?;
         let Some(data) = frame.data_ref() else { continue };
         bytes += data.len() as u64;
         match &mut file {
@@ -232,7 +272,7 @@ fn report(arguments: &Arguments, done: &Done) {
             println!("{report}");
         } else {
             // It must not get into the file.
-            let _ = writeln!(std::io::stderr(), "{report}");
+            let _ = writeln!(io::stderr(), "{report}");
         }
     } else {
         eprintln!("headway: {} bytes in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);

@@ -1,6 +1,7 @@
 //! Commands on real networks, in real time: their own TCP, or this machine's for comparison.
 
 mod doctor;
+mod error;
 mod error_delay_box;
 mod fetch;
 mod http;
@@ -19,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 pub(crate) use doctor::Arguments as DoctorArguments;
+use error::LiveError;
 pub(crate) use error_delay_box::Arguments as BoxArguments;
 pub(crate) use fetch::Arguments as FetchArguments;
 pub(crate) use nc::Arguments as NcArguments;
@@ -30,32 +32,32 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The same, for one that was told to stop.
 const GRACE_STOPPED: Duration = Duration::from_secs(2);
 
-pub(crate) fn run_perf(arguments: &PerfArguments) -> Result<(), Failure> {
+pub(crate) fn run_perf(arguments: &PerfArguments) -> Result<(), impl Failure> {
     block_on(perf::run(arguments))
 }
 
-pub(crate) fn run_nc(arguments: &NcArguments) -> Result<(), Failure> {
+pub(crate) fn run_nc(arguments: &NcArguments) -> Result<(), impl Failure> {
     block_on(nc::run(arguments))
 }
 
-pub(crate) fn run_serve(arguments: &ServeArguments) -> Result<(), Failure> {
+pub(crate) fn run_serve(arguments: &ServeArguments) -> Result<(), impl Failure> {
     block_on(serve::run(arguments))
 }
 
-pub(crate) fn run_fetch(arguments: &FetchArguments) -> Result<(), Failure> {
+pub(crate) fn run_fetch(arguments: &FetchArguments) -> Result<(), impl Failure> {
     block_on(fetch::run(arguments))
 }
 
-pub(crate) fn run_box(arguments: &BoxArguments) -> Result<(), Failure> {
+pub(crate) fn run_box(arguments: &BoxArguments) -> Result<(), impl Failure> {
     block_on(error_delay_box::run(arguments))
 }
 
-pub(crate) fn run_doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
+pub(crate) fn run_doctor(arguments: &DoctorArguments) -> Result<(), impl Failure> {
     block_on(doctor::run(arguments))
 }
 
-fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = Runtime::new().map_err(Failure::NoRuntime)?;
+fn block_on<E: From<LiveError>>(work: impl Future<Output = Result<(), E>>) -> Result<(), E> {
+    let runtime = Runtime::new().map_err(LiveError::NoRuntime)?;
     let outcome = runtime.block_on(work);
     // A read of standard input cannot be called back.
     runtime.shutdown_background();
@@ -63,9 +65,9 @@ fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failu
 }
 
 /// Waits for SIGINT or SIGTERM, and says which.
-async fn stop_signal() -> Result<&'static str, Failure> {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::NoRuntime)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::NoRuntime)?;
+async fn stop_signal() -> Result<&'static str, LiveError> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(LiveError::NoRuntime)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(LiveError::NoRuntime)?;
     Ok(tokio::select! {
         _ = interrupt.recv() => "SIGINT",
         _ = terminate.recv() => "SIGTERM",

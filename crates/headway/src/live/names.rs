@@ -4,15 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tokio::net::lookup_host;
 
-use crate::failure::Failure;
+use super::error::LiveError;
 
 /// The address of `host`, which may be a name: the first that the system knows, IPv4 before IPv6.
-pub(super) async fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+pub(super) async fn resolve(host: &str, port: u16) -> Result<SocketAddr, LiveError> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if let Ok(address) = bare.parse::<IpAddr>() {
         return Ok(SocketAddr::new(address, port));
     }
-    let unknown = |reason: String| Failure::UnknownHost { host: host.into(), reason };
+    let unknown = |reason: String| LiveError::UnknownHost { host: host.into(), reason };
     let mut found: Vec<SocketAddr> =
         lookup_host((bare, port)).await.map_err(|error| unknown(error.to_string()))?.collect();
     found.sort_by_key(SocketAddr::is_ipv6);

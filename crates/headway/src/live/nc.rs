@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use clap::Args;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
 
+use super::error::LiveError;
 use super::names::{parse_listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::{Stream, Transport};
 use super::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::failure::Failure;
+use crate::failure::{BadOption, Failure};
+use crate::output::OutputError;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,62 +40,76 @@ pub(crate) struct Arguments {
     network: NetworkArgs,
 }
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Why it failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NcError {
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    #[error("standard input cannot be read: {0}")]
+    StandardInput(std::io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl Failure for NcError {
+    fn is_usage(&self) -> bool {
+        matches!(self, Self::Live(error) if error.is_usage())
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), NcError> {
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = talk(arguments, &transport) => outcome,
-        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+        signal = stop_signal() => Err(LiveError::Stopped(signal?).into()),
     };
     let grace = if outcome.is_ok() { GRACE } else { GRACE_STOPPED };
     let closed = transport.close(grace).await;
-    outcome.and(closed)
+    outcome?;
+    Ok(closed?)
 }
 
-async fn talk(arguments: &Arguments, transport: &Transport) -> Result<(), Failure> {
+async fn talk(arguments: &Arguments, transport: &Transport) -> Result<(), NcError> {
     let stream = match (&arguments.listen, &arguments.host, arguments.port) {
         (Some(local), _, _) => {
             let listener = transport.listen(*local).await?;
-            listener.accept().await.map_err(Failure::Connection)?.0
+            listener.accept().await.map_err(LiveError::Connection)?.0
         }
         (None, Some(host), Some(port)) => transport.connect(resolve(host, port).await?).await?,
         _ => {
-            return Err(Failure::BadOption {
-                option: "HOST PORT",
-                value: String::new(),
-                expected: "expected both, or --listen".into(),
-            });
+            return Err(LiveError::from(BadOption::new("HOST PORT", "", "expected both, or --listen")).into());
         }
     };
     // What is typed, or what ssh says, is not to wait for more.
-    stream.set_nodelay().map_err(Failure::Connection)?;
+    stream.set_nodelay().map_err(LiveError::Connection)?;
     pipe(stream).await
 }
 
 /// Copies both ways, until both have ended. Our input's end ends our side of the connection, and the
 /// peer's end closes standard output: ssh ends its proxy then.
-async fn pipe(stream: Stream) -> Result<(), Failure> {
+async fn pipe(stream: Stream) -> Result<(), NcError> {
     let (mut from_peer, mut to_peer) = tokio::io::split(stream);
     let sending = async {
         let (mut input, mut buffer) = (stdin(), vec![0; 1 << 16]);
         loop {
-            match input.read(&mut buffer).await.map_err(Failure::StandardInput)? {
+            match input.read(&mut buffer).await.map_err(NcError::StandardInput)? {
                 0 => break,
-                n => to_peer.write_all(&buffer[..n]).await.map_err(Failure::Connection)?,
+                n => to_peer.write_all(&buffer[..n]).await.map_err(LiveError::Connection)?,
             }
         }
-        to_peer.shutdown().await.map_err(Failure::Connection)
+        Ok(to_peer.shutdown().await.map_err(LiveError::Connection)?)
     };
     let receiving = async {
         let (mut output, mut buffer) = (stdout(), vec![0; 1 << 16]);
         loop {
-            match from_peer.read(&mut buffer).await.map_err(Failure::Connection)? {
+            match from_peer.read(&mut buffer).await.map_err(LiveError::Connection)? {
                 0 => break,
-                n => output.write_all(&buffer[..n]).await.map_err(Failure::StandardOutput)?,
+                n => output.write_all(&buffer[..n]).await.map_err(OutputError::Standard)?,
             }
-            output.flush().await.map_err(Failure::StandardOutput)?;
+            output.flush().await.map_err(OutputError::Standard)?;
         }
-        let nothing = File::options().write(true).open("/dev/null").map_err(Failure::StandardOutput)?;
-        rustix::stdio::dup2_stdout(nothing).map_err(|error| Failure::StandardOutput(error.into()))
+        let nothing = File::options().write(true).open("/dev/null").map_err(OutputError::Standard)?;
+        Ok(rustix::stdio::dup2_stdout(nothing).map_err(|error| OutputError::Standard(error.into()))?)
     };
-    tokio::try_join!(sending, receiving).map(|_| ())
+    tokio::try_join!(sending, receiving).map(|((), ())| ())
 }

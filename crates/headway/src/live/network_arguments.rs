@@ -16,8 +16,10 @@ use headway_tcp::{HackMode, Profile};
 use headway_trace::{Capture, EventLog};
 use headway_units::Size;
 
+use super::error::LiveError;
 use super::transport::Transport;
-use crate::failure::Failure;
+use crate::failure::BadOption;
+use crate::output::OutputError;
 
 /// What every live command knows of its network.
 #[derive(Args)]
@@ -90,13 +92,13 @@ pub(crate) struct NetworkArgs {
     verbose: u8,
 }
 
-fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) -> Failure {
-    Failure::BadOption { option, value: value.into(), expected: expected.to_string() }
+fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) -> LiveError {
+    BadOption::new(option, value, expected).into()
 }
 
 impl NetworkArgs {
     /// Starts what the options describe.
-    pub(super) fn open(&self) -> Result<Transport, Failure> {
+    pub(super) fn open(&self) -> Result<Transport, LiveError> {
         self.open_through(|carrier| carrier)
     }
 
@@ -104,7 +106,7 @@ impl NetworkArgs {
     pub(super) fn open_through(
         &self,
         wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
-    ) -> Result<Transport, Failure> {
+    ) -> Result<Transport, LiveError> {
         start_log(self.verbose);
         if self.kernel {
             return Ok(Transport::Kernel);
@@ -145,7 +147,7 @@ impl NetworkArgs {
                 };
                 (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
             }
-            _ => return Err(Failure::NoCarrier),
+            _ => return Err(LiveError::NoCarrier),
         };
         let carrier = wrap(carrier);
         let capture = self.pcap.as_deref().map(|path| open_capture(path, &[&carrier.name()])).transpose()?;
@@ -166,12 +168,12 @@ impl NetworkArgs {
         }
     }
 
-    fn prefix(&self, option: &'static str) -> Result<Prefix, Failure> {
+    fn prefix(&self, option: &'static str) -> Result<Prefix, LiveError> {
         let text = self.address.as_deref().unwrap_or_default();
         text.parse().map_err(|error| bad("--address", text, format!("{error} (for {option})")))
     }
 
-    fn udp_config(&self, ends: &[String]) -> Result<UdpConfig, Failure> {
+    fn udp_config(&self, ends: &[String]) -> Result<UdpConfig, LiveError> {
         let [local, peer] = ends else { return Err(bad("--udp", ends.join(" "), "expected LOCAL PEER")) };
         const EXPECTED: &str = "expected an address with a port, such as 192.0.2.1:4000";
         let local: SocketAddr = local.parse().map_err(|_| bad("--udp", local, EXPECTED))?;
@@ -193,7 +195,7 @@ impl NetworkArgs {
         })
     }
 
-    fn tcp(&self) -> Result<Profile, Failure> {
+    fn tcp(&self) -> Result<Profile, LiveError> {
         let name = if self.variant.variant.is_modern() { ProfileName::Modern } else { self.profile };
         let mut profile = self.variant.variant.apply(name.profile());
         profile.mtu = u16::MAX;
@@ -227,15 +229,16 @@ pub(super) fn start_log(verbose: u8) {
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-fn create(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
-    let file = File::create(path).map_err(|source| Failure::Output { path: path.into(), source })?;
+fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
+    let file = File::create(path).map_err(|source| OutputError::File { path: path.into(), source })?;
     Ok(Box::new(BufWriter::new(file)))
 }
 
-pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, Failure> {
-    Capture::new(create(path)?, interfaces).map_err(|source| Failure::Capture { path: path.into(), source })
+pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, OutputError> {
+    Capture::new(create(path)?, interfaces)
+        .map_err(|source| OutputError::Capture { path: path.into(), source })
 }
 
-fn open_log(path: &Path) -> Result<LogFile, Failure> {
+fn open_log(path: &Path) -> Result<LogFile, OutputError> {
     Ok(EventLog::new(create(path)?))
 }

@@ -11,9 +11,9 @@ use std::net::SocketAddr;
 use clap::{ArgAction, Args, Subcommand};
 use headway_units::{Duration, Size};
 
+use super::error::LiveError;
 use super::names::parse_listen;
 use super::network_arguments::NetworkArgs;
-use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +94,7 @@ struct ClientArguments {
     network: NetworkArgs,
 }
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {
     match &arguments.role {
         Role::Server(arguments) => server::run(arguments).await,
         Role::Client(arguments) => client::run(arguments).await,

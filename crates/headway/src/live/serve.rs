@@ -3,6 +3,7 @@
 mod answer;
 mod folder;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
 
+use super::error::LiveError;
 use super::names::parse_listen;
 use super::network_arguments::NetworkArgs;
 use super::transport::Stream;
@@ -54,11 +56,29 @@ pub(crate) struct Arguments {
 /// Connections at the same time; others wait.
 const MAX_CONNECTIONS: usize = 10_000;
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Why it failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ServeError {
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    #[error("{}: {source}; expected a folder to serve", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+}
+
+impl Failure for ServeError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::Live(error) => error.is_usage(),
+            Self::Folder { .. } => true,
+        }
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
     let folder = Arc::new(Folder::open(&arguments.folder, arguments.write)?);
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
-    let local = listener.local_addr().map_err(Failure::Connection)?;
+    let local = listener.local_addr().map_err(LiveError::Connection)?;
     eprintln!("headway: serving {} at {local}", arguments.folder.display());
     let json = arguments.json;
     let mut connections = JoinSet::new();
@@ -67,7 +87,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
             if connections.len() >= MAX_CONNECTIONS {
                 connections.join_next().await;
             }
-            let (stream, from) = listener.accept().await.map_err(Failure::Connection)?;
+            let (stream, from) = listener.accept().await.map_err(LiveError::Connection)?;
             // What has ended is forgotten.
             while connections.try_join_next().is_some() {}
             connections.spawn(serve(stream, from, folder.clone(), json));
@@ -80,7 +100,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     connections.shutdown().await;
     drop(listener);
     let closed = transport.close(GRACE_STOPPED).await;
-    outcome.and(closed)
+    Ok(outcome.and(closed)?)
 }
 
 async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, json: bool) {

@@ -10,7 +10,7 @@ use headway_net::Stack;
 use headway_tcp::{Negotiated, Statistics};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::failure::Failure;
+use super::error::LiveError;
 
 /// Where connections come from.
 #[derive(Clone)]
@@ -36,26 +36,26 @@ pub(super) enum Stream {
 const BACKLOG: usize = 1024;
 
 impl Transport {
-    pub(super) async fn listen(&self, local: SocketAddr) -> Result<Listener, Failure> {
+    pub(super) async fn listen(&self, local: SocketAddr) -> Result<Listener, LiveError> {
         let opened = match self {
             Self::Stack(stack) => stack.listen(local, BACKLOG).map(Listener::Stack),
             Self::Kernel => tokio::net::TcpListener::bind(local).await.map(Listener::Kernel),
         };
-        opened.map_err(|source| Failure::Listen { local, source })
+        opened.map_err(|source| LiveError::Listen { local, source })
     }
 
-    pub(super) async fn connect(&self, remote: SocketAddr) -> Result<Stream, Failure> {
+    pub(super) async fn connect(&self, remote: SocketAddr) -> Result<Stream, LiveError> {
         let opened = match self {
             Self::Stack(stack) => stack.connect(remote).await.map(Stream::Stack),
             Self::Kernel => tokio::net::TcpStream::connect(remote).await.map(Stream::Kernel),
         };
-        opened.map_err(|source| Failure::Connect { remote, source })
+        opened.map_err(|source| LiveError::Connect { remote, source })
     }
 
     /// Waits until the peers have everything, for `grace` at most.
-    pub(super) async fn close(self, grace: Duration) -> Result<(), Failure> {
+    pub(super) async fn close(self, grace: Duration) -> Result<(), LiveError> {
         match self {
-            Self::Stack(stack) => stack.close(grace).await.map_err(Failure::Stack),
+            Self::Stack(stack) => stack.close(grace).await.map_err(LiveError::Stack),
             Self::Kernel => Ok(()),
         }
     }

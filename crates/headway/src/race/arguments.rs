@@ -9,7 +9,8 @@ use headway_tcp::HackRules;
 use headway_tcp::congestion::Algorithm;
 use headway_units::{Duration, Size};
 
-use crate::failure::Failure;
+use super::error::RaceError;
+use crate::failure::BadOption;
 use crate::link_arguments::{LinkArguments, models};
 
 const EXAMPLES: &str = concat!(
@@ -137,7 +138,7 @@ impl Arguments {
     }
 
     /// The scenario that the options describe.
-    pub(super) fn scenario(&self) -> Result<Scenario, Failure> {
+    pub(super) fn scenario(&self) -> Result<Scenario, BadOption> {
         self.check()?;
         let [forward, reverse] = self.link.both(self.mtu)?;
         let scenario = Scenario {
@@ -161,33 +162,29 @@ impl Arguments {
         Ok(scenario)
     }
 
-    fn switches(&self) -> Result<Switches, Failure> {
+    fn switches(&self) -> Result<Switches, BadOption> {
         let mut switches = Switches::default();
         self.with.iter().for_each(|part| switches.set(*part, true));
         self.without.iter().for_each(|part| switches.set(*part, false));
         match self.with.iter().find(|part| self.without.contains(part)) {
-            Some(part) => Err(Failure::BadOption {
-                option: "--without",
-                value: part.to_string(),
-                expected: "expected another part than --with names".into(),
-            }),
+            Some(part) => {
+                Err(BadOption::new("--without", part.to_string(), "expected another part than --with names"))
+            }
             None => Ok(switches),
         }
     }
 
-    fn check_sender(&self, scenario: &Scenario, sender: Entrant) -> Result<(), Failure> {
+    fn check_sender(&self, scenario: &Scenario, sender: Entrant) -> Result<(), BadOption> {
         let Err(error) = scenario.check(sender) else { return Ok(()) };
         let (option, value) = match self.cc {
             Some(cc) if !self.variant.contains(&sender) => ("--cc", congestion_name(cc).to_owned()),
             _ => ("--variant", sender.to_string()),
         };
-        Err(Failure::BadOption { option, value, expected: error.to_string() })
+        Err(BadOption::new(option, value, error))
     }
 
-    fn check(&self) -> Result<(), Failure> {
-        let bad = |option, value: String, expected: &str| {
-            Err(Failure::BadOption { option, value, expected: expected.into() })
-        };
+    fn check(&self) -> Result<(), BadOption> {
+        let bad = |option, value: String, expected: &str| Err(BadOption::new(option, value, expected));
         if self.mtu < LEAST_MTU {
             return bad("--mtu", self.mtu.to_string(), "expected at least 128 bytes");
         }
@@ -213,7 +210,7 @@ impl Arguments {
     }
 
     /// What is sent.
-    pub(super) fn content(&self) -> Result<Content, Failure> {
+    pub(super) fn content(&self) -> Result<Content, RaceError> {
         if self.duration.is_some() {
             return Ok(Content::generated(u64::MAX));
         }
@@ -221,17 +218,17 @@ impl Arguments {
             return Ok(Content::from_file(file, self.size.map(Size::bytes))?);
         }
         let size = self.size.map_or(DEFAULT_SIZE, Size::bytes);
-        let program = std::env::current_exe().map_err(Failure::NoExecutable)?;
+        let program = std::env::current_exe().map_err(RaceError::NoExecutable)?;
         let content = Content::from_file(&program, Some(size))?;
         if content.len() < size && self.size.is_some() {
-            return Err(Failure::BadOption {
-                option: "--size",
-                value: Size::from_bytes(size).to_string(),
-                expected: format!(
+            return Err(RaceError::from(BadOption::new(
+                "--size",
+                Size::from_bytes(size).to_string(),
+                format!(
                     "this program has only {} bytes to send; name a FILE that is large enough",
                     content.len()
                 ),
-            });
+            )));
         }
         Ok(content)
     }

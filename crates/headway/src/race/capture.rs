@@ -8,8 +8,7 @@ use headway_sim::race::TcpSender;
 use headway_sim::{Passing, Tap};
 use tempfile::NamedTempFile;
 
-use super::output;
-use crate::failure::Failure;
+use crate::output::{self, OutputError};
 
 /// Where the capture of a run goes.
 pub(super) fn path(directory: &Path, sender: TcpSender, seed: u64) -> PathBuf {
@@ -25,24 +24,24 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
-    pub(super) fn create(directory: &Path, sender: TcpSender, seed: u64) -> Result<Self, Failure> {
+    pub(super) fn create(directory: &Path, sender: TcpSender, seed: u64) -> Result<Self, OutputError> {
         let path = path(directory, sender, seed);
         let file = BufWriter::new(output::begin(&path)?);
         match RunCapture::at_both_ends(file) {
             Ok(packets) => Ok(Self { path, packets }),
-            Err(source) => Err(Failure::Capture { path, source }),
+            Err(source) => Err(OutputError::Capture { path, source }),
         }
     }
 
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    pub(super) fn finish(self) -> Result<(), OutputError> {
         let Self { path, packets } = self;
         let writer = match packets.finish() {
             Ok(writer) => writer,
-            Err(source) => return Err(Failure::Capture { path, source }),
+            Err(source) => return Err(OutputError::Capture { path, source }),
         };
         let file = writer
             .into_inner()
-            .map_err(|error| Failure::Output { path: path.clone(), source: error.into_error() })?;
+            .map_err(|error| OutputError::File { path: path.clone(), source: error.into_error() })?;
         output::finish(file, &path)
     }
 }

@@ -2,11 +2,11 @@
 
 mod arguments;
 mod capture;
+mod error;
 mod json;
-pub(crate) mod output;
 mod table;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use headway_report::race::{FirstRun, Results, page};
 use headway_sim::Content;
@@ -16,12 +16,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
 use crate::command_line::command_line;
-use crate::failure::Failure;
+use crate::output;
 pub(crate) use arguments::Arguments;
 use capture::CaptureFile;
+pub(crate) use error::RaceError;
 
 /// Runs the race. `words` are the words of the command line, without the program's name.
-pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceError> {
     let scenario = arguments.scenario()?;
     let content = arguments.content()?;
     let senders = arguments.senders();
@@ -35,16 +36,14 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
     }
     let results = race_all(arguments, &scenario, &content, &senders)?;
     let summaries = summarize(&results.runs);
-    if let Some((path, mut file)) = report {
+    if let Some((path, file)) = report {
         let page = page(&results, &summaries, &command_line(words))?;
-        file.write_all(page.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
-        output::finish(file, path)?;
+        output::write_to(file, path, page)?;
     }
     announce(arguments, &senders);
     let text =
         if arguments.json { json::render(&results, &summaries) } else { table::render(&results, &summaries) };
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::StandardOutput)
+    Ok(output::print(&text)?)
 }
 
 /// Names the files that were written, beside the results and not among them.
@@ -67,7 +66,7 @@ fn race_all(
     scenario: &Scenario,
     content: &Content,
     senders: &[Entrant],
-) -> Result<Results, Failure> {
+) -> Result<Results, RaceError> {
     let seeds = || (0..u64::from(arguments.runs)).map(|run| arguments.seed + run);
     let jobs: Vec<(Entrant, u64)> =
         senders.iter().flat_map(|&sender| seeds().map(move |seed| (sender, seed))).collect();
@@ -104,7 +103,7 @@ fn one_run(
     sender: Entrant,
     seed: u64,
     recorded: bool,
-) -> Result<FirstRun, Failure> {
+) -> Result<FirstRun, RaceError> {
     let hash = scenario.duration.is_none();
     // The oracle is no TCP: there is nothing to record.
     let tcp = sender.tcp().filter(|_| recorded);

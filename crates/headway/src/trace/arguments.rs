@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::failure::Failure;
+use crate::failure::BadOption;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,14 +66,12 @@ pub(crate) enum Table {
 
 impl Arguments {
     /// From the first to behind the last of the chosen connections, counted from 0.
-    pub(super) fn span(&self) -> Result<(usize, usize), Failure> {
+    pub(super) fn span(&self) -> Result<(usize, usize), BadOption> {
         let least = self.connection.iter().min().copied().unwrap_or(1);
         let most = self.connection.iter().max().copied().unwrap_or(1);
-        let first = least.checked_sub(1).ok_or_else(|| Failure::BadOption {
-            option: "--connection",
-            value: "0".into(),
-            expected: "expected a number from 1 on".into(),
-        })?;
+        let first = least
+            .checked_sub(1)
+            .ok_or_else(|| BadOption::new("--connection", "0", "expected a number from 1 on"))?;
         Ok((first, most))
     }
 }

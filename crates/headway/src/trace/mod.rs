@@ -2,26 +2,26 @@
 
 mod arguments;
 mod csv;
+mod error;
 mod json;
 mod text;
 mod xplot;
-
-use std::io::{self, Write};
 
 use headway_report::trace::{AnalysedCapture, Numbered, POINTS, page};
 use headway_trace::analysis::Graphs;
 
 use crate::command_line::command_line;
-use crate::failure::Failure;
-use crate::race::output;
+use crate::failure::BadOption;
+use crate::output;
 pub(crate) use arguments::Arguments;
 use arguments::Table;
+pub(crate) use error::TraceError;
 
 /// Of how many connections graphs are drawn, unless some are chosen.
 const GRAPHS: usize = 16;
 
 /// Analyses the capture. `words` are the words of the command line, without the program's name.
-pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceError> {
     let (first, last) = arguments.span()?;
     let draws = arguments.html.is_some() || arguments.xplot.is_some();
     // One choice decides what is drawn and what is told.
@@ -30,10 +30,8 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
     let capture = AnalysedCapture::read(&arguments.file, arguments.interface.as_deref(), graphs)?;
     let chosen = choose(arguments, &capture)?;
     if let Some(path) = &arguments.html {
-        let mut file = output::begin(path)?;
         let page = page(&capture, &chosen, &command_line(words));
-        file.write_all(page.as_bytes()).map_err(|source| Failure::Output { path: path.into(), source })?;
-        output::finish(file, path)?;
+        output::write(path, page)?;
         eprintln!("wrote {}", path.display());
     }
     if let Some(directory) = &arguments.xplot {
@@ -46,12 +44,11 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), Failure
         (_, Some(Table::Throughput)) => csv::throughput(&chosen),
         _ => text::render(&capture, &chosen, !arguments.connection.is_empty()),
     };
-    let mut out = io::stdout().lock();
-    out.write_all(told.as_bytes()).and_then(|()| out.flush()).map_err(Failure::StandardOutput)
+    Ok(output::print(&told)?)
 }
 
 /// The connections that were asked for.
-fn choose<'a>(arguments: &Arguments, capture: &'a AnalysedCapture) -> Result<Vec<Numbered<'a>>, Failure> {
+fn choose<'a>(arguments: &Arguments, capture: &'a AnalysedCapture) -> Result<Vec<Numbered<'a>>, BadOption> {
     let count = capture.analysis().connections.len();
     if arguments.connection.is_empty() {
         return Ok(capture.connections().collect());
@@ -61,7 +58,7 @@ fn choose<'a>(arguments: &Arguments, capture: &'a AnalysedCapture) -> Result<Vec
             0 => "the capture has no connections".into(),
             count => format!("expected a number from 1 to {count}"),
         };
-        return Err(Failure::BadOption { option: "--connection", value: beyond.to_string(), expected });
+        return Err(BadOption::new("--connection", beyond.to_string(), expected));
     }
     Ok(capture.connections().filter(|numbered| arguments.connection.contains(&numbered.number)).collect())
 }

@@ -1,14 +1,12 @@
 //! Graphs as files for xplot, named as tcptrace names them.
 
-use std::io::Write;
 use std::path::Path;
 
 use headway_report::trace::Numbered;
 use headway_trace::analysis::Direction;
 use headway_trace::{TraceError, write_outstanding, write_rtt, write_segments, write_throughput};
 
-use crate::failure::Failure;
-use crate::race::output;
+use crate::output::{self, OutputError};
 
 /// Writes what a graph shows.
 type Draw = fn(&mut Vec<u8>, &str, &Direction) -> Result<(), TraceError>;
@@ -23,7 +21,7 @@ const GRAPHS: [(&str, &str, Draw); 4] = [
 
 /// Writes the graphs of every direction that sent data and whose points were kept. Returns how many
 /// files there are.
-pub(super) fn write(directory: &Path, chosen: &[Numbered<'_>]) -> Result<usize, Failure> {
+pub(super) fn write(directory: &Path, chosen: &[Numbered<'_>]) -> Result<usize, OutputError> {
     output::create_directory(directory)?;
     let mut count = 0;
     for Numbered { number, connection } in chosen {
@@ -44,12 +42,11 @@ pub(super) fn write(directory: &Path, chosen: &[Numbered<'_>]) -> Result<usize, 
     Ok(count)
 }
 
-fn write_file(path: &Path, title: &str, direction: &Direction, draw: Draw) -> Result<(), Failure> {
+fn write_file(path: &Path, title: &str, direction: &Direction, draw: Draw) -> Result<(), OutputError> {
     let mut drawing = Vec::new();
-    draw(&mut drawing, title, direction).map_err(|source| Failure::Capture { path: path.into(), source })?;
-    let mut file = output::begin(path)?;
-    file.write_all(&drawing).map_err(|source| Failure::Output { path: path.into(), source })?;
-    output::finish(file, path)
+    draw(&mut drawing, title, direction)
+        .map_err(|source| OutputError::Capture { path: path.into(), source })?;
+    output::write(path, &drawing)
 }
 
 /// tcptrace's names of hosts: a, b, ... z, aa, ab, ...

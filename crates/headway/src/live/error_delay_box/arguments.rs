@@ -10,7 +10,8 @@ use headway_sim::derive_seed;
 use headway_sim::race::{FORWARD_LINK, REVERSE_LINK};
 use headway_units::Duration;
 
-use crate::failure::Failure;
+use super::BoxError;
+use crate::failure::BadOption;
 use crate::link_arguments::{LinkArguments, models};
 
 const EXAMPLES: &str = concat!(
@@ -107,10 +108,10 @@ impl Arguments {
     }
 
     /// The links both ways, as file or options say now.
-    pub(super) fn links(&self) -> Result<[LinkConfig; 2], Failure> {
+    pub(super) fn links(&self) -> Result<[LinkConfig; 2], BoxError> {
         match &self.config {
             Some(path) => Ok(load_links(path, self.mtu)?),
-            None => self.link.both(self.mtu),
+            None => Ok(self.link.both(self.mtu)?),
         }
     }
 
@@ -124,14 +125,10 @@ impl Arguments {
         ]
     }
 
-    pub(super) fn interval(&self) -> Result<std::time::Duration, Failure> {
+    pub(super) fn interval(&self) -> Result<std::time::Duration, BadOption> {
         if self.interval < SHORTEST_INTERVAL {
             let value = self.interval.to_string();
-            return Err(Failure::BadOption {
-                option: "--interval",
-                value,
-                expected: "expected at least 10ms".into(),
-            });
+            return Err(BadOption::new("--interval", value, "expected at least 10ms"));
         }
         Ok(std::time::Duration::from_nanos(self.interval.as_nanos()))
     }

@@ -10,19 +10,53 @@ use std::future::pending;
 use std::thread;
 use std::time::Duration;
 
+use headway_lab::LabError;
 use headway_link::LinkConfig;
+use headway_net::NetError;
 use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, LiveBox, Priority};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use super::error::LiveError;
 use super::network_arguments::{open_capture, start_log};
-use crate::failure::Failure;
+use crate::failure::{BadOption, Failure};
+use crate::output::OutputError;
 pub(crate) use arguments::Arguments;
 use arguments::RealTime;
 use output::Output;
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Why it failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BoxError {
+    #[error(transparent)]
+    BadOption(#[from] BadOption),
+    /// The file of links.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    #[error(transparent)]
+    Net(#[from] NetError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("the thread of the box panicked: a defect of headway")]
+    Panicked,
+}
+
+impl Failure for BoxError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::BadOption(_) => true,
+            Self::Lab(error) => error.is_usage(),
+            Self::Live(error) => error.is_usage(),
+            Self::Net(error) => error.is_usage(),
+            Self::Output(_) | Self::Panicked => false,
+        }
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     start_log(arguments.verbose);
     let interval = arguments.interval()?;
     let links = arguments.links()?;
@@ -42,8 +76,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     control.stop();
     match attended {
         Ok(Some(end)) => finish(arguments, &mut output, end),
-        Ok(None) => finish(arguments, &mut output, ended.await.map_err(|_| Failure::BoxPanicked)?),
-        Err(Failure::BoxPanicked) => Err(Failure::BoxPanicked),
+        Ok(None) => finish(arguments, &mut output, ended.await.map_err(|_| BoxError::Panicked)?),
+        Err(BoxError::Panicked) => Err(BoxError::Panicked),
         Err(failure) => {
             // There is nobody to tell how it ended.
             let _ = ended.await;
@@ -61,14 +95,14 @@ async fn attend(
     ended: &mut oneshot::Receiver<BoxEnd>,
     signals: &mut Signals,
     output: &mut Output,
-) -> Result<Option<BoxEnd>, Failure> {
+) -> Result<Option<BoxEnd>, BoxError> {
     if let Some(report) = control.report() {
         if arguments.real_time() == RealTime::On && report.priority == Priority::Refused {
             eprintln!("headway: real-time priority is not permitted: expected root or CAP_SYS_NICE");
         }
         output.ready(links, report.priority)?;
         if let Some(path) = &arguments.ready_file {
-            File::create(path).map_err(|source| Failure::Output { path: path.clone(), source })?;
+            File::create(path).map_err(|source| OutputError::File { path: path.clone(), source })?;
         }
     }
     let mut ticks = tokio::time::interval(interval);
@@ -83,7 +117,7 @@ async fn attend(
     let mut generation = 0;
     loop {
         tokio::select! {
-            end = &mut *ended => return end.map(Some).map_err(|_| Failure::BoxPanicked),
+            end = &mut *ended => return end.map(Some).map_err(|_| BoxError::Panicked),
             () = &mut time_is_up => return Ok(None),
             told = signals.next() => match told {
                 Told::Stop => return Ok(None),
@@ -105,8 +139,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(Failure::NoRuntime);
+    fn new() -> Result<Self, BoxError> {
+        let listen = |kind| signal(kind).map_err(LiveError::NoRuntime);
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
@@ -129,13 +163,13 @@ enum Told {
 }
 
 /// Runs the box in a thread of its own, which says how it ended.
-fn start(live: LiveBox) -> Result<oneshot::Receiver<BoxEnd>, Failure> {
+fn start(live: LiveBox) -> Result<oneshot::Receiver<BoxEnd>, BoxError> {
     let (sender, receiver) = oneshot::channel();
     let run = move || {
         // Nobody waits any more only when the command ends.
         let _ = sender.send(live.run());
     };
-    thread::Builder::new().name("box".into()).spawn(run).map_err(Failure::NoRuntime)?;
+    thread::Builder::new().name("box".into()).spawn(run).map_err(LiveError::NoRuntime)?;
     Ok(receiver)
 }
 
@@ -145,7 +179,7 @@ fn reload(
     control: &BoxControl,
     generation: &mut u64,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), OutputError> {
     if !arguments.has_config() {
         let problem = "SIGHUP: there is no --config to read again";
         eprintln!("headway: {problem}");
@@ -164,13 +198,13 @@ fn reload(
     }
 }
 
-fn finish(arguments: &Arguments, output: &mut Output, end: BoxEnd) -> Result<(), Failure> {
+fn finish(arguments: &Arguments, output: &mut Output, end: BoxEnd) -> Result<(), BoxError> {
     let BoxEnd { report, outcome, capture } = end;
     let written = match (capture, &arguments.pcap) {
-        (Err(source), Some(path)) => Err(Failure::Capture { path: path.clone(), source }),
+        (Err(source), Some(path)) => Err(OutputError::Capture { path: path.clone(), source }),
         _ => Ok(()),
     };
-    let outcome = outcome.map_err(Failure::Net).and(written);
+    let outcome = outcome.map_err(BoxError::Net).and(written.map_err(BoxError::from));
     output.end(&report, outcome.as_ref().err().map(ToString::to_string))?;
     outcome
 }

@@ -6,7 +6,7 @@ use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, Priority};
 
 use super::{json, table};
-use crate::failure::Failure;
+use crate::output::OutputError;
 
 pub(super) struct Output {
     json: bool,
@@ -25,7 +25,7 @@ impl Output {
     }
 
     /// Packets pass.
-    pub(super) fn ready(&mut self, links: &[LinkConfig; 2], priority: Priority) -> Result<(), Failure> {
+    pub(super) fn ready(&mut self, links: &[LinkConfig; 2], priority: Priority) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::ready(&self.interfaces, links, priority)]);
         }
@@ -36,7 +36,7 @@ impl Output {
     }
 
     /// Time has passed.
-    pub(super) fn interval(&mut self, report: &BoxReport) -> Result<(), Failure> {
+    pub(super) fn interval(&mut self, report: &BoxReport) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::report(report, false, None)]);
         }
@@ -51,7 +51,7 @@ impl Output {
     }
 
     /// The links are others now.
-    pub(super) fn changed(&mut self, links: &[LinkConfig; 2]) -> Result<(), Failure> {
+    pub(super) fn changed(&mut self, links: &[LinkConfig; 2]) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::changed(links)]);
         }
@@ -59,12 +59,12 @@ impl Output {
     }
 
     /// They were to be others, and are not.
-    pub(super) fn kept(&mut self, problem: &str) -> Result<(), Failure> {
+    pub(super) fn kept(&mut self, problem: &str) -> Result<(), OutputError> {
         if self.json { print(&[json::kept(problem)]) } else { Ok(()) }
     }
 
     /// All is over.
-    pub(super) fn end(&mut self, report: &BoxReport, error: Option<String>) -> Result<(), Failure> {
+    pub(super) fn end(&mut self, report: &BoxReport, error: Option<String>) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::report(report, true, error)]);
         }
@@ -72,11 +72,11 @@ impl Output {
     }
 }
 
-fn print(lines: &[String]) -> Result<(), Failure> {
+fn print(lines: &[String]) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     lines
         .iter()
         .try_for_each(|line| writeln!(out, "{line}"))
         .and_then(|()| out.flush())
-        .map_err(Failure::StandardOutput)
+        .map_err(OutputError::Standard)
 }

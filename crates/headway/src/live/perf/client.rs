@@ -11,17 +11,18 @@ use super::ClientArguments;
 use super::protocol::{Hello, Kind, MAX_LENGTH, Outcome, Share, Test, VERSION, Welcome, hear, say};
 use super::report::{Ends, Report, Reporter};
 use super::test::{Progress, ask, receive, send};
-use crate::failure::Failure;
+use crate::failure::BadOption;
+use crate::live::error::LiveError;
 use crate::live::names::resolve;
 use crate::live::transport::Transport;
 use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
 
-pub(super) async fn run(arguments: &ClientArguments) -> Result<(), Failure> {
+pub(super) async fn run(arguments: &ClientArguments) -> Result<(), LiveError> {
     let test = describe(arguments)?;
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = measure(arguments, &test, &transport) => outcome,
-        signal = stop_signal() => Err(Failure::Stopped(signal?)),
+        signal = stop_signal() => Err(LiveError::Stopped(signal?)),
     };
     let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
     let report = outcome?;
@@ -29,17 +30,13 @@ pub(super) async fn run(arguments: &ClientArguments) -> Result<(), Failure> {
     closed
 }
 
-fn describe(arguments: &ClientArguments) -> Result<Test, Failure> {
+fn describe(arguments: &ClientArguments) -> Result<Test, BadOption> {
     let kind = match (arguments.latency, arguments.reverse) {
         (true, _) => Kind::Latency,
         (false, true) => Kind::Download,
         (false, false) => Kind::Upload,
     };
-    let bad = |option, value: String, expected: &str| Failure::BadOption {
-        option,
-        value,
-        expected: expected.into(),
-    };
+    let bad = |option, value: String, expected: &str| BadOption::new(option, value, expected);
     let length =
         arguments.length.map_or(if arguments.latency { 1 } else { 128 << 10 }, headway_units::Size::bytes);
     if length == 0 || length > u64::from(MAX_LENGTH) {
@@ -62,14 +59,18 @@ fn describe(arguments: &ClientArguments) -> Result<Test, Failure> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a live measurement")]
-async fn measure(arguments: &ClientArguments, test: &Test, transport: &Transport) -> Result<Report, Failure> {
+async fn measure(
+    arguments: &ClientArguments,
+    test: &Test,
+    transport: &Transport,
+) -> Result<Report, LiveError> {
     let server = resolve(&arguments.host, arguments.port).await?;
     let mut control = transport.connect(server).await?;
-    say(&mut control, &Hello::Test(test.clone())).await.map_err(Failure::Connection)?;
-    let session = match hear(&mut control).await.map_err(Failure::Connection)? {
+    say(&mut control, &Hello::Test(test.clone())).await.map_err(LiveError::Connection)?;
+    let session = match hear(&mut control).await.map_err(LiveError::Connection)? {
         Welcome::Session(session) => session,
         Welcome::Refused(reason) => {
-            return Err(Failure::Connection(io::Error::other(format!("the server: {reason}"))));
+            return Err(LiveError::Connection(io::Error::other(format!("the server: {reason}"))));
         }
     };
     let mut running = JoinSet::new();
@@ -77,9 +78,9 @@ async fn measure(arguments: &ClientArguments, test: &Test, transport: &Transport
     let mut ends = Vec::new();
     for _ in 0..test.parallel {
         let mut stream = transport.connect(server).await?;
-        say(&mut stream, &Hello::Data { session }).await.map_err(Failure::Connection)?;
-        let local = stream.local_addr().map_err(Failure::Connection)?;
-        ends.push(Ends { local, remote: stream.peer_addr().map_err(Failure::Connection)? });
+        say(&mut stream, &Hello::Data { session }).await.map_err(LiveError::Connection)?;
+        let local = stream.local_addr().map_err(LiveError::Connection)?;
+        ends.push(Ends { local, remote: stream.peer_addr().map_err(LiveError::Connection)? });
         let done = Arc::new(Progress::default());
         progress.push(done.clone());
         let test = test.clone();
@@ -103,7 +104,7 @@ async fn measure(arguments: &ClientArguments, test: &Test, transport: &Transport
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let (share, more) = ended.map_err(io::Error::other).and_then(|ended| ended).map_err(Failure::Connection)?;
+                    let (share, more) = ended.map_err(io::Error::other).and_then(|ended| ended).map_err(LiveError::Connection)?;
                     shares.push(share);
                     times.extend(more);
                 }
@@ -112,7 +113,7 @@ async fn measure(arguments: &ClientArguments, test: &Test, transport: &Transport
         }
     }
     reporter.interval(started.elapsed());
-    let outcome: Outcome = hear(&mut control).await.map_err(Failure::Connection)?;
-    control.shutdown().await.map_err(Failure::Connection)?;
+    let outcome: Outcome = hear(&mut control).await.map_err(LiveError::Connection)?;
+    control.shutdown().await.map_err(LiveError::Connection)?;
     Ok(reporter.finish(shares, outcome.streams, times))
 }

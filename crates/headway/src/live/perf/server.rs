@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::ServerArguments;
 use super::protocol::{Hello, Kind, MAX_LENGTH, Outcome, Share, Test, VERSION, Welcome, hear, say};
 use super::test::{Progress, answer, receive, send};
-use crate::failure::Failure;
+use crate::live::error::LiveError;
 use crate::live::transport::Stream;
 use crate::live::{GRACE_STOPPED, stop_signal};
 
@@ -27,10 +27,10 @@ struct Sessions {
 
 type Shared = Arc<Mutex<Sessions>>;
 
-pub(super) async fn run(arguments: &ServerArguments) -> Result<(), Failure> {
+pub(super) async fn run(arguments: &ServerArguments) -> Result<(), LiveError> {
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
-    eprintln!("headway: waiting for clients at {}", listener.local_addr().map_err(Failure::Connection)?);
+    eprintln!("headway: waiting for clients at {}", listener.local_addr().map_err(LiveError::Connection)?);
     let sessions = Shared::default();
     let (done, mut tests_done) = mpsc::channel(MAX_TESTS);
     let mut connections = JoinSet::new();
@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: &ServerArguments) -> Result<(), Failure> {
         loop {
             tokio::select! {
                 accepted = listener.accept() => {
-                    let (stream, _) = accepted.map_err(Failure::Connection)?;
+                    let (stream, _) = accepted.map_err(LiveError::Connection)?;
                     while connections.try_join_next().is_some() {}
                     connections.spawn(greet(stream, sessions.clone(), done.clone()));
                 }

@@ -16,7 +16,7 @@ use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 
 use super::folder::{Folder, Refusal};
 use crate::live::http::{FileBody, percent_encode};
-use crate::race::output;
+use crate::output;
 
 type Answer = Response<BoxBody<Bytes, io::Error>>;
 

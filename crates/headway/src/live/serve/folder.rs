@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::failure::Failure;
+use super::ServeError;
 use crate::live::http::percent_decode;
 
 /// A folder whose files are served. Nothing outside of it is: not by `..`, and not by a link.
@@ -24,8 +24,8 @@ pub(super) enum Refusal {
 }
 
 impl Folder {
-    pub(super) fn open(path: &Path, writable: bool) -> Result<Self, Failure> {
-        let fail = |source| Failure::Folder { path: path.into(), source };
+    pub(super) fn open(path: &Path, writable: bool) -> Result<Self, ServeError> {
+        let fail = |source| ServeError::Folder { path: path.into(), source };
         let root = path.canonicalize().map_err(fail)?;
         if !root.is_dir() {
             return Err(fail(io::Error::from(io::ErrorKind::NotADirectory)));

@@ -1,0 +1,48 @@
+//! Why a command of experiments failed.
+
+use std::io;
+use std::path::PathBuf;
+
+use headway_lab::LabError;
+use headway_report::ReportError;
+
+use crate::failure::{BadOption, Failure};
+use crate::output::OutputError;
+
+/// Why a command of experiments failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExperimentsError {
+    #[error(transparent)]
+    BadOption(#[from] BadOption),
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("{}: cannot be read: {source}", path.display())]
+    Input { path: PathBuf, source: io::Error },
+    #[error("{}: expected another name: results go to a folder of this name, {name}, and another file has it", file.display())]
+    SameName { file: PathBuf, name: String },
+    #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
+    UnknownPaper { name: String },
+    #[error(
+        "{}: {reason}; expected a folder of results, such as `headway lab run` and `headway paper run` make",
+        folder.display()
+    )]
+    NoResults { folder: PathBuf, reason: String },
+}
+
+impl Failure for ExperimentsError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::BadOption(_)
+            | Self::SameName { .. }
+            | Self::UnknownPaper { .. }
+            | Self::NoResults { .. } => true,
+            Self::Lab(error) => error.is_usage(),
+            Self::Report(error) => error.is_usage(),
+            Self::Output(_) | Self::Input { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a race failed.
+
+use std::io;
+
+use headway_report::ReportError;
+use headway_sim::ContentError;
+use headway_sim::race::RunError;
+
+use crate::failure::{BadOption, Failure};
+use crate::output::OutputError;
+
+/// Why a race failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RaceError {
+    #[error(transparent)]
+    BadOption(#[from] BadOption),
+    /// A file that cannot be sent; the other reasons say themselves what was expected.
+    #[error("{}{}", .0, wanted_instead_of(.0))]
+    Content(#[from] ContentError),
+    #[error("the running executable cannot be found, so name a FILE to send: {0}")]
+    NoExecutable(io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error(transparent)]
+    Run(RunError),
+    #[error(transparent)]
+    Report(#[from] ReportError),
+}
+
+impl Failure for RaceError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::BadOption(_) | Self::Content(_) | Self::NoExecutable(_) => true,
+            Self::Report(error) => error.is_usage(),
+            Self::Output(_) | Self::Run(_) => false,
+        }
+    }
+}
+
+impl From<RunError> for RaceError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Content(source) => Self::Content(source),
+            other => Self::Run(other),
+        }
+    }
+}
+
+fn wanted_instead_of(error: &ContentError) -> &'static str {
+    match error {
+        ContentError::Unreadable { .. } => "; expected a file to send",
+        _ => "",
+    }
+}

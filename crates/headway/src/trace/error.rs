@@ -1,0 +1,34 @@
+//! Why a capture's analysis failed.
+
+use headway_report::trace::CaptureError;
+
+use crate::failure::{BadOption, Failure};
+use crate::output::OutputError;
+
+/// Why an analysis failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TraceError {
+    #[error(transparent)]
+    BadOption(#[from] BadOption),
+    #[error(transparent)]
+    Capture(CaptureError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl Failure for TraceError {
+    fn is_usage(&self) -> bool {
+        !matches!(self, Self::Output(_))
+    }
+}
+
+impl From<CaptureError> for TraceError {
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::UnknownInterface { name, expected } => {
+                Self::BadOption(BadOption::new("--interface", name, expected))
+            }
+            other => Self::Capture(other),
+        }
+    }
+}
