@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::error::LabError;
 use crate::experiment::{Cell, Clock, Experiment, Sender};
-use crate::results::{Journal, Made, Results, Row, code_of, write_tables};
+use crate::results::{Code, Journal, Made, Results, Row, write_tables};
 use crate::testbed::Testbed;
 
 /// Hears of the progress of a sweep.
@@ -73,8 +73,9 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     planned.manifest.write(folder)?;
     let mut missing: Vec<Missing<'_>> = Vec::new();
     for (cell, keyed) in experiment.cells.iter().zip(&planned.manifest.cells) {
+        let code = Code::of(&cell.settings);
         for (run, key) in keyed.keys.iter().enumerate() {
-            let there = |made: &Made| reuse || made.code == code_of(&cell.settings);
+            let there = |made: &Made| reuse || code.gives(&made.code);
             if !rows.get(key).is_some_and(there) {
                 missing.push(Missing { cell, run: run as u32, key });
             }
@@ -84,7 +85,7 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     let oracles = Oracles::default();
     let journal = Mutex::new(Journal::open(folder)?);
     let keep = |missing: &Missing<'_>, row: Row| -> Result<(String, Made), LabError> {
-        let made = Made { row, code: code_of(&missing.cell.settings).into() };
+        let made = Made { row, code: Code::of(&missing.cell.settings).name.into() };
         journal.lock().unwrap_or_else(PoisonError::into_inner).append(missing.key, &made)?;
         progress.advance();
         Ok((missing.key.to_owned(), made))

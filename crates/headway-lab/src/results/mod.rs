@@ -19,16 +19,35 @@ pub(crate) use tables::write_tables;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Measure, Sender};
 
-/// A fingerprint of the code that determines results: the sources of the TCP, the link and the simulator.
-/// Each row is stored with it. Where the program was built from a package, it is the version.
+/// What the results of this code are known by: the digest of its packets in `results.lock`, where that is of
+/// this code; otherwise a fingerprint of the sources of the TCP, the link and the simulator. Each row is stored
+/// with it. Where the program was built from a package, it is the version.
 pub const CODE: &str = env!("HEADWAY_CODE");
 
-/// The code that determines the results of a cell with these settings. Other TCPs have their own; only the
-/// link is ours. What moves packets in real time is not in it.
-pub(crate) fn code_of(settings: &IndexMap<String, String>) -> &'static str {
-    const LINK_CODE: &str = env!("HEADWAY_LINK_CODE");
-    let foreign = settings.get("variant").is_some_and(|name| matches!(name.parse(), Ok(Sender::Foreign(_))));
-    if foreign { LINK_CODE } else { CODE }
+/// The code that determines the results of some cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Code {
+    /// What rows are stored with.
+    pub(crate) name: &'static str,
+    /// Other code that gives the same, separated by spaces.
+    same: &'static str,
+}
+
+impl Code {
+    const OURS: Self = Self { name: CODE, same: env!("HEADWAY_SAME") };
+    const LINK: Self = Self { name: env!("HEADWAY_LINK_CODE"), same: env!("HEADWAY_LINK_SAME") };
+
+    /// The code of a cell with these settings. Other TCPs have their own; only the link is ours. What moves
+    /// packets in real time is not in it.
+    pub(crate) fn of(settings: &IndexMap<String, String>) -> Self {
+        let variant = settings.get("variant").map(|name| name.parse());
+        if matches!(variant, Some(Ok(Sender::Foreign(_)))) { Self::LINK } else { Self::OURS }
+    }
+
+    /// Whether a row that is stored with `name` is what this code gives.
+    pub(crate) fn gives(self, name: &str) -> bool {
+        name == self.name || self.same.split_whitespace().any(|same| same == name)
+    }
 }
 
 /// What was measured of one run. What a sender does not tell is `None`.
@@ -172,16 +191,16 @@ impl Results {
     /// The rows that belong to the experiment.
     fn pick(manifest: Manifest, journal: &BTreeMap<String, Made>) -> Self {
         let mut outdated = 0;
-        let mut row = |key: &String, code: &str| {
+        let mut row = |key: &String, code: Code| {
             let made = journal.get(key)?;
-            outdated += usize::from(made.code != code);
+            outdated += usize::from(!code.gives(&made.code));
             Some(made.row.clone())
         };
         let rows = manifest
             .cells
             .iter()
             .map(|cell| {
-                let code = code_of(&cell.settings);
+                let code = Code::of(&cell.settings);
                 cell.keys.iter().filter_map(|key| row(key, code)).collect()
             })
             .collect();

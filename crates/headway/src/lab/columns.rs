@@ -22,5 +22,14 @@ pub(super) fn markdown() -> String {
         };
         text.push_str(&format!("| `{}` | {kind} | {} |\n", column.name, column.meaning));
     }
+    text.push_str(
+        "\n## Which runs are made again\n\n\
+         Each row of the journal, `runs.jsonl`, is stored with the code that made it. A sweep keeps the rows of\n\
+         code that gives the same results, and makes the others again; `--reuse` keeps them all. The code\n\
+         is named by a digest of the packets of a fixed set of runs, so comments, new names and other\n\
+         changes that leave every packet as it was keep stored runs valid. `CONTRIBUTING.md` describes how the\n\
+         digest is proven (`crates/headway-lab/results.lock`). A program built from changed sources that are not\n\
+         in that file yet names its code by a hash of the sources.\n",
+    );
     text
 }
