@@ -28,7 +28,7 @@ fn networks_that_cannot_be_are_named() {
         (&["--tun", "hw0", "--address", "10.77.2.2"][..], "10.77.2.2/24"),
         (&["--tun", "hw0", "--address", "10.77.2.2/33"], "10.77.2.2/33"),
         (&["--tun", "a-name-far-too-long", "--address", "10.77.2.2/24"], "1 to 15 bytes"),
-        (&["--tun", "hw0", "--address", "10.77.2.2/32"], "room for the kernel's address"),
+        (&["--tun", "hw0", "--address", "10.77.2.2/32"], "a second address for the kernel"),
         (&["--tun", "hw0", "--address", "10.77.2.2/24", "--offload"], "a --variant without HACK"),
         (&["--udp", "127.0.0.1", "127.0.0.1:1"], "an address with a port"),
         (&["--udp", "127.0.0.1:1", "[::1]:1"], "one family"),

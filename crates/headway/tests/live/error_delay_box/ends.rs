@@ -28,7 +28,7 @@ fn mistakes_are_named() {
         (&["hwa", "hwb", "--damage", "sometimes"], "sometimes"),
         (&["hwa", "hwb", "--rate", "0mbit"], "--rate"),
         (&["hwa", "hwb", "--interval", "1ms"], "at least 10ms"),
-        (&["hwa", "hwa"], "two interfaces"),
+        (&["hwa", "hwa"], "two different interfaces"),
     ] {
         let complaint = run(words);
         assert!(complaint.contains(expected), "{words:?}: {complaint}");
