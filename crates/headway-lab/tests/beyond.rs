@@ -1,9 +1,12 @@
 //! Senders with controllers and switches, runs of fixed duration, flows beside them, the oracle, and aims.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use headway_lab::{COLUMNS, Experiment, Overrides, Request, Results, Verdict, judge, run};
+use common::run_in;
+use headway_lab::{COLUMNS, Experiment, Overrides, Verdict, judge};
 use headway_link::QueueLimit;
 
 const AIMS: &str = r#"
@@ -50,11 +53,7 @@ at-least = 1
 "#;
 
 fn parse(text: &str) -> Result<Experiment, String> {
-    Experiment::parse("aims", "aims.toml", text, &Overrides::default()).map_err(|error| error.to_string())
-}
-
-fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, testbed: None, progress: &() }).expect("a sweep")
+    common::parse("aims", text, &Overrides::default())
 }
 
 #[test]

@@ -1,33 +1,20 @@
 //! Experiment files, sweeps and claims.
 
+mod common;
+
 use std::fs;
-use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use common::run_in;
 use headway_lab::{CODE, COLUMNS, Experiment, Overrides, Progress, Request, Results, Verdict, judge, run};
+use headway_test_fixture::experiment;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-const SMALL: &str = r#"
-title = "A small sweep"
-runs = 3
+/// The small experiment, with claims that hold, that show the direction alone, and that do not hold.
+static SMALL: LazyLock<String> = LazyLock::new(|| experiment::SMALL.to_owned() + CLAIMS);
 
-[sweep]
-variant = ["sack", "hack+sack"]
-length = [2, 4]
-
-[scenario]
-delay = "20ms"
-size = "64KB"
-damage = "burst:5%:{length}"
-header-hit = "0%"
-
-[figure]
-kind = "lines"
-x = "length"
-series = "variant"
-measure = "goodput"
-unit = "KB/s"
-
+const CLAIMS: &str = r#"
 [[claim]]
 says = "HACK is faster"
 order = ["sack", "hack+sack"]
@@ -50,16 +37,12 @@ fn parse(text: &str) -> Result<Experiment, String> {
 }
 
 fn with(text: &str, overrides: &Overrides) -> Result<Experiment, String> {
-    Experiment::parse("small", "small.toml", text, overrides).map_err(|error| error.to_string())
-}
-
-fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, testbed: None, progress: &() }).expect("a sweep")
+    common::parse("small", text, overrides)
 }
 
 #[test]
 fn cells_are_the_product_of_the_axes() {
-    let experiment = parse(SMALL).expect("an experiment");
+    let experiment = parse(&SMALL).expect("an experiment");
     let cells: Vec<String> = experiment
         .cells
         .iter()
@@ -88,36 +71,36 @@ fn values_of_axes_may_name_other_axes() {
 #[test]
 fn mistakes_name_file_line_and_what_is_allowed() {
     let cases = [
-        ("runs = 3", "rums = 3", "small.toml:3: unknown field `rums`, expected one of"),
-        ("runs = 3", "runs = 0", "small.toml:3: runs: expected at least one run"),
+        ("runs = 3", "rums = 3", "small.toml:2: unknown field `rums`, expected one of"),
+        ("runs = 3", "runs = 0", "small.toml:2: runs: expected at least one run"),
         ("runs = 3", "runs = 9000000", "expected at most 20000 cells and 2000000 runs in all"),
-        ("length = [2, 4]", "length = []", "small.toml:7: length: the sweep is empty"),
-        ("delay = \"20ms\"", "delay = \"20\"", "small.toml:10: delay: \"20\": expected"),
+        ("length = [2, 4]", "length = []", "small.toml:6: length: the sweep is empty"),
+        ("delay = \"20ms\"", "delay = \"20\"", "small.toml:9: delay: \"20\": expected"),
         (
             "delay = \"20ms\"",
             "dealy = \"20ms\"",
-            "small.toml:10: dealy: unknown key: expected one of clock, profile,",
+            "small.toml:9: dealy: unknown key: expected one of clock, profile,",
         ),
         (
             "{length}",
             "{lenght}",
-            "small.toml:12: damage: {lenght} is no axis: expected one of variant, length",
+            "small.toml:11: damage: {lenght} is no axis: expected one of variant, length",
         ),
         ("{length}", "{length", "expected a closing brace"),
-        ("x = \"length\"", "x = \"loss\"", "small.toml:17: x: \"loss\" is no axis"),
-        ("unit = \"KB/s\"", "unit = \"s\"", "small.toml:20: unit: \"s\": expected one of"),
+        ("x = \"length\"", "x = \"loss\"", "small.toml:16: x: \"loss\" is no axis"),
+        ("unit = \"KB/s\"", "unit = \"s\"", "small.toml:19: unit: \"s\": expected one of"),
         (
             "order = [\"sack\", \"hack+sack\"]",
             "order = [\"sack\", \"hack\"]",
             "expected a value of the axis variant",
         ),
         ("variant = [\"sack\", \"hack+sack\"]", "sender = [\"sack\"]", "expected a sender"),
-        ("runs = 3", "runs = 3\nreadings = [\"loss\"]", "small.toml:4: readings: \"loss\" is no axis"),
+        ("runs = 3", "runs = 3\nreadings = [\"loss\"]", "small.toml:3: readings: \"loss\" is no axis"),
         ("kind = \"lines\"", "kind = \"pie\"", "unknown variant `pie`, expected one of"),
     ];
     for (from, to, expected) in cases {
         let text = SMALL.replacen(from, to, 1);
-        assert_ne!(text, SMALL, "{from:?} is not in the file");
+        assert_ne!(text, *SMALL, "{from:?} is not in the file");
         let complaint = parse(&text).expect_err(to);
         assert!(complaint.contains(expected), "{to}: {complaint}");
         assert!(!complaint.contains('\n'), "{complaint}");
@@ -130,7 +113,7 @@ fn overrides_change_keys_and_axes() {
         settings: settings.iter().map(ToString::to_string).collect(),
         ..Overrides::default()
     };
-    let experiment = with(SMALL, &set(&["link.delay=150ms", "length=1, 3,5"])).expect("an experiment");
+    let experiment = with(&SMALL, &set(&["link.delay=150ms", "length=1, 3,5"])).expect("an experiment");
     assert_eq!(experiment.cells.len(), 6);
     assert_eq!(experiment.cells[5].scenario.forward.delay.as_millis(), 150);
     for (setting, expected) in [
@@ -138,7 +121,7 @@ fn overrides_change_keys_and_axes() {
         ("delay", "expected KEY=VALUE"),
         ("delay=fast", "expected"),
     ] {
-        let complaint = with(SMALL, &set(&[setting])).expect_err(setting);
+        let complaint = with(&SMALL, &set(&[setting])).expect_err(setting);
         assert!(complaint.contains(expected), "{complaint}");
     }
 }
@@ -146,7 +129,7 @@ fn overrides_change_keys_and_axes() {
 #[test]
 fn senders_face_the_same_fates_and_cells_do_not_depend_on_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
-    let small = run_in(&parse(SMALL).expect("an experiment"), &folder.path().join("a"));
+    let small = run_in(&parse(&SMALL).expect("an experiment"), &folder.path().join("a"));
     let seeds =
         |results: &Results, cell: usize| results.rows[cell].iter().map(|row| row.seed).collect::<Vec<_>>();
     assert_eq!(seeds(&small, 0), seeds(&small, 2), "sack and hack+sack over the same link");
@@ -160,7 +143,7 @@ fn senders_face_the_same_fates_and_cells_do_not_depend_on_each_other() {
 #[test]
 fn claims_are_judged() {
     let folder = tempfile::tempdir().expect("a folder");
-    let results = run_in(&parse(SMALL).expect("an experiment"), folder.path());
+    let results = run_in(&parse(&SMALL).expect("an experiment"), folder.path());
     let judgements = judge(&results);
     let verdicts: Vec<Verdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
     assert_eq!(verdicts, [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced]);
@@ -172,7 +155,7 @@ fn claims_are_judged() {
 #[test]
 fn an_interrupted_sweep_goes_on_and_a_finished_one_is_not_run_twice() {
     let folder = tempfile::tempdir().expect("a folder");
-    let experiment = parse(SMALL).expect("an experiment");
+    let experiment = parse(&SMALL).expect("an experiment");
     let (whole, part) = (folder.path().join("whole"), folder.path().join("part"));
     run_in(&experiment, &whole);
     let journal = fs::read_to_string(whole.join("runs.jsonl")).expect("a journal");
@@ -207,7 +190,7 @@ fn rows_of_other_code_are_known_as_such() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let experiment = parse(SMALL).expect("an experiment");
+    let experiment = parse(&SMALL).expect("an experiment");
     let first = run_in(&experiment, folder);
     assert_eq!(first.outdated, 0);
     // Five of the rows as another version of the program would have made them.
@@ -236,7 +219,7 @@ fn rows_of_other_code_are_known_as_such() {
 #[test]
 fn both_tables_hold_every_column_of_every_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    run_in(&parse(SMALL).expect("an experiment"), folder.path());
+    run_in(&parse(&SMALL).expect("an experiment"), folder.path());
     let mut csv = csv::Reader::from_path(folder.path().join("runs.csv")).expect("a table");
     let names: Vec<String> = csv.headers().expect("a header").iter().map(Into::into).collect();
     assert_eq!(names, COLUMNS.map(|column| column.name));

@@ -1,8 +1,11 @@
 //! Claims that are judged under every reading of their source.
 
+mod common;
+
 use std::path::Path;
 
-use headway_lab::{Evidence, EvidenceError, Experiment, Overrides, Request, Results, Verdict, run, weigh};
+use common::{parse, run_in};
+use headway_lab::{Evidence, EvidenceError, Experiment, Overrides, Results, Verdict, weigh};
 
 const SWEEP: &str = r#"
 title = "Readings"
@@ -33,14 +36,11 @@ fn claiming(claim: &str) -> Experiment {
          [scenario]\ndamage = \"burst:5%:4\"\n[figure]\nkind = \"bars\"\nmeasure = \"goodput\"\nunit = \"KB/s\"\n\
          [[claim]]\nsays = \"it is so\"\n{claim}\n"
     );
-    Experiment::parse("figure", "figure.toml", &text, &Overrides::default()).expect(claim)
+    parse("figure", &text, &Overrides::default()).expect(claim)
 }
 
 fn sweep(folder: &Path) -> Results {
-    let experiment =
-        Experiment::parse("readings", "readings.toml", SWEEP, &Overrides::default()).expect("a sweep");
-    run(&Request { experiment: &experiment, folder, reuse: false, testbed: None, progress: &() })
-        .expect("results")
+    run_in(&parse("readings", SWEEP, &Overrides::default()).expect("a sweep"), folder)
 }
 
 fn weighed(claim: &str, sweep: &Results) -> Result<Option<Evidence>, EvidenceError> {
@@ -205,8 +205,7 @@ fn what_the_sweep_does_not_have_is_named() {
 
 #[test]
 fn without_runs_there_is_no_evidence() {
-    let experiment =
-        Experiment::parse("readings", "readings.toml", SWEEP, &Overrides::default()).expect("a sweep");
+    let experiment = parse("readings", SWEEP, &Overrides::default()).expect("a sweep");
     let evidence = weighed(&format!("paper = 3{RATIO}"), &Results::none(&experiment));
     let evidence = evidence.expect("judged").expect("evidence");
     assert_eq!((evidence.judged, evidence.best.is_none(), evidence.is_contradiction()), (0, true, false));

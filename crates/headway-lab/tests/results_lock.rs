@@ -151,7 +151,7 @@ fn the_lock_is_of_this_code() {
     if old == new {
         return;
     }
-    if std::env::var_os("HEADWAY_UPDATE").is_some() {
+    if headway_test_fixture::corpus::is_update() {
         std::fs::write(&path, new).expect("the lock can be written");
         return;
     }

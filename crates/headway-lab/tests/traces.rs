@@ -1,9 +1,12 @@
 //! Experiments over links that were recorded.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use headway_lab::{Experiment, Overrides, Request, Results, Traces, replay, run};
+use common::{parse, run_in};
+use headway_lab::{Experiment, Overrides, Results, Traces, replay};
 use headway_link::Damage;
 
 const OVER_TRACES: &str = r#"
@@ -34,10 +37,6 @@ fn write(folder: &Path, bad: &str) {
 
 fn load(folder: &Path) -> Experiment {
     Experiment::load(&folder.join("recorded.toml"), &Overrides::default()).expect("an experiment")
-}
-
-fn run_in(experiment: &Experiment, folder: &Path) -> Results {
-    run(&Request { experiment, folder, reuse: false, testbed: None, progress: &() }).expect("a sweep")
 }
 
 /// Files are looked for beside the experiment, wherever the program was started.
@@ -110,6 +109,6 @@ fn traces_may_come_from_anywhere_or_nowhere() {
         Experiment::parse_with("x", "x.toml", OVER_TRACES, &overrides, &traces).expect("an experiment");
     let Damage::Trace(trace) = &experiment.cells[0].scenario.forward.damage else { panic!("no trace") };
     assert_eq!((trace.packets(), trace.name()), (2, "links/good.fates"));
-    let error = Experiment::parse("x", "x.toml", OVER_TRACES, &overrides).expect_err("no folder").to_string();
+    let error = parse("x", OVER_TRACES, &overrides).expect_err("no folder");
     assert!(error.contains("links/good.fates: cannot be read: there is no folder"), "{error}");
 }

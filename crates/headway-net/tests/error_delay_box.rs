@@ -2,31 +2,17 @@
 
 use headway_link::{Delivery, Headers, Link, LinkConfig};
 use headway_net::error_delay_box::{End, ErrorDelayBox, Frame, LaneConfig};
+use headway_test_fixture::packet;
 use headway_units::{Duration, Instant};
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 
 /// An Ethernet header, and a segment with this sequence number.
 fn frame(seq: u32, payload: usize) -> Frame {
-    let ip = IpHeader {
-        src: [10, 0, 0, 1].into(),
-        dst: [10, 0, 0, 2].into(),
-        ecn: Ecn::NotEct,
-        hop_limit: 64,
-        identification: seq as u16,
-    };
-    let tcp = TcpHeader {
-        src_port: 1,
-        dst_port: 2,
-        seq: SeqNumber(seq),
-        ack: SeqNumber(0),
-        flags: TcpFlags::ACK,
-        window: 1,
-        urgent: 0,
-    };
-    let mut packet = vec![0; 40 + payload];
+    let (ip, tcp) = packet::headers(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into(), TcpFlags::ACK);
+    let ip = IpHeader { identification: seq as u16, ..ip };
+    let tcp = TcpHeader { seq: SeqNumber(seq), window: 1, ..tcp };
     let payload: Vec<u8> = (0..payload).map(|at| at as u8).collect();
-    let len = emit(&mut packet, &ip, &tcp, &TcpOptions::default(), (&payload, b"")).unwrap();
-    Frame::new(&[7; 14], &packet[..len], &[])
+    Frame::new(&[7; 14], &packet::segment(&ip, &tcp, &TcpOptions::default(), &payload), &[])
 }
 
 fn at(micros: u64) -> Instant {

@@ -1,7 +1,7 @@
 //! The stack survives arbitrary input. Its own process, since it measures the process's memory.
 //!
-//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test hostile` runs for five minutes, with seeds
-//! from `HEADWAY_FUZZ_SEED` on.
+//! `HEADWAY_SECONDS=300 cargo test -p headway-net --test hostile` runs for five minutes, with seeds from
+//! `HEADWAY_SEED` on.
 
 #[expect(dead_code, reason = "shared with the tests over UDP")]
 #[path = "udp/pair.rs"]
@@ -10,16 +10,18 @@ mod pair;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_tcp::{Profile, Variant};
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use headway_test_fixture::packet;
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::{free_addresses, resident};
+use headway_test_fixture::rng::Rng;
+use headway_test_fixture::seeds;
+use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use pair::{content, digest, free_ports, receive, send};
+use pair::{receive, send};
 
 /// The minimum number of seeds.
 const FEWEST: u64 = 20;
@@ -30,7 +32,7 @@ const LIMIT: usize = 200 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn arbitrary_and_mutated_segments() {
-    let [stack_at, peer_at] = free_ports();
+    let [stack_at, peer_at] = free_addresses();
     let config = UdpConfig { peer: None, ..UdpConfig::new(stack_at, peer_at) };
     let carrier = UdpCarrier::open(&config).unwrap();
     let addresses = vec![carrier.inner_address()];
@@ -55,23 +57,13 @@ async fn arbitrary_and_mutated_segments() {
             });
         }
     });
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let mut seed = number("HEADWAY_FUZZ_SEED").unwrap_or(1);
-    #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
-    let until = Instant::now() + Duration::from_secs(number("HEADWAY_FUZZ_SECONDS").unwrap_or(0));
     let socket = UdpSocket::bind(peer_at).unwrap();
     socket.set_nonblocking(true).unwrap();
-    loop {
-        eprintln!("HEADWAY_FUZZ_SEED={seed}");
+    for seed in seeds::for_seconds(FEWEST) {
         attack(&socket, stack_at, seed);
         assert!(!serving.is_finished(), "seed {seed}");
         assert!(resident() < LIMIT, "seed {seed}: {} bytes", resident());
         tokio::task::yield_now().await;
-        seed += 1;
-        #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
-        if Instant::now() >= until && seed > FEWEST {
-            break;
-        }
     }
     let counters = stack.counters();
     let met = [counters.malformed, counters.unreadable, counters.resets, accepted.load(Ordering::Relaxed)];
@@ -82,26 +74,19 @@ async fn arbitrary_and_mutated_segments() {
     let addresses = vec![carrier.inner_address()];
     let client = Stack::start(carrier, StackConfig { addresses, ..StackConfig::default() }).unwrap();
     let stream = client.connect(address).await.unwrap();
-    let bytes = content(seed, 1_000_000);
+    let (pattern, len) = (Pattern(1), 1_000_000);
+    let bytes = pattern.bytes(0, len);
     let (from, to) = tokio::io::split(stream);
-    let (sent, got) = tokio::join!(send(to, &bytes), receive(from));
+    let (sent, got) = tokio::join!(send(to, &bytes), receive(from, pattern));
     sent.unwrap();
-    assert_eq!(got.unwrap(), (bytes.len(), digest(&bytes)));
+    assert_eq!(got.unwrap(), len);
     serving.abort();
 }
 
 /// Sends partly valid segments; reads the answers, so that sequence numbers can be valid too.
 fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
-    let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut heard = TcpHeader {
-        src_port: 80,
-        dst_port: 1000,
-        seq: SeqNumber(0),
-        ack: SeqNumber(0),
-        flags: TcpFlags::SYN,
-        window: 0,
-        urgent: 0,
-    };
+    let mut chance = Rng::new(seed);
+    let mut heard = packet::tcp(80, 1000, TcpFlags::SYN);
     let mut buffer = [0; 2048];
     let mut answer = [0; 2048];
     for _ in 0..PACKETS {
@@ -110,22 +95,22 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
                 heard = parse(fixed);
             }
         }
-        let roll = chance.next_u64();
+        let roll = chance.next();
         let len = if roll.is_multiple_of(8) {
             // Random bytes of any length.
             let len = roll as usize / 8 % 200;
-            chance.fill_bytes(&mut buffer[..len]);
+            chance.fill(&mut buffer[..len]);
             len
         } else {
             let len = segment(&mut buffer, &mut chance, &heard, to);
             if roll % 8 < 4 {
                 // Mutated: bits flipped, or truncated.
                 for _ in 0..1 + roll % 3 {
-                    let bit = chance.next_u64() as usize % (len * 8);
+                    let bit = chance.next() as usize % (len * 8);
                     buffer[bit / 8] ^= 1 << (bit % 8);
                 }
             }
-            if roll % 16 == 7 { chance.next_u64() as usize % len } else { len }
+            if roll % 16 == 7 { chance.next() as usize % len } else { len }
         };
         // A full socket drops it.
         let _ = socket.send_to(&buffer[..len], to);
@@ -148,13 +133,8 @@ fn parse(fixed: &[u8; 20]) -> TcpHeader {
 
 /// A segment that answers the last one received, or opens a connection, without its IP header; the
 /// pseudo-header is the carrier's.
-fn segment(
-    buffer: &mut [u8],
-    chance: &mut Xoshiro256PlusPlus,
-    heard: &TcpHeader,
-    to: std::net::SocketAddr,
-) -> usize {
-    let roll = chance.next_u64();
+fn segment(buffer: &mut [u8], chance: &mut Rng, heard: &TcpHeader, to: std::net::SocketAddr) -> usize {
+    let roll = chance.next();
     let near = |number: SeqNumber, roll: u64| match roll % 4 {
         0 | 1 => number,
         2 => number + (roll >> 8) as u32 % 100_000,
@@ -165,8 +145,8 @@ fn segment(
     let tcp = TcpHeader {
         src_port: if new { 1000 + (roll >> 16) as u16 % 500 } else { heard.dst_port },
         dst_port: 80,
-        seq: near(heard.ack, chance.next_u64()),
-        ack: if new { SeqNumber(0) } else { near(heard.seq + 1, chance.next_u64()) },
+        seq: near(heard.ack, chance.next()),
+        ack: if new { SeqNumber(0) } else { near(heard.seq + 1, chance.next()) },
         flags,
         window: (roll >> 32) as u16,
         urgent: 0,
@@ -174,18 +154,11 @@ fn segment(
     let mut options = TcpOptions { hack: roll.is_multiple_of(3).then_some(0x5848), ..TcpOptions::default() };
     options.sack_permitted = new;
     options.mss = new.then_some((roll >> 48) as u16);
-    let len = if new { 0 } else { chance.next_u64() as usize % 600 };
+    let len = if new { 0 } else { chance.next() as usize % 600 };
     let mut payload = [0; 600];
-    chance.fill_bytes(&mut payload[..len]);
-    let ip = IpHeader { src: to.ip(), dst: to.ip(), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
-    let mut packet = [0; 2048];
-    let len = emit(&mut packet, &ip, &tcp, &options, (&payload[..len], &[])).unwrap();
-    buffer[..len - 20].copy_from_slice(&packet[20..len]);
+    chance.fill(&mut payload[..len]);
+    let packet = packet::segment(&packet::ip(to.ip(), to.ip()), &tcp, &options, &payload[..len]);
+    let len = packet.len();
+    buffer[..len - 20].copy_from_slice(&packet[20..]);
     len - 20
-}
-
-/// The resident memory of this process in bytes.
-fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use headway_net::TcpStream;
 use headway_tcp::{Profile, Variant};
+use headway_test_fixture::process::resident;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use pair::Pair;
@@ -73,10 +74,4 @@ async fn open(pair: &Arc<Pair>) -> (Vec<TcpStream>, Vec<TcpStream>) {
         clients.push(stream);
     }
     (clients, accepting.await.unwrap())
-}
-
-/// The resident memory of this process in bytes.
-fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }

@@ -293,7 +293,7 @@ fn so_is_that_of_ours() {
 /// `table` must be as the reviewed one in `file`.
 fn compare(table: &str, file: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
-    if std::env::var_os("HEADWAY_UPDATE").is_some() {
+    if headway_test_fixture::corpus::is_update() {
         std::fs::write(&path, table).expect("the table can be written");
         return;
     }

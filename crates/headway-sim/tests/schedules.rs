@@ -1,13 +1,14 @@
 //! Random schedules of loss, duplication, reordering, truncation and damage in both directions, of
 //! writes, reads and closes: every octet arrives in order, or the connection reports its failure.
 //!
-//! `HEADWAY_SCHEDULES=N` runs N schedules instead of the ordinary number (and `HEADWAY_SCHEDULES_FROM=M`
-//! starts with another than the first), `HEADWAY_SCHEDULE_SEED=0x...` replays one and prints all that
-//! happens in it; `HEADWAY_SCHEDULE_OURS=1` beside it takes the schedule of that seed with our senders.
+//! `HEADWAY_SEEDS=N` runs N schedules instead of the ordinary number (and `HEADWAY_SEEDS_FROM=M` starts with
+//! another than the first), `HEADWAY_SEED=0x...` replays one and prints all that happens in it.
 
 mod schedule;
 
 use headway_sim::derive_seed;
+use headway_test_fixture::seeds::number;
+
 use schedule::{Mode, Outcome, Senders, run};
 
 /// Schedules of an ordinary run.
@@ -42,15 +43,6 @@ const REGRESSIONS_OF_OURS: &[(u64, &str)] = &[
     (0xa9e3_e792_518f_54bc, "the same before the first round-trip sample"),
 ];
 
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    Some(number.unwrap_or_else(|_| panic!("{name}={text}: expected a number, such as 4711 or 0x1267")))
-}
-
 fn seed(number: u64) -> u64 {
     derive_seed(1, "schedule", number)
 }
@@ -76,13 +68,16 @@ fn so_it_is_with_our_senders() {
     }
 }
 
-/// Runs so many schedules, or as many as the environment says, unless it asks for a single one.
+/// Runs N schedules, or as many as the environment says; `None` if it asks for a single one, which is run
+/// with a trace of all that happens.
 fn many(ordinary: u64, mode: Mode) -> Option<(Outcome, u64)> {
-    if variable("HEADWAY_SCHEDULE_SEED").is_some() {
+    if let Some(seed) = number("HEADWAY_SEED") {
+        let outcome = run(seed, Mode { trace: true, ..mode });
+        println!("{:?}", outcome.unwrap_or_else(|what| panic!("{what}")));
         return None;
     }
-    let count = variable("HEADWAY_SCHEDULES").unwrap_or(ordinary);
-    let first = variable("HEADWAY_SCHEDULES_FROM").unwrap_or(0);
+    let count = number("HEADWAY_SEEDS").unwrap_or(ordinary);
+    let first = number("HEADWAY_SEEDS_FROM").unwrap_or(0);
     let mut total = Outcome::default();
     let mut failures = Vec::new();
     for number in first..first + count {
@@ -106,16 +101,6 @@ fn what_failed_once_holds() {
             let mode = Mode { senders, ..Mode::default() };
             run(seed, mode).unwrap_or_else(|what| panic!("{about}: {what}"));
         }
-    }
-}
-
-#[test]
-fn replay() {
-    if let Some(seed) = variable("HEADWAY_SCHEDULE_SEED") {
-        let ours = variable("HEADWAY_SCHEDULE_OURS").is_some_and(|ours| ours != 0);
-        let senders = if ours { Senders::Ours } else { Senders::Papers };
-        let outcome = run(seed, Mode { senders, trace: true, ..Mode::default() });
-        println!("{:?}", outcome.unwrap_or_else(|what| panic!("{what}")));
     }
 }
 

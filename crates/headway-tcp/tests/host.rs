@@ -1,128 +1,44 @@
 //! What needs two packets at once, or calls that scripts have no word for.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use headway_tcp::{
-    ConnectionError, ConnectionId, Error, Host, HostConfig, KeepAlive, ListenerId, Notification, Profile,
-    State,
-};
+use headway_tcp::{ConnectionError, Error, Host, HostConfig, KeepAlive, Notification, Profile, State};
+use headway_test_fixture::two_hosts::{CLIENT, SERVER, TwoHosts, endpoint};
 use headway_units::{Duration, Instant};
-use headway_wire::{ChecksumTrust, Received, Segment};
-
-/// A client and a server, and nothing between them.
-struct Pair {
-    now: Instant,
-    hosts: [Host; 2],
-    listener: ListenerId,
-    profile: Arc<Profile>,
-}
-
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
-
-fn address(host: usize) -> IpAddr {
-    Ipv4Addr::new(192, 0, 2, 1 + host as u8).into()
-}
-
-fn ends(host: usize) -> SocketAddr {
-    SocketAddr::new(address(host), [5000, 80][host])
-}
-
-impl Pair {
-    fn new(profile: Profile) -> Self {
-        let profile = Arc::new(profile);
-        let mut hosts = [0, 1].map(|host| Host::new(HostConfig::new(address(host), [host as u8; 16])));
-        let listener = hosts[SERVER].listen(ends(SERVER), 4, profile.clone()).unwrap();
-        Self { now: Instant::from_nanos(1_000_000_000_000), hosts, listener, profile }
-    }
-
-    /// What `host` has to send now.
-    fn sent(&mut self, host: usize) -> Vec<Vec<u8>> {
-        let mut buffer = vec![0; 1500];
-        let mut sent = Vec::new();
-        while let Some(len) = self.hosts[host].poll_transmit(self.now, &mut buffer) {
-            sent.push(buffer[..len].to_vec());
-            assert!(sent.len() < 10_000, "the host never stops sending");
-        }
-        sent
-    }
-
-    fn deliver(&mut self, host: usize, packets: &[Vec<u8>]) {
-        for packet in packets {
-            self.hosts[host].receive(self.now, &Received::parse(packet, ChecksumTrust::None));
-        }
-    }
-
-    /// Everything arrives at once, until nobody has anything to send.
-    fn settle(&mut self) {
-        loop {
-            let sent = [self.sent(CLIENT), self.sent(SERVER)];
-            if sent.iter().all(Vec::is_empty) {
-                return;
-            }
-            self.deliver(SERVER, &sent[CLIENT]);
-            self.deliver(CLIENT, &sent[SERVER]);
-        }
-    }
-
-    /// Time passes for both, and everything arrives at once.
-    fn pass(&mut self, span: Duration) {
-        let until = self.now + span;
-        self.settle();
-        while let Some(at) =
-            self.hosts.iter_mut().filter_map(Host::next_deadline).min().filter(|&at| at <= until)
-        {
-            self.now = self.now.max(at);
-            self.hosts.iter_mut().for_each(|host| host.handle_timeout(self.now));
-            self.settle();
-        }
-        self.now = until;
-    }
-
-    fn connect(&mut self) -> [ConnectionId; 2] {
-        let client =
-            self.hosts[CLIENT].connect(self.now, ends(CLIENT), ends(SERVER), self.profile.clone()).unwrap();
-        self.settle();
-        [client, self.hosts[SERVER].accept(self.listener).unwrap()]
-    }
-
-    /// What the application of `host` is told.
-    fn told(&mut self, host: usize) -> Vec<Notification> {
-        std::iter::from_fn(|| self.hosts[host].poll_notification()).map(|(_, told)| told).collect()
-    }
-}
+use headway_wire::Segment;
 
 #[test]
 fn what_was_not_sent_is_bounded() {
     let profile = Profile { not_sent: 10_000, initial_window: 11, nagle: false, ..Profile::standard() };
-    let mut pair = Pair::new(profile);
+    let mut pair = TwoHosts::new(profile);
     let [client, server] = pair.connect();
-    pair.told(CLIENT);
-    let write = |pair: &mut Pair, octets: usize| pair.hosts[CLIENT].write(client, &vec![1; octets]).unwrap();
+    pair.notifications(CLIENT);
+    let write =
+        |pair: &mut TwoHosts, octets: usize| pair.hosts[CLIENT].write(client, &vec![1; octets]).unwrap();
     // The initial window takes all of it.
     assert_eq!(write(&mut pair, 12_000), 10_000);
     assert_eq!((write(&mut pair, 1), pair.hosts[CLIENT].writable(client)), (0, 0));
     let first = pair.sent(CLIENT);
-    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    assert_eq!(pair.notifications(CLIENT), [Notification::Writable]);
     // Now the window has room for less than is written.
     assert_eq!(write(&mut pair, 20_000), 10_000);
     let second = pair.sent(CLIENT);
     let left = 10_000 - pair.hosts[CLIENT].writable(client);
     assert_eq!(left as u32, pair.hosts[CLIENT].statistics(client).unwrap().unsent);
     assert!(left > 0 && left < 5000, "{left}");
-    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    assert_eq!(pair.notifications(CLIENT), [Notification::Writable]);
     assert_eq!(write(&mut pair, 20_000), 10_000 - left);
-    assert_eq!(pair.told(CLIENT), []);
+    assert_eq!(pair.notifications(CLIENT), []);
     pair.deliver(SERVER, &[first, second].concat());
     pair.settle();
-    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    assert_eq!(pair.notifications(CLIENT), [Notification::Writable]);
     assert_eq!(pair.hosts[SERVER].readable(server), 30_000 - left);
 }
 
 #[test]
 fn a_head_that_was_owed_is_not_sent_in_place_of_another() {
-    let mut pair = Pair::new(Profile { hack: headway_tcp::HackMode::Hack, ..Profile::standard() });
+    let mut pair = TwoHosts::new(Profile { hack: headway_tcp::HackMode::Hack, ..Profile::standard() });
     let [client, server] = pair.connect();
     pair.hosts[CLIENT].write(client, &[1; 2888]).unwrap();
     let mut flight = pair.sent(CLIENT);
@@ -148,19 +64,19 @@ fn a_head_that_was_owed_is_not_sent_in_place_of_another() {
 
 #[test]
 fn an_empty_write_does_not_take_back_a_promise() {
-    let mut pair = Pair::new(Profile { send_buffer: 3000, ..Profile::standard() });
+    let mut pair = TwoHosts::new(Profile { send_buffer: 3000, ..Profile::standard() });
     let [client, _] = pair.connect();
-    pair.told(CLIENT);
+    pair.notifications(CLIENT);
     assert_eq!(pair.hosts[CLIENT].write(client, &[0; 4000]), Ok(3000));
     assert_eq!(pair.hosts[CLIENT].write(client, &[]), Ok(0));
     pair.settle();
-    pair.pass(Duration::from_secs(1));
-    assert_eq!(pair.told(CLIENT), [Notification::Writable]);
+    pair.wait(Duration::from_secs(1));
+    assert_eq!(pair.notifications(CLIENT), [Notification::Writable]);
 }
 
 #[test]
 fn the_user_timeout_runs_from_the_last_advance() {
-    let mut pair = Pair::new(Profile::standard());
+    let mut pair = TwoHosts::new(Profile::standard());
     let [client, _] = pair.connect();
     pair.hosts[CLIENT].write(client, &[0; 100]).unwrap();
     let lost = pair.sent(CLIENT);
@@ -176,7 +92,7 @@ fn the_user_timeout_runs_from_the_last_advance() {
 
 #[test]
 fn a_reopened_connection_begins_beyond_the_last() {
-    let mut pair = Pair::new(Profile::standard());
+    let mut pair = TwoHosts::new(Profile::standard());
     let [client, server] = pair.connect();
     // More than RFC 6528's timer advances by until the next SYN.
     for _ in 0..20 {
@@ -194,8 +110,10 @@ fn a_reopened_connection_begins_beyond_the_last() {
     pair.hosts[CLIENT].release(pair.now, client);
     pair.settle();
     assert_eq!(pair.hosts[SERVER].connections(), 1, "in TIME-WAIT");
-    pair.pass(Duration::from_secs(1));
-    pair.hosts[CLIENT].connect(pair.now, ends(CLIENT), ends(SERVER), pair.profile.clone()).unwrap();
+    pair.wait(Duration::from_secs(1));
+    pair.hosts[CLIENT]
+        .connect(pair.now, endpoint(CLIENT), endpoint(SERVER), pair.profiles[CLIENT].clone())
+        .unwrap();
     let syn = pair.sent(CLIENT);
     pair.deliver(SERVER, &syn);
     let answer = pair.sent(SERVER);
@@ -206,7 +124,7 @@ fn a_reopened_connection_begins_beyond_the_last() {
 #[test]
 fn timers_of_no_time_are_refused() {
     const IDLE: KeepAlive = KeepAlive { idle: Duration::ZERO, interval: Duration::from_secs(1), probes: 3 };
-    let mut pair = Pair::new(Profile::standard());
+    let mut pair = TwoHosts::new(Profile::standard());
     let [client, _] = pair.connect();
     let refused = pair.hosts[CLIENT].set_keep_alive(pair.now, client, Some(IDLE));
     assert!(matches!(refused, Err(Error::BadProfile(_))), "{refused:?}");

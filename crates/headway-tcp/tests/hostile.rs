@@ -1,7 +1,7 @@
 //! A peer that knows every number and keeps no rule: whatever it sends, the host neither panics
 //! nor runs in circles, its counts stay sound, and when the peer falls silent nothing stays behind.
 //!
-//! `HEADWAY_HOSTILE=N` tries N peers; a failure names the one that `HEADWAY_HOSTILE_SEED` repeats.
+//! `HEADWAY_SEEDS=N` tries N peers.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,35 +11,19 @@ use headway_tcp::{
     ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery, Modern,
     Profile, State, Variant,
 };
+use headway_test_fixture::packet;
+use headway_test_fixture::rng::Rng;
+use headway_test_fixture::seeds;
+use headway_test_fixture::two_hosts::START;
 use headway_units::{Duration, Instant};
 use headway_wire::{
     ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Offsets, V2Request, emit, ip::Datagram,
+    V2, V2Offsets, V2Request, ip::Datagram,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
 const STEPS: u32 = 1_000;
-
-/// SplitMix64.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        (self.next() % u64::from(n.max(1))) as u32
-    }
-
-    fn one_in(&mut self, n: u32) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// Which senders the host uses.
 #[derive(Clone, Copy)]
@@ -50,9 +34,9 @@ enum Senders {
 
 /// One of ours, with some of its parts switched off.
 fn ours(rng: &mut Rng) -> Profile {
-    let variant = Variant::OURS[rng.below(3) as usize];
+    let variant = Variant::OURS[rng.below(3_usize)];
     let mut profile = variant.apply(Profile::modern());
-    profile.congestion = [Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno][rng.below(3) as usize];
+    profile.congestion = [Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno][rng.below(3_usize)];
     let modern = &mut profile.modern;
     let Modern { tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, .. } = modern;
     for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies] {
@@ -65,8 +49,8 @@ fn ours(rng: &mut Rng) -> Profile {
 fn papers(rng: &mut Rng) -> Profile {
     let mut profile = if rng.one_in(2) { Profile::standard() } else { Profile::linux22() };
     profile.recovery =
-        [LossRecovery::Reno, LossRecovery::Standard, LossRecovery::Linux22][rng.below(3) as usize];
-    profile.hack = [HackMode::Off, HackMode::Hack, HackMode::Xhack, HackMode::Xhack][rng.below(4) as usize];
+        [LossRecovery::Reno, LossRecovery::Standard, LossRecovery::Linux22][rng.below(3_usize)];
+    profile.hack = [HackMode::Off, HackMode::Hack, HackMode::Xhack, HackMode::Xhack][rng.below(4_usize)];
     profile
 }
 
@@ -80,7 +64,7 @@ fn profile(rng: &mut Rng, senders: Senders) -> Profile {
     profile.send_buffer = 1 << (6 + rng.below(14));
     let bits = 1 + rng.below(19);
     profile.receive_buffer = 1 + rng.below(1 << bits) as usize;
-    profile.mtu = [128, 576, 1500, 9000][rng.below(4) as usize];
+    profile.mtu = [128, 576, 1500, 9000][rng.below(4_usize)];
     profile.s_buffer = rng.below(20) as usize;
     if rng.one_in(3) {
         let second = Duration::from_secs(1);
@@ -113,10 +97,10 @@ struct World {
 
 impl World {
     fn new(seed: u64, senders: Senders) -> Self {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let mut host = Host::new(HostConfig::new(OURS, *b"a secret of ours"));
         let profile = Arc::new(profile(&mut rng, senders));
-        let now = Instant::from_nanos(1_000_000_000_000);
+        let now = START;
         let listener = host.listen((OURS, 80).into(), 3, profile.clone()).unwrap();
         let mut remote = SocketAddr::new(THEIRS, 5000);
         let id = rng.one_in(2).then(|| {
@@ -226,7 +210,7 @@ impl World {
     fn send(&mut self) {
         let flags = self.flags();
         let syn = flags.contains(TcpFlags::SYN);
-        let longest = [1, 100, 1400, 8000][self.rng.below(4) as usize];
+        let longest = [1, 100, 1400, 8000][self.rng.below(4_usize)];
         let len = if self.rng.one_in(2) { 0 } else { self.rng.below(longest) as usize };
         let mut options = self.options(syn);
         if self.v2 && !self.rng.one_in(40) {
@@ -250,20 +234,10 @@ impl World {
             1 => self.rng.below(10) as u16,
             _ => self.rng.next() as u16,
         };
-        let tcp = TcpHeader {
-            src_port: self.remote.port(),
-            dst_port: 80,
-            seq,
-            ack,
-            flags,
-            window,
-            urgent: u16::from(self.rng.one_in(20)),
-        };
-        let ecn = Ecn::from_bits(self.rng.below(4) as u8);
-        let ip = IpHeader { src: THEIRS, dst: OURS, ecn, hop_limit: 64, identification: 0 };
-        let mut packet = vec![0; 9000];
-        let len = emit(&mut packet, &ip, &tcp, &options, (&vec![7; len], &[])).unwrap();
-        packet.truncate(len);
+        let (ip, tcp) = packet::headers(self.remote, (OURS, 80).into(), flags);
+        let tcp = TcpHeader { seq, ack, window, urgent: u16::from(self.rng.one_in(20)), ..tcp };
+        let ip = IpHeader { ecn: Ecn::from_bits(self.rng.below(4)), ..ip };
+        let packet = packet::segment(&ip, &tcp, &options, &vec![7; len]);
         let received = match (self.rng.below(8), Received::parse(&packet, ChecksumTrust::Tcp)) {
             (0 | 1, Received::Intact(segment)) => Received::Corrupted(segment),
             (2, _) if self.rng.one_in(4) => Received::Unreadable(Datagram::parse(&packet).ok()),
@@ -318,8 +292,8 @@ impl World {
     }
 
     fn wait(&mut self) {
-        let span = [1, 5, 50, 300, 2_000][self.rng.below(5) as usize];
-        self.now += Duration::from_millis(u64::from(self.rng.below(span)));
+        let span = [1, 5, 50, 300, 2_000][self.rng.below(5_usize)];
+        self.now += Duration::from_millis(self.rng.below(span));
         self.host.handle_timeout(self.now);
         self.drain();
         let next = self.host.next_deadline();
@@ -383,16 +357,6 @@ fn none_can_break_it_with_our_senders() {
 }
 
 fn try_peers(senders: Senders, test: &str) {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    if let Some(seed) = number("HEADWAY_HOSTILE_SEED") {
-        World::new(seed, senders).run();
-        return;
-    }
-    for seed in 0..number("HEADWAY_HOSTILE").unwrap_or(300) {
-        let outcome = std::panic::catch_unwind(|| World::new(seed, senders).run());
-        assert!(
-            outcome.is_ok(),
-            "HEADWAY_HOSTILE_SEED={seed} cargo test -p headway-tcp --test hostile {test} repeats it"
-        );
-    }
+    let command = format!("cargo test -p headway-tcp --test hostile {test}");
+    seeds::each(300, &command, |seed| World::new(seed, senders).run());
 }

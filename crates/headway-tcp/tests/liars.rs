@@ -7,10 +7,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use headway_tcp::{ConnectionId, Host, HostConfig, Profile, Variant};
+use headway_test_fixture::packet;
+use headway_test_fixture::two_hosts::{START, drain, hand_in};
 use headway_units::{Duration, Instant};
 use headway_wire::{
-    ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Offsets, V2Request, emit,
+    Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, V2Request,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -130,7 +131,7 @@ impl World {
         let mut profile = variant.apply(Profile::modern());
         change(&mut profile);
         let (v2, xhack) = (variant == Variant::Headway, variant == Variant::ModernHack);
-        let now = Instant::from_nanos(1_000_000_000_000);
+        let now = START;
         let mut host = Host::new(HostConfig::new(OURS, *b"a secret of ours"));
         let id = host.connect(now, (OURS, 80).into(), (THEIRS, 7).into(), Arc::new(profile)).unwrap();
         let zero = SeqNumber(0);
@@ -185,31 +186,19 @@ impl World {
             .timestamps
             .get_or_insert(Timestamps { value: (self.now.as_nanos() / 1_000_000) as u32, echo: self.stamp });
         let syn = flags.contains(TcpFlags::SYN);
-        let tcp = TcpHeader {
-            src_port: 7,
-            dst_port: self.port,
-            seq: SeqNumber(if syn { 500 } else { 501 }),
-            ack,
-            flags,
-            window,
-            urgent: 0,
-        };
-        let ip = IpHeader { src: THEIRS, dst: OURS, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
-        let mut packet = vec![0; 200];
-        let len = emit(&mut packet, &ip, &tcp, &options, (&[], &[])).unwrap();
-        packet.truncate(len);
-        packet
+        let (ip, tcp) = packet::headers((THEIRS, 7).into(), (OURS, self.port).into(), flags);
+        let tcp = TcpHeader { seq: SeqNumber(if syn { 500 } else { 501 }), ack, window, ..tcp };
+        packet::segment(&ip, &tcp, &options, &[])
     }
 
     fn deliver(&mut self, packet: &[u8]) {
-        self.host.receive(self.now, &Received::parse(packet, ChecksumTrust::Tcp));
+        hand_in(&mut self.host, self.now, packet);
         self.drain();
     }
 
     fn drain(&mut self) {
-        let mut buffer = vec![0; 2000];
-        while let Some(len) = self.host.poll_transmit(self.now, &mut buffer) {
-            let segment = Segment::parse(&buffer[..len]).expect("a segment that can be read");
+        for packet in drain(&mut self.host, self.now) {
+            let segment = Segment::parse(&packet).expect("a segment that can be read");
             let tcp = &segment.tcp;
             self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
             if tcp.flags.contains(TcpFlags::SYN) {

@@ -1,34 +1,30 @@
 //! Partial recovery between two hosts, and with a peer that lies.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-
-use headway_tcp::{ConnectionId, Host, HostConfig, Profile, Statistics, Variant};
-use headway_units::{Duration, Instant};
-use headway_wire::blocks::block_sums;
-use headway_wire::{
-    ChecksumTrust, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
-    emit,
+use headway_tcp::{Profile, Variant};
+use headway_test_fixture::{
+    packet,
+    two_hosts::{CLIENT, SERVER, TwoHosts},
 };
+use headway_units::Duration;
+use headway_wire::blocks::block_sums;
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request};
 use proptest::prelude::*;
 
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
 /// Payload of a full segment.
 const SEGMENT: usize = 1436;
 
-struct Pair {
-    now: Instant,
-    hosts: [Host; 2],
-    ids: [ConnectionId; 2],
-}
-
-fn address(host: usize) -> IpAddr {
-    Ipv4Addr::new(192, 0, 2, 1 + host as u8).into()
-}
-
-fn content(len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at * 131 % 251) as u8).collect()
+/// A connection whose ends want partial recovery, or do not.
+fn connected(partial: [bool; 2]) -> TwoHosts {
+    let profiles = partial.map(|partial| {
+        let mut profile = Variant::Headway.apply(Profile::modern());
+        profile.modern.partial = partial;
+        profile.modern.pacing = false;
+        profile.modern.tlp = false;
+        profile
+    });
+    let mut pair = TwoHosts::with(profiles, ());
+    pair.connect();
+    pair
 }
 
 fn blocks(packet: &[u8]) -> Option<(u32, [u16; 7])> {
@@ -39,71 +35,8 @@ fn blocks(packet: &[u8]) -> Option<(u32, [u16; 7])> {
     }
 }
 
-impl Pair {
-    fn new(partial: [bool; 2]) -> Self {
-        let profiles = partial.map(|partial| {
-            let mut profile = Variant::Headway.apply(Profile::modern());
-            profile.modern.partial = partial;
-            profile.modern.pacing = false;
-            profile.modern.tlp = false;
-            Arc::new(profile)
-        });
-        let mut hosts = [CLIENT, SERVER].map(|n| Host::new(HostConfig::new(address(n), [n as u8; 16])));
-        let end = SocketAddr::new(address(SERVER), 80);
-        let listener = hosts[SERVER].listen(end, 4, profiles[SERVER].clone()).unwrap();
-        let now = Instant::from_nanos(1_000_000_000_000);
-        let client = SocketAddr::new(address(CLIENT), 5000);
-        let client = hosts[CLIENT].connect(now, client, end, profiles[CLIENT].clone()).unwrap();
-        let mut pair = Self { now, hosts, ids: [client, client] };
-        pair.settle();
-        pair.ids[SERVER] = pair.hosts[SERVER].accept(listener).unwrap();
-        pair
-    }
-
-    fn deliver(&mut self, host: usize, packet: &[u8]) {
-        self.hosts[host].receive(self.now, &Received::parse(packet, ChecksumTrust::None));
-    }
-
-    fn sent(&mut self, host: usize) -> Vec<Vec<u8>> {
-        let mut buffer = vec![0; 1500];
-        let mut sent = Vec::new();
-        while let Some(len) = self.hosts[host].poll_transmit(self.now, &mut buffer) {
-            sent.push(buffer[..len].to_vec());
-            assert!(sent.len() < 10_000);
-        }
-        sent
-    }
-
-    /// Some milliseconds pass, then all timers that are due.
-    fn pass(&mut self, milliseconds: u64) {
-        self.now += Duration::from_millis(milliseconds);
-        self.hosts.iter_mut().for_each(|host| host.handle_timeout(self.now));
-    }
-
-    fn settle(&mut self) {
-        for _ in 0..200 {
-            self.pass(10);
-            for host in [CLIENT, SERVER] {
-                for packet in self.sent(host) {
-                    self.deliver(1 - host, &packet);
-                }
-            }
-        }
-    }
-
-    fn write(&mut self, octets: usize) {
-        let written = self.hosts[CLIENT].write(self.ids[CLIENT], &content(octets)).unwrap();
-        assert_eq!(written, octets);
-    }
-
-    fn received(&self) -> Vec<u8> {
-        let (first, second) = self.hosts[SERVER].peek(self.ids[SERVER]);
-        [first, second].concat()
-    }
-
-    fn statistics(&self, host: usize) -> Statistics {
-        self.hosts[host].statistics(self.ids[host]).unwrap()
-    }
+fn wait(pair: &mut TwoHosts) {
+    pair.wait(Duration::from_secs(2));
 }
 
 /// Flips a bit of the payload.
@@ -113,28 +46,28 @@ fn damage(packet: &mut [u8], octet: usize) {
 
 #[test]
 fn only_the_blocks_that_were_hit_come_again() {
-    let mut pair = Pair::new([true; 2]);
-    pair.write(3 * SEGMENT);
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 3 * SEGMENT);
     let mut flight = pair.sent(CLIENT);
-    pair.pass(20);
+    pair.advance(Duration::from_millis(20));
     // Blocks 2, 3 and 6 of the second segment.
     [450, 700, 1430].iter().for_each(|&octet| damage(&mut flight[1], octet));
-    flight.iter().for_each(|packet| pair.deliver(SERVER, packet));
+    pair.deliver(SERVER, &flight);
     let answers = pair.sent(SERVER);
     let asked: Vec<_> = answers.iter().filter_map(|packet| blocks(packet)).collect();
     assert_eq!(asked.len(), 1);
-    pair.pass(20);
-    answers.iter().for_each(|packet| pair.deliver(CLIENT, packet));
+    pair.advance(Duration::from_millis(20));
+    pair.deliver(CLIENT, &answers);
     let resent = pair.sent(CLIENT);
     let lengths: Vec<usize> = resent.iter().map(|packet| packet.len() - 64).collect();
     assert_eq!(lengths, [412, 200]);
     for packet in &resent {
-        assert_eq!(pair.received().len(), SEGMENT);
-        pair.deliver(SERVER, packet);
+        assert_eq!(pair.readable(SERVER), SEGMENT);
+        pair.deliver(SERVER, &[packet]);
     }
-    assert!(pair.received() == content(3 * SEGMENT));
+    assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
     assert_eq!(pair.statistics(SERVER).completed, 1);
-    pair.settle();
+    wait(&mut pair);
     let sender = pair.statistics(CLIENT);
     assert_eq!((sender.cut, sender.bytes_spared), (1, 824));
     assert_eq!((sender.unacknowledged, sender.pipe, sender.timeouts), (0, 0, 0));
@@ -142,80 +75,72 @@ fn only_the_blocks_that_were_hit_come_again() {
 
 #[test]
 fn a_block_that_is_hit_again_is_asked_for_again() {
-    let mut pair = Pair::new([true; 2]);
-    pair.write(3 * SEGMENT);
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 3 * SEGMENT);
     let mut flight = pair.sent(CLIENT);
-    pair.pass(20);
+    pair.advance(Duration::from_millis(20));
     damage(&mut flight[0], 3);
-    flight.iter().for_each(|packet| pair.deliver(SERVER, packet));
+    pair.deliver(SERVER, &flight);
     for round in 0..4 {
         let answers = pair.sent(SERVER);
-        pair.pass(20);
-        answers.iter().for_each(|packet| pair.deliver(CLIENT, packet));
+        pair.advance(Duration::from_millis(20));
+        pair.deliver(CLIENT, &answers);
         let mut resent = pair.sent(CLIENT);
         let lengths: Vec<usize> = resent.iter().map(|packet| packet.len() - 64).collect();
         assert_eq!(lengths, [206], "round {round}");
         if round < 3 {
             damage(&mut resent[0], 100 + round);
         }
-        pair.pass(20);
-        pair.deliver(SERVER, &resent[0]);
+        pair.advance(Duration::from_millis(20));
+        pair.deliver(SERVER, &[&resent[0]]);
     }
-    assert!(pair.received() == content(3 * SEGMENT));
+    assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
 }
 
 /// A flip in the header alone: the payload is there, and one octet tells that it is the right one.
 #[test]
 fn a_repaired_header_has_its_payload_kept() {
-    let mut pair = Pair::new([true; 2]);
-    pair.write(2 * SEGMENT);
-    pair.settle();
-    pair.hosts[CLIENT].write(pair.ids[CLIENT], &content(4 * SEGMENT)[2 * SEGMENT..]).unwrap();
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 2 * SEGMENT);
+    wait(&mut pair);
+    pair.write(CLIENT, 2 * SEGMENT);
     let mut flight = pair.sent(CLIENT);
-    pair.pass(20);
+    pair.advance(Duration::from_millis(20));
     flight[0][20 + 5] ^= 4;
-    flight.iter().for_each(|packet| pair.deliver(SERVER, packet));
-    assert_eq!(pair.received().len(), 2 * SEGMENT, "it delivers nothing by itself");
+    pair.deliver(SERVER, &flight);
+    assert_eq!(pair.readable(SERVER), 2 * SEGMENT, "it delivers nothing by itself");
     let answers = pair.sent(SERVER);
-    pair.pass(20);
-    answers.iter().for_each(|packet| pair.deliver(CLIENT, packet));
+    pair.advance(Duration::from_millis(20));
+    pair.deliver(CLIENT, &answers);
     let resent = pair.sent(CLIENT);
     assert_eq!((resent.len(), resent[0].len()), (1, 65));
-    pair.deliver(SERVER, &resent[0]);
-    assert!(pair.received() == content(4 * SEGMENT));
+    pair.deliver(SERVER, &[&resent[0]]);
+    assert_eq!(pair.readable(SERVER), 4 * SEGMENT);
 }
 
 #[test]
 fn both_ends_must_want_it() {
     for partial in [[true, false], [false, true], [false, false]] {
-        let mut pair = Pair::new(partial);
-        pair.write(3 * SEGMENT);
+        let mut pair = connected(partial);
+        pair.write(CLIENT, 3 * SEGMENT);
         let mut flight = pair.sent(CLIENT);
-        pair.pass(20);
+        pair.advance(Duration::from_millis(20));
         damage(&mut flight[1], 0);
-        flight.iter().for_each(|packet| pair.deliver(SERVER, packet));
+        pair.deliver(SERVER, &flight);
         let answers = pair.sent(SERVER);
         assert!(answers.iter().all(|packet| blocks(packet).is_none()));
-        pair.pass(20);
-        answers.iter().for_each(|packet| pair.deliver(CLIENT, packet));
-        pair.settle();
-        assert!(pair.received() == content(3 * SEGMENT));
+        pair.advance(Duration::from_millis(20));
+        pair.deliver(CLIENT, &answers);
+        wait(&mut pair);
+        assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
         assert_eq!(pair.statistics(CLIENT).cut, 0);
     }
 }
 
 /// A receiver that says what it likes. `from` is a packet that it answers.
 fn lie(from: &Segment<'_>, ack: SeqNumber, request: V2Request, sack: &[(SeqNumber, SeqNumber)]) -> Vec<u8> {
-    let ip = headway_wire::IpHeader { src: from.ip.dst, dst: from.ip.src, ..from.ip };
-    let tcp = TcpHeader {
-        src_port: from.tcp.dst_port,
-        dst_port: from.tcp.src_port,
-        seq: from.tcp.ack,
-        ack,
-        flags: TcpFlags::ACK,
-        window: 8000,
-        urgent: 0,
-    };
+    let header = packet::tcp(from.tcp.dst_port, from.tcp.src_port, TcpFlags::ACK);
+    let tcp = TcpHeader { seq: from.tcp.ack, ack, window: 8000, ..header };
     let stamps = from.options.timestamps.unwrap();
     let mut options = TcpOptions {
         timestamps: Some(Timestamps { value: stamps.echo.wrapping_add(50), echo: stamps.value }),
@@ -225,39 +150,36 @@ fn lie(from: &Segment<'_>, ack: SeqNumber, request: V2Request, sack: &[(SeqNumbe
     sack.iter().for_each(|&block| {
         options.sack.push(block);
     });
-    let mut packet = vec![0; 200];
-    let len = emit(&mut packet, &ip, &tcp, &options, (&[], &[])).unwrap();
-    packet.truncate(len);
-    packet
+    packet::segment(&packet::ip(from.ip.dst, from.ip.src), &tcp, &options, &[])
 }
 
 /// A peer that says it holds what it does not have gets it: no later than one round trip after it
 /// acknowledged what it asked for.
 #[test]
 fn what_was_never_held_is_sent() {
-    let mut pair = Pair::new([true; 2]);
-    pair.write(3 * SEGMENT);
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 3 * SEGMENT);
     let flight = pair.sent(CLIENT);
-    pair.pass(20);
+    pair.advance(Duration::from_millis(20));
     let second = Segment::parse(&flight[1]).unwrap();
     let una = second.tcp.seq;
     let sums = block_sums((second.payload, &[]));
-    pair.deliver(CLIENT, &lie(&second, una, V2Request::Blocks { offset: 0, sums }, &[]));
+    pair.deliver(CLIENT, &[lie(&second, una, V2Request::Blocks { offset: 0, sums }, &[])]);
     let resent = pair.sent(CLIENT);
     let mut probe = resent.iter().map(|packet| Segment::parse(packet).unwrap());
     let probe = probe.find(|segment| segment.payload.len() == 1).unwrap();
-    pair.pass(20);
+    pair.advance(Duration::from_millis(20));
     let got = (second.tcp.seq, second.tcp.seq + 1);
-    pair.deliver(CLIENT, &lie(&probe, una, V2Request::default(), &[got]));
+    pair.deliver(CLIENT, &[lie(&probe, una, V2Request::default(), &[got])]);
     let resent = pair.sent(CLIENT);
     let mut whole = resent.iter().map(|packet| Segment::parse(packet).unwrap());
     let rest = whole.find(|segment| segment.tcp.seq == second.tcp.seq + 1).unwrap();
     assert_eq!(rest.payload.len(), SEGMENT - 1);
     // It is not cut again, whatever is asked.
-    pair.pass(20);
+    pair.advance(Duration::from_millis(20));
     let sums = block_sums((rest.payload, &[]));
     let offset = (rest.tcp.seq - una) as u32;
-    pair.deliver(CLIENT, &lie(&rest, una, V2Request::Blocks { offset, sums }, &[]));
+    pair.deliver(CLIENT, &[lie(&rest, una, V2Request::Blocks { offset, sums }, &[])]);
     assert_eq!(pair.statistics(CLIENT).cut, 1);
     assert_eq!(pair.statistics(CLIENT).bytes_spared, 0);
 }
@@ -265,21 +187,21 @@ fn what_was_never_held_is_sent() {
 /// A flood of requests: each copy of a segment is asked for once, and a segment is cut once.
 #[test]
 fn requests_without_end_cost_no_more_than_damage_would() {
-    let mut pair = Pair::new([true; 2]);
-    pair.write(10 * SEGMENT);
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 10 * SEGMENT);
     let flight = pair.sent(CLIENT);
     let una = Segment::parse(&flight[0]).unwrap().tcp.seq;
     let before = pair.statistics(CLIENT);
     let mut resent = 0;
     for round in 0..2000_u32 {
         if round % 100 == 0 {
-            pair.pass(1);
+            pair.advance(Duration::from_millis(1));
         }
         let segment = Segment::parse(&flight[round as usize % flight.len()]).unwrap();
         let mut sums = block_sums((segment.payload, &[]));
         sums[round as usize % 7] ^= (round % 3) as u16;
         let offset = (segment.tcp.seq - una) as u32 + round % 2 * 300;
-        pair.deliver(CLIENT, &lie(&segment, una, V2Request::Blocks { offset, sums }, &[]));
+        pair.deliver(CLIENT, &[lie(&segment, una, V2Request::Blocks { offset, sums }, &[])]);
         resent += pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).sum::<usize>();
     }
     let after = pair.statistics(CLIENT);
@@ -299,11 +221,11 @@ proptest! {
             prop::collection::vec((0..16_usize, 160..12_000_usize, 0..4_usize), 0..24), 1..12,
         ),
     ) {
-        let mut pair = Pair::new([true; 2]);
+        let mut pair = connected([true; 2]);
         let all = 12 * SEGMENT + 333;
-        pair.write(all);
+        pair.write(CLIENT, all);
         for hits in rounds {
-            pair.pass(15);
+            pair.advance(Duration::from_millis(15));
             let mut flight = pair.sent(CLIENT);
             for (place, bit, more) in hits {
                 let Some(packet) = flight.get_mut(place) else { continue };
@@ -314,17 +236,16 @@ proptest! {
                     packet[bit / 8] ^= 0x80 >> (bit % 8);
                 }
             }
-            flight.iter().for_each(|packet| pair.deliver(SERVER, packet));
-            prop_assert!(content(all).starts_with(&pair.received()));
-            pair.pass(15);
-            for packet in pair.sent(SERVER) {
-                pair.deliver(CLIENT, &packet);
-            }
+            pair.deliver(SERVER, &flight);
+            pair.readable(SERVER);
+            pair.advance(Duration::from_millis(15));
+            let answers = pair.sent(SERVER);
+            pair.deliver(CLIENT, &answers);
         }
         for _ in 0..4 {
-            pair.settle();
+            wait(&mut pair);
         }
-        prop_assert!(pair.received() == content(all), "{} of {all}", pair.received().len());
+        prop_assert_eq!(pair.readable(SERVER), all);
         prop_assert_eq!(pair.statistics(CLIENT).pipe, 0);
     }
 }

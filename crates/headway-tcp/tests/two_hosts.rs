@@ -4,23 +4,13 @@
 #[path = "two_hosts/mod.rs"]
 mod checks;
 
-use std::fs;
-use std::path::PathBuf;
+use proptest::prelude::*;
 
 use checks::check_two_hosts;
-use proptest::prelude::*;
 
 #[test]
 fn the_corpus_holds() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/two_hosts");
-    let mut replayed = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        println!("{}", path.display());
-        check_two_hosts(&fs::read(path).unwrap());
-        replayed += 1;
-    }
-    assert!(replayed >= 20, "the corpus is there: {replayed} files");
+    headway_test_fixture::corpus::replay("two_hosts", check_two_hosts);
 }
 
 proptest! {

@@ -5,22 +5,8 @@ mod checks;
 use std::fs;
 use std::path::PathBuf;
 
+use headway_test_fixture::corpus::{check_stored, folder, replay};
 use headway_trace::reader::{LinkType, Reader};
-
-fn corpus(target: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
-}
-
-fn replay(target: &str, check: fn(&[u8])) {
-    let mut replayed = 0;
-    for entry in fs::read_dir(corpus(target)).unwrap() {
-        let path = entry.unwrap().path();
-        println!("{}", path.display());
-        check(&fs::read(&path).unwrap());
-        replayed += 1;
-    }
-    assert!(replayed >= 20, "the corpus of {target} is there: {replayed} files");
-}
 
 #[test]
 fn captures() {
@@ -41,7 +27,6 @@ const KEPT: usize = 100;
 /// pcap and as pcapng, in both byte orders. They are deterministic; `HEADWAY_UPDATE=1` rewrites them.
 #[test]
 fn seeds_are_what_was_recorded() {
-    let update = std::env::var_os("HEADWAY_UPDATE").is_some();
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut names: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|end| end == "pcap" || end == "pcapng"));
@@ -52,12 +37,8 @@ fn seeds_are_what_was_recorded() {
             [("pcap", pcap(link, &packets, number)), ("pcapng", pcapng(link, &packets, number))]
         {
             let stem = path.file_stem().unwrap().to_str().unwrap();
-            let path = corpus("read_capture").join(format!("seed-{stem}-{name}"));
-            if update {
-                fs::write(path, seed).unwrap();
-            } else {
-                assert_eq!(fs::read(&path).unwrap(), seed, "{}", path.display());
-            }
+            let path = folder("read_capture").join(format!("seed-{stem}-{name}"));
+            check_stored(&path, &seed);
         }
     }
 }

@@ -1,18 +1,16 @@
 //! Wireshark's dissector compared with the analysis.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use headway_test_fixture::packet;
+use headway_test_fixture::process::say_skipped;
 use headway_trace::analysis::{Analyser, Options};
 use headway_trace::reader::Reader;
 use headway_trace::{Capture, Direction};
 use headway_units::Instant;
-use headway_wire::{
-    Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
-};
+use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request};
 
 fn data(capture: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(capture)
@@ -23,8 +21,7 @@ fn can_run() -> bool {
     let version = Command::new("tshark").arg("--version").output();
     let knows_lua = version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("with Lua"));
     if !knows_lua {
-        // Not through `eprintln!`, which the test harness swallows.
-        let _ = io::stderr().write_all(b"SKIPPED: tshark with Lua is not installed\n");
+        say_skipped("tshark with Lua is not installed");
     }
     knows_lua
 }
@@ -278,24 +275,15 @@ fn version_2_made_by_hand() {
 }
 
 fn packet(v6: bool, flags: TcpFlags, v2: V2, payload: &[u8]) -> Vec<u8> {
-    let [src, dst]: [IpAddr; 2] = match v6 {
-        true => ["2001:db8::1", "2001:db8::2"].map(|addr| addr.parse().expect("an address")),
-        false => ["192.0.2.1", "192.0.2.2"].map(|addr| addr.parse().expect("an address")),
+    let ends = if v6 {
+        ["[2001:db8::1]:40000", "[2001:db8::2]:5001"]
+    } else {
+        ["192.0.2.1:40000", "192.0.2.2:5001"]
     };
-    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
-    let tcp = TcpHeader {
-        src_port: 40_000,
-        dst_port: 5001,
-        seq: SeqNumber(1_000),
-        ack: SeqNumber(2_000),
-        flags,
-        window: 100,
-        urgent: 0,
-    };
+    let [src, dst] = ends.map(|end| end.parse().expect("an address and a port"));
+    let (ip, tcp) = packet::headers(src, dst, flags);
+    let tcp = TcpHeader { seq: SeqNumber(1_000), ack: SeqNumber(2_000), window: 100, ..tcp };
     let timestamps = (!flags.contains(TcpFlags::SYN)).then_some(Timestamps { value: 1, echo: 2 });
     let options = TcpOptions { timestamps, v2: Some(v2), ..TcpOptions::default() };
-    let mut bytes = vec![0; 200];
-    let len = emit(&mut bytes, &ip, &tcp, &options, (payload, &[])).expect("a packet");
-    bytes.truncate(len);
-    bytes
+    packet::segment(&ip, &tcp, &options, payload)
 }

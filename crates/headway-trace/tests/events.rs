@@ -1,22 +1,20 @@
 //! Event logs: exact lines, real connections, failing writers.
 
-mod common;
-
 use std::io::{self, Write};
 
-use common::{Fate, Pair, connections, millis};
 use headway_tcp::{
     DamageOutcome, DropReason, Event, Observer, Profile, RecoveryPhase, RetransmitReason, State, Timer,
     Variant,
 };
+use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts, connection_ids};
 use headway_trace::{EventLog, TraceError};
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::{SeqNumber, TcpFlags};
 use serde_json::Value;
 
 #[test]
 fn each_kind_of_event_has_its_line() {
-    let [a, b] = connections();
+    let [a, b] = connection_ids();
     let seq = SeqNumber(u32::MAX);
     let (len, ack, flags) = (1448, SeqNumber(5), TcpFlags::ACK | TcpFlags::PSH);
     let events = [
@@ -54,13 +52,15 @@ fn each_kind_of_event_has_its_line() {
 }
 
 fn log_of_a_transfer() -> Vec<u8> {
-    let mut pair = Pair::new(Variant::XhackSack.apply(Profile::linux22()), EventLog::new(Vec::new()));
-    let id = pair.connect();
-    pair.run(millis(500), |_| Fate::Arrives);
-    pair.client.write(id, &[1; 30_000]).unwrap();
-    pair.client.close(pair.now, id).unwrap();
-    pair.run(millis(60_000), |n| if n == 3 { Fate::IsDamaged } else { Fate::Arrives });
-    pair.client.into_observer().finish().unwrap()
+    let profile = Variant::XhackSack.apply(Profile::linux22());
+    let mut pair = TwoHosts::observed(profile, EventLog::new(Vec::new()), Duration::from_millis(50));
+    pair.write(CLIENT, 30_000);
+    pair.hosts[CLIENT].close(pair.now, pair.id(CLIENT)).unwrap();
+    pair.run(Duration::from_secs(60), |packet| match packet.data {
+        Some(3) => Fate::Corrupted,
+        _ => Fate::Arrives,
+    });
+    pair.into_observer().finish().unwrap()
 }
 
 #[test]
@@ -102,7 +102,7 @@ impl Write for Full<'_> {
 
 #[test]
 fn the_first_error_ends_the_log_and_is_returned() {
-    let [id] = connections();
+    let [id] = connection_ids();
     for events in [1, 1000] {
         let mut asked = 0;
         let mut log = EventLog::new(Full(&mut asked));

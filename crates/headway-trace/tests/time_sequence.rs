@@ -1,13 +1,11 @@
 //! Time sequences of synthetic events and of real connections.
 
-mod common;
-
-use common::{Fate, Pair, Tap, connections, millis};
 use headway_tcp::{
     ConnectionId, Event, HackRules, Observer, Profile, RecoveryPhase, RetransmitReason, Variant,
 };
+use headway_test_fixture::two_hosts::{CLIENT, Fate, SERVER, TwoHosts, connection_ids};
 use headway_trace::{AckPoint, SentPoint, SpecialAckPoint, TimeSequence, TimeoutPoint, WindowPoint};
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::{SeqNumber, TcpFlags};
 
 fn sent(seq: u32, len: u32, flags: TcpFlags) -> Event {
@@ -26,6 +24,10 @@ fn window(cwnd: u32) -> Event {
     Event::Window { cwnd, ssthresh: u32::MAX, pipe: 0 }
 }
 
+fn millis(count: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(count)
+}
+
 /// One event each millisecond.
 fn record(mut sequence: TimeSequence, id: ConnectionId, events: &[Event]) -> TimeSequence {
     for (time, event) in events.iter().enumerate() {
@@ -40,7 +42,7 @@ fn acks(sequence: &TimeSequence) -> Vec<u64> {
 
 #[test]
 fn counts_bytes_from_the_first_one_over_the_wrap() {
-    let [id] = connections();
+    let [id] = connection_ids();
     let first = u32::MAX - 999;
     let events = [
         sent(first - 1, 0, TcpFlags::SYN),
@@ -77,7 +79,7 @@ fn counts_bytes_from_the_first_one_over_the_wrap() {
 
 #[test]
 fn follows_the_first_that_sends_data_or_the_one_chosen() {
-    let [silent, talker, later] = connections();
+    let [silent, talker, later] = connection_ids();
     let events = [
         (silent, sent(10, 0, TcpFlags::SYN)),
         (talker, sent(500, 0, TcpFlags::SYN)),
@@ -101,7 +103,7 @@ fn follows_the_first_that_sends_data_or_the_one_chosen() {
 
 #[test]
 fn only_new_acks_count() {
-    let [id] = connections();
+    let [id] = connection_ids();
     let arrived = Event::Received { seq: SeqNumber(7), len: 0, ack: SeqNumber(150), flags: TcpFlags::ACK };
     let events = [
         data(100, 50),
@@ -116,7 +118,7 @@ fn only_new_acks_count() {
 
 #[test]
 fn records_special_acks_timeouts_and_windows() {
-    let [id] = connections();
+    let [id] = connection_ids();
     let special = |seq, count, accepted| Event::SpecialAckReceived { seq: SeqNumber(seq), count, accepted };
     let events = [
         window(3), // possibly of another connection
@@ -143,7 +145,7 @@ fn records_special_acks_timeouts_and_windows() {
 
 #[test]
 fn memory_is_bounded() {
-    let [id] = connections();
+    let [id] = connection_ids();
     let mut sequence = TimeSequence::with_limit(100);
     for n in 0..10_000_u32 {
         let at = millis(u64::from(n));
@@ -169,29 +171,45 @@ fn memory_is_bounded() {
 
 const SIZE: usize = 60_000;
 
-/// A transfer over a wire that damages and loses.
-fn transfer(rules: HackRules, loses_acks_behind_special: bool) -> (Pair<Tap<TimeSequence>>, ConnectionId) {
+/// Every event.
+#[derive(Default)]
+struct Events(Vec<(Instant, ConnectionId, Event)>);
+
+impl Observer for Events {
+    fn event(&mut self, now: Instant, connection: ConnectionId, event: &Event) {
+        self.0.push((now, connection, event.clone()));
+    }
+}
+
+/// A transfer over a network that corrupts and loses. Ordinary ACKs that the server sends together with a
+/// special one may be lost.
+fn transfer(rules: HackRules, loses_acks_behind_special: bool) -> TwoHosts<(Events, TimeSequence)> {
     let profile = Profile { hack_rules: rules, ..Variant::HackSack.apply(Profile::linux22()) };
-    let mut pair = Pair::new(profile, Tap::<TimeSequence>::default());
-    pair.loses_acks_behind_special = loses_acks_behind_special;
-    let id = pair.connect();
-    pair.run(millis(1_000), |_| Fate::Arrives);
-    assert_eq!(pair.client.write(id, &[0x5a; SIZE]), Ok(SIZE));
-    pair.run(millis(120_000), |n| match n {
-        3 | 12 => Fate::IsDamaged,
+    let observer = (Events::default(), TimeSequence::new());
+    let mut pair = TwoHosts::observed(profile, observer, Duration::from_millis(50));
+    pair.write(CLIENT, SIZE);
+    let mut special_at = None;
+    pair.run(Duration::from_secs(120), |packet| match packet.data {
+        Some(3 | 12) => Fate::Corrupted,
         // A lost tail that only a timeout recovers.
-        18 | 40.. if n < 44 => Fate::IsLost,
+        Some(18 | 40..44) => Fate::Lost,
+        None if packet.from == SERVER => {
+            let is_special = packet.segment.options.hack_ack.is_some();
+            let is_lost = loses_acks_behind_special && !is_special && special_at == Some(packet.at);
+            special_at = if is_special { Some(packet.at) } else { special_at };
+            if is_lost { Fate::Lost } else { Fate::Arrives }
+        }
         _ => Fate::Arrives,
     });
-    (pair, id)
+    pair
 }
 
 #[test]
 fn agrees_with_what_a_host_counts() {
-    let (pair, id) = transfer(HackRules::Default, false);
-    let statistics = pair.client.statistics(id).unwrap();
-    let sequence = &pair.client.observer().inner;
-    assert_eq!(sequence.connection(), Some(id));
+    let pair = transfer(HackRules::Default, false);
+    let statistics = pair.statistics(CLIENT);
+    let (_, sequence) = pair.observer();
+    assert_eq!(sequence.connection(), Some(pair.id(CLIENT)));
 
     // New data covers the stream without gap or overlap.
     let mut next = 0;
@@ -248,9 +266,9 @@ fn processed(events: &[(Instant, ConnectionId, Event)]) -> (Vec<Instant>, usize)
 fn literal_special_acks_acknowledge_nothing() {
     // In this transfer both special ACKs acknowledge new data, and no other ACK does so at the same time.
     for (rules, expected) in [(HackRules::Default, 0), (HackRules::Literal, 2)] {
-        let (pair, id) = transfer(rules, true);
-        assert_eq!(pair.client.statistics(id).unwrap().unacknowledged, 0);
-        let Tap { events, inner: sequence } = pair.client.observer();
+        let pair = transfer(rules, true);
+        assert_eq!(pair.statistics(CLIENT).unacknowledged, 0);
+        let (Events(events), sequence) = pair.observer();
         let (times, ignored) = processed(events);
         assert_eq!((sequence.special_acks().total(), ignored), (2, expected), "{rules:?}");
         let recorded: Vec<Instant> = sequence.acks().points().iter().map(|point| point.at).collect();

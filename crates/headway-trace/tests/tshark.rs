@@ -1,15 +1,13 @@
 //! Captures as read by Wireshark.
 
-mod common;
-
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use common::{Fate, ONE_WAY, Pair, millis};
 use headway_tcp::{Profile, Variant};
+use headway_test_fixture::process::say_skipped;
+use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts};
 use headway_trace::{Capture, Direction};
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use serde_json::Value;
 
 /// A packet as tshark should report it.
@@ -23,23 +21,25 @@ struct Expected {
 
 /// A connection with damage and loss, captured at both ends in the order of time.
 fn transfer() -> Vec<Expected> {
-    let mut pair = Pair::new(Variant::HackSack.apply(Profile::linux22()), ());
-    let id = pair.connect();
-    pair.run(millis(1_000), |_| Fate::Arrives);
-    pair.client.write(id, &[0x5a; 20_000]).unwrap();
-    pair.client.close(pair.now, id).unwrap();
-    pair.run(millis(60_000), |n| match n {
-        2 => Fate::IsDamaged,
-        9 => Fate::IsLost,
+    let profile = Variant::HackSack.apply(Profile::linux22());
+    let mut pair = TwoHosts::observed(profile, (), Duration::from_millis(50));
+    pair.write(CLIENT, 20_000);
+    pair.hosts[CLIENT].close(pair.now, pair.id(CLIENT)).unwrap();
+    pair.run(Duration::from_secs(60), |packet| match packet.data {
+        Some(2) => Fate::Corrupted,
+        Some(9) => Fate::Lost,
         _ => Fate::Arrives,
     });
     let mut expected = Vec::new();
     for passed in pair.passed {
-        let Some(bytes) = passed.arrived else { continue };
-        let (from, to) = if passed.from_client { ("client", "server") } else { ("server", "client") };
+        if passed.fate == Fate::Lost {
+            continue;
+        }
+        let bytes = passed.packet;
+        let (from, to) = if passed.from == CLIENT { ("client", "server") } else { ("server", "client") };
         // One nanosecond, so that the last digit counts.
-        let arrival = Instant::from_nanos((passed.sent + ONE_WAY).as_nanos() + 1);
-        let comment = (passed.fate == Fate::IsDamaged).then_some("damaged: 1 bit flipped, data hit");
+        let arrival = Instant::from_nanos((passed.sent + pair.delay).as_nanos() + 1);
+        let comment = (passed.fate == Fate::Corrupted).then_some("damaged: 1 bit flipped, data hit");
         let sent = Expected {
             interface: from,
             at: passed.sent,
@@ -63,8 +63,7 @@ fn tshark(capture: &Path, how: &[&str]) -> Vec<u8> {
 #[test]
 fn tshark_reads_times_directions_comments_and_bytes() {
     if Command::new("tshark").arg("--version").output().is_err() {
-        // Not through `eprintln!`, which the test harness swallows.
-        let _ = io::stderr().write_all(b"SKIPPED: tshark is not installed\n");
+        say_skipped("tshark is not installed");
         return;
     }
     let expected = transfer();

@@ -1,10 +1,9 @@
 //! xplot files: exact text of small graphs, and the grammar of large ones.
 
-mod common;
-
-use common::{Fate, Pair, connections, millis};
 use headway_tcp::{Event, Observer, Profile, RecoveryPhase, RetransmitReason, Variant};
+use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts, connection_ids};
 use headway_trace::{TimeSequence, write_time_sequence, write_window};
+use headway_units::{Duration, Instant};
 use headway_wire::{SeqNumber, TcpFlags};
 
 fn sent(seq: u32, len: u32) -> Event {
@@ -29,10 +28,10 @@ fn special(seq: u32, count: u8) -> Event {
 
 /// Events 1.001 s apart.
 fn record(events: &[Event]) -> TimeSequence {
-    let [id] = connections();
+    let [id] = connection_ids();
     let mut sequence = TimeSequence::new();
     for (place, event) in events.iter().enumerate() {
-        sequence.event(millis(place as u64 * 1001), id, event);
+        sequence.event(Instant::from_nanos(place as u64 * 1_001_000_000), id, event);
     }
     sequence
 }
@@ -188,16 +187,15 @@ fn check_grammar(file: &str) -> usize {
 
 #[test]
 fn a_connection_is_drawn_in_the_grammar_of_xplot() {
-    let mut pair = Pair::new(Variant::XhackSack.apply(Profile::linux22()), TimeSequence::new());
-    let id = pair.connect();
-    pair.run(millis(500), |_| Fate::Arrives);
-    pair.client.write(id, &[1; 300_000]).unwrap();
-    pair.run(millis(600_000), |n| match n % 20 {
-        3 | 4 => Fate::IsDamaged,
-        11 => Fate::IsLost,
+    let profile = Variant::XhackSack.apply(Profile::linux22());
+    let mut pair = TwoHosts::observed(profile, TimeSequence::new(), Duration::from_millis(50));
+    pair.write(CLIENT, 300_000);
+    pair.run(Duration::from_secs(600), |packet| match packet.data.map(|n| n % 20) {
+        Some(3 | 4) => Fate::Corrupted,
+        Some(11) => Fate::Lost,
         _ => Fate::Arrives,
     });
-    let sequence = pair.client.observer();
+    let sequence = pair.observer();
     let points = sequence.sent().points().len() + sequence.retransmissions().points().len();
     let file = text(|file| write_time_sequence(file, "a connection", sequence).unwrap());
     assert!(check_grammar(&file) > 3 * points);

@@ -3,27 +3,12 @@
 mod checks;
 mod common;
 
+use headway_test_fixture::corpus::{check_stored, folder, replay};
 use headway_wire::{TcpFlags, TcpOptions};
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::TestRunner,
 };
-use std::{fs, path::PathBuf};
-
-fn corpus(target: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
-}
-
-fn replay(target: &str, check: fn(&[u8])) {
-    let mut replayed = 0;
-    for entry in fs::read_dir(corpus(target)).unwrap() {
-        let path = entry.unwrap().path();
-        println!("{}", path.display());
-        check(&fs::read(&path).unwrap());
-        replayed += 1;
-    }
-    assert!(replayed >= 20, "the corpus of {target} is there: {replayed} files");
-}
 
 #[test]
 fn segments() {
@@ -39,7 +24,6 @@ fn options() {
 /// Always the same ones; `HEADWAY_UPDATE=1` writes them anew.
 #[test]
 fn seeds_are_what_is_emitted_today() {
-    let update = std::env::var_os("HEADWAY_UPDATE").is_some();
     let mut runner = TestRunner::deterministic();
     let write = |target: &str, number: usize, bytes: &[u8]| {
         let mut changed = bytes.to_vec();
@@ -49,12 +33,7 @@ fn seeds_are_what_is_emitted_today() {
             *byte = byte.rotate_left(3) ^ 0x21;
         }
         for (name, bytes) in [("emitted", bytes), ("changed", &changed)] {
-            let path = corpus(target).join(format!("{name}-{number:02}"));
-            if update {
-                fs::write(path, bytes).unwrap();
-            } else {
-                assert_eq!(fs::read(&path).unwrap(), bytes, "{}", path.display());
-            }
+            check_stored(&folder(target).join(format!("{name}-{number:02}")), bytes);
         }
     };
     for number in 0..12 {

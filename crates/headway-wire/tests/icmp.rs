@@ -1,49 +1,24 @@
 //! ICMP messages about segments, and echo.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use headway_wire::icmp::{ICMP, ICMPV6, IcmpError, IcmpKind, IcmpMessage, Quoted};
-use headway_wire::{
-    Ecn, EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, checksum::Sum, emit, ip::Datagram,
-};
+use headway_test_fixture::packet;
+use headway_wire::icmp::{ICMPV6, IcmpError, IcmpKind, IcmpMessage, Quoted};
+use headway_wire::{EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, ip::Datagram};
 
 const ROUTER: [&str; 2] = ["203.0.113.1", "2001:db8:3::1"];
 const OURS: [&str; 2] = ["192.0.2.1", "2001:db8:1::1"];
 const THEIRS: [&str; 2] = ["198.51.100.2", "2001:db8:2::2"];
 
 fn ip(src: &str, dst: &str) -> IpHeader {
-    let [src, dst]: [IpAddr; 2] = [src, dst].map(|address| address.parse().unwrap());
-    IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
-}
-
-/// An ICMP message with a right checksum.
-fn message(ip: &IpHeader, start: [u8; 2], parameter: [u8; 4], rest: &[u8]) -> Vec<u8> {
-    let mut body = [&start[..], &[0, 0], &parameter, rest].concat();
-    let protocol = if ip.dst.is_ipv4() { ICMP } else { ICMPV6 };
-    let mut sum = if protocol == ICMPV6 { ip.pseudo_header_sum(ICMPV6, body.len()) } else { Sum::default() };
-    sum.add_bytes(&body);
-    body[2..4].copy_from_slice(&sum.complement().to_be_bytes());
-    let mut packet = vec![0; ip.emitted_len() + body.len()];
-    let start = ip.emit(&mut packet, protocol, body.len()).unwrap();
-    packet[start..].copy_from_slice(&body);
-    packet
+    packet::ip(src.parse().unwrap(), dst.parse().unwrap())
 }
 
 fn segment(family: usize) -> Vec<u8> {
-    let tcp = TcpHeader {
-        src_port: 5000,
-        dst_port: 80,
-        seq: SeqNumber(0x1234_5678),
-        ack: SeqNumber(1),
-        flags: TcpFlags::ACK,
-        window: 1000,
-        urgent: 0,
-    };
-    let mut buf = vec![0; 1500];
-    let ip = ip(OURS[family], THEIRS[family]);
-    let len = emit(&mut buf, &ip, &tcp, &TcpOptions::default(), (&[7; 1000], &[])).unwrap();
-    buf.truncate(len);
-    buf
+    let quoted = quoted(family);
+    let (ip, tcp) = packet::headers(quoted.src, quoted.dst, TcpFlags::ACK);
+    let tcp = TcpHeader { seq: quoted.seq, ack: SeqNumber(1), window: 1000, ..tcp };
+    packet::segment(&ip, &tcp, &TcpOptions::default(), &[7; 1000])
 }
 
 fn quoted(family: usize) -> Quoted {
@@ -58,7 +33,7 @@ fn quoted(family: usize) -> Quoted {
 
 /// The message of this kind and code about our segment, of which `kept` octets come back.
 fn about(family: usize, start: [u8; 2], parameter: u32, kept: usize) -> Vec<u8> {
-    message(&ip(ROUTER[family], OURS[family]), start, parameter.to_be_bytes(), &segment(family)[..kept])
+    packet::icmp(&ip(ROUTER[family], OURS[family]), start, parameter.to_be_bytes(), &segment(family)[..kept])
 }
 
 fn parse(packet: &[u8]) -> Option<IcmpError> {
@@ -125,7 +100,7 @@ fn what_is_no_error_about_tcp_is_left_alone() {
     for (at, value) in [(9, 17), (7, 1), (0, 0x65), (0, 0x44)] {
         let mut quote = segment(0);
         quote[at] = value;
-        let packet = message(&ip(ROUTER[0], OURS[0]), [3, 4], [0, 0, 2, 0], &quote[..60]);
+        let packet = packet::icmp(&ip(ROUTER[0], OURS[0]), [3, 4], [0, 0, 2, 0], &quote[..60]);
         assert_eq!(parse(&packet), None, "octet {at}");
     }
     // ICMPv6 over IPv4.
@@ -139,8 +114,8 @@ fn what_is_no_error_about_tcp_is_left_alone() {
 #[test]
 fn echo_brings_back_what_was_sent() {
     for (family, start, reply) in [(0, [8, 0], [0, 0]), (1, [128, 0], [129, 0])] {
-        let request = message(&ip(THEIRS[family], OURS[family]), start, [1, 2, 3, 4], b"odd data!");
-        let expected = message(&ip(OURS[family], THEIRS[family]), reply, [1, 2, 3, 4], b"odd data!");
+        let request = packet::icmp(&ip(THEIRS[family], OURS[family]), start, [1, 2, 3, 4], b"odd data!");
+        let expected = packet::icmp(&ip(OURS[family], THEIRS[family]), reply, [1, 2, 3, 4], b"odd data!");
         let read = |packet| IcmpMessage::parse(&Datagram::parse(packet).unwrap());
         let IcmpMessage::EchoRequest(echo) = read(&request) else { panic!("{:?}", read(&request)) };
         let mut buf = [0xaa; 100];
@@ -174,7 +149,7 @@ fn any_bytes_can_be_looked_at() {
             for value in 0..=255 {
                 let mut quote = quote[..60].to_vec();
                 quote[at] = value;
-                let _ = parse(&message(
+                let _ = parse(&packet::icmp(
                     &ip(ROUTER[family], OURS[family]),
                     [[3, 4], [2, 0]][family],
                     [0; 4],

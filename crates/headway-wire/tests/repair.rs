@@ -2,6 +2,7 @@
 
 mod common;
 
+use headway_test_fixture::packet;
 use headway_wire::{
     Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
     emit,
@@ -16,28 +17,14 @@ const HEADER_LEN: usize = 44;
 const CRC_AT: usize = 36;
 
 fn packet(v2: V2, payload: &[u8]) -> Vec<u8> {
-    let ip = IpHeader {
-        src: [192, 0, 2, 1].into(),
-        dst: [192, 0, 2, 2].into(),
-        ecn: Ecn::Ect0,
-        hop_limit: 64,
-        identification: 1,
-    };
-    let tcp = TcpHeader {
-        src_port: 40_000,
-        dst_port: 80,
-        seq: SeqNumber(1_000_000_007),
-        ack: SeqNumber(4_000_000_009),
-        flags: TcpFlags::ACK,
-        window: 512,
-        urgent: 0,
-    };
+    let [src, dst] = [([192, 0, 2, 1], 40_000).into(), ([192, 0, 2, 2], 80).into()];
+    let (ip, tcp) = packet::headers(src, dst, TcpFlags::ACK);
+    let ip = IpHeader { ecn: Ecn::Ect0, identification: 1, ..ip };
+    let (seq, ack) = (SeqNumber(1_000_000_007), SeqNumber(4_000_000_009));
+    let tcp = TcpHeader { seq, ack, window: 512, ..tcp };
     let timestamps = Some(Timestamps { value: 123_456_789, echo: 987_654_321 });
     let options = TcpOptions { timestamps, v2: Some(v2), ..TcpOptions::default() };
-    let mut buf = vec![0; 200 + payload.len()];
-    let len = emit(&mut buf, &ip, &tcp, &options, (payload, &[])).unwrap();
-    buf.truncate(len);
-    buf
+    packet::segment(&ip, &tcp, &options, payload)
 }
 
 fn data() -> Vec<u8> {

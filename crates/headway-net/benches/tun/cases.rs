@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use headway_test_fixture::namespace::Namespace;
+
 use crate::Error;
-use crate::namespace::{Namespace, Running};
+use crate::namespace::{self, Running, join_by_veth, start, start_self};
 use crate::sample::Sample;
 
 /// One line of the table.
@@ -63,30 +65,30 @@ impl Case {
     /// Starts the subject and its environment.
     pub(crate) fn start(&self, seconds: f64) -> Result<(Vec<Place>, Running), Error> {
         let time = seconds.to_string();
-        let here = Namespace::new("a")?;
+        let here = namespace::new()?;
         match self.kind {
             Kind::Tun(words) => {
-                let peer = here.start_self(&["peer", TUN_PEER])?;
+                let peer = start_self(&here, &["peer", TUN_PEER])?;
                 let words = [&["subject"], words, &[TUN_PEER, &time]].concat();
-                let subject = here.start_self(&words)?;
+                let subject = start_self(&here, &words)?;
                 Ok((vec![Place::Peer(peer), Place::Namespace(here)], subject))
             }
             Kind::Pair(variant) => {
-                here.write("/proc/sys/net/ipv4/ip_forward", "1")?;
-                let subject = here.start_self(&["subject", "pair", variant, "-", &time])?;
+                here.run("sysctl", &["-qw", "net.ipv4.ip_forward=1"]);
+                let subject = start_self(&here, &["subject", "pair", variant, "-", &time])?;
                 Ok((vec![Place::Namespace(here)], subject))
             }
             Kind::Veth => {
-                let there = Namespace::new("b")?;
-                here.join_by_veth(&there, "10.77.4.1/24", "10.77.4.2/24")?;
-                let peer = there.start_self(&["peer", VETH_PEER])?;
-                let subject = here.start_self(&["subject", "kernel", "send", VETH_PEER, &time])?;
+                let there = namespace::new()?;
+                join_by_veth([(&here, "10.77.4.1/24"), (&there, "10.77.4.2/24")]);
+                let peer = start_self(&there, &["peer", VETH_PEER])?;
+                let subject = start_self(&here, &["subject", "kernel", "send", VETH_PEER, &time])?;
                 Ok((vec![Place::Peer(peer), Place::Namespace(here), Place::Namespace(there)], subject))
             }
             Kind::Smoltcp(direction) => {
                 let program = build_smoltcp()?;
-                let peer = here.start_self(&["peer", TUN_PEER])?;
-                let subject = here.start(&program, &[direction, TUN_PEER, &time])?;
+                let peer = start_self(&here, &["peer", TUN_PEER])?;
+                let subject = start(&here, &program, &[direction, TUN_PEER, &time])?;
                 Ok((vec![Place::Peer(peer), Place::Namespace(here)], subject))
             }
         }

@@ -1,85 +1,46 @@
-//! Network namespaces, and programs in them.
+//! Programs in network namespaces, and a link between two of them.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
+
+use headway_test_fixture::namespace::Namespace;
 
 use crate::Error;
 use crate::sample::Sample;
 
-/// A network namespace, deleted on drop.
-pub(crate) struct Namespace {
-    name: String,
+/// A new namespace.
+pub(crate) fn new() -> Result<Namespace, Error> {
+    Ok(Namespace::new().ok_or("expected the right to make network namespaces")?)
 }
 
-fn ip(words: &[&str]) -> Result<(), Error> {
-    run("ip", words)
-}
-
-fn run(program: &str, words: &[&str]) -> Result<(), Error> {
-    let output = Command::new(program).args(words).output().map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{program} {}: {}", words.join(" "), complaint.trim()).into())
-}
-
-impl Namespace {
-    pub(crate) fn new(suffix: &str) -> Result<Self, Error> {
-        let name = format!("hw-{}-{suffix}", std::process::id());
-        ip(&["netns", "add", &name])?;
-        let namespace = Self { name };
-        ip(&["-n", &namespace.name, "link", "set", "lo", "up"])?;
-        Ok(namespace)
-    }
-
-    /// A veth pair to `there`, without any offload.
-    pub(crate) fn join_by_veth(&self, there: &Self, ours: &str, theirs: &str) -> Result<(), Error> {
-        let [a, b] = [&self.name, &there.name].map(String::as_str);
-        ip(&["-n", a, "link", "add", "veth0", "type", "veth", "peer", "name", "veth0", "netns", b])?;
-        for (name, address) in [(a, ours), (b, theirs)] {
-            ip(&["-n", name, "address", "add", address, "dev", "veth0"])?;
-            ip(&["-n", name, "link", "set", "veth0", "up"])?;
-            let off = ["ethtool", "-K", "veth0", "tx", "off", "tso", "off", "gso", "off", "gro", "off"];
-            run("ip", &[&["netns", "exec", name], &off[..]].concat())?;
-        }
-        Ok(())
-    }
-
-    /// Writes a kernel setting in the namespace.
-    pub(crate) fn write(&self, path: &str, value: &str) -> Result<(), Error> {
-        ip(&["netns", "exec", &self.name, "sh", "-c", &format!("echo {value} > {path}")])
-    }
-
-    /// Starts this program in another role in the namespace; waits for its first line.
-    pub(crate) fn start_self(&self, words: &[&str]) -> Result<Running, Error> {
-        let me = std::env::current_exe()?;
-        self.start(&me.to_string_lossy(), words)
-    }
-
-    /// Starts a program in the namespace; waits for its first line.
-    pub(crate) fn start(&self, program: &str, words: &[&str]) -> Result<Running, Error> {
-        let mut child = Command::new("ip")
-            .args(["netns", "exec", &self.name, program])
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let output = child.stdout.take().ok_or("no output")?;
-        let mut running = Running { child, output: BufReader::new(output), first: String::new() };
-        running.output.read_line(&mut running.first)?;
-        if running.first.is_empty() {
-            return Err(format!("{program} {}: ended at once", words.join(" ")).into());
-        }
-        Ok(running)
+/// A veth pair between two namespaces, without any offload.
+pub(crate) fn join_by_veth(ends: [(&Namespace, &str); 2]) {
+    let [(here, _), (there, _)] = ends;
+    here.ip(&["link", "add", "veth0", "type", "veth", "peer", "name", "veth0", "netns", there.name()]);
+    for (namespace, address) in ends {
+        namespace.ip(&["address", "add", address, "dev", "veth0"]);
+        namespace.ip(&["link", "set", "veth0", "up"]);
+        namespace.run("ethtool", &["-K", "veth0", "tx", "off", "tso", "off", "gso", "off", "gro", "off"]);
     }
 }
 
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        // It may be deleted already.
-        let _ = ip(&["netns", "del", &self.name]);
+/// Starts this program in another role in the namespace; waits for its first line.
+pub(crate) fn start_self(namespace: &Namespace, words: &[&str]) -> Result<Running, Error> {
+    let me = std::env::current_exe()?;
+    start(namespace, &me.to_string_lossy(), words)
+}
+
+/// Starts a program in the namespace; waits for its first line.
+pub(crate) fn start(namespace: &Namespace, program: &str, words: &[&str]) -> Result<Running, Error> {
+    let mut command = namespace.command(program, words);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().ok_or("no output")?;
+    let mut running = Running { child, output: BufReader::new(output), first: String::new() };
+    running.output.read_line(&mut running.first)?;
+    if running.first.is_empty() {
+        return Err(format!("{program} {}: ended at once", words.join(" ")).into());
     }
+    Ok(running)
 }
 
 /// A running program, killed on drop.

@@ -1,18 +1,16 @@
 //! The attacker.
 
-use std::net::IpAddr;
 use std::thread::sleep;
 use std::time::Duration;
 
 use headway_net::Clock;
 use headway_net::packet_socket::PacketSocket;
+use headway_test_fixture::packet;
+use headway_test_fixture::rng::Rng;
 use headway_wire::icmp::ICMP;
-use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, checksum, ip::Datagram};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use headway_wire::{Segment, TcpFlags, ip::Datagram};
 
-use crate::mutation::{Heard, below, damage, icmp, noise, replayed, segment};
-use crate::{OURS, THEIRS};
+use crate::mutation::{Heard, damage, icmp, ip, noise, replayed, segment};
 
 /// Packets per seed, and packets before waiting for the stack.
 const PACKETS: usize = 5_000;
@@ -30,15 +28,7 @@ pub(crate) struct Attacker {
 impl Attacker {
     /// An attacker on the kernel's side of the TUN.
     pub(crate) fn new(recorded: Vec<Vec<u8>>) -> Self {
-        let tcp = TcpHeader {
-            src_port: 80,
-            dst_port: 1000,
-            seq: SeqNumber(0),
-            ack: SeqNumber(0),
-            flags: TcpFlags::SYN,
-            window: 0,
-            urgent: 0,
-        };
+        let tcp = packet::tcp(80, 1000, TcpFlags::SYN);
         let heard = Heard { family: 0, tcp, timestamp: 0, bytes: vec![0x45; 40] };
         let socket = PacketSocket::open("hw0", 2048).unwrap();
         Self { socket, clock: Clock::new(), recorded, heard, sent: 0, pings: 0 }
@@ -49,26 +39,26 @@ impl Attacker {
     }
 
     pub(crate) fn attack(&mut self, seed: u64) {
-        let chance = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut next = below(chance, self.recorded.len());
+        let chance = &mut Rng::new(seed);
+        let mut next = chance.below(self.recorded.len());
         for count in 0..PACKETS {
             // Conversations continue in order, or jump.
-            next = if below(chance, 10) == 0 { below(chance, self.recorded.len()) } else { next + 1 };
+            next = if chance.below(10) == 0 { chance.below(self.recorded.len()) } else { next + 1 };
             let recorded = self.recorded[next % self.recorded.len()].clone();
-            let mut packet = match below(chance, 10) {
+            let mut packet = match chance.below(10) {
                 0 => noise(chance),
                 1..=4 => segment(chance, &self.heard),
                 5 => icmp(chance, &self.heard),
                 _ => replayed(chance, &recorded, &self.heard),
             };
-            if below(chance, 2) == 0 {
+            if chance.below(2) == 0 {
                 damage(chance, &mut packet, &recorded);
             }
             self.send(&packet);
             if count % AT_ONCE == 0 {
                 self.wait_for_answer();
             }
-            if chance.next_u64().is_multiple_of(4) {
+            if chance.next().is_multiple_of(4) {
                 self.listen();
             }
         }
@@ -119,14 +109,6 @@ impl Attacker {
 }
 
 fn ping(number: u16) -> Vec<u8> {
-    let [src, dst]: [IpAddr; 2] = [THEIRS[0], OURS[0]].map(|address| address.parse().unwrap());
-    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
-    let mut body = [8, 0, 0, 0, 0, 1, 0, 0];
-    body[6..].copy_from_slice(&number.to_be_bytes());
-    let check = checksum::sum(&body).complement();
-    body[2..4].copy_from_slice(&check.to_be_bytes());
-    let mut packet = vec![0; 28];
-    ip.emit(&mut packet, ICMP, body.len()).unwrap();
-    packet[20..].copy_from_slice(&body);
-    packet
+    let [high, low] = number.to_be_bytes();
+    packet::icmp(&ip(0), [8, 0], [0, 1, high, low], &[])
 }

@@ -2,8 +2,8 @@
 //! segments, forged ICMP. Its own process, since it measures the process's memory, and its own network
 //! namespace, which needs root.
 //!
-//! `HEADWAY_FUZZ_SECONDS=300 cargo test -p headway-net --test tun` runs for five minutes, with seeds from
-//! `HEADWAY_FUZZ_SEED` on.
+//! `HEADWAY_SECONDS=300 cargo test -p headway-net --test tun` runs for five minutes, with seeds from
+//! `HEADWAY_SEED` on.
 
 mod attack;
 mod mutation;
@@ -14,13 +14,13 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use headway_net::{CaptureFile, Stack, StackConfig, TunCarrier, TunConfig};
 use headway_tcp::{Profile, Variant};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::{resident, say_skipped};
+use headway_test_fixture::seeds;
 use nix::sched::{CloneFlags, unshare};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Handle, Runtime};
 
@@ -42,7 +42,7 @@ fn the_stack_survives_arbitrary_input() {
     // Only this thread is in the namespace.
     let attacked = thread::spawn(move || {
         if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
-            let _ = writeln!(std::io::stderr(), "SKIPPED: network namespaces need root: {error}");
+            say_skipped(&format!("network namespaces need root: {error}"));
             return;
         }
         survive(&handle);
@@ -54,19 +54,10 @@ fn survive(handle: &Handle) {
     let packets = recording::record(handle);
     let accepted = Arc::new(AtomicU64::new(0));
     let stack = start(handle, None, &accepted);
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let first = number("HEADWAY_FUZZ_SEED").unwrap_or(1);
-    #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
-    let until = Instant::now() + Duration::from_secs(number("HEADWAY_FUZZ_SECONDS").unwrap_or(0));
     let mut attacker = Attacker::new(packets);
-    for seed in first.. {
-        eprintln!("HEADWAY_FUZZ_SEED={seed}");
+    for seed in seeds::for_seconds(FEWEST) {
         attacker.attack(seed);
         assert!(resident() < LIMIT, "seed {seed}: {} bytes", resident());
-        #[expect(clippy::disallowed_methods, reason = "the duration is given in real seconds")]
-        if Instant::now() >= until && seed + 1 >= first + FEWEST {
-            break;
-        }
     }
     let counters = stack.counters();
     eprintln!("{} packets, {} octets resident, {counters:?}", attacker.sent(), resident());
@@ -81,9 +72,8 @@ fn survive(handle: &Handle) {
     ];
     assert!(met.iter().all(|&count| count > 0), "too few states were reached: {counters:?}, {met:?}");
     // It still serves: the kernel's TCP gets its data echoed.
-    let mut bytes = vec![0; 1_000_000];
-    Xoshiro256PlusPlus::seed_from_u64(first).fill_bytes(&mut bytes);
-    assert!(echo(&bytes) == bytes, "the echo differs");
+    let (pattern, len) = (Pattern(1), 1_000_000);
+    pattern.check_all(len, &echo(&pattern.bytes(0, len)));
 }
 
 /// A stack on a TUN, with an echo server at port 80.
@@ -128,10 +118,4 @@ fn echo(bytes: &[u8]) -> Vec<u8> {
         stream.read_to_end(&mut back).unwrap();
     });
     back
-}
-
-/// The resident memory of this process in bytes.
-fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use headway_wire::icmp::{ICMP, ICMPV6};
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, checksum, emit};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::Rng as _;
+use headway_test_fixture::packet;
+use headway_test_fixture::rng::Rng;
+use headway_wire::{IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, checksum};
 
 use crate::{OURS, THEIRS};
 
@@ -19,64 +18,58 @@ pub(crate) struct Heard {
     pub(crate) bytes: Vec<u8>,
 }
 
-pub(crate) fn below(chance: &mut Xoshiro256PlusPlus, most: usize) -> usize {
-    (chance.next_u64() % most.max(1) as u64) as usize
-}
-
-fn ip(family: usize) -> IpHeader {
+/// An IP header of the attacker's.
+pub(crate) fn ip(family: usize) -> IpHeader {
     let [src, dst]: [IpAddr; 2] = [THEIRS[family], OURS[family]].map(|address| address.parse().unwrap());
-    IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+    packet::ip(src, dst)
 }
 
 /// Random bytes, mostly with the first byte of an IP header.
-pub(crate) fn noise(chance: &mut Xoshiro256PlusPlus) -> Vec<u8> {
-    let mut bytes = vec![0; 1 + below(chance, 200)];
-    chance.fill_bytes(&mut bytes);
-    bytes[0] = [0x45, 0x60, 0x4f, bytes[0]][below(chance, 4)];
+pub(crate) fn noise(chance: &mut Rng) -> Vec<u8> {
+    let mut bytes = vec![0; 1 + chance.below(200)];
+    chance.fill(&mut bytes);
+    bytes[0] = [0x45, 0x60, 0x4f, bytes[0]][chance.below(4)];
     bytes
 }
 
 /// A segment that answers a received one, or opens a connection.
-pub(crate) fn segment(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8> {
-    let new = below(chance, 8) == 0;
-    let family = if new { below(chance, 2) } else { heard.family };
-    let near = |number: SeqNumber, chance: &mut Xoshiro256PlusPlus| match below(chance, 8) {
+pub(crate) fn segment(chance: &mut Rng, heard: &Heard) -> Vec<u8> {
+    let new = chance.below(8) == 0;
+    let family = if new { chance.below(2) } else { heard.family };
+    let near = |number: SeqNumber, chance: &mut Rng| match chance.below(8) {
         0..=4 => number,
-        5 => number + below(chance, 100_000) as u32,
-        6 => number - below(chance, 100_000) as u32,
-        _ => SeqNumber(chance.next_u64() as u32),
+        5 => number + chance.below(100_000) as u32,
+        6 => number - chance.below(100_000) as u32,
+        _ => SeqNumber(chance.next() as u32),
     };
-    let flags = if new { TcpFlags::SYN } else { TcpFlags::from_bits(chance.next_u64() as u8 & 0xfb | 0x10) };
-    let flags = if below(chance, 20) == 0 { TcpFlags::from_bits(chance.next_u64() as u8) } else { flags };
+    let flags = if new { TcpFlags::SYN } else { TcpFlags::from_bits(chance.next() as u8 & 0xfb | 0x10) };
+    let flags = if chance.below(20) == 0 { TcpFlags::from_bits(chance.next() as u8) } else { flags };
     let tcp = TcpHeader {
-        src_port: if new { 1000 + below(chance, 500) as u16 } else { heard.tcp.dst_port },
-        dst_port: if below(chance, 50) == 0 { 81 } else { 80 },
+        src_port: if new { 1000 + chance.below(500) as u16 } else { heard.tcp.dst_port },
+        dst_port: if chance.below(50) == 0 { 81 } else { 80 },
         seq: near(heard.tcp.ack, chance),
         ack: near(heard.tcp.seq + 1, chance),
         flags,
-        window: chance.next_u64() as u16,
-        urgent: chance.next_u64() as u16,
+        window: chance.next() as u16,
+        urgent: chance.next() as u16,
     };
     let mut options = TcpOptions::default();
     if new {
-        options.mss = Some(chance.next_u64() as u16);
-        options.sack_permitted = below(chance, 2) == 0;
-        options.window_scale = (below(chance, 2) == 0).then_some(chance.next_u64() as u8);
+        options.mss = Some(chance.next() as u16);
+        options.sack_permitted = chance.below(2) == 0;
+        options.window_scale = (chance.below(2) == 0).then_some(chance.next() as u8);
     }
-    options.hack = (below(chance, 4) == 0).then_some(0x5848);
-    let timestamp = chance.next_u64() as u32;
+    options.hack = (chance.below(4) == 0).then_some(0x5848);
+    let timestamp = chance.next() as u32;
     options.timestamps =
-        (below(chance, 2) == 0).then_some(Timestamps { value: timestamp, echo: heard.timestamp });
-    let mut payload = vec![0; if new { 0 } else { below(chance, 1400) }];
-    chance.fill_bytes(&mut payload);
-    let mut packet = vec![0; 2000];
-    let len = emit(&mut packet, &ip(family), &tcp, &options, (&payload, &[])).unwrap();
-    packet.truncate(len);
-    packet
+        (chance.below(2) == 0).then_some(Timestamps { value: timestamp, echo: heard.timestamp });
+    let mut payload = vec![0; if new { 0 } else { chance.below(1400) }];
+    chance.fill(&mut payload);
+    packet::segment(&ip(family), &tcp, &options, &payload)
 }
 
 /// A captured packet with the attacker's address, possibly with sequence numbers of a current connection.
-pub(crate) fn replayed(chance: &mut Xoshiro256PlusPlus, recorded: &[u8], heard: &Heard) -> Vec<u8> {
+pub(crate) fn replayed(chance: &mut Rng, recorded: &[u8], heard: &Heard) -> Vec<u8> {
     let mut packet = recorded.to_vec();
     let header = usize::from(packet[0] & 0xf) * 4;
     if packet[0] >> 4 != 4 || packet.len() < header + 20 {
@@ -91,7 +84,7 @@ pub(crate) fn replayed(chance: &mut Xoshiro256PlusPlus, recorded: &[u8], heard: 
     if packet[dst_port..dst_port + 2] != 80_u16.to_be_bytes() {
         packet[header..header + 4].rotate_left(2);
     }
-    if below(chance, 2) == 0 && heard.family == 0 {
+    if chance.below(2) == 0 && heard.family == 0 {
         packet[header..header + 2].copy_from_slice(&heard.tcp.dst_port.to_be_bytes());
         packet[header + 4..header + 8].copy_from_slice(&heard.tcp.ack.0.to_be_bytes());
         packet[header + 8..header + 12].copy_from_slice(&(heard.tcp.seq + 1).0.to_be_bytes());
@@ -101,48 +94,36 @@ pub(crate) fn replayed(chance: &mut Xoshiro256PlusPlus, recorded: &[u8], heard: 
 }
 
 /// An ICMP message: a ping, or an error about a received or an unknown packet.
-pub(crate) fn icmp(chance: &mut Xoshiro256PlusPlus, heard: &Heard) -> Vec<u8> {
+pub(crate) fn icmp(chance: &mut Rng, heard: &Heard) -> Vec<u8> {
     let kinds: [&[[u8; 2]]; 2] = [
         &[[3, 4], [3, 1], [3, 2], [3, 3], [3, 13], [11, 0], [12, 0], [8, 0], [0, 0], [5, 1]],
         &[[2, 0], [1, 0], [1, 1], [1, 4], [3, 0], [4, 1], [128, 0], [129, 0], [135, 0], [137, 0]],
     ];
-    let kind = kinds[heard.family][below(chance, 10)];
-    let mtu = [0, 68, 296, 576, 1279, 1280, 1400, 65_535][below(chance, 8)] as u32;
-    let kept = below(chance, heard.bytes.len() + 1).min(600);
-    let mut body = [&kind[..], &[0, 0], &mtu.to_be_bytes(), &heard.bytes[..kept]].concat();
-    let ip = ip(heard.family);
-    let (protocol, mut sum) = match heard.family {
-        0 => (ICMP, checksum::Sum::default()),
-        _ => (ICMPV6, ip.pseudo_header_sum(ICMPV6, body.len())),
-    };
-    sum.add(checksum::sum(&body));
-    body[2..4].copy_from_slice(&sum.complement().to_be_bytes());
-    let mut packet = vec![0; ip.emitted_len() + body.len()];
-    let start = ip.emit(&mut packet, protocol, body.len()).unwrap();
-    packet[start..].copy_from_slice(&body);
-    packet
+    let kind = kinds[heard.family][chance.below(10)];
+    let mtu = [0, 68, 296, 576, 1279, 1280, 1400, 65_535][chance.below(8)] as u32;
+    let kept = chance.below(heard.bytes.len() + 1).min(600);
+    packet::icmp(&ip(heard.family), kind, mtu.to_be_bytes(), &heard.bytes[..kept])
 }
 
 /// Flips bits, truncates, extends, or inserts a part of another packet; half of the time with valid
 /// checksums, so that the error is not detected at once.
-pub(crate) fn damage(chance: &mut Xoshiro256PlusPlus, packet: &mut Vec<u8>, other: &[u8]) {
-    match below(chance, 6) {
+pub(crate) fn damage(chance: &mut Rng, packet: &mut Vec<u8>, other: &[u8]) {
+    match chance.below(6) {
         0..=2 => {
-            for _ in 0..=below(chance, 3) {
-                let bit = below(chance, packet.len() * 8);
-                packet[bit / 8] ^= 1 << (bit % 8);
+            for _ in 0..=chance.below(3) {
+                chance.flip_bit(packet);
             }
         }
-        3 => packet.truncate(1 + below(chance, packet.len())),
-        4 => packet.resize(packet.len() + below(chance, 100), chance.next_u64() as u8),
+        3 => packet.truncate(1 + chance.below(packet.len())),
+        4 => packet.resize(packet.len() + chance.below(100), chance.next() as u8),
         _ => {
-            let [from, at] = [other.len(), packet.len()].map(|len| below(chance, len));
+            let [from, at] = [other.len(), packet.len()].map(|len| chance.below(len));
             packet.truncate(at.max(1));
             packet.extend_from_slice(&other[from..]);
         }
     }
     packet.truncate(1500);
-    if below(chance, 2) == 0 {
+    if chance.below(2) == 0 {
         repair(packet);
     }
 }

@@ -1,31 +1,17 @@
 //! The ECN field is carried in both directions.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use headway_net::{Carrier as _, Clock, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
-use headway_wire::{Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_test_fixture::packet;
+use headway_test_fixture::pattern::Pattern;
+use headway_wire::{Ecn, IpHeader, Received, TcpFlags, TcpOptions};
 use socket2::SockRef;
 
-use crate::pair::{Pair, content, digest, free_ports, receive, send};
-
-fn segment(slot: &mut [u8], ends: [IpAddr; 2], ecn: Ecn, port: u16) -> usize {
-    let ip = IpHeader { src: ends[0], dst: ends[1], ecn, hop_limit: 64, identification: 0 };
-    let tcp = TcpHeader {
-        src_port: port,
-        dst_port: 80,
-        seq: SeqNumber(1),
-        ack: SeqNumber(2),
-        flags: TcpFlags::ACK,
-        window: 3,
-        urgent: 0,
-    };
-    emit(slot, &ip, &tcp, &TcpOptions::default(), (b"data", b"")).unwrap()
-}
+use crate::pair::{Pair, receive, send};
 
 #[test]
 fn every_codepoint_arrives_as_it_was_sent() {
@@ -35,9 +21,11 @@ fn every_codepoint_arrives_as_it_was_sent() {
         let mut from = UdpCarrier::open(&UdpConfig::new(any, to.local())).unwrap();
         let sent = [Ecn::Ect0, Ecn::NotEct, Ecn::Ce, Ecn::Ect1, Ecn::NotEct];
         for (port, ecn) in sent.into_iter().enumerate() {
-            let slot = from.slot().unwrap();
-            let len = segment(slot, [local, local], ecn, port as u16);
-            from.queue(len);
+            let (ip, tcp) = packet::headers((local, port as u16).into(), (local, 80).into(), TcpFlags::ACK);
+            let ip = IpHeader { ecn, ..ip };
+            let segment = packet::segment(&ip, &tcp, &TcpOptions::default(), b"data");
+            from.slot().unwrap()[..segment.len()].copy_from_slice(&segment);
+            from.queue(segment.len());
         }
         assert!(from.flush().unwrap());
         let clock = Clock::new();
@@ -60,47 +48,28 @@ fn every_codepoint_arrives_as_it_was_sent() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ce_marks_reduce_the_window() {
     const EVERY: u64 = 20;
-    let [a, b, near_a, near_b] = free_ports();
-    let sockets = [near_a, near_b].map(|inlet| UdpSocket::bind(inlet).unwrap());
-    let (stop, marked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let ways: Vec<_> = [0, 1]
-        .map(|way| {
-            let [input, output] = [way, 1 - way].map(|end| sockets[end].try_clone().unwrap());
-            input.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-            let (to, stop, marked) = ([b, a][way], stop.clone(), marked.clone());
-            thread::spawn(move || {
-                let (mut buffer, mut count) = ([0; 2048], 0_u64);
-                while !stop.load(Ordering::Relaxed) {
-                    let Ok(len) = input.recv(&mut buffer) else { continue };
-                    // Pure ACKs are Not-ECT (RFC 3168, 6.1.4).
-                    count += u64::from(len > 500);
-                    let mark = len > 500 && count % EVERY == 0;
-                    let ecn = if mark { Ecn::Ce } else { Ecn::NotEct };
-                    marked.fetch_add(mark.into(), Ordering::Relaxed);
-                    SockRef::from(&output).set_tos_v4(ecn.bits().into()).unwrap();
-                    // A full buffer drops it.
-                    let _ = output.send_to(&buffer[..len], to);
-                }
-            })
-        })
-        .into();
-    let inner = ["10.77.2.1", "10.77.2.2"].map(|address| Some(address.parse().unwrap()));
-    let config = |local, peer, mine: usize| UdpConfig {
-        inner_local: inner[mine],
-        inner_peer: inner[1 - mine],
-        ..UdpConfig::new(local, peer)
-    };
-    let pair = Pair::between(Profile::modern(), config(a, near_a, 0), config(b, near_b, 1));
+    let marked = Arc::new(AtomicU64::new(0));
+    let (pair, relay) = Pair::across(Profile::modern(), |_| {
+        let (mut count, marked) = (0_u64, marked.clone());
+        move |datagram, output| {
+            // Pure ACKs are Not-ECT (RFC 3168, 6.1.4).
+            let is_capable = datagram.len() > 500;
+            count += u64::from(is_capable);
+            let mark = is_capable && count % EVERY == 0;
+            marked.fetch_add(mark.into(), Ordering::Relaxed);
+            let ecn = if mark { Ecn::Ce } else { Ecn::NotEct };
+            SockRef::from(output).set_tos_v4(ecn.bits().into()).unwrap();
+            true
+        }
+    });
     let (mut client, mut server) = pair.connect().await;
-    let bytes = content(11, 2_000_000);
-    let (sent, got) = tokio::join!(send(&mut client, &bytes), receive(&mut server));
+    let (pattern, len) = (Pattern(11), 2_000_000);
+    let bytes = pattern.bytes(0, len);
+    let (sent, got) = tokio::join!(send(&mut client, &bytes), receive(&mut server, pattern));
     sent.unwrap();
-    assert_eq!(got.unwrap(), (bytes.len(), digest(&bytes)));
+    assert_eq!(got.unwrap(), len);
     let (sender, receiver) = (client.statistics().unwrap(), server.statistics().unwrap());
-    stop.store(true, Ordering::Relaxed);
-    for way in ways {
-        way.join().unwrap();
-    }
+    drop(relay);
     let marked = marked.load(Ordering::Relaxed);
     assert!(marked > 10 && receiver.congestion_marks > marked / 2, "{marked} marked, {receiver:?}");
     assert!(sender.congestion_echoes > 0, "{sender:?}");

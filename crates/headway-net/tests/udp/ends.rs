@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::free_addresses;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::pair::{Pair, content, digest, free_ports, receive, send};
+use crate::pair::{Pair, receive, send};
 
 #[tokio::test]
 async fn half_close() {
@@ -19,10 +21,11 @@ async fn half_close() {
     server.read_to_string(&mut question).await.unwrap();
     assert_eq!(question, "question");
     // The client has sent its FIN; it still reads.
-    let answer = content(3, 3_000_000);
-    let (sent, got) = tokio::join!(send(&mut server, &answer), receive(&mut client));
+    let (pattern, len) = (Pattern(3), 3_000_000);
+    let answer = pattern.bytes(0, len);
+    let (sent, got) = tokio::join!(send(&mut server, &answer), receive(&mut client, pattern));
     sent.unwrap();
-    assert_eq!(got.unwrap(), (answer.len(), digest(&answer)));
+    assert_eq!(got.unwrap(), len);
     let error = client.write_all(b"more").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
 }
@@ -65,12 +68,13 @@ async fn nobody_listens() {
 async fn closing_waits_for_written_data() {
     let pair = Pair::new(Profile::modern());
     let (mut client, server) = pair.connect().await;
-    let bytes = content(4, 5_000_000);
-    let reading = tokio::spawn(receive(server));
+    let (pattern, len) = (Pattern(4), 5_000_000);
+    let bytes = pattern.bytes(0, len);
+    let reading = tokio::spawn(receive(server, pattern));
     client.write_all(&bytes).await.unwrap();
     drop(client);
     pair.client.close(Duration::from_secs(60)).await.unwrap();
-    assert_eq!(reading.await.unwrap().unwrap(), (bytes.len(), digest(&bytes)));
+    assert_eq!(reading.await.unwrap().unwrap(), len);
 }
 
 #[tokio::test]
@@ -91,16 +95,17 @@ async fn a_peer_that_does_not_read_stops_the_writer() {
     let profile = Profile { send_buffer: 100_000, receive_buffer: 100_000, ..Profile::standard() };
     let pair = Pair::new(profile);
     let (mut client, server) = pair.connect().await;
-    let bytes = content(5, 1_000_000);
+    let (pattern, len) = (Pattern(5), 1_000_000);
+    let bytes = pattern.bytes(0, len);
     // Both buffers fill, and further writes wait.
     let mut taken = 0;
     while let Ok(n) = tokio::time::timeout(Duration::from_millis(300), client.write(&bytes[taken..])).await {
         taken += n.unwrap();
         assert!(taken <= 200_000, "{taken} octets were taken");
     }
-    let (sent, got) = tokio::join!(send(client, &bytes[taken..]), receive(server));
+    let (sent, got) = tokio::join!(send(client, &bytes[taken..]), receive(server, pattern));
     sent.unwrap();
-    assert_eq!(got.unwrap(), (bytes.len(), digest(&bytes)));
+    assert_eq!(got.unwrap(), len);
 }
 
 #[tokio::test]
@@ -109,7 +114,7 @@ async fn addresses_in_use_are_named() {
     let error = pair.server.listen(pair.address, 1).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
     assert!(error.to_string().contains(&pair.address.to_string()), "{error}");
-    let [a, b] = free_ports();
+    let [a, b] = free_addresses();
     let first = UdpCarrier::open(&UdpConfig::new(a, b)).unwrap();
     let error = UdpCarrier::open(&UdpConfig::new(a, b)).err().unwrap().to_string();
     assert!(error.contains(&a.to_string()) && error.contains("in use"), "{error}");

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use headway_tcp::Profile;
+use headway_test_fixture::pattern::Pattern;
 use tokio::io::AsyncReadExt as _;
 
-use crate::pair::{Pair, content, digest, receive, send};
+use crate::pair::{Pair, receive, send};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_connections_of_a_megabyte() {
@@ -19,7 +20,7 @@ async fn a_thousand_connections_of_a_megabyte() {
             tokio::spawn(async move {
                 let mut stream = pair.client.connect(pair.address).await.unwrap();
                 let mut bytes = seed.to_be_bytes().to_vec();
-                bytes.extend(content(seed, LEN));
+                bytes.extend(Pattern(seed as u32).bytes(0, LEN));
                 send(&mut stream, &bytes).await.unwrap();
                 // The server's FIN confirms that all has arrived.
                 assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
@@ -31,8 +32,8 @@ async fn a_thousand_connections_of_a_megabyte() {
         let (mut stream, _) = pair.listener.accept().await.unwrap();
         servers.push(tokio::spawn(async move {
             let seed = stream.read_u64().await.unwrap();
-            let got = receive(&mut stream).await.unwrap();
-            assert_eq!(got, (LEN, digest(&content(seed, LEN))), "connection {seed}");
+            let got = receive(&mut stream, Pattern(seed as u32)).await.unwrap();
+            assert_eq!(got, LEN, "connection {seed}");
             seed
         }));
     }

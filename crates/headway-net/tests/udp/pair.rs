@@ -1,29 +1,17 @@
 //! Two connected stacks, and test data.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::net::{SocketAddr, UdpSocket};
 
 use headway_net::{Stack, StackConfig, TcpListener, TcpStream, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
-use sha2::{Digest as _, Sha256};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::relay::Relay;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Addresses that are unused and not used by other tests: their ports are outside the system's ephemeral
-/// range.
-pub(crate) fn free_ports<const N: usize>() -> [SocketAddr; N] {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let free = || loop {
-        let number = std::process::id().wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 10_000 + (number % 20_000) as u16));
-        if UdpSocket::bind(address).is_ok() {
-            return address;
-        }
-    };
-    [(); N].map(|()| free())
-}
+/// Addresses that only the stacks know.
+pub(crate) const INNER: [&str; 2] = ["10.77.2.1", "10.77.2.2"];
 
 pub(crate) struct Pair {
     pub(crate) client: Stack,
@@ -34,7 +22,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(profile: Profile) -> Self {
-        let [a, b] = free_ports();
+        let [a, b] = free_addresses();
         Self::between(profile, UdpConfig::new(a, b), UdpConfig::new(b, a))
     }
 
@@ -51,22 +39,29 @@ impl Pair {
         Self { client, server, listener, address }
     }
 
+    /// Two stacks with a relay between them, which makes with `mangle` what becomes of the datagrams of
+    /// either: see [`Relay::new`].
+    pub(crate) fn across<F>(profile: Profile, mangle: impl Fn(usize) -> F) -> (Self, Relay)
+    where
+        F: FnMut(&mut [u8], &UdpSocket) -> bool + Send + 'static,
+    {
+        let [a, b, near_a, near_b] = free_addresses();
+        let relay = Relay::new([near_a, near_b], [a, b], mangle);
+        // The ends see the relay's addresses outside, so the inner ones are their own.
+        let inner = INNER.map(|address| Some(address.parse().unwrap()));
+        let config = |local, peer, mine: usize| UdpConfig {
+            inner_local: inner[mine],
+            inner_peer: inner[1 - mine],
+            ..UdpConfig::new(local, peer)
+        };
+        (Self::between(profile, config(a, near_a, 0), config(b, near_b, 1)), relay)
+    }
+
     /// A connection, from both ends: the client's first.
     pub(crate) async fn connect(&self) -> (TcpStream, TcpStream) {
         let (client, server) = tokio::join!(self.client.connect(self.address), self.listener.accept());
         (client.unwrap(), server.unwrap().0)
     }
-}
-
-/// `len` pseudo-random bytes of a seed.
-pub(crate) fn content(seed: u64, len: usize) -> Vec<u8> {
-    let mut bytes = vec![0; len];
-    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
-    bytes
-}
-
-pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
 }
 
 /// Sends all data and a FIN.
@@ -75,15 +70,15 @@ pub(crate) async fn send(mut stream: impl AsyncWrite + Unpin, bytes: &[u8]) -> i
     stream.shutdown().await
 }
 
-/// Reads until the peer's FIN; returns the length and the digest.
-pub(crate) async fn receive(mut stream: impl AsyncRead + Unpin) -> io::Result<(usize, [u8; 32])> {
-    let (mut digest, mut len) = (Sha256::new(), 0);
+/// Reads until the peer's FIN and compares every byte; returns their number.
+pub(crate) async fn receive(mut stream: impl AsyncRead + Unpin, pattern: Pattern) -> io::Result<usize> {
+    let mut len = 0;
     let mut buffer = vec![0; 1 << 16];
     loop {
         match stream.read(&mut buffer).await? {
-            0 => return Ok((len, digest.finalize().into())),
+            0 => return Ok(len),
             n => {
-                digest.update(&buffer[..n]);
+                pattern.check(len, &buffer[..n]);
                 len += n;
             }
         }

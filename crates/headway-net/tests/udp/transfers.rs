@@ -1,23 +1,29 @@
 //! Transfers deliver the bytes that were sent.
 
-use std::io::Write as _;
+use std::net::IpAddr;
 
-use headway_tcp::{Profile, Variant};
-
-use crate::pair::{Pair, content, digest, free_ports, receive, send};
 use headway_net::UdpConfig;
+use headway_tcp::{Profile, Variant};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
+
+use crate::pair::{INNER, Pair, receive, send};
 
 async fn both_ways(pair: &Pair, len: usize) {
     let (client, server) = pair.connect().await;
-    let (up, down) = (content(1, len), content(2, len));
+    let [up, down] = [Pattern(1), Pattern(2)];
+    let [up_bytes, down_bytes] = [up, down].map(|pattern| pattern.bytes(0, len));
     let (client_in, client_out) = tokio::io::split(client);
     let (server_in, server_out) = tokio::io::split(server);
-    let (sent_up, sent_down, got_up, got_down) =
-        tokio::join!(send(client_out, &up), send(server_out, &down), receive(server_in), receive(client_in));
+    let (sent_up, sent_down, got_up, got_down) = tokio::join!(
+        send(client_out, &up_bytes),
+        send(server_out, &down_bytes),
+        receive(server_in, up),
+        receive(client_in, down),
+    );
     sent_up.unwrap();
     sent_down.unwrap();
-    assert_eq!(got_up.unwrap(), (len, digest(&up)));
-    assert_eq!(got_down.unwrap(), (len, digest(&down)));
+    assert_eq!((got_up.unwrap(), got_down.unwrap()), (len, len));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,23 +40,20 @@ async fn ten_megabytes_each_way_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_ipv6_too() {
-    let [a, b] = free_ports().map(|mut address| {
-        address.set_ip(std::net::Ipv6Addr::LOCALHOST.into());
-        address
-    });
-    if std::net::UdpSocket::bind(a).is_err() {
-        let why = "SKIPPED over_ipv6_too: this machine has no IPv6 on its loopback";
-        let _ = writeln!(std::io::stderr(), "{why}");
+    let loopback = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
+    if std::net::UdpSocket::bind((loopback, 0)).is_err() {
+        say_skipped("this machine has no IPv6 on its loopback");
         return;
     }
+    let [a, b] = free_addresses_of(loopback);
     let pair = Pair::between(Profile::modern(), UdpConfig::new(a, b), UdpConfig::new(b, a));
     both_ways(&pair, 1_000_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn configured_inner_addresses() {
-    let [a, b] = free_ports();
-    let inner = ["10.77.2.1", "10.77.2.2"].map(|address| Some(address.parse().unwrap()));
+    let [a, b] = free_addresses();
+    let inner = INNER.map(|address| Some(address.parse().unwrap()));
     let config = |local, peer, inner_local, inner_peer| UdpConfig {
         inner_local,
         inner_peer,
@@ -66,7 +69,7 @@ async fn configured_inner_addresses() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_for_any_peer() {
-    let [a, b] = free_ports();
+    let [a, b] = free_addresses();
     let server = UdpConfig { peer: None, ..UdpConfig::new(b, a) };
     let pair = Pair::between(Profile::modern(), UdpConfig::new(a, b), server);
     both_ways(&pair, 1_000_000).await;

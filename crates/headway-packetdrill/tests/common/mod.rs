@@ -2,11 +2,12 @@
 
 use std::ffi::{CString, c_int, c_void};
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::ptr;
 
 use headway_packetdrill::{Interface, packetdrill_interface_init};
-use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_test_fixture::packet;
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 
 pub(crate) const LOCAL: Ipv4Addr = Ipv4Addr::new(192, 168, 0, 1);
 pub(crate) const REMOTE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -148,26 +149,9 @@ impl Peer {
     }
 
     pub(crate) fn packet_with(&self, flags: TcpFlags, options: &TcpOptions, payload: &[u8]) -> Vec<u8> {
-        let ip = IpHeader {
-            src: IpAddr::V4(REMOTE),
-            dst: IpAddr::V4(LOCAL),
-            ecn: Ecn::NotEct,
-            hop_limit: 64,
-            identification: 0,
-        };
-        let tcp = TcpHeader {
-            src_port: REMOTE_PORT,
-            dst_port: PORT,
-            seq: SeqNumber(self.seq),
-            ack: self.ack,
-            flags,
-            window: 65_535,
-            urgent: 0,
-        };
-        let mut packet = vec![0; 2048];
-        let len = emit(&mut packet, &ip, &tcp, options, (payload, &[])).unwrap();
-        packet.truncate(len);
-        packet
+        let (ip, tcp) = packet::headers((REMOTE, REMOTE_PORT).into(), (LOCAL, PORT).into(), flags);
+        let tcp = TcpHeader { seq: SeqNumber(self.seq), ack: self.ack, window: 65_535, ..tcp };
+        packet::segment(&ip, &tcp, options, payload)
     }
 
     /// A handshake with a listener of `table`.

@@ -1,11 +1,11 @@
 //! What a link does not do: it aims at packets of a kind, cuts them short, and damages them so that
 //! no checksum notices.
 
+use headway_test_fixture::rng::Rng;
 use headway_units::Duration;
 use headway_wire::{Segment, TcpFlags, V2, V2Ack};
 
 use super::packet::Packet;
-use super::random::Rng;
 
 /// What a packet is, for those who aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Adversary {
 
 /// Cuts a packet short; sometimes the IP header is put right, as a careless box does.
 fn truncate(bytes: &mut Vec<u8>, rng: &mut Rng) {
-    let len = rng.size(1, bytes.len());
+    let len = rng.between(1, bytes.len());
     bytes.truncate(len);
     if rng.coin() {
         return;
@@ -151,7 +151,7 @@ fn swap_words(packet: &mut Packet, rng: &mut Rng) {
     if words < 2 {
         return;
     }
-    let [a, b] = [(); 2].map(|()| start + 2 * rng.below(words as u64) as usize);
+    let [a, b] = [(); 2].map(|()| start + 2 * rng.below(words));
     packet.bytes.swap(a, b);
     packet.bytes.swap(a + 1, b + 1);
 }
@@ -163,8 +163,8 @@ fn flip_column(packet: &mut Packet, rng: &mut Rng) {
     // The ports, which would only lead it astray, and the checksum are left alone.
     let fields = layout.ip_header_len + 4..layout.ip_header_len + 16;
     // The highest bits do the most harm.
-    let bit = if rng.coin() { 7 } else { rng.below(8) as u8 };
-    let half = rng.below(2) as usize;
+    let bit = if rng.coin() { 7 } else { rng.below(8) };
+    let half = rng.below(2);
     let places = || fields.clone().skip(half).step_by(2);
     let (ones, zeros): (Vec<_>, Vec<_>) = places().partition(|&place| packet.bytes[place] & (1 << bit) != 0);
     if ones.is_empty() || zeros.is_empty() {

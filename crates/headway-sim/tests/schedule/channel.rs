@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use headway_link::{Headers, Link, LinkConfig};
+use headway_test_fixture::rng::Rng;
 use headway_units::Instant;
 
 use super::adversary::Adversary;
 use super::packet::{Packet, Sent};
-use super::random::Rng;
 
 /// One direction of the path.
 pub(crate) struct Channel {

@@ -1,9 +1,8 @@
 //! What the wire shows of one side of a connection, and the rules that its packets keep.
 
+use headway_test_fixture::pattern::Pattern;
 use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber, TcpFlags};
-
-use super::content::Content;
 
 /// Damage to a payload that no checksum saw.
 pub(crate) struct Wrong {
@@ -62,7 +61,7 @@ pub(crate) enum Role {
 
 /// What the program of this side has done so far.
 pub(crate) struct Program {
-    pub(crate) content: Content,
+    pub(crate) content: Pattern,
     pub(crate) written: usize,
     pub(crate) closed: bool,
 }
@@ -165,7 +164,7 @@ impl Ledger {
         if at < 0 || end > program.written as i64 {
             return Err(format!("sends {at}..{end}, but only {} octets were written", program.written));
         }
-        if let Some(place) = program.content.differs(at as usize, segment.payload) {
+        if let Some(place) = program.content.difference(at as usize, segment.payload) {
             return Err(format!("sends octet {place} as it never was"));
         }
         if segment.tcp.seq.gt(self.nxt) {

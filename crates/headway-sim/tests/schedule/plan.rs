@@ -6,10 +6,10 @@ use std::sync::Arc;
 use headway_link::{Damage, HitZone, LinkConfig, QueueLimit};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{DelayedAck, HackRules, KeepAlive, LossRecovery, Modern, Profile, Variant};
+use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Rate};
 
 use super::adversary::{Adversary, Kind, Treatment};
-use super::random::Rng;
 
 /// The port that both hosts listen on.
 pub(crate) const LISTEN: u16 = 80;
@@ -145,7 +145,7 @@ impl Plan {
         // Both windows close again and again.
         let tight = rng.permille(150);
         if tight {
-            profiles.iter_mut().for_each(|profile| profile.receive_buffer = rng.size(1, 3000));
+            profiles.iter_mut().for_each(|profile| profile.receive_buffer = rng.between(1, 3000));
         }
         let profiles = profiles.map(Arc::new);
         // No packet lives longer than a maximum segment lifetime, half of TIME-WAIT, says RFC 9293.
@@ -168,8 +168,8 @@ impl Plan {
         let flows = (0..count).map(|n| flow(&mut rng, n, &profiles, harsh, tight)).collect();
         let mtu_changes = mtu_changes(&mut rng, v6, harsh);
         let near = match rng.below(10) {
-            0..=3 => Near::Sequence(rng.below(2) as usize),
-            4..=5 => Near::Stamp(rng.below(2) as usize),
+            0..=3 => Near::Sequence(rng.below(2)),
+            4..=5 => Near::Stamp(rng.below(2)),
             _ => Near::Nothing,
         };
         let backlog = rng.pick(&[1, 2, 8]);
@@ -264,17 +264,17 @@ fn keep_alive(rng: &mut Rng) -> KeepAlive {
         idle: rng.millis(100, 20_000),
         // More than a round trip: an answer in time is possible.
         interval: rng.millis(1_500, 5_000),
-        probes: rng.between(1, 9) as u32,
+        probes: rng.between(1, 9),
     }
 }
 
 fn buffer(rng: &mut Rng) -> usize {
     match rng.below(20) {
-        0 => rng.size(1, 10),
-        1..=2 => rng.size(11, 600),
-        3..=6 => rng.size(600, 5_000),
-        7..=13 => rng.size(5_000, 70_000),
-        _ => rng.size(70_000, 1 << 20),
+        0 => rng.between(1, 10),
+        1..=2 => rng.between(11, 600),
+        3..=6 => rng.between(600, 5_000),
+        7..=13 => rng.between(5_000, 70_000),
+        _ => rng.between(70_000, 1 << 20),
     }
 }
 
@@ -295,11 +295,9 @@ fn link(rng: &mut Rng, severity: u64, delay: u64, longest: Duration) -> LinkConf
         2 => Damage::Random { p: damaged },
         3 => Damage::BitErrors { ber: damaged.value() / 2000.0 },
         4 => Damage::Gilbert { p: damaged, r: rng.share(900), good: rng.share(10), bad: rng.share(1000) },
-        _ => Damage::Burst {
-            p: damaged,
-            length: rng.between(1, 12) as u32,
-            clock: headway_link::BurstClock::Packets,
-        },
+        _ => {
+            Damage::Burst { p: damaged, length: rng.between(1, 12), clock: headway_link::BurstClock::Packets }
+        }
     };
     LinkConfig {
         rate: rate.map(Rate::from_bits_per_second),
@@ -334,7 +332,7 @@ fn adversary(rng: &mut Rng, severity: u64, harsh: Duration, longest: Duration) -
             drop_first: rng.pick(&[0, 0, 1, 2, 5]),
             drop: rng.between(0, severity * 4 / 3) as u32,
             duplicate: rng.between(0, severity) as u32,
-            copies: rng.between(1, 3) as u32,
+            copies: rng.between(1, 3),
             hold: rng.between(0, severity) as u32,
             longest: Duration::from_micros(rng.between(0, longest.as_micros())),
         });
@@ -351,13 +349,13 @@ fn adversary(rng: &mut Rng, severity: u64, harsh: Duration, longest: Duration) -
         blackouts,
         truncate: if rng.permille(400) { rng.between(0, severity / 2) as u32 } else { 0 },
         // Damage that no checksum sees.
-        swap_payload: if rng.permille(120) { rng.between(1, 20) as u32 } else { 0 },
-        flip_header: if rng.permille(60) { rng.between(1, 20) as u32 } else { 0 },
+        swap_payload: if rng.permille(120) { rng.between(1, 20) } else { 0 },
+        flip_header: if rng.permille(60) { rng.between(1, 20) } else { 0 },
     }
 }
 
 fn flow(rng: &mut Rng, n: u16, profiles: &[Arc<Profile>; 2], harsh: Duration, tight: bool) -> FlowPlan {
-    let opener = if rng.permille(150) { None } else { Some(rng.below(2) as usize) };
+    let opener = if rng.permille(150) { None } else { Some(rng.below(2)) };
     let port = FIRST_PORT + n;
     let ports = match opener {
         None => [port, port],
@@ -370,7 +368,7 @@ fn flow(rng: &mut Rng, n: u16, profiles: &[Arc<Profile>; 2], harsh: Duration, ti
     if tight {
         for side in &mut sides {
             side.style =
-                Style::Timed { gap: rng.millis(100, 2_000), writes: 5_000, reads: rng.size(1, 1_000) };
+                Style::Timed { gap: rng.millis(100, 2_000), writes: 5_000, reads: rng.between(1, 1_000) };
         }
     }
     FlowPlan { opener, ports, starts, sides }
@@ -387,7 +385,7 @@ fn side_plan(rng: &mut Rng, side: usize, profiles: &[Arc<Profile>; 2], harsh: Du
         4..=8 => 15_000,
         _ => 120_000,
     };
-    let total = rng.size(0, most).min(buffer.saturating_mul(40)).min(mtu * 150);
+    let total = rng.between(0, most).min(buffer.saturating_mul(40)).min(mtu * 150);
     let style = if rng.coin() {
         Style::Told
     } else {

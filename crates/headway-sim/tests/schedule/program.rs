@@ -1,12 +1,12 @@
 //! A program at one end of a connection: writes, reads, closes and aborts as its plan says.
 
 use headway_tcp::{ConnectionError, ConnectionId, Error, Host, Notification, State};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Instant};
 
-use super::content::Content;
 use super::ledger::{Ledger, Program};
 use super::plan::{Change, Closes, SidePlan, Style};
-use super::random::Rng;
 use super::recorder::Recorder;
 
 /// One side of a connection: its program, and what the wire shows of it.
@@ -16,7 +16,7 @@ pub(crate) struct Side {
     pub(crate) program: Program,
     pub(crate) ledger: Ledger,
     /// What the peer's program writes.
-    theirs: Content,
+    theirs: Pattern,
     /// Octets read.
     pub(crate) read: usize,
     pub(crate) connected: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Moment {
 }
 
 impl Side {
-    pub(crate) fn new(plan: SidePlan, ours: Content, theirs: Content) -> Self {
+    pub(crate) fn new(plan: SidePlan, ours: Pattern, theirs: Pattern) -> Self {
         Self {
             plan,
             id: None,
@@ -144,10 +144,10 @@ impl Side {
                     self.next_tick =
                         Some(now + Duration::from_micros(rng.between(1, gap.as_micros().max(1))));
                     if self.plan.writes_early || host.state(id).is_synchronized() {
-                        let most = rng.size(1, writes);
+                        let most = rng.between(1, writes);
                         self.write(host, id, most)?;
                     }
-                    let most = rng.size(1, reads);
+                    let most = rng.between(1, reads);
                     self.read(host, id, most, moment)?;
                 }
             }
@@ -222,7 +222,7 @@ impl Side {
     fn compare(&mut self, bytes: &[u8], moment: &Moment) -> Result<(), String> {
         for (i, &octet) in bytes.iter().enumerate() {
             let at = self.read + i;
-            if octet == self.theirs.octet(at) {
+            if octet == self.theirs.byte(at) {
                 continue;
             }
             if !moment.poisoned && !self.ledger.explains(at, octet) {

@@ -2,11 +2,12 @@
 //! is near at the right time of the year.
 
 use headway_tcp::{Host, HostConfig};
+use headway_test_fixture::rng::Rng;
+use headway_test_fixture::two_hosts::hand_in;
 use headway_units::Instant;
-use headway_wire::{ChecksumTrust, Received, Segment};
+use headway_wire::Segment;
 
 use super::plan::{Near, Plan};
-use super::random::Rng;
 
 /// The timer of initial sequence numbers (RFC 6528) ticks every 4 microseconds.
 const SEQUENCE_TICK: u64 = 4_000;
@@ -21,7 +22,7 @@ pub(crate) fn time(plan: &Plan, secrets: &[u128; 2]) -> Instant {
     let Some((sequence, stamp)) = at_zero(plan, secrets, side) else { return Instant::ZERO };
     let value = if let Near::Stamp(_) = plan.near { stamp } else { sequence };
     // Some way before the wrap-around.
-    let before = rng.below(20_000) as u32;
+    let before = rng.below(20_000);
     let ticks = 0u32.wrapping_sub(value).wrapping_sub(before);
     let at = u64::from(ticks) * tick;
     let begins = plan.flows[0].starts[side].as_nanos();
@@ -41,7 +42,7 @@ fn at_zero(plan: &Plan, secrets: &[u128; 2], side: usize) -> Option<(u32, u32)> 
     hosts[opener].connect(Instant::ZERO, local, remote, plan.profiles[opener].clone()).ok()?;
     let mut len = hosts[opener].poll_transmit(Instant::ZERO, &mut buffer)?;
     if side != opener {
-        hosts[side].receive(Instant::ZERO, &Received::parse(&buffer[..len], ChecksumTrust::None));
+        hand_in(&mut hosts[side], Instant::ZERO, &buffer[..len]);
         len = hosts[side].poll_transmit(Instant::ZERO, &mut buffer)?;
     }
     let syn = Segment::parse(&buffer[..len]).ok()?;

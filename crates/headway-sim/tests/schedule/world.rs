@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, State};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Instant};
 use headway_wire::{Integrity, Received, Segment, TcpFlags, judge};
 
 use super::adversary::Kind;
 use super::bounds;
 use super::channel::Channel;
-use super::content::Content;
 use super::ending;
 use super::ledger::Role;
 use super::packet::{Packet, Sent, Undetected};
 use super::plan::{LISTEN, Plan};
 use super::program::{Moment, Side};
-use super::random::Rng;
 use super::recorder::Recorder;
 use super::stages::{SETTLE, Stage};
 use super::start;
@@ -120,8 +120,10 @@ impl World {
             let adversary = plan.adversaries[side].clone();
             Channel::new(adversary, plan.links[side].clone(), plan.healed.clone(), start, &mut rng)
         });
-        let flows = plan.flows.iter().enumerate().map(|(n, flow)| {
-            let content = [0, 1].map(|side| Content::new(plan.seed, n, side));
+        let flows = plan.flows.iter().zip(0..).map(|(flow, n): (_, u64)| {
+            let content = [0, 1]
+                .map(|side| Rng::new(plan.seed ^ (n * 2 + side + 1) << 40))
+                .map(|mut rng| Pattern(rng.next() as u32));
             let side = |side: usize| Side::new(flow.sides[side].clone(), content[side], content[1 - side]);
             Flow { sides: [side(0), side(1)], poisoned: false }
         });

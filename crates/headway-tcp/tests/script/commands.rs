@@ -8,7 +8,7 @@ use headway_wire::TcpFlags;
 
 use super::line;
 use super::packet::Packet;
-use super::pattern::{self, Writer};
+use super::peer::{HOST_WRITES, PEER_WRITES};
 use super::runner::{CLIENT_PORT, Runner, SERVER_PORT};
 use super::settings;
 use super::words::Words;
@@ -147,7 +147,7 @@ impl Runner {
         let takes = if words.take("takes") { words.value("octets")? } else { len };
         let fails = words.take("fails");
         let id = self.connection(index)?;
-        let data = pattern::octets(Writer::Host, self.peer(index).written, len);
+        let data = HOST_WRITES.bytes(self.peer(index).written as usize, len as usize);
         match (self.host.write(id, &data), fails) {
             (Err(_), true) => Ok(()),
             (Err(error), false) => Err(format!("write failed: {error}")),
@@ -167,8 +167,8 @@ impl Runner {
         let peer = self.peer(index);
         let from = peer.read;
         peer.read += got as u32;
-        if let Some(at) = pattern::difference(Writer::Peer, from, &data[..got]) {
-            return Err(format!("octet {} of the stream is not what the peer sent", from as usize + at));
+        if let Some(at) = PEER_WRITES.difference(from as usize, &data[..got]) {
+            return Err(format!("octet {at} of the stream is not what the peer sent"));
         }
         if got == len { Ok(()) } else { Err(format!("expected to read {len} octets, got {got}")) }
     }

@@ -7,7 +7,6 @@ mod failure;
 mod icmp;
 mod line;
 mod packet;
-mod pattern;
 mod peer;
 mod runner;
 pub(crate) mod self_check;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use headway_tcp::{ConnectionId, Notification};
+use headway_test_fixture::packet;
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::two_hosts::PATTERNS;
 use headway_wire::blocks::{COUNT, block_sums};
 use headway_wire::{
     Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
@@ -11,14 +14,15 @@ use headway_wire::{
 };
 
 use super::packet::{Flip, Packet};
-use super::pattern::{self, Writer};
 
 /// The first peer's port; the others follow.
 const FIRST_PORT: u16 = 40_000;
 /// Near the wrap, so that ordinary scripts cross it.
 const FIRST_ISN: u32 = 0xffff_f000;
 
-const HOP_LIMIT: u8 = 64;
+/// What the two ends write; the first byte of a stream has sequence number 1.
+pub(crate) const HOST_WRITES: Pattern = PATTERNS[0];
+pub(crate) const PEER_WRITES: Pattern = PATTERNS[1];
 
 pub(crate) struct Peer {
     pub(crate) local: SocketAddr,
@@ -104,7 +108,7 @@ impl Peer {
         if let Some((offset, sums)) = blocks(&mut options) {
             let seq = packet.ack.wrapping_add(offset);
             let len = self.received.get(&seq).ok_or_else(|| format!("no segment was received at {seq}"))?;
-            let arrived = segment_sums(Writer::Host, seq, *len);
+            let arrived = segment_sums(HOST_WRITES, seq, *len);
             sums.iter_mut().zip(arrived).for_each(|(sum, good)| *sum = if *sum == 0 { good } else { !good });
         }
         self.sent.insert(packet.seq, packet.len);
@@ -114,7 +118,7 @@ impl Peer {
             stamps.echo = stamps.echo.wrapping_add(self.stamp_base.unwrap_or(0));
         }
         // The first octet of the stream is number 1.
-        let payload = pattern::octets(Writer::Peer, packet.seq.wrapping_sub(1), packet.len);
+        let payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(1) as usize, packet.len as usize);
         let mut bytes = vec![0; 120 + payload.len()];
         let len = emit(&mut bytes, &self.ip(packet.ecn), &tcp, &options, (&payload, &[]))
             .map_err(|error| format!("the packet cannot be built: {error}"))?;
@@ -137,7 +141,7 @@ impl Peer {
     }
 
     fn ip(&self, ecn: Ecn) -> IpHeader {
-        IpHeader { src: self.local.ip(), dst: self.host.ip(), ecn, hop_limit: HOP_LIMIT, identification: 0 }
+        IpHeader { ecn, ..packet::ip(self.local.ip(), self.host.ip()) }
     }
 
     /// What the host sent, as a script would write it. `ticks` is the host's clock since the
@@ -160,7 +164,7 @@ impl Peer {
         self.received.insert(seq, len);
         if let Some((offset, sums)) = blocks(&mut options) {
             let asked = ack.wrapping_add(offset);
-            let sent = segment_sums(Writer::Peer, asked, self.sent.get(&asked).copied().unwrap_or(0));
+            let sent = segment_sums(PEER_WRITES, asked, self.sent.get(&asked).copied().unwrap_or(0));
             sums.iter_mut().zip(sent).for_each(|(sum, good)| *sum = u16::from(*sum != good));
         }
         Packet {
@@ -195,8 +199,8 @@ fn blocks(options: &mut TcpOptions) -> Option<(u32, &mut [u16; COUNT])> {
 }
 
 /// The block sums of a segment as it was written.
-fn segment_sums(writer: Writer, seq: u32, len: u32) -> [u16; COUNT] {
-    block_sums((&pattern::octets(writer, seq.wrapping_sub(1), len), &[]))
+fn segment_sums(pattern: Pattern, seq: u32, len: u32) -> [u16; COUNT] {
+    block_sums((&pattern.bytes(seq.wrapping_sub(1) as usize, len as usize), &[]))
 }
 
 /// `options` with every sequence number in it moved by `base`.

@@ -4,16 +4,13 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use headway_tcp::{Host, HostConfig, ListenerId, Profile};
+use headway_test_fixture::two_hosts::{START, hand_in};
 use headway_units::{Duration, Instant};
-use headway_wire::{ChecksumTrust, Integrity, Received, Segment, TcpFlags, judge};
+use headway_wire::{Integrity, Segment, TcpFlags, judge};
 
 use super::line::{Action, Line};
 use super::packet::Packet;
-use super::pattern::{self, Writer};
-use super::peer::Peer;
-
-/// Scripts begin at this time: not at the epoch, where "never" and "at once" look alike.
-const START: Instant = Instant::from_nanos(1_000_000_000_000);
+use super::peer::{HOST_WRITES, Peer};
 
 /// The host's port that peers connect to, and the one it connects from.
 pub(crate) const SERVER_PORT: u16 = 80;
@@ -156,9 +153,9 @@ impl Runner {
         let packet = self.peers[index].translate(&segment, ticks);
         self.note('>', index, &packet);
         if !packet.flags.intersects(TcpFlags::SYN | TcpFlags::RST)
-            && let Some(at) = pattern::difference(Writer::Host, packet.seq.wrapping_sub(1), segment.payload)
+            && let Some(at) = HOST_WRITES.difference(packet.seq.wrapping_sub(1) as usize, segment.payload)
         {
-            return Err(format!("{}: octet {at} of the payload is not what was written", packet.show()));
+            return Err(format!("{}: octet {at} of the stream is not what was written", packet.show()));
         }
         if bytes.len() > usize::from(self.profile.mtu) {
             return Err(format!("{}: {} octets exceed the MTU", packet.show(), bytes.len()));
@@ -178,8 +175,7 @@ impl Runner {
         let peer = self.peer(index);
         let shown = Packet { window: packet.window.or(Some(peer.window())), ..packet.clone() };
         self.note('<', index, &shown);
-        // What a carrier does: it judges, and hands over whatever came.
-        self.host.receive(self.now, &Received::parse(&bytes, ChecksumTrust::None));
+        hand_in(&mut self.host, self.now, &bytes);
         self.drain()
     }
 

@@ -6,13 +6,13 @@
 //! the network behaves, all arrive or the connection reports its failure.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, Profile, Variant};
+use headway_test_fixture::two_hosts::{PATTERNS, START, address, drain, endpoint, hand_in};
 use headway_units::{Duration, Instant};
-use headway_wire::{ChecksumTrust, Received, Segment, SeqNumber, TcpFlags, emit};
+use headway_wire::{Integrity, Segment, SeqNumber, TcpFlags, emit, judge};
 
 /// Deeds of one string at most.
 const MOST_DEEDS: usize = 500;
@@ -75,11 +75,6 @@ fn profile(script: &mut Script<'_>) -> Profile {
     profile
 }
 
-/// One octet of a side's stream.
-fn octet(side: usize, at: usize) -> u8 {
-    ((at as u32 ^ (side as u32 * 0x5bd1)).wrapping_mul(0x9e37_79b1) >> 23) as u8
-}
-
 struct Side {
     host: Host,
     id: Option<ConnectionId>,
@@ -101,18 +96,14 @@ struct Pair {
     failed: bool,
 }
 
-fn address(side: usize) -> IpAddr {
-    Ipv4Addr::new(192, 0, 2, side as u8 + 1).into()
-}
-
 impl Pair {
     fn new(script: &mut Script<'_>) -> Self {
         let profiles = [(); 2].map(|()| Arc::new(profile(script)));
-        let now = Instant::from_nanos(1_000_000_000_000);
+        let now = START;
         let mut hosts = [0, 1].map(|side| Host::new(HostConfig::new(address(side), [side as u8; 16])));
-        let end = (address(1), 80).into();
+        let end = endpoint(1);
         let listener = hosts[1].listen(end, 4, profiles[1].clone()).expect("nothing listens");
-        let id = hosts[0].connect(now, (address(0), 5000).into(), end, profiles[0].clone());
+        let id = hosts[0].connect(now, endpoint(0), end, profiles[0].clone());
         let side = |host, id, peer: &Profile| {
             let most = 40 * peer.receive_buffer;
             Side { host, id, written: 0, read: 0, closed: false, most, out: VecDeque::new() }
@@ -164,22 +155,15 @@ impl Pair {
         if side == 1 && this.id.is_none() {
             this.id = this.host.accept(self.listener);
         }
-        let mut buffer = [0; 1500];
-        let mut burst = 0;
-        while let Some(len) = this.host.poll_transmit(self.now, &mut buffer) {
-            burst += 1;
-            assert!(burst < LARGEST_BURST, "host {side} sends and sends");
-            this.out.push_back((buffer[..len].to_vec(), false));
-        }
+        this.out.extend(drain(&mut this.host, self.now).into_iter().map(|packet| (packet, false)));
         while this.host.poll_notification().is_some() {}
     }
 
     /// The oldest packet on its way from `side` arrives.
     fn deliver(&mut self, side: usize) {
         let Some((packet, damaged)) = self.sides[side].out.pop_front() else { return };
-        let received = Received::parse(&packet, ChecksumTrust::None);
-        self.poisoned |= damaged && matches!(received, Received::Intact(_));
-        self.sides[1 - side].host.receive(self.now, &received);
+        self.poisoned |= damaged && judge(&packet) == Ok(Integrity::Intact);
+        hand_in(&mut self.sides[1 - side].host, self.now, &packet);
         self.collect(1 - side);
     }
 
@@ -222,8 +206,7 @@ impl Pair {
             _ => forge_v2(&mut options, tcp.ack, step),
         }
         let mut forged = vec![0; 1600];
-        let payload = segment.payload.to_vec();
-        if let Ok(len) = emit(&mut forged, &segment.ip, &tcp, &options, (&payload, &[])) {
+        if let Ok(len) = emit(&mut forged, &segment.ip, &tcp, &options, (segment.payload, &[])) {
             forged.truncate(len);
             *packet = forged;
             // It is as if it had been sent so.
@@ -236,7 +219,7 @@ impl Pair {
         let this = &mut self.sides[side];
         let Some(id) = this.id.filter(|_| !this.closed) else { return };
         let len = len.min(this.most - this.written);
-        let data: Vec<u8> = (this.written..this.written + len).map(|at| octet(side, at)).collect();
+        let data = PATTERNS[side].bytes(this.written, len);
         this.written += this.host.write(id, &data).unwrap_or(0);
     }
 
@@ -245,13 +228,8 @@ impl Pair {
         let Some(id) = this.id else { return };
         let mut data = vec![0; most.min(this.host.readable(id))];
         let got = this.host.read(id, &mut data).unwrap_or(0);
-        for (i, &byte) in data[..got].iter().enumerate() {
-            let wanted = octet(1 - side, this.read + i);
-            assert!(
-                self.poisoned || byte == wanted,
-                "host {side} reads octet {} as it never was",
-                this.read + i
-            );
+        if !self.poisoned {
+            PATTERNS[1 - side].check(this.read, &data[..got]);
         }
         this.read += got;
     }

@@ -1,9 +1,10 @@
 //! Captured segments between two hosts.
 
+use headway_test_fixture::packet;
 use headway_trace::analysis::{Analyser, Analysis, Graphs, Offload, Options};
 use headway_trace::reader::{LinkType, Packet};
 use headway_units::Instant;
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 
 /// A segment to be captured.
 #[derive(Clone, Copy, Debug)]
@@ -38,29 +39,12 @@ impl Seg {
 
     /// The packet.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let ends = [([192, 0, 2, 1], 40_000), ([192, 0, 2, 2], 80)];
+        let ends = [([192, 0, 2, 1], 40_000).into(), ([192, 0, 2, 2], 80).into()];
         let [from, to] = if self.from_server { [ends[1], ends[0]] } else { ends };
-        let ip = IpHeader {
-            src: from.0.into(),
-            dst: to.0.into(),
-            ecn: Ecn::NotEct,
-            hop_limit: 64,
-            identification: 0,
-        };
-        let tcp = TcpHeader {
-            src_port: from.1,
-            dst_port: to.1,
-            seq: SeqNumber(self.seq),
-            ack: SeqNumber(self.ack),
-            flags: self.flags,
-            window: self.window,
-            urgent: 0,
-        };
-        let mut buf = vec![0; 100 + self.len];
-        let payload = vec![0x5a; self.len];
-        let len = emit(&mut buf, &ip, &tcp, &self.options, (&payload, &[])).expect("a packet");
-        buf.truncate(len);
-        buf
+        let (ip, tcp) = packet::headers(from, to, self.flags);
+        let (seq, ack) = (SeqNumber(self.seq), SeqNumber(self.ack));
+        let tcp = TcpHeader { seq, ack, window: self.window, ..tcp };
+        packet::segment(&ip, &tcp, &self.options, &vec![0x5a; self.len])
     }
 }
 

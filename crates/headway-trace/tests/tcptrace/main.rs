@@ -9,10 +9,11 @@ mod table;
 mod theirs;
 
 use std::fs;
-use std::io::{self, Write};
+
+use headway_test_fixture::process::say_skipped;
+use headway_trace::analysis::Connection;
 
 use cases::{CASES, Case, ERRORS};
-use headway_trace::analysis::Connection;
 use ours::{Compare, ROWS};
 
 /// The analysis of a case: the connections that tcptrace gets.
@@ -90,8 +91,7 @@ fn equals_what_tcptrace_printed() {
 #[test]
 fn equals_what_tcptrace_prints() {
     if !theirs::is_installed() {
-        // Not through `eprintln!`, which the test harness swallows.
-        let _ = io::stderr().write_all(b"SKIPPED: tcptrace is not installed\n");
+        say_skipped("tcptrace is not installed");
         return;
     }
     for case in CASES {

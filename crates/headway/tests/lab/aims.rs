@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use crate::program::{SMALL, succeed_in};
 use tempfile::tempdir;
+
+use crate::HEADWAY;
+use crate::program::SMALL;
 
 /// The small experiment with an aim that is met and one that is missed.
 fn aims() -> String {
@@ -21,8 +23,8 @@ fn several_files_are_run_and_their_aims_reported() {
     let directory = tempdir().expect("a directory");
     let root = directory.path();
     fs::write(root.join("one.toml"), aims()).expect("written");
-    fs::write(root.join("two.toml"), SMALL).expect("written");
-    let told = succeed_in(root, &["lab", "run", "one.toml", "two.toml"]);
+    fs::write(root.join("two.toml"), &*SMALL).expect("written");
+    let told = HEADWAY.succeed(root, &["lab", "run", "one.toml", "two.toml"]);
     let line =
         |start: &str| told.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{told}"));
     let met = line("one            met ");
@@ -35,7 +37,7 @@ fn several_files_are_run_and_their_aims_reported() {
     assert!(told.contains("two            reproduced "), "{told}");
 
     let words = ["lab", "report", "results", "--html", "page.html", "--markdown", "claims.md"];
-    let said = succeed_in(root, &words);
+    let said = HEADWAY.succeed(root, &words);
     assert!(said.contains("1 reproduced") && said.contains("1 met, 1 missed"), "{said}");
     let table = fs::read_to_string(root.join("claims.md")).expect("a table");
     assert!(table.contains("| experiment | claim | paper or aim | ours |"), "{table}");

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::succeed_in;
+use crate::HEADWAY;
 
 #[track_caller]
 fn is_current(document: &str, words: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let stored = fs::read_to_string(root.join(document)).expect(document);
     assert!(
-        stored == succeed_in(&root, words),
+        stored == HEADWAY.succeed(&root, words),
         "{document} is out of date: headway {} > {document}",
         words.join(" ")
     );

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::program::{SMALL, command, run_experiment, succeed_in};
 use tempfile::tempdir;
+
+use crate::HEADWAY;
+use crate::program::{SMALL, run_experiment};
 
 const TABLES: [&str; 2] = ["runs.csv", "runs.parquet"];
 
@@ -30,7 +32,7 @@ fn a_killed_sweep_gives_the_same_tables() {
     // At any moment: after some time, and after so many rows.
     for (milliseconds, wanted) in [(3, 0), (12, 0), (0, 1), (0, 2), (40, 0), (0, 20), (25, 30), (0, 60)] {
         let mut child =
-            command(pieces.path(), &["lab", "run", "my.toml"]).spawn().expect("the program starts");
+            HEADWAY.command(pieces.path(), &["lab", "run", "my.toml"]).spawn().expect("the program starts");
         sleep(Duration::from_millis(milliseconds));
         while written() < wanted && child.try_wait().expect("a child").is_none() {
             sleep(Duration::from_millis(1));
@@ -42,7 +44,7 @@ fn a_killed_sweep_gives_the_same_tables() {
     }
     assert!(rows.iter().any(|&rows| 0 < rows && rows < 240), "some were killed on the way: {rows:?}");
     assert!(rows.is_sorted(), "what was there is kept: {rows:?}");
-    succeed_in(pieces.path(), &["lab", "run", "my.toml"]);
+    HEADWAY.succeed(pieces.path(), &["lab", "run", "my.toml"]);
     for table in TABLES {
         assert!(read(whole.path(), table) == read(pieces.path(), table), "{table}, after {rows:?} rows");
     }
@@ -51,12 +53,12 @@ fn a_killed_sweep_gives_the_same_tables() {
 #[test]
 fn a_line_that_was_half_written_is_run_again() {
     let directory = tempdir().expect("a directory");
-    run_experiment(directory.path(), "my", SMALL);
+    run_experiment(directory.path(), "my", &SMALL);
     let tables = TABLES.map(|table| read(directory.path(), table));
     let journal = read(directory.path(), "runs.jsonl");
     let path = directory.path().join("results/my/runs.jsonl");
     fs::write(&path, &journal[..journal.len() - 40]).expect("written");
-    succeed_in(directory.path(), &["lab", "run", "my.toml"]);
+    HEADWAY.succeed(directory.path(), &["lab", "run", "my.toml"]);
     assert_eq!(TABLES.map(|table| read(directory.path(), table)), tables);
     let lines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count();
     assert_eq!(lines(&read(directory.path(), "runs.jsonl")), lines(&journal));
@@ -65,13 +67,13 @@ fn a_line_that_was_half_written_is_run_again() {
 #[test]
 fn a_finished_sweep_makes_no_run_twice() {
     let directory = tempdir().expect("a directory");
-    run_experiment(directory.path(), "my", SMALL);
+    run_experiment(directory.path(), "my", &SMALL);
     let before = read(directory.path(), "runs.jsonl");
     assert_eq!(before.iter().filter(|&&byte| byte == b'\n').count(), 12);
-    succeed_in(directory.path(), &["lab", "run", "my.toml"]);
+    HEADWAY.succeed(directory.path(), &["lab", "run", "my.toml"]);
     assert!(read(directory.path(), "runs.jsonl") == before);
     // More runs of each cell keep those that are there.
-    succeed_in(directory.path(), &["lab", "run", "my.toml", "--runs", "4"]);
+    HEADWAY.succeed(directory.path(), &["lab", "run", "my.toml", "--runs", "4"]);
     let after = read(directory.path(), "runs.jsonl");
     assert!(after.starts_with(&before));
     assert_eq!(after.iter().filter(|&&byte| byte == b'\n').count(), 16);

@@ -8,3 +8,7 @@ mod program;
 mod readings;
 mod refusals;
 mod report;
+
+use headway_test_fixture::program::Program;
+
+const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));

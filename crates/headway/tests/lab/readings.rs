@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{run_experiment, succeed_in};
 use tempfile::tempdir;
+
+use crate::HEADWAY;
+use crate::program::run_experiment;
 
 const SWEEP: &str = r#"
 title = "Readings"
@@ -62,7 +64,7 @@ evidence = { sweep = "readings" }
 
 fn report(directory: &Path) -> (String, String, String) {
     let words = ["lab", "report", "results", "--html", "page.html", "--markdown", "page.md"];
-    let said = succeed_in(directory, &words);
+    let said = HEADWAY.succeed(directory, &words);
     let read = |name: &str| fs::read_to_string(directory.join(name)).expect(name);
     (said, read("page.md"), read("page.html"))
 }

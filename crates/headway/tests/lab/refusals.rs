@@ -2,44 +2,33 @@
 
 use std::fs;
 
-use crate::program::{SMALL, headway_in};
+use headway_test_fixture::experiment;
 use tempfile::tempdir;
 
-/// `lab check` and `lab run` refuse the file with exit code 2 and one line that has all of `parts`.
+use crate::HEADWAY;
+use crate::program::SMALL;
+
+/// `lab check` and `lab run` refuse the file.
 #[track_caller]
 fn refused(text: &str, parts: &[&str]) {
     let directory = tempdir().expect("a directory");
     fs::write(directory.path().join("my.toml"), text).expect("written");
     for verb in ["check", "run"] {
-        refused_words(directory.path(), &["lab", verb, "my.toml"], parts);
+        HEADWAY.refuse(directory.path(), &["lab", verb, "my.toml"], parts);
     }
-}
-
-#[track_caller]
-fn refused_words(directory: &std::path::Path, words: &[&str], parts: &[&str]) {
-    let output = headway_in(directory, words);
-    let complaint = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
-    assert!(output.stdout.is_empty(), "{words:?}");
-    assert_eq!(complaint.lines().count(), 1, "{words:?}: {complaint}");
-    for part in parts {
-        assert!(complaint.contains(part), "{words:?}: no {part:?} in {complaint}");
-    }
-    assert!(!directory.join("results").exists(), "{words:?}: something was run");
 }
 
 /// The small experiment with one line in the place of another.
 #[track_caller]
 fn with(old: &str, new: &str) -> String {
-    assert_eq!(SMALL.matches(old).count(), 1, "{old:?}");
-    SMALL.replace(old, new)
+    experiment::with(&SMALL, old, new)
 }
 
 #[test]
 fn the_small_experiment_is_one() {
     let directory = tempdir().expect("a directory");
-    fs::write(directory.path().join("my.toml"), SMALL).expect("written");
-    let output = headway_in(directory.path(), &["lab", "check", "my.toml"]);
+    fs::write(directory.path().join("my.toml"), &*SMALL).expect("written");
+    let output = HEADWAY.run(directory.path(), &["lab", "check", "my.toml"]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "my.toml: 4 cells, 12 runs\n");
 }
 
@@ -87,22 +76,22 @@ fn axes_and_values_that_do_not_exist() {
 #[test]
 fn overrides_of_unknown_keys() {
     let directory = tempdir().expect("a directory");
-    fs::write(directory.path().join("my.toml"), SMALL).expect("written");
+    fs::write(directory.path().join("my.toml"), &*SMALL).expect("written");
     let run = |setting| ["lab", "run", "my.toml", "--set", setting];
-    refused_words(directory.path(), &run("dealy=1s"), &["--set dealy=1s: ", "variant, length", "delay"]);
-    refused_words(directory.path(), &run("delay"), &["--set delay: ", "KEY=VALUE"]);
-    refused_words(directory.path(), &run("delay=1mbit"), &["my.toml:14: delay: ", "1mbit"]);
-    refused_words(directory.path(), &["paper", "run", "000-fig99"], &["000-fig99", "headway paper list"]);
+    HEADWAY.refuse(directory.path(), &run("dealy=1s"), &["--set dealy=1s: ", "variant, length", "delay"]);
+    HEADWAY.refuse(directory.path(), &run("delay"), &["--set delay: ", "KEY=VALUE"]);
+    HEADWAY.refuse(directory.path(), &run("delay=1mbit"), &["my.toml:14: delay: ", "1mbit"]);
+    HEADWAY.refuse(directory.path(), &["paper", "run", "000-fig99"], &["000-fig99", "headway paper list"]);
 }
 
 #[test]
 fn files_whose_results_would_share_a_folder() {
     let directory = tempdir().expect("a directory");
     fs::create_dir(directory.path().join("other")).expect("made");
-    fs::write(directory.path().join("my.toml"), SMALL).expect("written");
-    fs::write(directory.path().join("other/my.toml"), SMALL).expect("written");
+    fs::write(directory.path().join("my.toml"), &*SMALL).expect("written");
+    fs::write(directory.path().join("other/my.toml"), &*SMALL).expect("written");
     let words = ["lab", "run", "my.toml", "other/my.toml"];
-    refused_words(directory.path(), &words, &["other/my.toml", "expected another name", "my"]);
+    HEADWAY.refuse(directory.path(), &words, &["other/my.toml", "expected another name", "my"]);
 }
 
 #[test]
@@ -111,7 +100,7 @@ fn folders_without_results() {
     fs::create_dir(directory.path().join("empty")).expect("made");
     for subject in ["lab", "paper"] {
         for folder in ["empty", "missing"] {
-            refused_words(directory.path(), &[subject, "report", folder], &[folder, "a folder of results"]);
+            HEADWAY.refuse(directory.path(), &[subject, "report", folder], &[folder, "a folder of results"]);
         }
     }
     assert_eq!(fs::read_dir(directory.path().join("empty")).expect("a folder").count(), 0);

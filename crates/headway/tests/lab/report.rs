@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{SMALL, headway_in, run_experiment, succeed_in};
 use tempfile::tempdir;
+
+use crate::HEADWAY;
+use crate::program::{SMALL, run_experiment};
 
 /// The small experiment with another figure.
 fn drawn_as(figure: &str) -> String {
@@ -16,7 +18,7 @@ fn drawn_as(figure: &str) -> String {
 /// An experiment of each kind of figure.
 fn run_all_kinds(directory: &Path) {
     let goodput = "measure = \"goodput\"\nunit = \"KB/s\"";
-    run_experiment(directory, "a-lines", SMALL);
+    run_experiment(directory, "a-lines", &SMALL);
     let panels = format!("kind = \"lines\"\nx = \"length\"\npanels = \"variant\"\nlog = true\n{goodput}");
     run_experiment(directory, "b-panels", &drawn_as(&panels));
     let bars = format!("kind = \"bars\"\nx = \"length\"\nseries = \"variant\"\n{goodput}");
@@ -48,7 +50,7 @@ fn tables_take_their_place_in_a_document() {
     let document = directory.path().join("document.md");
     fs::write(&document, "before\n<!-- tables -->\nold\n<!-- /tables -->\nafter\n").expect("written");
     let words = ["lab", "report", "results", "--tables", "document.md"];
-    succeed_in(directory.path(), &words);
+    HEADWAY.succeed(directory.path(), &words);
     let text = fs::read_to_string(&document).expect("written");
     assert!(
         text.starts_with("before\n<!-- tables -->\n") && text.ends_with("<!-- /tables -->\nafter\n"),
@@ -60,13 +62,13 @@ fn tables_take_their_place_in_a_document() {
     assert!(row("| 2 |").contains(" to "), "minimum and maximum: {text}");
     assert!(row("| 4 |").contains("| \u{2013} |"), "there is no such cell: {text}");
     assert!(row("| HACK \\| SACK").ends_with(" |"), "the claims too: {text}");
-    succeed_in(directory.path(), &words);
+    HEADWAY.succeed(directory.path(), &words);
     assert_eq!(fs::read_to_string(&document).expect("written"), text, "and again");
     // A file of its own; and one that is another's.
-    succeed_in(directory.path(), &["lab", "report", "results", "--tables", "own.md"]);
-    succeed_in(directory.path(), &["lab", "report", "results", "--tables", "own.md"]);
+    HEADWAY.succeed(directory.path(), &["lab", "report", "results", "--tables", "own.md"]);
+    HEADWAY.succeed(directory.path(), &["lab", "report", "results", "--tables", "own.md"]);
     fs::write(&document, "without a place\n").expect("written");
-    let output = headway_in(directory.path(), &words);
+    let output = HEADWAY.run(directory.path(), &words);
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && complaint.contains("<!-- tables -->"), "{complaint}");
 }
@@ -80,7 +82,7 @@ fn every_kind_of_figure_is_drawn_the_same_each_time() {
             (format!("{number}.html"), format!("{number}.md"), format!("{number}"));
         let words =
             ["lab", "report", "results", "--html", &html, "--markdown", &markdown, "--figures", &figures];
-        let said = succeed_in(directory.path(), &words);
+        let said = HEADWAY.succeed(directory.path(), &words);
         assert!(said.starts_with("6 experiments; 12 claims: "), "{said}");
         let read = |path: String| fs::read_to_string(directory.path().join(&path)).expect("written");
         let drawings: Vec<String> = NAMES.iter().map(|name| read(format!("{figures}/{name}.svg"))).collect();
@@ -142,7 +144,7 @@ fn figures_over_time_are_drawn_from_captures() {
         let own = directory.path().join(kind);
         fs::create_dir(&own).expect("a directory");
         run_experiment(&own, "same", &experiment(kind));
-        succeed_in(&own, &["lab", "report", "results"]);
+        HEADWAY.succeed(&own, &["lab", "report", "results"]);
         fs::read_to_string(own.join("results/report.html")).expect("a page")
     });
     let table = directory.path().join("time-sequence/results/same/runs.csv");
@@ -158,10 +160,10 @@ fn figures_over_time_are_drawn_from_captures() {
     fs::write(directory.path().join("content"), content).expect("written");
     let mut words = vec!["race", "content", "--runs=1", "--seed", seed, "--pcap", "captures"];
     words.extend(options.iter().map(String::as_str));
-    succeed_in(directory.path(), &words);
+    HEADWAY.succeed(directory.path(), &words);
     for variant in SENDERS {
         let capture = format!("captures/{variant}-{seed}.pcapng");
-        let text = succeed_in(directory.path(), &["trace", &capture, "--json"]);
+        let text = HEADWAY.succeed(directory.path(), &["trace", &capture, "--json"]);
         let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let [data, answers] = [0, 1].map(|side| &document["connections"][0]["directions"][side]);
         let number = |value: &serde_json::Value| value.as_u64().expect("a number");
@@ -179,7 +181,7 @@ fn figures_over_time_are_drawn_from_captures() {
 
         // The graph of the throughput ends with the last octet's ACK, as the capture's does.
         let html = format!("{variant}.html");
-        succeed_in(directory.path(), &["trace", &capture, "--html", &html]);
+        HEADWAY.succeed(directory.path(), &["trace", &capture, "--html", &html]);
         let drawn = fs::read_to_string(directory.path().join(&html)).expect("a page");
         let start = drawn.find("id=\"data\">").expect("points") + 10;
         let end = start + drawn[start..].find("</script>").expect("an end");
@@ -196,8 +198,8 @@ fn figures_over_time_are_drawn_from_captures() {
 #[test]
 fn the_page_needs_nothing_else() {
     let directory = tempdir().expect("a directory");
-    run_experiment(directory.path(), "my", SMALL);
-    let said = succeed_in(directory.path(), &["lab", "report", "results"]);
+    run_experiment(directory.path(), "my", &SMALL);
+    let said = HEADWAY.succeed(directory.path(), &["lab", "report", "results"]);
     assert!(said.ends_with("wrote results/report.html\n"), "{said}");
     let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
     for outside in ["<script", "<link", " src=", "@import", "url(", "href=\"http"] {
@@ -205,7 +207,7 @@ fn the_page_needs_nothing_else() {
     }
     assert!(page.contains("prefers-color-scheme: dark"));
     // One experiment's folder will do, too.
-    succeed_in(directory.path(), &["lab", "report", "results/my", "--html", "other.html"]);
+    HEADWAY.succeed(directory.path(), &["lab", "report", "results/my", "--html", "other.html"]);
     assert!(fs::read_to_string(directory.path().join("other.html")).expect("a page") == page);
 }
 
@@ -214,12 +216,12 @@ fn runs_that_are_missing_or_did_not_finish_are_counted() {
     let directory = tempdir().expect("a directory");
     let cut = SMALL.replace("size = \"64KB\"", "size = \"64KB\"\ntime-limit = \"100ms\"");
     run_experiment(directory.path(), "cut", &cut);
-    run_experiment(directory.path(), "short", SMALL);
+    run_experiment(directory.path(), "short", &SMALL);
     let journal = directory.path().join("results/short/runs.jsonl");
     let text = fs::read_to_string(&journal).expect("a journal");
     let kept: String = text.split_inclusive('\n').take(7).collect();
     fs::write(&journal, kept).expect("written");
-    let said = succeed_in(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
+    let said = HEADWAY.succeed(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
     assert!(said.contains("19 runs, 5 still missing, 12 of them unfinished"), "{said}");
     let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
     assert!(section(&page, "short").contains("5 runs are still missing, of 12."));
@@ -237,7 +239,7 @@ fn a_run_that_cannot_be_made_again_is_noted() {
     let text = fs::read_to_string(&manifest).expect("a manifest");
     fs::write(&manifest, text.replacen("\"delay\": \"20ms\"", "\"delay\": \"20 parsecs\"", 1))
         .expect("written");
-    succeed_in(directory.path(), &["lab", "report", "results"]);
+    HEADWAY.succeed(directory.path(), &["lab", "report", "results"]);
     let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
     let own = section(&page, "my");
     assert_eq!(own.matches("class=\"plot sequence\"").count(), 1);
@@ -254,7 +256,7 @@ fn figures_over_time_of_the_oracle_and_of_warm_runs() {
     let text = drawn_as(figure)[..].replace(&SMALL[start..], "");
     let text = text.replace("\"hack+sack\"", "\"oracle\"").replace("delay =", "warm = \"on\"\ndelay =");
     run_experiment(directory.path(), "warm", &text);
-    succeed_in(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
+    HEADWAY.succeed(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
     let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
     assert!(page.contains("Not drawn: oracle: oracle is no TCP"), "{page}");
     // The drawing ends where the measured transfer did, not where both had.
@@ -277,7 +279,7 @@ fn recorded_links_are_drawn_from_the_results_alone() {
     assert!(text.contains("trace:"));
     run_experiment(directory.path(), "my", &text);
     fs::remove_file(file).expect("removed");
-    succeed_in(directory.path(), &["lab", "report", "results"]);
+    HEADWAY.succeed(directory.path(), &["lab", "report", "results"]);
     let page = fs::read_to_string(directory.path().join("results/report.html")).expect("a page");
     let own = section(&page, "my");
     assert_eq!(own.matches("class=\"plot sequence\"").count(), 2);
@@ -287,14 +289,14 @@ fn recorded_links_are_drawn_from_the_results_alone() {
 #[test]
 fn every_experiment_of_the_papers_has_a_row() {
     let directory = tempdir().expect("a directory");
-    succeed_in(directory.path(), &["paper", "run", "000-fig25", "--runs", "1", "--set", "size=16KiB"]);
-    succeed_in(
+    HEADWAY.succeed(directory.path(), &["paper", "run", "000-fig25", "--runs", "1", "--set", "size=16KiB"]);
+    HEADWAY.succeed(
         directory.path(),
         &["paper", "report", "results", "--html", "page.html", "--markdown", "page.md"],
     );
     let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
     let markdown = fs::read_to_string(directory.path().join("page.md")).expect("a table");
-    let list = succeed_in(directory.path(), &["paper", "list"]);
+    let list = HEADWAY.succeed(directory.path(), &["paper", "list"]);
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() > 40, "{names:?}");
     for name in &names {

@@ -2,8 +2,11 @@
 
 use std::process::Command;
 
-use crate::namespace::{HEADWAY, Namespace, OURS, free_address};
-use crate::relay::{self, Relay};
+use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::relay::Relay;
+
+use crate::namespace::{HEADWAY, Namespace, OURS};
+use crate::relay;
 
 fn report(command: &mut Command) -> serde_json::Value {
     let output = command.output().unwrap();
@@ -26,7 +29,7 @@ fn udp_needs_no_privilege() {
 
 #[test]
 fn a_path_to_a_peer_has_our_options() {
-    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let [a, b] = free_addresses().map(|address| address.to_string());
     let folder = tempfile::tempdir().unwrap();
     let words = ["serve", folder.path().to_str().unwrap(), "--udp", &b, "any"];
     let mut server = Command::new(HEADWAY).args(words).spawn().unwrap();
@@ -45,12 +48,11 @@ fn text<'a>(report: &'a serde_json::Value, subject: &str) -> &'a str {
 
 /// Two doctors, with a box between them.
 fn through(mangle: fn(bool, &mut [u8]) -> bool) -> serde_json::Value {
-    let [a, b] = [(); 2].map(|()| free_address());
-    let relay = Relay::new(a, b, mangle);
-    let [a, b] = [a, b].map(|address| address.to_string());
+    let [a, b, near, far] = free_addresses();
+    let _relay = Relay::new([near, far], [a, b], |from| move |segment, _| mangle(from == 0, segment));
+    let [a, b, near] = [a, b, near].map(|address| address.to_string());
     let mut server =
         Command::new(HEADWAY).args(["doctor", "--udp", &b, "any", "--listen", "7"]).spawn().unwrap();
-    let near = relay.address.to_string();
     let words = ["doctor", "--json", "--udp", &a, &near, "--connect", "127.0.0.1:7"];
     let report = report(Command::new(HEADWAY).args(words));
     assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
@@ -79,7 +81,7 @@ fn what_a_path_strips_is_told_from_what_the_peer_lacks() {
     assert_eq!(mark(&report, "options back"), "good", "{report:#}");
     assert!(text(&report, "options").contains("not: HACK (kinds 14 and 15)"), "{report:#}");
     // A peer that is told to do without: nothing is taken away.
-    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let [a, b] = free_addresses().map(|address| address.to_string());
     let words = ["doctor", "--udp", &b, "any", "--listen", "7", "--variant", "modern"];
     let mut server = Command::new(HEADWAY).args(words).spawn().unwrap();
     let words = ["doctor", "--json", "--udp", &a, &b, "--connect", "127.0.0.1:7"];

@@ -3,8 +3,11 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::namespace::{HEADWAY, KERNELS, Namespace, TUN};
-use crate::programs::python_peer;
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::wait_until;
+
+use crate::namespace::{HEADWAY, KERNELS, Namespace, TUN, start};
+use crate::programs::{python_peer, sha256};
 
 fn nc(namespace: &Namespace) -> std::process::Command {
     let mut command = namespace.command(HEADWAY, &[&["nc", KERNELS, "9000"], &TUN[..]].concat());
@@ -106,7 +109,7 @@ fn our_own_closed_port_refuses_the_kernel() {
     let Some(namespace) = Namespace::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let _server = namespace.headway(&[&["serve", path], &TUN[..]].concat());
+    let _server = start(&namespace, &[&["serve", path], &TUN[..]].concat());
     namespace.wait_for_http("10.77.2.2");
     let script = "import socket\n\
                   try: socket.create_connection(('10.77.2.2', 81), 60)\n\
@@ -144,7 +147,7 @@ fn a_peer_that_is_killed_resets() {
     let mut input = nc.stdin.take().unwrap();
     // What it never reads makes its kernel send a RST when it goes.
     input.write_all(&[0; 1000]).unwrap();
-    namespace.wait("what was sent", || {
+    wait_until("what was sent", || {
         let sockets = namespace.run("ss", &["-Htn", "sport = :9000"]).stdout;
         String::from_utf8_lossy(&sockets).split_whitespace().nth(1) == Some("1000")
     });
@@ -170,10 +173,10 @@ fn a_window_that_is_closed_for_a_minute_opens_again() {
          c.close()\n\
          print(hashlib.sha256(data).hexdigest())",
     );
-    let bytes = crate::programs::content(7, 20_000_000);
+    let bytes = Pattern(7).bytes(0, 20_000_000);
     let mut nc = nc(&namespace).spawn().unwrap();
     let mut input = nc.stdin.take().unwrap();
-    let expected: String = crate::programs::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = sha256(&bytes);
     let writing = std::thread::spawn(move || input.write_all(&bytes));
     let output = nc.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -189,7 +192,7 @@ fn a_tree_of_files_goes_through_nc() {
     for index in 0..100 {
         let folder = folders[0].path().join(format!("folder {}", index % 7));
         std::fs::create_dir_all(&folder).unwrap();
-        let bytes = crate::programs::content(index, 1000 * index as usize);
+        let bytes = Pattern(index).bytes(0, 1000 * index as usize);
         std::fs::write(folder.join(index.to_string()), bytes).unwrap();
     }
     let receiving = format!("{HEADWAY} nc --kernel --listen 9000 < /dev/null | tar -x -C {to}");

@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::namespace::{HEADWAY, Namespace, say_skipped};
-use crate::programs::{content, digest, python_server};
+use headway_test_fixture::process::wait_until;
+
+use crate::namespace::{HEADWAY, Namespace, say_skipped, start};
+use crate::programs::{folder_with_file, python_server};
 
 const OURS: &str = "10.78.0.2";
 const KERNELS: &str = "10.78.0.1";
@@ -31,9 +33,7 @@ const PACKET: [&str; 4] = ["--packet", "hw1", "--address", "10.78.0.2/24"];
 #[test]
 fn files_go_both_ways_with_and_without_offload() {
     let Some([ours, kernels]) = cable() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(6, 20_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let (folder, bytes) = folder_with_file(6, 20_000_000);
     let path = folder.path().to_str().unwrap();
     let _python = python_server(&kernels, folder.path());
     let server = &[&["serve", "--write", path], &PACKET[..]].concat();
@@ -50,12 +50,12 @@ fn files_go_both_ways_with_and_without_offload() {
             HEADWAY,
             &[&["fetch", "--output", "-", &format!("http://{KERNELS}:8000/file")], &PACKET[..]].concat(),
         );
-        assert_eq!(digest(&fetched.stdout), digest(&bytes), "fetched, offload {offload}");
-        let running = ours.headway(server);
+        assert!(fetched.stdout == bytes, "fetched, offload {offload}");
+        let running = start(&ours, server);
         kernels.wait_for_http(OURS);
         crate::ping::ping(&kernels, OURS);
         let got = kernels.run("curl", &["-sf", &format!("http://{OURS}/file")]).stdout;
-        assert_eq!(digest(&got), digest(&bytes), "served, offload {offload}");
+        assert!(got == bytes, "served, offload {offload}");
         let mut put = kernels
             .command("curl", &["-sf", "-T", "-", &format!("http://{OURS}/put")])
             .stdin(Stdio::piped())
@@ -64,7 +64,7 @@ fn files_go_both_ways_with_and_without_offload() {
         put.stdin.take().unwrap().write_all(&bytes).unwrap();
         assert!(put.wait().unwrap().success());
         let put = std::fs::read(folder.path().join("put")).unwrap();
-        assert_eq!(digest(&put), digest(&bytes), "put, offload {offload}");
+        assert!(put == bytes, "put, offload {offload}");
         drop(running);
     }
 }
@@ -88,30 +88,28 @@ fn nobody_at_the_address_is_told() {
 #[test]
 fn files_go_both_ways_over_ipv6() {
     let Some([ours, kernels]) = cable() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(9, 5_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let (folder, bytes) = folder_with_file(9, 5_000_000);
     let path = folder.path().to_str().unwrap();
     let words = ["serve", path, "--kernel", "--listen", "[::]:8000"];
-    let _server = kernels.headway(&words);
+    let _server = start(&kernels, &words);
     kernels.wait_for_listener(8000);
     // A neighbour, and somebody behind a router.
     kernels.ip(&["addr", "add", "fd99::1/128", "dev", "lo"]);
     for (peer, gateway) in [(KERNELS_V6, &[][..]), ("fd99::1", &["--gateway", KERNELS_V6])] {
         let url = format!("http://[{peer}]:8000/file");
         let words = [&["fetch", "--output", "-", &url], &PACKET_V6[..], gateway].concat();
-        assert_eq!(digest(&ours.run(HEADWAY, &words).stdout), digest(&bytes), "from {peer}");
+        assert!(ours.run(HEADWAY, &words).stdout == bytes, "from {peer}");
     }
     let listen = format!("[{OURS_V6}]:80");
     let server = [&["serve", path, "--listen", &listen], &PACKET_V6[..]].concat();
-    let _running = ours.headway(&server);
+    let _running = start(&ours, &server);
     kernels.wait_for_http(&format!("[{OURS_V6}]"));
     let got = kernels.run("curl", &["-sf", &format!("http://[{OURS_V6}]/file")]).stdout;
-    assert_eq!(digest(&got), digest(&bytes));
+    assert!(got == bytes);
     crate::ping::ping(&kernels, OURS_V6);
     // The kernel asks before it takes our address, and is told that somebody has it.
     kernels.ip(&["addr", "add", &format!("{OURS_V6}/64"), "dev", "hw2"]);
-    kernels.wait("the end of the address", || {
+    wait_until("the end of the address", || {
         let shown = kernels.run("ip", &["-6", "addr", "show", "dev", "hw2", "dadfailed"]).stdout;
         String::from_utf8_lossy(&shown).contains(OURS_V6)
     });
@@ -166,12 +164,12 @@ fn the_kernel_sends_no_resets_for_our_address() {
     // A port of the kernel's that is open to all its addresses, as ours is.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let _kernels_server = ours.headway(&["serve", "--kernel", "--listen", "8080", path]);
+    let _kernels_server = start(&ours, &["serve", "--kernel", "--listen", "8080", path]);
     ours.wait_for_listener(8080);
     for (address, network) in [(OURS, PACKET), (OURS_V6, PACKET_V6)] {
         let url = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
         let listen = format!("{url}:80");
-        let _server = ours.headway(&[&["serve", path, "--listen", &listen], &network[..]].concat());
+        let _server = start(&ours, &[&["serve", path, "--listen", &listen], &network[..]].concat());
         kernels.wait_for_http(&url);
         let count = |port: &str| {
             let printed = kernels.run("python3", &["-c", COUNT_RESETS, address, port]).stdout;

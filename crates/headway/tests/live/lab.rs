@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+
+use headway_test_fixture::process::wait_until;
 
 use crate::namespace::{HEADWAY, Namespace, say_skipped};
 
@@ -123,16 +123,6 @@ fn anybody_has(namespaces: &BTreeSet<String>) -> bool {
                 .iter()
                 .any(|what| links(&format!("/proc/{pid}/{what}")).any(|link| namespaces.contains(&link)))
         })
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        sleep(Duration::from_millis(100));
-    }
-    panic!("{what}: not in a minute");
 }
 
 /// Kills what it is told to, however the test ends.

@@ -1,9 +1,11 @@
 //! Segmentation offload between our TCP and the kernel's: files come out as they went in.
 
-use crate::namespace::{HEADWAY, KERNELS, Namespace, OURS};
-use crate::programs::{content, digest, python_server};
-
 const SIZE: usize = 100_000_000;
+use headway_test_fixture::pattern::Pattern;
+
+use crate::namespace::{HEADWAY, KERNELS, Namespace, OURS, start};
+use crate::programs::{folder_with_file, python_server};
+
 const OFFLOAD: [&str; 7] = ["--tun", "hw0", "--address", "10.77.2.2/24", "--offload", "--variant", "modern"];
 
 /// Packets and octets that the kernel took from the TUN (`rx`), or gave to it (`tx`).
@@ -28,25 +30,23 @@ fn transfer(namespace: &Namespace, what: &str, words: &[&str]) {
 fn curl_fetches_and_puts_a_hundred_megabytes() {
     let Some(namespace) = Namespace::new() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let bytes = content(1, SIZE);
+    let bytes = Pattern(1).bytes(0, SIZE);
     let file = folder.path().join("file");
     std::fs::write(&file, &bytes).unwrap();
     let path = folder.path().to_str().unwrap();
-    let _server = namespace.headway(&[&["serve", "--write", path], &OFFLOAD[..]].concat());
+    let _server = start(&namespace, &[&["serve", "--write", path], &OFFLOAD[..]].concat());
     namespace.wait_for_http(OURS);
     let got = folder.path().join("got");
     transfer(&namespace, "rx", &["-sf", "-o", got.to_str().unwrap(), &format!("http://{OURS}/file")]);
-    assert_eq!(digest(&std::fs::read(got).unwrap()), digest(&bytes));
+    assert!(std::fs::read(got).unwrap() == bytes);
     transfer(&namespace, "tx", &["-sf", "-T", file.to_str().unwrap(), &format!("http://{OURS}/put")]);
-    assert_eq!(digest(&std::fs::read(folder.path().join("put")).unwrap()), digest(&bytes));
+    assert!(std::fs::read(folder.path().join("put")).unwrap() == bytes);
 }
 
 #[test]
 fn other_mtus_and_ipv6() {
     let Some(namespace) = Namespace::new() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(2, 5_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let (folder, bytes) = folder_with_file(2, 5_000_000);
     let path = folder.path().to_str().unwrap();
     for (mtu, ours, url) in [
         ("576", "10.77.2.2/24", "10.77.2.2"),
@@ -57,17 +57,13 @@ fn other_mtus_and_ipv6() {
         let words = ["serve", "--write", path, "--tun", "hw0", "--address", ours, "--offload"];
         let listen = format!("{url}:80");
         let more = ["--mtu", mtu, "--variant", "modern", "--listen", &listen];
-        let mut server = namespace.headway(&[&words[..], &more].concat());
+        let mut server = start(&namespace, &[&words[..], &more].concat());
         namespace.wait_for_http(url);
         let got = namespace.run("curl", &["-sf", &format!("http://{url}/file")]).stdout;
-        assert_eq!(digest(&got), digest(&bytes), "{mtu} {ours}");
+        assert!(got == bytes, "{mtu} {ours}");
         let file = folder.path().join("file");
         namespace.run("curl", &["-sf", "-T", file.to_str().unwrap(), &format!("http://{url}/put")]);
-        assert_eq!(
-            digest(&std::fs::read(folder.path().join("put")).unwrap()),
-            digest(&bytes),
-            "{mtu} {ours}"
-        );
+        assert!(std::fs::read(folder.path().join("put")).unwrap() == bytes, "{mtu} {ours}");
         server.signal("-TERM");
         assert_eq!(server.wait(), Some(0));
     }
@@ -78,14 +74,12 @@ fn other_mtus_and_ipv6() {
 fn a_device_that_had_offload_can_be_used_without() {
     let Some(namespace) = Namespace::new() else { return };
     namespace.ip(&["tuntap", "add", "hw0", "mode", "tun"]);
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(3, 5_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let (folder, bytes) = folder_with_file(3, 5_000_000);
     let _server = python_server(&namespace, folder.path());
     let url = format!("http://{KERNELS}:8000/file");
     let fetch = ["fetch", &url, "--output", "-"];
     for words in [&OFFLOAD[..], &OFFLOAD[..4], &OFFLOAD[..]] {
         let output = namespace.run(HEADWAY, &[&fetch[..], words].concat());
-        assert_eq!(digest(&output.stdout), digest(&bytes), "{words:?}");
+        assert!(output.stdout == bytes, "{words:?}");
     }
 }

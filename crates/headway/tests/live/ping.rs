@@ -1,7 +1,5 @@
 //! Pings of the kernel's are answered.
 
-use crate::namespace::{Namespace, OURS, TUN};
-
 /// Sends echo requests of several lengths from a raw socket, and compares what comes back.
 const PING: &str = r"
 import os, socket, struct, sys
@@ -31,6 +29,7 @@ for number, length in enumerate([0, 1, 56, 1000, 1452]):
             break
 print('answered')
 ";
+use crate::namespace::{Namespace, OURS, TUN, start};
 
 pub(crate) fn ping(from: &Namespace, address: &str) {
     let printed = from.run("python3", &["-c", PING, address]).stdout;
@@ -42,12 +41,12 @@ fn over_a_tun() {
     let Some(namespace) = Namespace::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let server = namespace.headway(&[&["serve", path], &TUN[..]].concat());
+    let server = start(&namespace, &[&["serve", path], &TUN[..]].concat());
     namespace.wait_for_http(OURS);
     ping(&namespace, OURS);
     drop(server);
     let words = ["serve", path, "--tun", "hw0", "--address", "fd77::2/64", "--listen", "[fd77::2]:80"];
-    let _server = namespace.headway(&words);
+    let _server = start(&namespace, &words);
     namespace.wait_for_http("[fd77::2]");
     ping(&namespace, "fd77::2");
 }

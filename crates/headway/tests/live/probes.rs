@@ -6,12 +6,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::IpAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use headway_test_fixture::packet;
 use headway_wire::{
-    Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, checksum,
-    judge,
+    Integrity, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, checksum, judge,
 };
 
-use crate::namespace::{Namespace, OURS, TUN};
+use crate::namespace::{Namespace, OURS, TUN, start};
 
 const SCANNER: &str = "10.77.2.9";
 const OPEN: u16 = 80;
@@ -177,7 +177,7 @@ impl Probe {
         tcp.extend(options);
         tcp.extend(self.data);
         let [src, dst]: [IpAddr; 2] = [SCANNER, OURS].map(|address| address.parse().unwrap());
-        let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 7 };
+        let ip = packet::ip(src, dst);
         let mut sum = ip.pseudo_header_sum(6, tcp.len());
         sum.add(checksum::sum(&tcp));
         let check = sum.complement() ^ u16::from(self.damaged);
@@ -199,7 +199,7 @@ impl Probe {
 fn scanner() -> Option<(Scanner, Namespace, tempfile::TempDir, crate::namespace::Running)> {
     let namespace = Namespace::new()?;
     let folder = tempfile::tempdir().unwrap();
-    let server = namespace.headway(&[&["serve", folder.path().to_str().unwrap()], &TUN[..]].concat());
+    let server = start(&namespace, &[&["serve", folder.path().to_str().unwrap()], &TUN[..]].concat());
     namespace.wait_for_http(OURS);
     Some((Scanner::new(&namespace), namespace, folder, server))
 }
@@ -368,7 +368,7 @@ fn udp_is_left_alone() {
     let mut datagram = [0x43; 308];
     datagram[..8].copy_from_slice(&[0x4e, 0x20, 0x9c, 0x40, 1, 52, 0, 0]);
     let [src, dst]: [IpAddr; 2] = [SCANNER, OURS].map(|address| address.parse().unwrap());
-    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 7 };
+    let ip = packet::ip(src, dst);
     let mut packet = vec![0; 20 + 308];
     ip.emit(&mut packet, 17, 308).unwrap();
     packet[20..].copy_from_slice(&datagram);

@@ -2,24 +2,23 @@
 
 use std::path::Path;
 
+use headway_test_fixture::pattern::Pattern;
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 
 use crate::namespace::{Namespace, Running};
 
-/// Octets that do not repeat, the same for the same seed.
-pub(crate) fn content(seed: u64, len: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(len + 32);
-    let mut block = 0_u64;
-    while bytes.len() < len {
-        bytes.extend_from_slice(&Sha256::digest([seed.to_be_bytes(), block.to_be_bytes()].concat()));
-        block += 1;
-    }
-    bytes.truncate(len);
-    bytes
+/// A folder with a file of that many bytes, called `file`, and the bytes.
+pub(crate) fn folder_with_file(pattern: u32, len: usize) -> (TempDir, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = Pattern(pattern).bytes(0, len);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    (folder, bytes)
 }
 
-pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
+/// The SHA-256 of `bytes`, as Python prints it.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Python's file server, on every address, port 8000.

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use crate::namespace::{HEADWAY, Namespace, free_address};
+use headway_test_fixture::process::free_addresses;
+
+use crate::namespace::{HEADWAY, Namespace, start};
 
 /// Runs `headway` with these words, which has to fail with this code; its complaint.
 fn refuse(words: &[&str], code: i32) -> String {
@@ -85,7 +87,7 @@ fn rights_that_are_missing_are_named() {
 
 #[test]
 fn addresses_in_use_are_named() {
-    let taken = free_address();
+    let [taken] = free_addresses();
     let _socket = std::net::UdpSocket::bind(taken).unwrap();
     let taken = taken.to_string();
     let complaint = refuse(&["nc", "127.0.0.1", "80", "--udp", &taken, "127.0.0.1:1"], 1);
@@ -98,7 +100,7 @@ fn a_tun_that_another_has_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let words = ["serve", path, "--tun", "hw0", "--address", "10.77.2.2/24"];
-    let _first = namespace.headway(&words);
+    let _first = start(&namespace, &words);
     namespace.wait_for_http("10.77.2.2");
     let output = namespace.command(HEADWAY, &words).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();

@@ -1,64 +1,14 @@
-//! A box between two ends of TCP over UDP, which does something to what passes.
+//! What boxes between two ends of TCP over UDP do to its segments; each says whether the segment goes on.
 
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::net::IpAddr;
 
-use headway_wire::{Ecn, IpHeader, checksum};
-
-use crate::namespace::free_address;
-
-/// Stands between an end that sends to [`Relay::address`] and one at another address of the loopback.
-pub(crate) struct Relay {
-    pub(crate) address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    ways: Vec<JoinHandle<()>>,
-}
-
-/// What the box does to a TCP segment on its way to the server (`true`) or back; whether it goes on.
-type Mangle = fn(bool, &mut [u8]) -> bool;
-
-impl Relay {
-    pub(crate) fn new(client: SocketAddr, server: SocketAddr, mangle: Mangle) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let [near, far] = [free_address(), free_address()].map(|address| UdpSocket::bind(address).unwrap());
-        let address = near.local_addr().unwrap();
-        let carry = |there: bool, from: &UdpSocket, via: &UdpSocket, to: SocketAddr| {
-            let (from, via) = (from.try_clone().unwrap(), via.try_clone().unwrap());
-            from.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-            let stop = stop.clone();
-            thread::spawn(move || {
-                let mut buffer = [0; 2048];
-                while !stop.load(Ordering::Relaxed) {
-                    let Ok(len) = from.recv(&mut buffer) else { continue };
-                    if mangle(there, &mut buffer[..len]) {
-                        // A full buffer loses it.
-                        let _ = via.send_to(&buffer[..len], to);
-                    }
-                }
-            })
-        };
-        let ways = vec![carry(true, &near, &far, server), carry(false, &far, &near, client)];
-        Self { address, stop, ways }
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        for way in self.ways.drain(..) {
-            let _ = way.join();
-        }
-    }
-}
+use headway_test_fixture::packet;
+use headway_wire::checksum;
 
 /// The sum of a segment between two ends at 127.0.0.1: sound if nothing is damaged.
 fn sum(segment: &[u8]) -> checksum::Sum {
-    let loopback = [127, 0, 0, 1].into();
-    let ip = IpHeader { src: loopback, dst: loopback, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
-    let mut sum = ip.pseudo_header_sum(6, segment.len());
+    let loopback = IpAddr::from([127, 0, 0, 1]);
+    let mut sum = packet::ip(loopback, loopback).pseudo_header_sum(6, segment.len());
     sum.add(checksum::sum(segment));
     sum
 }

@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
-use crate::namespace::{HEADWAY, Namespace};
-use crate::programs::{content, digest};
+use headway_test_fixture::pattern::Pattern;
+
+use crate::namespace::{HEADWAY, Namespace, start};
 
 /// The namespaces of the chain. The first forwards what comes from our stack.
 fn chain() -> Option<[Namespace; 3]> {
@@ -49,16 +50,16 @@ const TUN_V6: [&str; 4] = ["--tun", "tun0", "--address", "fd77::2/64"];
 
 /// Sends a file up from `ours` and checks that the small link was found out.
 fn upload(ours: &Namespace, server: &Namespace, folder: &Path, address: &str, network: &[&str]) {
-    let bytes = content(8, 5_000_000);
+    let bytes = Pattern(8).bytes(0, 5_000_000);
     let [file, put, events] = ["file", "put", "events"].map(|name| folder.join(name));
     std::fs::write(&file, &bytes).unwrap();
     let words = ["serve", "--write", "--kernel", "--listen", &format!("{address}:8000")];
-    let _server = server.headway(&[&words[..], &[folder.to_str().unwrap()]].concat());
+    let _server = start(&server, &[&words[..], &[folder.to_str().unwrap()]].concat());
     server.wait_for_listener(8000);
     let url = format!("http://{address}:8000/put");
     let words = ["fetch", &url, "--upload", file.to_str().unwrap(), "--events", events.to_str().unwrap()];
     ours.run(HEADWAY, &[&words[..], network].concat());
-    assert_eq!(digest(&std::fs::read(put).unwrap()), digest(&bytes));
+    assert!(std::fs::read(put).unwrap() == bytes);
     let events = std::fs::read_to_string(events).unwrap();
     let found = |text: &str| events.lines().any(|line| line.contains(text));
     assert!(found(r#""event":"path_mtu","mtu":1280"#), "the router said so");
@@ -74,10 +75,10 @@ fn a_smaller_mtu_on_the_way_is_found_out() {
     // The other way it is the kernel's TCP that hears of it.
     let url = "http://10.79.0.2:8000/file";
     let path = folder.path().to_str().unwrap();
-    let _server = server.headway(&["serve", "--kernel", "--listen", "8000", path]);
+    let _server = start(&server, &["serve", "--kernel", "--listen", "8000", path]);
     server.wait_for_listener(8000);
     let fetched = ours.run(HEADWAY, &[&["fetch", url, "--output", "-"], &TUN_V4[..]].concat()).stdout;
-    assert_eq!(digest(&fetched), digest(&content(8, 5_000_000)));
+    Pattern(8).check_all(5_000_000, &fetched);
 }
 
 #[test]

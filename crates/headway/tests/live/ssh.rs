@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use headway_test_fixture::pattern::Pattern;
+
 use crate::namespace::{HEADWAY, KERNELS, Namespace, Running, TUN, say_skipped};
-use crate::programs::content;
 
 const SSHD: &str = "/usr/sbin/sshd";
 const PORT: u16 = 2222;
@@ -71,9 +72,10 @@ fn rsync_copies_a_tree_there_and_back() {
     for index in 0..100 {
         let place = tree.join(format!("folder {}", index % 7));
         std::fs::create_dir_all(&place).unwrap();
-        std::fs::write(place.join(index.to_string()), content(index, 1000 * index as usize)).unwrap();
+        std::fs::write(place.join(index.to_string()), Pattern(index).bytes(0, 1000 * index as usize))
+            .unwrap();
     }
-    std::fs::write(tree.join("long"), content(100, 20_000_000)).unwrap();
+    std::fs::write(tree.join("long"), Pattern(100).bytes(0, 20_000_000)).unwrap();
     std::os::unix::fs::symlink("long", tree.join("link")).unwrap();
     let place = |name: &str| format!("{}/", folder.path().join(name).display());
     let shell = format!("ssh -F {}", folder.path().join("client").display());

@@ -1,40 +1,24 @@
 //! Files go both ways between our TCP and the kernel's, and come out as they went in.
 
-use std::path::Path;
-
-use tempfile::TempDir;
-
-use crate::namespace::{KERNELS, Namespace, OURS, TUN};
-use crate::programs::{content, digest, python_server};
-
 /// As a CD image.
 const SIZE: usize = 100_000_000;
-
-fn folder_with_file() -> (TempDir, [u8; 32]) {
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(1, SIZE);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
-    (folder, digest(&bytes))
-}
-
-fn digest_of(path: &Path) -> [u8; 32] {
-    digest(&std::fs::read(path).unwrap())
-}
+use crate::namespace::{HEADWAY, KERNELS, Namespace, OURS, TUN, say_skipped, start};
+use crate::programs::{folder_with_file, python_server};
 
 #[test]
 fn curl_fetches_and_puts_a_hundred_megabytes() {
     let Some(namespace) = Namespace::new() else { return };
-    let (folder, expected) = folder_with_file();
+    let (folder, expected) = folder_with_file(1, SIZE);
     let path = folder.path().to_str().unwrap();
-    let mut server = namespace.headway(&[&["serve", "--write", path], &TUN[..]].concat());
+    let mut server = start(&namespace, &[&["serve", "--write", path], &TUN[..]].concat());
     namespace.wait_for_http(OURS);
     let got = folder.path().join("got");
     let url = format!("http://{OURS}/file");
     namespace.run("curl", &["-sf", "-o", got.to_str().unwrap(), &url]);
-    assert_eq!(digest_of(&got), expected);
+    assert!(std::fs::read(&got).unwrap() == expected);
     let file = folder.path().join("file");
     namespace.run("curl", &["-sf", "-T", file.to_str().unwrap(), &format!("http://{OURS}/put")]);
-    assert_eq!(digest_of(&folder.path().join("put")), expected);
+    assert!(std::fs::read(&folder.path().join("put")).unwrap() == expected);
     let part = namespace.run("curl", &["-sf", "-r", "1000-1999", &url]).stdout;
     assert_eq!(part, std::fs::read(file).unwrap()[1000..2000]);
     server.signal("-TERM");
@@ -44,64 +28,60 @@ fn curl_fetches_and_puts_a_hundred_megabytes() {
 #[test]
 fn fetch_takes_a_hundred_megabytes_from_python() {
     let Some(namespace) = Namespace::new() else { return };
-    let (folder, expected) = folder_with_file();
+    let (folder, expected) = folder_with_file(1, SIZE);
     let _server = python_server(&namespace, folder.path());
     let got = folder.path().join("got");
     let url = format!("http://{KERNELS}:8000/file");
     let words = ["fetch", &url, "--output", got.to_str().unwrap()];
-    namespace.run(crate::namespace::HEADWAY, &[&words[..], &TUN].concat());
-    assert_eq!(digest_of(&got), expected);
+    namespace.run(HEADWAY, &[&words[..], &TUN].concat());
+    assert!(std::fs::read(&got).unwrap() == expected);
     // With HACK as published, and to standard output.
     let words = ["fetch", &url, "--output", "-", "--variant", "xhack+sack"];
-    let output = namespace.run(crate::namespace::HEADWAY, &[&words[..], &TUN].concat());
-    assert_eq!(digest(&output.stdout), expected);
+    let output = namespace.run(HEADWAY, &[&words[..], &TUN].concat());
+    assert!(output.stdout == expected);
 }
 
 #[test]
 fn uploads_reach_a_kernel_server() {
     let Some(namespace) = Namespace::new() else { return };
-    let (folder, expected) = folder_with_file();
+    let (folder, expected) = folder_with_file(1, SIZE);
     let path = folder.path().to_str().unwrap();
-    let _server = namespace.headway(&["serve", "--write", "--kernel", "--listen", "8000", path]);
+    let _server = start(&namespace, &["serve", "--write", "--kernel", "--listen", "8000", path]);
     namespace.wait_for_listener(8000);
     let file = folder.path().join("file");
     let url = format!("http://{KERNELS}:8000/put");
     let words = ["fetch", &url, "--upload", file.to_str().unwrap()];
-    namespace.run(crate::namespace::HEADWAY, &[&words[..], &TUN].concat());
-    assert_eq!(digest_of(&folder.path().join("put")), expected);
+    namespace.run(HEADWAY, &[&words[..], &TUN].concat());
+    assert!(std::fs::read(&folder.path().join("put")).unwrap() == expected);
 }
 
 #[test]
 fn over_ipv6() {
     let Some(namespace) = Namespace::new() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(2, 5_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let (folder, bytes) = folder_with_file(2, 5_000_000);
     let path = folder.path().to_str().unwrap();
     let words = ["serve", path, "--tun", "hw0", "--address", "fd77::2/64", "--listen", "[fd77::2]:80"];
-    let _server = namespace.headway(&words);
+    let _server = start(&namespace, &words);
     namespace.wait_for_http("[fd77::2]");
     let got = namespace.run("curl", &["-sf", "http://[fd77::2]/file"]).stdout;
-    assert_eq!(digest(&got), digest(&bytes));
+    assert!(got == bytes);
 }
 
 #[test]
 fn tshark_finds_nothing_wrong_with_our_packets() {
     let Some(namespace) = Namespace::new() else { return };
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
-        crate::namespace::say_skipped("there is no tshark");
+        say_skipped("there is no tshark");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(3, 5_000_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let (folder, bytes) = folder_with_file(3, 5_000_000);
     let _server = python_server(&namespace, folder.path());
     let pcap = folder.path().join("pcapng");
     let (pcap, url) = (pcap.to_str().unwrap(), format!("http://{KERNELS}:8000/file"));
     for variant in ["headway", "xhack+sack", "modern:bbr"] {
         let words = ["fetch", &url, "--output", "-", "--pcap", pcap, "--variant", variant];
-        let output = namespace.run(crate::namespace::HEADWAY, &[&words[..], &TUN].concat());
-        assert_eq!(digest(&output.stdout), digest(&bytes));
+        let output = namespace.run(HEADWAY, &[&words[..], &TUN].concat());
+        assert!(output.stdout == bytes);
         let look = |filter: &str| {
             let checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
             let words = [&["-r", pcap][..], &checks, &["-Y", filter]].concat();

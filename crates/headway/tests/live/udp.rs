@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::namespace::{HEADWAY, free_address};
-use crate::programs::{content, digest};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::free_addresses;
+
+use crate::namespace::HEADWAY;
 
 fn start(words: &[&str]) -> Child {
     Command::new(HEADWAY)
@@ -32,8 +34,8 @@ fn talk(mut child: Child, input: Vec<u8>) -> Output {
 
 #[test]
 fn nc_copies_both_ways() {
-    let [a, b] = [(); 2].map(|()| free_address().to_string());
-    let (up, down) = (content(3, 5_000_000), content(4, 5_000_000));
+    let [a, b] = free_addresses().map(|address| address.to_string());
+    let (up, down) = (Pattern(3).bytes(0, 5_000_000), Pattern(4).bytes(0, 5_000_000));
     let server = start(&["nc", "--udp", &b, &a, "--listen", "7"]);
     let client = start(&["nc", "--udp", &a, &b, "127.0.0.1", "7"]);
     let serving = std::thread::spawn({
@@ -42,15 +44,15 @@ fn nc_copies_both_ways() {
     });
     let at_client = succeed(talk(client, up.clone()));
     let at_server = succeed(serving.join().unwrap());
-    assert_eq!(digest(&at_client), digest(&down));
-    assert_eq!(digest(&at_server), digest(&up));
+    assert!(at_client == down);
+    assert!(at_server == up);
 }
 
 #[test]
 fn fetch_from_serve_with_a_capture() {
-    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let [a, b] = free_addresses().map(|address| address.to_string());
     let folder = tempfile::tempdir().unwrap();
-    let bytes = content(5, 5_000_000);
+    let bytes = Pattern(5).bytes(0, 5_000_000);
     std::fs::write(folder.path().join("a file"), &bytes).unwrap();
     let path = folder.path().to_str().unwrap();
     let mut server = start(&["serve", "--udp", &b, "any", path]);
@@ -72,7 +74,7 @@ fn fetch_from_serve_with_a_capture() {
     let printed = succeed(talk(start(&words), Vec::new()));
     let report: serde_json::Value = serde_json::from_slice(&printed).unwrap();
     assert_eq!(report["bytes"], 5_000_000);
-    assert_eq!(digest(&std::fs::read(&got).unwrap()), digest(&bytes));
+    assert!(std::fs::read(&got).unwrap() == bytes);
     let events = std::fs::read_to_string(events).unwrap();
     assert!(events.lines().any(|line| line.contains("state_changed")), "{events}");
     // The capture can be analysed, and nothing in it is damaged.
@@ -85,7 +87,7 @@ fn fetch_from_serve_with_a_capture() {
 
 #[test]
 fn perf_has_the_keys_of_iperf3() {
-    let [a, b] = [(); 2].map(|()| free_address().to_string());
+    let [a, b] = free_addresses().map(|address| address.to_string());
     let mut server = start(&["perf", "server", "--udp", &b, "any"]);
     for extra in [&["--bytes", "1MB"][..], &["--reverse", "--parallel", "3", "--bytes", "1MB"]] {
         let words = [&["perf", "client", "127.0.0.1", "--json", "--udp", &a, &b], extra].concat();

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{VARIANTS, headway_in};
 use tempfile::tempdir;
+
+use crate::{HEADWAY, VARIANTS};
 
 /// Damage in both directions, in headers and in data.
 const DAMAGED: [&str; 13] = [
@@ -25,7 +26,7 @@ const DAMAGED: [&str; 13] = [
 ];
 
 fn capture(directory: &Path, name: &str) {
-    let output = headway_in(directory, &[&DAMAGED[..], &["--json", "--pcap", name]].concat());
+    let output = HEADWAY.run(directory, &[&DAMAGED[..], &["--json", "--pcap", name]].concat());
     let notice = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(output.status.success(), "{notice}");
     assert_eq!(notice.lines().count(), 1, "{notice}");

@@ -1,8 +1,15 @@
 //! `headway race` as its users meet it.
 
 mod captures;
-mod program;
 mod refusals;
 mod report;
 mod results;
 mod traces;
+
+use headway_test_fixture::program::Program;
+
+const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
+
+/// The names of all senders.
+const VARIANTS: [&str; 9] =
+    ["newreno", "sack", "hack", "hack+sack", "xhack", "xhack+sack", "modern", "modern+hack", "headway"];

@@ -1,32 +1,10 @@
 //! What cannot be right is refused at once, in one line that names it and says what was expected.
 
 use std::fs;
-use std::path::Path;
 
-use crate::program::headway_in;
 use tempfile::tempdir;
 
-/// Refused with exit code 2 and one line that has all of `parts`; nothing is written.
-#[track_caller]
-fn refused(directory: &Path, words: &[&str], parts: &[&str]) {
-    let before = listing(directory);
-    let output = headway_in(directory, words);
-    let complaint = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
-    assert!(output.stdout.is_empty(), "{words:?}");
-    assert_eq!(complaint.lines().count(), 1, "{words:?}: {complaint}");
-    for part in parts {
-        assert!(complaint.contains(part), "{words:?}: no {part:?} in {complaint}");
-    }
-    assert_eq!(listing(directory), before, "{words:?}");
-}
-
-fn listing(directory: &Path) -> Vec<std::path::PathBuf> {
-    let mut paths: Vec<_> =
-        fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths
-}
+use crate::HEADWAY;
 
 /// Options that would write files if the race were run.
 const OUTPUT: [&str; 6] = ["--pcap", "out", "--report", "out.html", "--runs", "1"];
@@ -38,10 +16,10 @@ fn a_file_that_cannot_be_sent() {
     fs::write(root.join("empty"), []).expect("written");
     fs::create_dir(root.join("folder")).expect("made");
     let with = |file| [&["race", file][..], &OUTPUT].concat();
-    refused(root, &with("missing.bin"), &["missing.bin", "expected a file to send"]);
-    refused(root, &with("folder"), &["folder", "expected a regular file"]);
-    refused(root, &with("empty"), &["empty", "expected at least one byte"]);
-    refused(root, &with("empty/inside"), &["empty/inside", "expected a file to send"]);
+    HEADWAY.refuse(root, &with("missing.bin"), &["missing.bin", "expected a file to send"]);
+    HEADWAY.refuse(root, &with("folder"), &["folder", "expected a regular file"]);
+    HEADWAY.refuse(root, &with("empty"), &["empty", "expected at least one byte"]);
+    HEADWAY.refuse(root, &with("empty/inside"), &["empty/inside", "expected a file to send"]);
 }
 
 #[cfg(unix)]
@@ -56,13 +34,13 @@ fn a_file_that_cannot_be_read() {
         eprintln!("skipped: this user may read every file, whatever its permissions");
         return;
     }
-    refused(directory.path(), &["race", "secret"], &["secret", "expected a file to send"]);
+    HEADWAY.refuse(directory.path(), &["race", "secret"], &["secret", "expected a file to send"]);
 }
 
 #[test]
 fn a_file_smaller_than_what_is_asked_of_the_program_itself() {
     let directory = tempdir().expect("a directory");
-    refused(directory.path(), &["race", "--size", "900GiB"], &["--size", "900GiB", "name a FILE"]);
+    HEADWAY.refuse(directory.path(), &["race", "--size", "900GiB"], &["--size", "900GiB", "name a FILE"]);
 }
 
 #[test]
@@ -95,7 +73,7 @@ fn units_that_make_no_sense() {
     ] {
         let value_as_word = format!("{option}={value}");
         let words = [&["race", value_as_word.as_str()][..], &OUTPUT[..4]].concat();
-        refused(directory.path(), &words, &[option, value, expected]);
+        HEADWAY.refuse(directory.path(), &words, &[option, value, expected]);
     }
 }
 
@@ -123,7 +101,7 @@ fn values_out_of_range() {
     ] {
         let value_as_word = format!("{option}={value}");
         let words = [&["race", value_as_word.as_str()][..], &OUTPUT[..4]].concat();
-        refused(directory.path(), &words, &[option, expected]);
+        HEADWAY.refuse(directory.path(), &words, &[option, expected]);
     }
 }
 
@@ -131,38 +109,46 @@ fn values_out_of_range() {
 fn unknown_names() {
     let directory = tempdir().expect("a directory");
     let root = directory.path();
-    refused(
+    HEADWAY.refuse(
         root,
         &["race", "--variant", "reno"],
         &["reno", "newreno, sack, hack, hack+sack, xhack, xhack+sack"],
     );
-    refused(root, &["race", "--variant", "sack,tahoe"], &["tahoe", "expected one of"]);
-    refused(root, &["race", "--varant", "sack"], &["--varant", "--variant"]);
-    refused(root, &["race", "--zzz"], &["--zzz", "headway race --help"]);
-    refused(root, &["race", "--rate"], &["--rate", "value is required"]);
-    refused(root, &["rice"], &["rice", "race"]);
+    HEADWAY.refuse(root, &["race", "--variant", "sack,tahoe"], &["tahoe", "expected one of"]);
+    HEADWAY.refuse(root, &["race", "--varant", "sack"], &["--varant", "--variant"]);
+    HEADWAY.refuse(root, &["race", "--zzz"], &["--zzz", "headway race --help"]);
+    HEADWAY.refuse(root, &["race", "--rate"], &["--rate", "value is required"]);
+    HEADWAY.refuse(root, &["rice"], &["rice", "race"]);
 }
 
 #[test]
 fn senders_that_do_not_fit_the_scenario() {
     let directory = tempdir().expect("a directory");
     let root = directory.path();
-    refused(root, &["race", "--cc", "bbr"], &["--cc bbr", "newreno of profile linux22", "Linux 2.2"]);
-    refused(root, &["race", "--cc", "vegas"], &["--cc", "vegas", "newreno, cubic or bbr"]);
-    refused(root, &["race", "--variant", "sack:cubic"], &["--variant sack:cubic", "profile standard"]);
-    refused(root, &["race", "--variant", "modern:tahoe"], &["tahoe", "expected a congestion controller"]);
+    HEADWAY.refuse(root, &["race", "--cc", "bbr"], &["--cc bbr", "newreno of profile linux22", "Linux 2.2"]);
+    HEADWAY.refuse(root, &["race", "--cc", "vegas"], &["--cc", "vegas", "newreno, cubic or bbr"]);
+    HEADWAY.refuse(root, &["race", "--variant", "sack:cubic"], &["--variant sack:cubic", "profile standard"]);
+    HEADWAY.refuse(
+        root,
+        &["race", "--variant", "modern:tahoe"],
+        &["tahoe", "expected a congestion controller"],
+    );
     let without = ["race", "--variant", "modern,sack", "--without", "tlp"];
-    refused(root, &without, &["--variant sack", "-tlp", "has no such parts"]);
-    refused(root, &["race", "--without", "brakes"], &["brakes", "expected a part of the modern sender: tlp"]);
+    HEADWAY.refuse(root, &without, &["--variant sack", "-tlp", "has no such parts"]);
+    HEADWAY.refuse(
+        root,
+        &["race", "--without", "brakes"],
+        &["brakes", "expected a part of the modern sender: tlp"],
+    );
     let both = ["race", "--variant", "modern", "--with", "tlp", "--without", "prr,tlp"];
-    refused(root, &both, &["--without tlp", "another part"]);
+    HEADWAY.refuse(root, &both, &["--without tlp", "another part"]);
     let partial = ["race", "--variant", "modern", "--with", "partial"];
-    refused(root, &partial, &["--variant modern", "partial recovery needs HACK v2"]);
+    HEADWAY.refuse(root, &partial, &["--variant modern", "partial recovery needs HACK v2"]);
     let arq = ["race", "--variant", "oracle", "--frame-check", "arq:3"];
-    refused(root, &arq, &["--variant oracle", "keep or drop"]);
-    refused(root, &["race", "--duration", "60s", "--size", "2MB"], &["--duration", "--size"]);
-    refused(root, &["race", "--duration", "0s"], &["--duration", "expected some virtual time"]);
-    refused(root, &["race", "--queue", "0bdp"], &["--queue", "0bdp", "1bdp"]);
+    HEADWAY.refuse(root, &arq, &["--variant oracle", "keep or drop"]);
+    HEADWAY.refuse(root, &["race", "--duration", "60s", "--size", "2MB"], &["--duration", "--size"]);
+    HEADWAY.refuse(root, &["race", "--duration", "0s"], &["--duration", "expected some virtual time"]);
+    HEADWAY.refuse(root, &["race", "--queue", "0bdp"], &["--queue", "0bdp", "1bdp"]);
 }
 
 /// The mistake is not in the words, but it is known before the race.
@@ -175,12 +161,6 @@ fn files_that_cannot_be_written() {
         ["race", "--report", "nowhere/page.html", "--pcap", "out"],
         ["race", "--pcap", "file/out", "--report", "page.html"],
     ] {
-        let output = headway_in(root, &words);
-        let complaint = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(1), "{complaint}");
-        assert_eq!(complaint.lines().count(), 1, "{complaint}");
-        assert!(complaint.contains("cannot be written"), "{complaint}");
-        assert!(output.stdout.is_empty());
-        assert_eq!(listing(root), [root.join("file")]);
+        HEADWAY.fail(1, root, &words, &["cannot be written"]);
     }
 }

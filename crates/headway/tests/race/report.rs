@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{VARIANTS, headway_in};
 use tempfile::tempdir;
+
+use crate::{HEADWAY, VARIANTS};
 
 const SHORT: [&str; 9] =
     ["race", "--size", "100KB", "--runs", "3", "--delay", "20ms", "--reverse-damage", "random:3%"];
 
 fn page(directory: &Path, words: &[&str], name: &str) -> String {
-    let output = headway_in(directory, &[words, &["--report", name]].concat());
+    let output = HEADWAY.run(directory, &[words, &["--report", name]].concat());
     let notice = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(output.status.success(), "{notice}");
     assert_eq!(notice, format!("wrote {name}\n"));
@@ -48,7 +49,7 @@ fn there_is_a_graph_for_each_sender_and_bars_for_all() {
     assert!(page.contains("headway race --size 100KB --runs 3 --delay 20ms --reverse-damage random:3%<"));
 
     let one = [&SHORT[..], &["--variant", "xhack"]].concat();
-    let output = headway_in(directory.path(), &[&one[..], &["--report", "one.html"]].concat());
+    let output = HEADWAY.run(directory.path(), &[&one[..], &["--report", "one.html"]].concat());
     assert!(output.status.success());
     let page = fs::read_to_string(directory.path().join("one.html")).expect("a page");
     assert_eq!(page.matches("class=\"plot sequence\"").count(), 1);

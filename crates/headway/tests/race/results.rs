@@ -1,8 +1,9 @@
 //! The table and the JSON of a race.
 
-use crate::program::{VARIANTS, command, headway_in, succeed_in};
 use serde_json::Value;
 use tempfile::tempdir;
+
+use crate::{HEADWAY, VARIANTS};
 
 /// A race that is over soon, with damage in both directions.
 const SHORT: [&str; 9] =
@@ -10,7 +11,7 @@ const SHORT: [&str; 9] =
 
 fn json(words: &[&str]) -> Value {
     let directory = tempdir().expect("a directory");
-    let text = succeed_in(directory.path(), &[words, &["--json"]].concat());
+    let text = HEADWAY.succeed(directory.path(), &[words, &["--json"]].concat());
     serde_json::from_str(&text).expect("one JSON object")
 }
 
@@ -22,13 +23,16 @@ fn list<'a>(document: &'a Value, name: &str) -> &'a Vec<Value> {
 fn the_same_seed_gives_the_same_bytes() {
     let directory = tempdir().expect("a directory");
     let words = [&SHORT[..], &["--json", "--seed", "7"]].concat();
-    let first = succeed_in(directory.path(), &words);
-    assert_eq!(first, succeed_in(directory.path(), &words));
+    let first = HEADWAY.succeed(directory.path(), &words);
+    assert_eq!(first, HEADWAY.succeed(directory.path(), &words));
     // Neither does it matter how many runs go on at the same time.
-    let alone =
-        command(directory.path(), &words).env("RAYON_NUM_THREADS", "1").output().expect("the program starts");
+    let alone = HEADWAY
+        .command(directory.path(), &words)
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("the program starts");
     assert_eq!(first.as_bytes(), alone.stdout);
-    let other = succeed_in(directory.path(), &[&SHORT[..], &["--json", "--seed", "70"]].concat());
+    let other = HEADWAY.succeed(directory.path(), &[&SHORT[..], &["--json", "--seed", "70"]].concat());
     assert_ne!(first, other);
 }
 
@@ -102,7 +106,7 @@ fn a_race_of_fixed_duration() {
         assert_eq!(run["goodput_bps"].as_f64(), Some(delivered * 8.0 / 5.0));
     }
     let directory = tempdir().expect("a directory");
-    let text = succeed_in(directory.path(), &words);
+    let text = HEADWAY.succeed(directory.path(), &words);
     assert!(text.starts_with("5s of sending over 10mbit"), "{text}");
 }
 
@@ -110,7 +114,7 @@ fn a_race_of_fixed_duration() {
 #[test]
 fn the_table_has_two_groups() {
     let directory = tempdir().expect("a directory");
-    let text = succeed_in(directory.path(), &SHORT);
+    let text = HEADWAY.succeed(directory.path(), &SHORT);
     let rows: Vec<&str> = text.lines().map(|line| line.split("  ").next().unwrap_or_default()).collect();
     let first = rows.iter().position(|row| *row == "newreno").expect("a row");
     let mut expected = VARIANTS.to_vec();
@@ -157,7 +161,7 @@ fn unfinished_runs_are_shown_as_such() {
         assert_eq!(run["sha256_ok"], Value::Null, "{run}");
     }
     assert!(list(&document, "summary").iter().all(|row| row["finished"] == 0 && row["runs"] == 2));
-    let table = succeed_in(directory.path(), &words);
+    let table = HEADWAY.succeed(directory.path(), &words);
     assert_eq!(table.matches("2 unfinished").count(), VARIANTS.len(), "{table}");
     assert_eq!(table.matches("> 3.00 s").count(), VARIANTS.len(), "{table}");
     assert!(fits(&table), "{table}");
@@ -166,7 +170,7 @@ fn unfinished_runs_are_shown_as_such() {
 #[test]
 fn the_table_has_a_line_for_each_sender_and_fits_a_terminal() {
     let directory = tempdir().expect("a directory");
-    let output = headway_in(directory.path(), &["race", "--runs", "2", "--size", "1MiB"]);
+    let output = HEADWAY.run(directory.path(), &["race", "--runs", "2", "--size", "1MiB"]);
     let table = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.stderr.is_empty(), "nothing was written, so there is nothing to say");
     let starts: Vec<&str> = table
@@ -200,7 +204,7 @@ fn the_senders_come_as_they_were_named_each_once() {
 fn the_help_has_examples_that_work() {
     let directory = tempdir().expect("a directory");
     let root = directory.path();
-    let help = succeed_in(root, &["race", "--help"]);
+    let help = HEADWAY.succeed(root, &["race", "--help"]);
     let examples: Vec<&str> =
         help.lines().filter_map(|line| line.trim_start().strip_prefix("headway ")).collect();
     assert!(help.contains("Examples:") && examples.len() >= 3, "{help}");
@@ -209,9 +213,9 @@ fn the_help_has_examples_that_work() {
         let own = example.split(" | ").next().unwrap_or_default();
         for command in own.split(" && ") {
             let words: Vec<&str> = command.trim_start_matches("headway ").split_whitespace().collect();
-            assert!(!succeed_in(root, &words).is_empty(), "{example}");
+            assert!(!HEADWAY.succeed(root, &words).is_empty(), "{example}");
         }
     }
-    assert!(succeed_in(root, &["--help"]).contains("race"));
-    assert!(succeed_in(root, &["--version"]).contains(env!("CARGO_PKG_VERSION")));
+    assert!(HEADWAY.succeed(root, &["--help"]).contains("race"));
+    assert!(HEADWAY.succeed(root, &["--version"]).contains(env!("CARGO_PKG_VERSION")));
 }

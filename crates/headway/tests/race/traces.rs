@@ -6,12 +6,12 @@ use std::path::Path;
 use headway_trace::{PathDirection, read_fates};
 use tempfile::tempdir;
 
-use crate::program::{headway_in, succeed_in};
+use crate::HEADWAY;
 
 const SIZE: [&str; 7] = ["race", "--variant", "sack", "--runs", "1", "--size", "300KB"];
 
 fn race(root: &Path, words: &[&str]) -> serde_json::Value {
-    let out = succeed_in(root, &[&SIZE[..], words, &["--json"]].concat());
+    let out = HEADWAY.succeed(root, &[&SIZE[..], words, &["--json"]].concat());
     serde_json::from_str(&out).expect("one JSON object")
 }
 
@@ -54,7 +54,7 @@ fn a_text_is_replayed_and_named() {
     assert_eq!(clean["runs"][0]["seconds"], none["runs"][0]["seconds"]);
     let bad = race(root, &["--damage", "trace:bad"]);
     assert!(bad["runs"][0]["retransmissions"].as_u64().expect("a number") > 50);
-    let table = succeed_in(root, &[&SIZE[..], &["--damage", "trace:bad"]].concat());
+    let table = HEADWAY.succeed(root, &[&SIZE[..], &["--damage", "trace:bad"]].concat());
     assert!(table.contains("damage trace:bad: 20.0 % of the packets hit; way back"), "{table}");
 }
 
@@ -71,7 +71,7 @@ fn what_is_no_trace_is_refused_in_one_line() {
         ("trace:half.pcapng", &["half.pcapng: expected"]),
         ("noise", &["expected none", "trace:FILE"]),
     ] {
-        let output = headway_in(root, &["race", "--damage", damage]);
+        let output = HEADWAY.run(root, &["race", "--damage", damage]);
         let complaint = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!(output.status.code(), Some(2), "{damage}: {complaint}");
         assert_eq!(complaint.lines().count(), 1, "{complaint}");

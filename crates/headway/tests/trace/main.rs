@@ -2,12 +2,13 @@
 
 mod graphs;
 mod numbers;
-#[path = "../race/program.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod program;
 mod refusals;
 
 use std::path::{Path, PathBuf};
+
+use headway_test_fixture::program::Program;
+
+const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
 
 /// The path of a capture.
 fn capture(name: &str) -> String {
@@ -18,5 +19,5 @@ fn capture(name: &str) -> String {
 /// What `headway trace` says of a capture in this way.
 fn trace(directory: &Path, name: &str, words: &[&str]) -> String {
     let path = capture(name);
-    program::succeed_in(directory, &[&["trace", &path], words].concat())
+    HEADWAY.succeed(directory, &[&["trace", &path], words].concat())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::{capture, program, trace};
+use crate::{HEADWAY, capture, trace};
 
 fn json(name: &str, words: &[&str]) -> Value {
     let directory = tempdir().expect("a directory");
@@ -140,7 +140,7 @@ fn a_half_written_packet_and_offloaded_checksums_are_told() {
     let whole = std::fs::read(capture("linux-cubic-veth-offload.pcap")).expect("a capture");
     let path = directory.path().join("cut.pcap");
     std::fs::write(&path, &whole[..whole.len() - 11]).expect("written");
-    let text = program::succeed_in(directory.path(), &["trace", "cut.pcap"]);
+    let text = HEADWAY.succeed(directory.path(), &["trace", "cut.pcap"]);
     assert!(text.contains("half-written") && text.contains("11 bytes missing"), "{text}");
     assert!(text.contains("Checksums are offloaded") && !text.contains("damaged"), "{text}");
 }

@@ -5,21 +5,13 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
+use crate::HEADWAY;
 use crate::capture;
-use crate::program::headway_in;
 
 #[track_caller]
 fn refused(directory: &Path, words: &[&str], parts: &[&str]) {
     let words = [&["trace"], words, &["--html", "page.html"]].concat();
-    let output = headway_in(directory, &words);
-    let complaint = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
-    assert!(output.stdout.is_empty(), "{words:?}");
-    assert_eq!(complaint.lines().count(), 1, "{words:?}: {complaint}");
-    for part in parts {
-        assert!(complaint.contains(part), "{words:?}: no {part:?} in {complaint}");
-    }
-    assert!(!directory.join("page.html").exists());
+    HEADWAY.refuse(directory, &words, parts);
 }
 
 #[test]
@@ -62,7 +54,7 @@ fn words_that_make_no_sense() {
 #[test]
 fn help_has_examples() {
     let directory = tempdir().expect("a directory");
-    let output = headway_in(directory.path(), &["trace", "--help"]);
+    let output = HEADWAY.run(directory.path(), &["trace", "--help"]);
     let help = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.status.success());
     assert!(help.matches("  headway trace ").count() >= 5, "{help}");

@@ -1,20 +1,13 @@
 //! What the box stands between: TUN devices, VLANs, IPv6, interfaces that put packets together.
 
 use super::testbed::{RunningBox, Testbed};
-use crate::namespace::{HEADWAY, Namespace, say_skipped};
-use crate::programs::{content, digest};
+use crate::namespace::{HEADWAY, Namespace, say_skipped, start};
+use crate::programs::folder_with_file;
 
 const LINK: [&str; 8] =
     ["--rate", "100mbit", "--delay", "2ms", "--damage", "random:2%", "--reverse-damage", "random:2%"];
 
 const SIZE: usize = 3_000_000;
-
-fn folder_with_file() -> (tempfile::TempDir, [u8; 32]) {
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(9, SIZE);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
-    (folder, digest(&bytes))
-}
 
 fn add_tun(namespace: &Namespace, device: &str) {
     namespace.ip(&["tuntap", "add", device, "mode", "tun"]);
@@ -32,13 +25,13 @@ fn between_two_tuns() {
     for device in ["hwt0", "hwt1"] {
         add_tun(&namespace, device);
     }
-    let (folder, expected) = folder_with_file();
+    let (folder, expected) = folder_with_file(9, SIZE);
     let running = RunningBox::start(&namespace, &[&["hwt0", "hwt1"], &LINK[..]].concat());
     let path = folder.path().to_str().unwrap();
-    let _server = namespace.headway(&[&["serve", path], &tun("hwt0", "10.78.0.1/24")[..]].concat());
+    let _server = start(&namespace, &[&["serve", path], &tun("hwt0", "10.78.0.1/24")[..]].concat());
     let words = ["fetch", "http://10.78.0.1/file", "--output", "-"];
     let got = namespace.run(HEADWAY, &[&words[..], &tun("hwt1", "10.78.0.2/24")].concat()).stdout;
-    assert_eq!(digest(&got), expected);
+    assert!(got == expected);
     let summary = running.stop();
     assert!(summary["forward"]["hit"].as_u64().unwrap() > 0, "{summary}");
 }
@@ -50,21 +43,21 @@ fn between_a_tun_and_an_ethernet() {
     for [first, second] in [["hwt0", "hwb"], ["hwb", "hwt0"]] {
         let Some(testbed) = Testbed::new() else { return };
         add_tun(&testbed.middle, "hwt0");
-        let (folder, expected) = folder_with_file();
+        let (folder, expected) = folder_with_file(9, SIZE);
         let running = RunningBox::start(&testbed.middle, &[&[first, second], &LINK[..]].concat());
         let path = folder.path().to_str().unwrap();
         let here = tun("hwt0", "10.78.0.1/24");
-        let server = testbed.middle.headway(&[&["serve", path], &here[..]].concat());
+        let server = start(&testbed.middle, &[&["serve", path], &here[..]].concat());
         // Our stack hears first here.
         testbed.right.wait_for_http("10.78.0.1");
         let got = testbed.right.run("curl", &["-sSf", "http://10.78.0.1/file"]).stdout;
-        assert_eq!(digest(&got), expected);
+        assert!(got == expected);
         drop(server);
         // And speaks first here.
         let _python = crate::programs::python_server(&testbed.right, folder.path());
         let words = ["fetch", "http://10.78.0.2:8000/file", "--output", "-"];
         let got = testbed.middle.run(HEADWAY, &[&words[..], &here].concat()).stdout;
-        assert_eq!(digest(&got), expected);
+        assert!(got == expected);
         let summary = running.stop();
         assert!(summary["forward"]["hit"].as_u64().unwrap() > 0, "{summary}");
         assert!(summary["reverse"]["hit"].as_u64().unwrap() > 0, "{summary}");
@@ -89,13 +82,13 @@ fn over_ipv6_in_a_vlan() {
         };
         host.ip(&["addr", "add", address, "dev", device, "nodad"]);
     }
-    let (folder, expected) = folder_with_file();
+    let (folder, expected) = folder_with_file(9, SIZE);
     let running = testbed.start(&LINK);
     let path = folder.path().to_str().unwrap();
-    let _server = testbed.left.headway(&["serve", path, "--kernel", "--listen", "[fd78::1]:80"]);
+    let _server = start(&testbed.left, &["serve", path, "--kernel", "--listen", "[fd78::1]:80"]);
     testbed.right.wait_for_http("[fd78::1]");
     let got = testbed.right.run("curl", &["-sSf", "http://[fd78::1]/file"]).stdout;
-    assert_eq!(digest(&got), expected);
+    assert!(got == expected);
     let summary = running.stop();
     assert!(summary["forward"]["hit"].as_u64().unwrap() > 0, "{summary}");
     assert_eq!(summary["forward"]["uncut"], 0, "{summary}");

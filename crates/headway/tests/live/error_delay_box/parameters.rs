@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use headway_test_fixture::pattern::Pattern;
+
 use super::testbed::{KERNEL_LEFT, Testbed};
-use crate::programs::{content, digest};
+use crate::programs::sha256;
 
 const FILE: &str = "rate = \"20mbit\"\ndelay = \"2ms\"\n";
 
@@ -17,7 +19,7 @@ fn hangup_has_the_file_read_again() {
     let write = |text: &str| std::fs::write(&config, text).unwrap();
     write(FILE);
     let mut running = testbed.start(&["--config", config.to_str().unwrap(), "--interval", "50ms"]);
-    let bytes = content(10, 5_000_000);
+    let bytes = Pattern(10).bytes(0, 5_000_000);
     let mut receiving = testbed
         .left
         .command(
@@ -79,8 +81,7 @@ fn hangup_has_the_file_read_again() {
     assert!(sending.wait().unwrap().success());
     let hash = String::from_utf8(receiving.stdout.take().map(read).unwrap()).unwrap();
     assert!(receiving.wait().unwrap().success());
-    let expected: String = digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hash.trim(), expected);
+    assert_eq!(hash.trim(), sha256(&bytes));
     let summary = running.stop();
     let reverse = &summary["reverse"];
     assert!(reverse["hit"].as_u64().unwrap() > 0, "{reverse}");

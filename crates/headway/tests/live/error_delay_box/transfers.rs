@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::testbed::{KERNEL_LEFT, OURS, PACKET, Testbed};
-use crate::namespace::Namespace;
-use crate::programs::{content, digest};
+use crate::namespace::{Namespace, start};
+use crate::programs::folder_with_file;
 
 /// As a CD image.
 const SIZE: usize = 100_000_000;
@@ -49,20 +49,17 @@ fn loss_reordering_and_duplicates() {
 fn transfers(words: &[&str]) -> Option<Value> {
     let testbed = Testbed::new()?;
     let running = testbed.start(&[&LINK[..], words].concat());
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = content(8, SIZE);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
-    let expected = digest(&bytes);
+    let (folder, bytes) = folder_with_file(8, SIZE);
     let path = folder.path().to_str().unwrap();
     for (host, network) in [(OURS, &PACKET[..]), (KERNEL_LEFT, &["--kernel"])] {
-        let server = testbed.left.headway(&[&["serve", "--write", path], network].concat());
+        let server = start(&testbed.left, &[&["serve", "--write", path], network].concat());
         testbed.right.wait_for_http(host);
         let got = testbed.right.run("curl", &["-sSf", &format!("http://{host}/file")]).stdout;
-        assert_eq!(digest(&got), expected, "from {host}");
+        assert!(got == bytes, "from {host}");
         let file = folder.path().join("file");
         testbed.right.run("curl", &["-sSf", "-T", file.to_str().unwrap(), &format!("http://{host}/put")]);
         let put = std::fs::read(folder.path().join("put")).unwrap();
-        assert_eq!(digest(&put), expected, "to {host}");
+        assert!(put == bytes, "to {host}");
         drop(server);
     }
     for host in [&testbed.left, &testbed.right] {
