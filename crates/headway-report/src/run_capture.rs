@@ -56,7 +56,7 @@ impl<W: Write> RunCapture<W> {
     }
 }
 
-impl<W: Write> Tap for RunCapture<W> {
+impl<W: Write + 'static> Tap for RunCapture<W> {
     fn pass(&mut self, passing: &Passing<'_>) {
         if self.failure.is_some() {
             return;

@@ -4,9 +4,9 @@ use headway_tcp::{Host, Observer};
 use headway_units::Instant;
 
 /// A program on a host of the network.
-pub trait Application {
+pub trait Application: 'static {
     /// The observer of the host it runs on.
-    type Observer: Observer;
+    type Observer: Observer + 'static;
 
     /// Called once at the start, and after everything that happened to the host: accept, read,
     /// write, close.

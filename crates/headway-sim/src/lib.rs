@@ -12,7 +12,6 @@ mod agenda;
 mod application;
 mod content;
 mod network;
-mod pacer;
 mod pool;
 pub mod race;
 mod seed;
@@ -22,7 +21,10 @@ mod transfer;
 
 pub use application::Application;
 pub use content::{Content, ContentError, ContentReader};
-pub use network::{Exposure, LinkId, LinkPorts, Network, NetworkCounters, NodeId};
+pub use network::{
+    Exposure, LinkId, LinkPorts, Network, NetworkCounters, Node, NodeContext, NodeId, Packet, Port,
+    Precedence,
+};
 pub use seed::derive_seed;
 pub use tap::{Passing, Tap};
 pub use transfer::{Receiver, ReceiverReport, Sender};

@@ -21,7 +21,7 @@ pub struct Passing<'a> {
 }
 
 /// Sees every packet that leaves or reaches a host. `()` sees nothing and costs nothing.
-pub trait Tap {
+pub trait Tap: 'static {
     /// Whether packets are to be shown at all.
     const ENABLED: bool = true;
 

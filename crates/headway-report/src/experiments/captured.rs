@@ -29,12 +29,12 @@ impl Captured {
     /// headers; nothing in memory grows with the length of the run but the figure's points, up to
     /// their limit.
     pub(super) fn record(manifest: &Manifest, cell: &ManifestCell, seed: u64) -> Result<Self, ReportError> {
-        let temporary = || std::env::temp_dir();
-        let file = NamedTempFile::with_suffix(".pcapng")
-            .map_err(|source| ReportError::Temporary { path: temporary(), source })?;
+        let not_made = |source| ReportError::Temporary { path: std::env::temp_dir(), source };
+        let file = NamedTempFile::with_suffix(".pcapng").map_err(not_made)?;
+        let writer = file.as_file().try_clone().map_err(not_made)?;
         let path = file.path().to_owned();
         let unwritten = |source| ReportError::Unwritable { path: path.clone(), source };
-        let tap = RunCapture::at_sender(file.as_file()).map_err(unwritten)?;
+        let tap = RunCapture::at_sender(writer).map_err(unwritten)?;
         let recording = replay(manifest, cell, seed, tap)?;
         recording.tap.finish().map_err(unwritten)?;
         let graphs = Graphs { points: POINTS, connections: CONNECTIONS };

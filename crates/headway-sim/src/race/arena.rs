@@ -33,7 +33,7 @@ pub enum Racer<O> {
     Receiver(Box<Receiver>),
 }
 
-impl<O: Observer> Application for Racer<O> {
+impl<O: Observer + 'static> Application for Racer<O> {
     type Observer = O;
 
     fn progress(&mut self, host: &mut Host<O>, now: Instant) {
@@ -53,14 +53,14 @@ pub(super) struct Flow {
     pub(super) receiver: NodeId,
 }
 
-pub(super) struct Arena<O: Observer, T: Tap> {
+pub(super) struct Arena<O: Observer + 'static, T: Tap> {
     pub(super) network: Network<Racer<O>, T>,
     /// The flow that is raced, then its companions.
     pub(super) flows: Vec<Flow>,
     pub(super) forward: LinkId,
 }
 
-impl<O: Observer, T: Tap> Arena<O, T> {
+impl<O: Observer + 'static, T: Tap> Arena<O, T> {
     pub(super) fn new(
         scenario: &Scenario,
         sender: TcpSender,
@@ -128,10 +128,10 @@ impl<O: Observer, T: Tap> Arena<O, T> {
             let place = self.flows.len() as u8;
             let (source, sink) = (source_address(place), sink_address(place));
             let len = usize::from(cross.packet.min(scenario.mtu)).max(28);
-            let Ok(pacer) = network.add_pacer(source, sink, cross.rate, len) else {
+            let Ok(cross) = network.add_source(source, sink, cross.rate, len) else {
                 unreachable!("both addresses are IPv4 and the datagram has room for its headers");
             };
-            network.add_link(LinkPorts { from: pacer, to: left }, edge(), 0);
+            network.add_link(LinkPorts { from: cross, to: left }, edge(), 0);
             network.add_route(left, sink, forward);
             let end = network.add_sink();
             let there = network.add_link(LinkPorts { from: right, to: end }, edge(), 0);
@@ -170,7 +170,7 @@ impl<O: Observer, T: Tap> Arena<O, T> {
     }
 }
 
-fn add_flow<O: Observer, T: Tap>(
+fn add_flow<O: Observer + 'static, T: Tap>(
     network: &mut Network<Racer<O>, T>,
     profile: Arc<Profile>,
     content: &Content,

@@ -140,7 +140,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn of<O: Observer, T: Tap>(arena: &Arena<O, T>) -> Self {
+    pub(super) fn of<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> Self {
         Self {
             at: arena.network.now(),
             queue_drops: arena.network.link_counters(arena.forward).queue_drops,
@@ -156,13 +156,13 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn of<O: Observer, T: Tap>(arena: &Arena<O, T>) -> Self {
+    pub(super) fn of<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> Self {
         let delivered = (0..arena.flows.len()).map(|flow| arena.receiver(flow).report().delivered);
         Self { at: arena.network.now(), delivered: delivered.collect() }
     }
 }
 
-pub(super) fn judge<O: Observer, T: Tap>(
+pub(super) fn judge<O: Observer + 'static, T: Tap>(
     arena: &Arena<O, T>,
     scenario: &Scenario,
     size: u64,

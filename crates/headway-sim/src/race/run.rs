@@ -79,7 +79,7 @@ pub fn run(
 /// # Errors
 ///
 /// As [`run`].
-pub fn run_recorded<O: Observer, T: Tap>(
+pub fn run_recorded<O: Observer + 'static, T: Tap>(
     scenario: &Scenario,
     entrant: impl Into<Entrant>,
     content: &Content,
@@ -100,7 +100,7 @@ pub fn run_recorded<O: Observer, T: Tap>(
     Ok(Recording { outcome, sender: observer(), receiver: observer(), tap })
 }
 
-fn run_tcp<O: Observer, T: Tap>(
+fn run_tcp<O: Observer + 'static, T: Tap>(
     scenario: &Scenario,
     sender: TcpSender,
     content: &Content,
@@ -140,12 +140,12 @@ fn run_tcp<O: Observer, T: Tap>(
 }
 
 /// Lets the ends of the first flow part.
-fn close<O: Observer, T: Tap>(arena: &mut Arena<O, T>) {
+fn close<O: Observer + 'static, T: Tap>(arena: &mut Arena<O, T>) {
     let limit = arena.network.now() + CLOSING;
     run_until(arena, limit, |arena| arena.sender(0).is_over(arena.network.host(arena.flows[0].sender).0));
 }
 
-fn run_until<O: Observer, T: Tap>(
+fn run_until<O: Observer + 'static, T: Tap>(
     arena: &mut Arena<O, T>,
     limit: Instant,
     done: impl Fn(&Arena<O, T>) -> bool,
@@ -155,6 +155,6 @@ fn run_until<O: Observer, T: Tap>(
 }
 
 /// Whether all has arrived, or the connection failed.
-fn is_over<O: Observer, T: Tap>(arena: &Arena<O, T>, flow: usize) -> bool {
+fn is_over<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>, flow: usize) -> bool {
     arena.receiver(flow).is_complete() || arena.sender(flow).failure().is_some()
 }

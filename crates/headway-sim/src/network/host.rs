@@ -1,0 +1,54 @@
+//! A host and the program on it.
+
+use headway_tcp::Host;
+use headway_units::Instant;
+use headway_wire::{ChecksumTrust, Received};
+
+use super::node::{Node, NodeContext, Packet, Port};
+use crate::application::Application;
+use crate::tap::Tap;
+
+/// Sends everything by its first port.
+pub(super) struct HostNode<A: Application> {
+    pub(super) host: Host<A::Observer>,
+    pub(super) application: A,
+}
+
+impl<A, T> Node<T> for HostNode<A>
+where
+    A: Application,
+    T: Tap,
+{
+    fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {
+        cx.counters.arrived += 1;
+        cx.observe(&packet, false);
+        let received = Received::parse(packet.bytes(), ChecksumTrust::None);
+        self.host.receive(cx.now, &received);
+        if packet.damage().is_some() && matches!(received, Received::Intact(_)) {
+            cx.counters.undetected += 1;
+        }
+        self.application.progress(&mut self.host, cx.now);
+        cx.discard(packet);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut NodeContext<'_, T>) {
+        self.host.handle_timeout(cx.now);
+        self.application.progress(&mut self.host, cx.now);
+    }
+
+    fn wake(&mut self, cx: &mut NodeContext<'_, T>) {
+        self.application.progress(&mut self.host, cx.now);
+    }
+
+    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
+        let now = cx.now;
+        let packet = cx.packet(|buffer| self.host.poll_transmit(now, buffer))?;
+        cx.counters.sent += 1;
+        cx.observe(&packet, true);
+        Some((Port(0), packet))
+    }
+
+    fn next_event(&mut self) -> Option<Instant> {
+        self.host.next_deadline()
+    }
+}

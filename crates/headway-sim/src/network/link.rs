@@ -1,0 +1,93 @@
+//! One direction of a link as a node.
+
+use std::net::IpAddr;
+
+use headway_link::{Headers, Link, LinkConfig, LinkCounters, Offer};
+use headway_units::Instant;
+use headway_wire::ip::Datagram;
+
+use super::node::{Node, NodeContext, Packet, Port, Precedence};
+use crate::tap::Tap;
+
+/// Which packets the damage of a link may hit.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Exposure {
+    /// Every packet.
+    #[default]
+    All,
+    /// Packets from these addresses only.
+    Sources(Vec<IpAddr>),
+}
+
+impl Exposure {
+    fn includes(&self, packet: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Sources(sources) => {
+                Datagram::parse(packet).is_ok_and(|datagram| sources.contains(&datagram.header.src))
+            }
+        }
+    }
+}
+
+pub(super) struct LinkNode {
+    link: Link<Packet>,
+    exposure: Exposure,
+    /// Packets arrive at the far end when the time of the link comes, and not within the event that sent
+    /// them: so events at the same time keep the order of the agenda.
+    is_due: bool,
+}
+
+impl LinkNode {
+    pub(super) fn new(config: LinkConfig, seed: u64) -> Self {
+        Self { link: Link::new(config, seed), exposure: Exposure::All, is_due: false }
+    }
+
+    pub(super) fn expose(&mut self, exposure: Exposure) {
+        self.exposure = exposure;
+    }
+
+    pub(super) fn counters(&self) -> &LinkCounters {
+        self.link.counters()
+    }
+}
+
+impl<T: Tap> Node<T> for LinkNode {
+    fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {
+        let (bytes, len) = (packet.bytes(), packet.bytes().len());
+        let headers =
+            headway_wire::layout(bytes).map_or(Headers { ip_header_len: 0, header_len: len }, |layout| {
+                Headers { ip_header_len: layout.ip_header_len, header_len: layout.header_len }
+            });
+        let exposed = self.exposure.includes(bytes);
+        match self.link.offer(cx.now, packet, len, headers, exposed) {
+            Offer::Queued => {}
+            Offer::QueueFull(packet) => cx.discard(packet),
+        }
+    }
+
+    fn handle_timeout(&mut self, _cx: &mut NodeContext<'_, T>) {
+        self.is_due = true;
+    }
+
+    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
+        if !self.is_due {
+            return None;
+        }
+        let Some(delivery) = self.link.poll(cx.now) else {
+            self.is_due = false;
+            return None;
+        };
+        let mut packet = delivery.packet;
+        packet.record_damage(delivery.damage);
+        Some((Port(0), packet))
+    }
+
+    fn next_event(&mut self) -> Option<Instant> {
+        self.link.next_event()
+    }
+
+    fn precedence(&self) -> Precedence {
+        Precedence::Link
+    }
+}

@@ -1,0 +1,350 @@
+//! The network: nodes, connections between their ports, and virtual time.
+//!
+//! Everything is a [`Node`]: hosts, links, routers, cross traffic. [`Network`] knows none of them; it
+//! brings packets from port to node, and asks each node when it acts next.
+
+mod host;
+mod link;
+mod node;
+mod router;
+mod sink;
+mod source;
+
+use std::any::Any;
+use std::net::IpAddr;
+
+use headway_link::{LinkConfig, LinkCounters};
+use headway_tcp::Host;
+use headway_units::{Instant, Rate};
+use headway_wire::EmitError;
+
+use crate::agenda::Agenda;
+use crate::application::Application;
+use crate::pool::Pool;
+use crate::tap::Tap;
+use host::HostNode;
+pub use link::Exposure;
+use link::LinkNode;
+pub use node::{Node, NodeContext, Packet, Port, Precedence};
+use router::Router;
+use sink::Sink;
+use source::Source;
+
+/// A node of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(usize);
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LinkId {
+    node: NodeId,
+    /// Where it leaves the node that it comes from.
+    port: Port,
+}
+
+/// Where a link begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkPorts {
+    /// Packets from this node enter it.
+    pub from: NodeId,
+    /// And reach this one.
+    pub to: NodeId,
+}
+
+/// What the network counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NetworkCounters {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached a host.
+    pub arrived: u64,
+    /// Damaged packets that passed every checksum.
+    pub undetected: u64,
+    /// Packets for which a router had no route, or whose IP header it could not read.
+    pub unroutable: u64,
+}
+
+/// Hosts, routers and links in virtual time.
+///
+/// Nodes and links are added first; then [`Network::run`].
+pub struct Network<A: Application, T: Tap = ()> {
+    nodes: Vec<Box<dyn Node<T>>>,
+    /// For each node where its ports lead.
+    ports: Vec<Vec<NodeId>>,
+    agenda: Agenda,
+    /// The place of each node in the agenda, and the node at each place.
+    places: Vec<usize>,
+    order: Vec<NodeId>,
+    pool: Pool,
+    tap: T,
+    now: Instant,
+    started: bool,
+    counters: NetworkCounters,
+    programs: std::marker::PhantomData<A>,
+}
+
+/// Buffers hold any packet up to this length.
+const BUFFER: usize = 65_536;
+
+impl<A: Application> Network<A> {
+    /// An empty network without a tap. No packet is longer than `mtu` bytes.
+    pub fn new(mtu: u16) -> Self {
+        Self::with_tap(mtu, ())
+    }
+}
+
+impl<A: Application, T: Tap> Network<A, T> {
+    /// An empty network whose packets pass `tap`.
+    pub fn with_tap(mtu: u16, tap: T) -> Self {
+        Self {
+            nodes: Vec::new(),
+            ports: Vec::new(),
+            agenda: Agenda::new(0),
+            places: Vec::new(),
+            order: Vec::new(),
+            pool: Pool::new(usize::from(mtu).clamp(128, BUFFER)),
+            tap,
+            now: Instant::ZERO,
+            started: false,
+            counters: NetworkCounters::default(),
+            programs: std::marker::PhantomData,
+        }
+    }
+
+    // --- building -------------------------------------------------------------------------------
+
+    /// Adds a node of any kind.
+    pub fn add(&mut self, node: impl Node<T>) -> NodeId {
+        self.nodes.push(Box::new(node));
+        self.ports.push(Vec::new());
+        NodeId(self.nodes.len() - 1)
+    }
+
+    /// Gives `from` one more port, which leads to `to`.
+    ///
+    /// Nodes other than links must not lead to each other in a circle: a packet would never come to rest.
+    pub fn connect(&mut self, from: NodeId, to: NodeId) -> Port {
+        let ports = &mut self.ports[from.0];
+        ports.push(to);
+        Port(ports.len() - 1)
+    }
+
+    /// Adds a host with its program. Its packets leave by the first link from it.
+    pub fn add_host(&mut self, host: Host<A::Observer>, application: A) -> NodeId {
+        self.add(HostNode { host, application })
+    }
+
+    /// Adds a router, which forwards by destination address as [`Network::add_route`] says.
+    pub fn add_router(&mut self) -> NodeId {
+        self.add(Router::default())
+    }
+
+    /// Adds a node that takes every packet and answers none.
+    pub fn add_sink(&mut self) -> NodeId {
+        self.add(Sink)
+    }
+
+    /// Adds a source of UDP datagrams of `len` bytes from `src` to `dst` at a constant `rate`.
+    ///
+    /// # Errors
+    ///
+    /// The addresses are not of one family, or `len` has no room for the headers.
+    ///
+    /// # Panics
+    ///
+    /// `len` exceeds the MTU of the network.
+    pub fn add_source(
+        &mut self,
+        src: IpAddr,
+        dst: IpAddr,
+        rate: Rate,
+        len: usize,
+    ) -> Result<NodeId, EmitError> {
+        assert!(len <= self.pool.size(), "a datagram of {len} bytes does not fit the network's MTU");
+        Ok(self.add(Source::new(src, dst, rate, len)?))
+    }
+
+    /// Adds one direction of a link.
+    pub fn add_link(&mut self, ports: LinkPorts, config: LinkConfig, seed: u64) -> LinkId {
+        let node = self.add(LinkNode::new(config, seed));
+        let port = self.connect(ports.from, node);
+        self.connect(node, ports.to);
+        LinkId { node, port }
+    }
+
+    /// Limits the damage of `link`; loss, queue and delay apply to all packets.
+    pub fn expose(&mut self, link: LinkId, exposure: Exposure) {
+        self.node_mut::<LinkNode>(link.node, "link").expose(exposure);
+    }
+
+    /// Packets for `destination` leave `router` by `link`.
+    ///
+    /// # Panics
+    ///
+    /// `router` is not a router.
+    pub fn add_route(&mut self, router: NodeId, destination: IpAddr, link: LinkId) {
+        self.node_mut::<Router>(router, "router").add_route(destination, link.port);
+    }
+
+    // --- looking at it --------------------------------------------------------------------------
+
+    /// Virtual time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> NetworkCounters {
+        self.counters
+    }
+
+    /// What a link counted.
+    pub fn link_counters(&self, link: LinkId) -> &LinkCounters {
+        self.node::<LinkNode>(link.node, "link").counters()
+    }
+
+    /// Packet events so far: a packet leaves a host, enters or leaves a queue, or arrives.
+    pub fn events(&self) -> u64 {
+        let links = self.nodes.iter().filter_map(|node| (&**node as &dyn Any).downcast_ref::<LinkNode>());
+        let in_links: u64 =
+            links.map(LinkNode::counters).map(|counters| counters.queue_entered + counters.queue_left).sum();
+        self.counters.sent + in_links + self.counters.arrived
+    }
+
+    /// A host and its program.
+    ///
+    /// # Panics
+    ///
+    /// `node` is not a host.
+    pub fn host(&self, node: NodeId) -> (&Host<A::Observer>, &A) {
+        let node = self.node::<HostNode<A>>(node, "host");
+        (&node.host, &node.application)
+    }
+
+    /// A host and its program, to change them between two runs; then [`Network::wake`].
+    ///
+    /// # Panics
+    ///
+    /// `node` is not a host.
+    pub fn host_mut(&mut self, node: NodeId) -> (&mut Host<A::Observer>, &mut A) {
+        let node = self.node_mut::<HostNode<A>>(node, "host");
+        (&mut node.host, &mut node.application)
+    }
+
+    /// Takes the observers of two hosts; both hosts are replaced by sinks.
+    ///
+    /// # Panics
+    ///
+    /// A node is not a host, or both are the same.
+    pub(crate) fn take_observers(&mut self, a: NodeId, b: NodeId) -> (A::Observer, A::Observer) {
+        let mut take = |node: NodeId| {
+            let taken = std::mem::replace(&mut self.nodes[node.0], Box::new(Sink));
+            match (taken as Box<dyn Any>).downcast::<HostNode<A>>() {
+                Ok(node) => node.host.into_observer(),
+                Err(_) => panic!("this node is not a host"),
+            }
+        };
+        (take(a), take(b))
+    }
+
+    /// Takes the network apart: the tap, to keep what it recorded.
+    pub fn into_tap(self) -> T {
+        self.tap
+    }
+
+    fn node<N: Node<T>>(&self, node: NodeId, kind: &str) -> &N {
+        (&*self.nodes[node.0] as &dyn Any)
+            .downcast_ref()
+            .unwrap_or_else(|| panic!("this node is not a {kind}"))
+    }
+
+    fn node_mut<N: Node<T>>(&mut self, node: NodeId, kind: &str) -> &mut N {
+        (&mut *self.nodes[node.0] as &mut dyn Any)
+            .downcast_mut()
+            .unwrap_or_else(|| panic!("this node is not a {kind}"))
+    }
+
+    // --- time -----------------------------------------------------------------------------------
+
+    /// Lets time pass until `done` returns true (it is called after each event), no event is left, or
+    /// `until` is reached. Says whether `done` did.
+    pub fn run(&mut self, until: Instant, mut done: impl FnMut(&Self) -> bool) -> bool {
+        while !done(self) {
+            if !self.step(until) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Handles the next event. False, with the time at `until`, if there is none until then.
+    pub fn step(&mut self, until: Instant) -> bool {
+        if !self.started {
+            self.start();
+        }
+        let (place, at) = self.agenda.next();
+        if at > until || at == Instant::MAX {
+            self.now = self.now.max(until.min(at));
+            return false;
+        }
+        self.now = at;
+        self.call(self.order[place], |node, cx| node.handle_timeout(cx));
+        true
+    }
+
+    /// Wakes a node, after [`Network::host_mut`] changed something.
+    pub fn wake(&mut self, node: NodeId) {
+        if self.started {
+            self.call(node, |node, cx| node.wake(cx));
+        }
+    }
+
+    fn start(&mut self) {
+        self.started = true;
+        self.order = (0..self.nodes.len()).map(NodeId).collect();
+        self.order.sort_by_key(|node| self.nodes[node.0].precedence());
+        self.places = vec![0; self.nodes.len()];
+        for (place, node) in self.order.iter().enumerate() {
+            self.places[node.0] = place;
+        }
+        self.agenda = Agenda::new(self.nodes.len());
+        for node in 0..self.nodes.len() {
+            self.wake(NodeId(node));
+        }
+    }
+
+    /// Calls a node, brings on what it sends, and asks when it acts next.
+    #[inline]
+    fn call(&mut self, node: NodeId, work: impl FnOnce(&mut dyn Node<T>, &mut NodeContext<'_, T>)) {
+        let (called, mut cx) = self.lend(node);
+        work(called, &mut cx);
+        loop {
+            let (called, mut cx) = self.lend(node);
+            let Some((port, packet)) = called.poll_transmit(&mut cx) else { break };
+            match self.ports[node.0].get(port.0) {
+                Some(&next) => self.deliver(next, packet),
+                // A port that leads nowhere.
+                None => self.lend(node).1.discard(packet),
+            }
+        }
+        let next = self.nodes[node.0].next_event().unwrap_or(Instant::MAX);
+        self.agenda.set(self.places[node.0], next);
+    }
+
+    fn deliver(&mut self, node: NodeId, packet: Packet) {
+        self.call(node, |node, cx| node.receive(cx, packet));
+    }
+
+    #[inline]
+    fn lend(&mut self, node: NodeId) -> (&mut dyn Node<T>, NodeContext<'_, T>) {
+        let cx = NodeContext {
+            now: self.now,
+            node,
+            pool: &mut self.pool,
+            tap: &mut self.tap,
+            counters: &mut self.counters,
+        };
+        (&mut *self.nodes[node.0], cx)
+    }
+}

@@ -1,0 +1,123 @@
+//! What a node of the network does, and what it works with.
+
+use std::any::Any;
+
+use headway_link::Hit;
+use headway_units::Instant;
+
+use super::{NetworkCounters, NodeId};
+use crate::pool::Pool;
+use crate::tap::{Passing, Tap};
+
+/// A packet between two nodes, in a buffer of the network's.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    bytes: Vec<u8>,
+    len: usize,
+    damage: Option<Hit>,
+}
+
+impl Packet {
+    /// Its bytes, from the IP header on.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// What damage the links so far did to it. For observers: a host finds out by its checksums.
+    pub fn damage(&self) -> Option<Hit> {
+        self.damage
+    }
+
+    pub(super) fn record_damage(&mut self, damage: Option<Hit>) {
+        self.damage = damage.or(self.damage);
+    }
+}
+
+/// The whole buffer: the packet and what follows it.
+impl AsMut<[u8]> for Packet {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// One of a node's ways out, numbered in the order in which [`Network::connect`](super::Network::connect)
+/// made them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Port(pub usize);
+
+/// Which of several nodes acts first at the same time; in each class those that were added first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precedence {
+    /// Links: what arrives at the time of a timeout arrives before it.
+    Link,
+    /// Every other node.
+    Endpoint,
+}
+
+/// What the network lends to a node for the time of one call.
+pub struct NodeContext<'a, T> {
+    /// Virtual time.
+    pub now: Instant,
+    pub(super) node: NodeId,
+    pub(super) pool: &'a mut Pool,
+    pub(super) tap: &'a mut T,
+    pub(super) counters: &'a mut NetworkCounters,
+}
+
+impl<T: Tap> NodeContext<'_, T> {
+    /// A packet that `fill` writes into a buffer of the length of the network's MTU; `fill` gives its length, or
+    /// `None` where there is no packet.
+    pub fn packet(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
+        let mut bytes = self.pool.take();
+        match fill(&mut bytes) {
+            Some(len) => Some(Packet { bytes, len, damage: None }),
+            None => {
+                self.pool.give(bytes);
+                None
+            }
+        }
+    }
+
+    /// The packet ends here; its buffer is used again.
+    pub fn discard(&mut self, packet: Packet) {
+        self.pool.give(packet.bytes);
+    }
+
+    /// Shows a packet that passes the interface of a host.
+    pub(super) fn observe(&mut self, packet: &Packet, outbound: bool) {
+        if T::ENABLED {
+            let (bytes, damage) = (packet.bytes(), packet.damage);
+            self.tap.pass(&Passing { host: self.node, at: self.now, outbound, packet: bytes, damage });
+        }
+    }
+}
+
+/// A part of the network: packets come in, packets go out by its ports, and time passes.
+///
+/// After each call of [`receive`](Self::receive), [`handle_timeout`](Self::handle_timeout) and
+/// [`wake`](Self::wake) the network calls [`poll_transmit`](Self::poll_transmit) until it returns `None`,
+/// brings each packet to the next node before it asks for another, and then asks for
+/// [`next_event`](Self::next_event).
+pub trait Node<T: Tap>: Any {
+    /// A packet arrives.
+    fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet);
+
+    /// The time of [`next_event`](Self::next_event) has come.
+    fn handle_timeout(&mut self, _cx: &mut NodeContext<'_, T>) {}
+
+    /// The network starts, or the user of the network changed something in this node.
+    fn wake(&mut self, _cx: &mut NodeContext<'_, T>) {}
+
+    /// The next packet that leaves the node now, and its way out.
+    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)>;
+
+    /// When the node acts next without a packet, if it does.
+    fn next_event(&mut self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether it acts before others at the same time.
+    fn precedence(&self) -> Precedence {
+        Precedence::Endpoint
+    }
+}

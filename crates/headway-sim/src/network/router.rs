@@ -1,0 +1,40 @@
+//! A router: forwards by destination address.
+
+use std::net::IpAddr;
+
+use headway_wire::ip::Datagram;
+
+use super::node::{Node, NodeContext, Packet, Port};
+use crate::tap::Tap;
+
+#[derive(Default)]
+pub(super) struct Router {
+    routes: Vec<(IpAddr, Port)>,
+    forwarded: Option<(Port, Packet)>,
+}
+
+impl Router {
+    pub(super) fn add_route(&mut self, destination: IpAddr, port: Port) {
+        self.routes.push((destination, port));
+    }
+}
+
+impl<T: Tap> Node<T> for Router {
+    fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {
+        // A router drops a packet whose IP header is damaged.
+        let route = Datagram::parse(packet.bytes())
+            .ok()
+            .and_then(|datagram| self.routes.iter().find(|route| route.0 == datagram.header.dst));
+        match route {
+            Some(&(_, port)) => self.forwarded = Some((port, packet)),
+            None => {
+                cx.counters.unroutable += 1;
+                cx.discard(packet);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, _cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
+        self.forwarded.take()
+    }
+}

@@ -1,0 +1,72 @@
+//! Cross traffic: UDP datagrams at a constant rate that answer to no signal.
+
+use std::net::IpAddr;
+
+use headway_units::{Duration, Instant, Rate};
+use headway_wire::{Ecn, EmitError, IpHeader};
+
+use super::node::{Node, NodeContext, Packet, Port};
+use crate::tap::Tap;
+
+/// Length of a UDP header (RFC 768).
+const UDP_HEADER: usize = 8;
+/// RFC 863: the discard port.
+const DISCARD: u16 = 9;
+const UDP: u8 = 17;
+
+/// Sends one datagram after another at a constant rate, by its first port.
+pub(super) struct Source {
+    datagram: Vec<u8>,
+    interval: Duration,
+    next: Instant,
+    is_due: bool,
+}
+
+impl Source {
+    /// Datagrams of `len` bytes, IP header included, from `src` to `dst` at `rate` of IP bytes.
+    ///
+    /// # Errors
+    ///
+    /// The addresses are not of one family, or `len` has no room for the headers.
+    pub(super) fn new(src: IpAddr, dst: IpAddr, rate: Rate, len: usize) -> Result<Self, EmitError> {
+        let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+        let mut datagram = vec![0; len];
+        let body_len = len.saturating_sub(ip.emitted_len());
+        let header = ip.emit(&mut datagram, UDP, body_len)?;
+        if let Some(udp) = datagram.get_mut(header..header + UDP_HEADER) {
+            udp[0..2].copy_from_slice(&DISCARD.to_be_bytes());
+            udp[2..4].copy_from_slice(&DISCARD.to_be_bytes());
+            udp[4..6].copy_from_slice(&(body_len as u16).to_be_bytes());
+            // RFC 768: "An all zero transmitted checksum value means that the transmitter generated
+            // no checksum".
+        }
+        let interval = rate.transmit_time(len as u64);
+        Ok(Self { datagram, interval, next: Instant::ZERO, is_due: false })
+    }
+}
+
+impl<T: Tap> Node<T> for Source {
+    fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {
+        cx.discard(packet);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut NodeContext<'_, T>) {
+        self.next = cx.now + self.interval;
+        self.is_due = true;
+    }
+
+    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
+        if !std::mem::take(&mut self.is_due) {
+            return None;
+        }
+        let packet = cx.packet(|buffer| {
+            buffer[..self.datagram.len()].copy_from_slice(&self.datagram);
+            Some(self.datagram.len())
+        })?;
+        Some((Port(0), packet))
+    }
+
+    fn next_event(&mut self) -> Option<Instant> {
+        Some(self.next)
+    }
+}
