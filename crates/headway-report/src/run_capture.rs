@@ -1,34 +1,34 @@
-//! A run's packets as a capture.
+//! Captures of simulated runs.
 
 use std::io::Write;
 
 use headway_sim::{NodeId, Passing, Tap};
 use headway_trace::{Capture, Direction, TraceError};
 
-/// The interfaces of a capture of both ends. The sender speaks first.
+/// The interfaces of a capture of both ends. The sender sends first.
 const ENDS: [&str; 2] = ["sender", "receiver"];
 
-/// The longest headers of IPv6 and TCP have 100 bytes, and what follows them tells nothing of the
-/// connection. ACKs are kept whole, so that damage in them shows.
+/// The longest headers of IPv6 and TCP have 100 bytes; payload is not needed. ACKs are kept whole, so
+/// that their damage is visible.
 const HEADERS: usize = 128;
 
-/// The capture of a run, in the making.
+/// The capture of a run.
 pub struct RunCapture<W: Write> {
     capture: Capture<W>,
     failure: Option<TraceError>,
-    /// How many hosts are captured.
+    /// The number of captured hosts.
     interfaces: usize,
     /// The host of each interface, in the order in which they first sent or received.
     hosts: Vec<NodeId>,
 }
 
 impl<W: Write> RunCapture<W> {
-    /// Whole packets, at both ends of a connection that has its link to itself.
+    /// Captures whole packets at both ends of the only connection of a link.
     pub fn at_both_ends(writer: W) -> Result<Self, TraceError> {
         Ok(Self::new(Capture::new(writer, &ENDS)?, ENDS.len()))
     }
 
-    /// The headers of the packets, at the sender: what tcpdump writes there.
+    /// Captures the headers of the packets at the sender, like tcpdump.
     pub fn at_sender(writer: W) -> Result<Self, TraceError> {
         Ok(Self::new(Capture::with_snap_len(writer, &ENDS[..1], HEADERS)?, 1))
     }
@@ -37,7 +37,7 @@ impl<W: Write> RunCapture<W> {
         Self { capture, failure: None, interfaces, hosts: Vec::new() }
     }
 
-    /// The complete capture, or what went wrong on the way.
+    /// The complete capture, or the first error.
     pub fn finish(self) -> Result<W, TraceError> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -45,7 +45,7 @@ impl<W: Write> RunCapture<W> {
         }
     }
 
-    /// The interface of a host; nothing for those that are not captured.
+    /// The interface of a host; `None` for hosts that are not captured.
     fn interface(&mut self, host: NodeId) -> Option<usize> {
         let known = self.hosts.iter().position(|&known| known == host);
         if known.is_none() && self.hosts.len() < self.interfaces {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn headers_say_what_whole_packets_do() {
         let mut scenario = scenario();
-        // Others at the same link are not to be taken for the one that is captured.
+        // Other hosts of the link are not captured.
         scenario.companions =
             vec![Companion { sender: Variant::NewReno.into(), damaged: false, rival: false }];
         scenario.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(1_000_000), packet: 500 });
@@ -133,7 +133,8 @@ mod tests {
                 let [whole, headers] = [analyse(&whole, 0), analyse(&headers, 0)];
                 assert!(headers.directions[0].truncated.packets > 0, "{variant} {seed}");
                 assert_eq!(headers.ends[0].ip().to_string(), "10.0.1.1", "{variant} {seed}");
-                // The outcome is of the time until all had arrived, the capture lasts until all is closed.
+                // The outcome covers the time until all data arrived, the capture lasts until all
+                // connections are closed.
                 let sent = headers.directions[0].data.bytes;
                 assert!(
                     (outcome.octets_sent..outcome.octets_sent + SIZE).contains(&sent),
@@ -152,8 +153,8 @@ mod tests {
         }
     }
 
-    /// The times of all figures are those that a capture at the receiver shows: a run is over when the
-    /// last octet that was missing arrives in a packet whose checksum holds.
+    /// The times of all figures agree with a capture at the receiver: a run is finished when the last
+    /// missing byte arrives in a packet with a valid checksum.
     #[test]
     fn the_time_of_a_run_is_the_captures() {
         let scenario = scenario();

@@ -1,4 +1,4 @@
-//! A capture file to an analysis.
+//! Analysis of a capture file.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum CaptureError {
     Unreadable {
         /// The capture.
         path: PathBuf,
-        /// What went wrong.
+        /// The error.
         source: ReadError,
     },
     /// It can be read only once.
@@ -30,14 +30,14 @@ pub enum CaptureError {
     /// It has no such interface.
     #[error("{name}: {expected}")]
     UnknownInterface {
-        /// The interface that was asked for.
+        /// The requested interface.
         name: String,
-        /// Those that it has.
+        /// Its interfaces.
         expected: String,
     },
 }
 
-/// A capture that was analysed.
+/// An analysed capture.
 pub struct AnalysedCapture {
     path: PathBuf,
     analysis: Analysis,
@@ -56,8 +56,8 @@ pub struct Numbered<'a> {
 }
 
 impl AnalysedCapture {
-    /// Reads the capture twice: which checksums can be believed is known only at its end. Only packets of
-    /// `interface` are analysed, where one is named.
+    /// Reads the capture twice, since checksum offload is detected only at its end. With `interface`,
+    /// only its packets are analysed.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl AnalysedCapture {
         &self.path
     }
 
-    /// What was found in it.
+    /// The analysis.
     pub fn analysis(&self) -> &Analysis {
         &self.analysis
     }
@@ -105,7 +105,7 @@ impl AnalysedCapture {
         self.analysis.connections.iter().zip(1..).map(|(connection, number)| Numbered { number, connection })
     }
 
-    /// Its last connection alone.
+    /// Its last connection only.
     pub(crate) fn into_last_connection(self) -> Option<Connection> {
         self.analysis.connections.into_iter().next_back()
     }
@@ -115,13 +115,13 @@ impl AnalysedCapture {
         &self.interfaces
     }
 
-    /// The name of an interface, or its place.
+    /// The name of an interface, or its index.
     pub fn interface(&self, place: usize) -> String {
         let known = self.interfaces.get(place);
         known.and_then(|interface| interface.name.clone()).unwrap_or_else(|| format!("interface {place}"))
     }
 
-    /// A last packet that the file holds in part.
+    /// An incomplete last packet.
     pub fn half_written(&self) -> Option<HalfWritten> {
         self.half_written
     }
@@ -131,40 +131,40 @@ impl AnalysedCapture {
         self.first_at
     }
 
-    /// What the numbers do not say by themselves.
+    /// Notes on the numbers.
     pub fn notes(&self) -> Vec<String> {
         let skipped = &self.analysis.skipped;
         let mut notes = Vec::new();
         if let Some(half) = self.half_written {
             notes.push(format!(
-                "The last packet is half-written and was left out: at byte {}, {} missing.",
+                "The last packet is incomplete and was ignored: at byte {}, {} missing.",
                 half.offset,
                 plural(half.missing, "byte"),
             ));
         }
         if self.analysis.not_computed > 0 {
             notes.push(format!(
-                "Checksums are offloaded: {}, captured before the card computed the sum, count as sound.",
+                "Checksums are offloaded: {}, captured before the card computed the checksum, count as valid.",
                 plural(self.analysis.not_computed, "packet"),
             ));
         }
         let unknown = self.unknown_link().map_or(String::new(), |link| format!(" (link type {link})"));
         let reasons = [
-            (skipped.other_interface, "seen at another interface than the one analysed".to_owned()),
-            (skipped.not_tcp, "no TCP".into()),
-            (skipped.unreadable, "damaged, of no connection that is known".into()),
+            (skipped.other_interface, "captured at another interface than the one analysed".to_owned()),
+            (skipped.not_tcp, "not TCP".into()),
+            (skipped.unreadable, "damaged, without a known connection".into()),
             (skipped.fragments, "fragments".into()),
-            (skipped.cut, "captured in too small a part".into()),
-            (skipped.unknown_link, format!("of a kind of link that is not known{unknown}")),
+            (skipped.cut, "captured with incomplete headers".into()),
+            (skipped.unknown_link, format!("of an unsupported link type{unknown}")),
             (skipped.beyond_limit, "of connections beyond the first 65,536".into()),
         ];
         for (count, reason) in reasons.iter().filter(|(count, _)| *count > 0) {
-            notes.push(format!("Left out: {} {reason}.", plural(*count, "packet")));
+            notes.push(format!("Ignored: {} {reason}.", plural(*count, "packet")));
         }
         notes
     }
 
-    /// A kind of link that some packets have and that is not known here.
+    /// An unsupported link type of some packets.
     fn unknown_link(&self) -> Option<LinkType> {
         let is_unknown = |link: &LinkType| matches!(link.network(&[]), Network::UnknownLink);
         self.interfaces.iter().map(|interface| interface.link).find(is_unknown)
@@ -187,7 +187,7 @@ fn place(interfaces: &[Interface], name: &str) -> Result<usize, CaptureError> {
     known.ok_or_else(|| {
         let names: Vec<&str> = interfaces.iter().filter_map(|interface| interface.name.as_deref()).collect();
         let expected = match names[..] {
-            [] => "the capture names no interfaces".into(),
+            [] => "the capture has no interfaces".into(),
             _ => format!("expected one of {}", names.join(", ")),
         };
         CaptureError::UnknownInterface { name: name.into(), expected }

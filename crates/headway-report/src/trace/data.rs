@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::Numbered;
 
-/// Every direction of `drawn`, in order, as the script reads it: for each series one flat list of
-/// numbers. Times are nanoseconds since the connection's first packet.
+/// Every direction of `drawn`, in order, for the script: for each series one flat list of numbers. Times
+/// are nanoseconds since the connection's first packet.
 pub(super) fn json(drawn: &[&Numbered<'_>]) -> String {
     let directions: Vec<Value> =
         drawn.iter().flat_map(|numbered| [0, 1].map(|side| direction(numbered.connection, side))).collect();
@@ -34,10 +34,10 @@ fn direction(connection: &Connection, side: usize) -> Value {
     json!({
         "end": connection.duration().as_nanos(),
         "sent": segments(&graph.sent),
-        "resent": segments(&graph.retransmitted),
+        "retransmitted": segments(&graph.retransmitted),
         "gaps": segments(&graph.out_of_order),
         "probes": segments(&graph.probes),
-        "salvaged": segments(&graph.corrupted),
+        "corrupted": segments(&graph.corrupted),
         "edges": edges,
         "duplicates": duplicates,
         "sacks": sacks,

@@ -1,11 +1,11 @@
-// What each graph shows: its series, the heights that are in sight, and how a series is drawn.
+// The graphs: their series, visible ranges, and how each series is drawn.
 
 const SEGMENT_KINDS = [
   { key: "sent", name: "sent", ink: "sent" },
   { key: "gaps", name: "out of order", ink: "gap", mark: "O" },
   { key: "probes", name: "window probe", ink: "probe", mark: "P" },
-  { key: "resent", name: "sent again", ink: "resent", mark: "R" },
-  { key: "salvaged", name: "arrived damaged, header sound", ink: "salvaged", mark: "X" },
+  { key: "retransmitted", name: "retransmitted", ink: "retransmitted", mark: "R" },
+  { key: "corrupted", name: "corrupted (header valid)", ink: "corrupted", mark: "X" },
 ];
 
 // `list` holds time, low, high for each segment.
@@ -20,7 +20,7 @@ function drawSegments(pen, list, kind) {
     const at = x(list[i]), top = y(list[i + 2]), bottom = y(list[i + 1]);
     c.moveTo(at, Math.max(bottom, top + 1.5));
     c.lineTo(at, top);
-    // Arrowheads where there is room for them.
+    // Arrowheads if there is room.
     if (isSparse && bottom - top > 8) {
       c.moveTo(at - 3, top + 3); c.lineTo(at, top); c.lineTo(at + 3, top + 3);
       c.moveTo(at - 3, bottom - 3); c.lineTo(at, bottom); c.lineTo(at + 3, bottom - 3);
@@ -29,7 +29,7 @@ function drawSegments(pen, list, kind) {
   c.stroke();
   if (!kind.mark) return;
   c.textAlign = "center";
-  // Letters upon letters say nothing.
+  // Overlapping letters are unreadable.
   let last = -Infinity;
   eachIn(list, 3, view.from, view.to, 0, (i) => {
     const at = x(list[i]);
@@ -39,7 +39,7 @@ function drawSegments(pen, list, kind) {
   });
 }
 
-// A staircase over time: each value holds until the next one.
+// A step function over time: each value lasts until the next one.
 function drawSteps(pen, list, step, offset, ink, width) {
   const { c, x, y, view } = pen;
   c.strokeStyle = pen.ink(ink);
@@ -80,7 +80,7 @@ function drawDots(pen, list, ink, shape) {
   });
 }
 
-// The lowest and the highest of some numbers of the points in sight.
+// The minimum and maximum of some numbers of the visible points.
 function span(view, parts) {
   let low = Infinity, high = -Infinity;
   for (const [list, step, offsets, extra] of parts) {
@@ -97,7 +97,7 @@ function span(view, parts) {
 
 const GRAPHS = [
   {
-    name: "Time sequence", height: 360, text: sizeText, octets: true,
+    name: "Time sequence", height: 360, text: sizeText, bytes: true,
     series: [
       { name: "window", ink: "window", has: (d) => d.edges.length, draw: (p) => drawSteps(p, p.data.edges, 3, 2, "window", 1) },
       { name: "acknowledged", ink: "ack", has: (d) => d.edges.length, draw: (p) => drawSteps(p, p.data.edges, 3, 1, "ack", 1.5) },
@@ -109,15 +109,15 @@ const GRAPHS = [
       ...SEGMENT_KINDS.map((kind) => ({
         name: kind.name, ink: kind.ink, has: (d) => d[kind.key].length, draw: (p) => drawSegments(p, p.data[kind.key], kind),
       })),
-      { name: "named by a special ACK", ink: "special", has: (d) => d.special.length, draw: (p) => drawDots(p, p.data.special, "special", "diamond") },
-      { name: "window closed", ink: "text", has: (d) => d.closed.length, draw: (p) => drawDots(p, p.data.closed, "text", "Z") },
+      { name: "reported by a special ACK", ink: "special", has: (d) => d.special.length, draw: (p) => drawDots(p, p.data.special, "special", "diamond") },
+      { name: "zero window", ink: "text", has: (d) => d.closed.length, draw: (p) => drawDots(p, p.data.closed, "text", "Z") },
     ],
-    // The window is not what one wants to see first: it may be far above.
+    // The window is hidden at first: it may be far above the data.
     span: (d, view) => span(view, [
       ...SEGMENT_KINDS.map((kind) => [d[kind.key], 3, [1, 2], 0]), [d.edges, 3, [1], 1], [d.sacks, 3, [1, 2], 0],
     ]),
     near: (d) => [
-      ...SEGMENT_KINDS.map((kind) => [d[kind.key], 3, 2, (i, l) => `${kind.name}: octets ${l[i + 1]} to ${l[i + 2]}`]),
+      ...SEGMENT_KINDS.map((kind) => [d[kind.key], 3, 2, (i, l) => `${kind.name}: bytes ${l[i + 1]} to ${l[i + 2]}`]),
       [d.edges, 3, 1, (i, l) => `ACK ${l[i + 1]}, window ${l[i + 2] - l[i + 1]}`],
       [d.special, 2, 1, (i, l) => `special ACK names ${l[i + 1]}`],
       [d.sacks, 3, 2, (i, l) => `SACK ${l[i + 1]} to ${l[i + 2]}`],
@@ -138,7 +138,7 @@ const GRAPHS = [
   {
     name: "Throughput", height: 170, text: rateText, zero: true,
     series: [
-      { name: "all data", ink: "resent", has: (d) => d.rates.length, draw: (p) => drawSteps(p, p.data.rates, 3, 1, "resent", 1) },
+      { name: "all data", ink: "retransmitted", has: (d) => d.rates.length, draw: (p) => drawSteps(p, p.data.rates, 3, 1, "retransmitted", 1) },
       { name: "new data", ink: "sent", has: (d) => d.rates.length, draw: (p) => drawSteps(p, p.data.rates, 3, 2, "sent", 1.5) },
     ],
     span: (d, view) => span(view, [[d.rates, 3, [1, 2], 1]]),
@@ -146,7 +146,7 @@ const GRAPHS = [
   },
 ];
 
-// Throughput at the resolution that the eye can use: some 200 intervals in the whole time.
+// Throughput in about 200 intervals of the whole time.
 function rates(throughput) {
   const { width, points } = throughput, count = points.length / 2;
   const group = Math.max(1, Math.ceil(count / 200)), list = [];

@@ -1,4 +1,4 @@
-//! The numbers of a direction, defined once for text, JSON and CSV.
+//! The statistics of a direction, defined once for text, JSON and CSV.
 
 use headway_trace::analysis::{Connection, Direction, Ending};
 use headway_units::Duration;
@@ -7,21 +7,21 @@ use serde_json::Value as Json;
 
 use super::units;
 
-/// A number and what it counts.
+/// A value with its unit.
 pub enum Value {
-    /// Things.
+    /// A count.
     Count(u64),
     /// Bytes.
     Bytes(u64),
-    /// Bytes on average.
+    /// A mean number of bytes.
     MeanBytes(f64),
     /// Seconds.
     Seconds(f64),
     /// Bits per second.
     Rate(f64),
-    /// Whether it is so.
+    /// A boolean.
     Flag(bool),
-    /// It cannot be told.
+    /// An unknown value.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl Value {
         seconds.map_or(Self::Unknown, Self::Seconds)
     }
 
-    /// Whether there is anything to tell.
+    /// Whether the value is zero, false or unknown.
     pub fn is_nothing(&self) -> bool {
         match *self {
             Self::Count(value) | Self::Bytes(value) => value == 0,
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// For people.
+    /// As text.
     pub fn text(&self) -> String {
         match *self {
             Self::Count(value) => units::count(value),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// For programs: SI units, null where it cannot be told.
+    /// As JSON: SI units, null if unknown.
     pub fn json(&self) -> Json {
         match *self {
             Self::Count(value) | Self::Bytes(value) => value.into(),
@@ -74,15 +74,15 @@ impl Value {
     }
 }
 
-/// A number of a direction.
+/// A statistic of a direction.
 pub struct Metric {
     /// Its name in JSON and CSV.
     pub key: &'static str,
     /// Its name in text.
     pub label: &'static str,
-    /// Whether it is shown in text even if there is nothing to tell.
+    /// Whether it is shown in text even if it is zero, false or unknown.
     pub always: bool,
-    /// The number.
+    /// The value.
     pub value: fn(&Connection, &Direction) -> Value,
 }
 
@@ -104,7 +104,7 @@ const fn if_any(
 
 use Value::{Bytes, Count, Flag};
 
-/// Every number, in groups.
+/// All statistics, in groups.
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &[Metric])] = &[
     ("sent", &[
@@ -115,12 +115,12 @@ pub const GROUPS: &[(&str, &[Metric])] = &[
         always("throughput_bps", "throughput of new data", |c, d| {
             c.throughput(d).map_or(Value::Unknown, |bytes| Value::Rate(bytes * 8.0))
         }),
-        always("resent_packets", "sent again", |_, d| Count(d.retransmitted.packets)),
-        always("resent_bytes", "octets sent again", |_, d| Bytes(d.retransmitted.bytes)),
-        if_any("most_resends", "most often one segment", |_, d| Count(d.acknowledged().max_retransmissions.into())),
-        if_any("resend_gap_min_seconds", "least time to a resend", |_, d| Value::time(d.acknowledged().retransmission_gap.min())),
-        if_any("resend_gap_mean_seconds", "mean time to a resend", |_, d| Value::seconds(d.acknowledged().retransmission_gap.mean())),
-        if_any("resend_gap_max_seconds", "most time to a resend", |_, d| Value::time(d.acknowledged().retransmission_gap.max())),
+        always("resent_packets", "retransmitted", |_, d| Count(d.retransmitted.packets)),
+        always("resent_bytes", "retransmitted bytes", |_, d| Bytes(d.retransmitted.bytes)),
+        if_any("most_resends", "max per segment", |_, d| Count(d.acknowledged().max_retransmissions.into())),
+        if_any("resend_gap_min_seconds", "min time to retransmission", |_, d| Value::time(d.acknowledged().retransmission_gap.min())),
+        if_any("resend_gap_mean_seconds", "mean time to retransmission", |_, d| Value::seconds(d.acknowledged().retransmission_gap.mean())),
+        if_any("resend_gap_max_seconds", "max time to retransmission", |_, d| Value::time(d.acknowledged().retransmission_gap.max())),
         always("out_of_order_packets", "out of order", |_, d| Count(d.out_of_order)),
         if_any("probe_packets", "zero-window probes", |_, d| Count(d.probes.packets)),
         if_any("probe_bytes", "data of probes", |_, d| Bytes(d.probes.bytes)),
@@ -130,37 +130,37 @@ pub const GROUPS: &[(&str, &[Metric])] = &[
         if_any("segment_max_bytes", "largest segment", |_, d| Bytes(d.data.largest)),
         if_any("initial_window_packets", "initial window, segments", |_, d| Count(d.initial_window.packets)),
         if_any("initial_window_bytes", "initial window", |_, d| Bytes(d.initial_window.bytes)),
-        if_any("outstanding_max_bytes", "most outstanding", |_, d| Bytes(d.outstanding_max)),
+        if_any("outstanding_max_bytes", "max outstanding", |_, d| Bytes(d.outstanding_max)),
         if_any("stream_bytes", "length of the stream", |_, d| Value::bytes(d.stream_len())),
         if_any("missed_bytes", "not captured", |_, d| Value::bytes(d.not_captured())),
         if_any("truncated_packets", "captured in part", |_, d| Count(d.truncated.packets)),
-        if_any("truncated_bytes", "data left out", |_, d| Bytes(d.truncated.bytes)),
-        always("idle_max_seconds", "longest pause", |_, d| Value::time(Some(d.idle_max))),
+        if_any("truncated_bytes", "data not captured", |_, d| Bytes(d.truncated.bytes)),
+        always("idle_max_seconds", "max idle time", |_, d| Value::time(Some(d.idle_max))),
     ]),
     ("acknowledged by the other side", &[
         always("rtt_samples", "round-trip times", |_, d| Count(d.acknowledged().rtt.count())),
-        always("rtt_min_seconds", "least", |_, d| Value::time(d.acknowledged().rtt.min())),
+        always("rtt_min_seconds", "min", |_, d| Value::time(d.acknowledged().rtt.min())),
         always("rtt_mean_seconds", "mean", |_, d| Value::seconds(d.acknowledged().rtt.mean())),
-        always("rtt_max_seconds", "most", |_, d| Value::time(d.acknowledged().rtt.max())),
+        always("rtt_max_seconds", "max", |_, d| Value::time(d.acknowledged().rtt.max())),
         always("rtt_deviation_seconds", "standard deviation", |_, d| Value::seconds(d.acknowledged().rtt.deviation())),
         if_any("rtt_ambiguous", "ambiguous (Karn)", |_, d| Count(d.acknowledged().ambiguous)),
-        if_any("rtt_after_loss", "behind a resend", |_, d| Count(d.acknowledged().after_loss)),
+        if_any("rtt_after_loss", "after a retransmission", |_, d| Count(d.acknowledged().after_loss)),
         if_any("cumulative", "with a later segment's ACK", |_, d| Count(d.acknowledged().cumulative)),
         always("duplicate_acks", "duplicate ACKs", |_, d| Count(d.duplicate_acks)),
         if_any("triple_duplicate_acks", "three in a row", |_, d| Count(d.triple_duplicate_acks)),
-        if_any("repeated_acks", "repeats that are none", |_, d| Count(d.repeated_acks)),
+        if_any("repeated_acks", "other repeated ACKs", |_, d| Count(d.repeated_acks)),
     ]),
     ("ACKs and windows sent", &[
         always("ack_packets", "ACKs", |_, d| Count(d.acks.packets)),
         always("pure_acks", "without data", |_, d| Count(d.acks.pure)),
         if_any("sack_packets", "with SACK", |_, d| Count(d.acks.sack_packets)),
         if_any("sack_blocks", "SACK blocks", |_, d| Count(d.acks.sack_blocks)),
-        if_any("sack_blocks_max", "most blocks in one", |_, d| Count(d.acks.max_sack_blocks)),
+        if_any("sack_blocks_max", "max blocks in one", |_, d| Count(d.acks.max_sack_blocks)),
         if_any("dsack_packets", "with D-SACK", |_, d| Count(d.acks.dsack_packets)),
         if_any("window_min_bytes", "smallest open window", |_, d| Value::bytes(d.windows.min_open)),
         if_any("window_mean_bytes", "mean window", |_, d| d.windows.mean().map_or(Value::Unknown, Value::MeanBytes)),
         if_any("window_max_bytes", "largest window", |_, d| Value::bytes(d.windows.max)),
-        if_any("zero_windows", "closed windows", |_, d| Count(d.windows.zero)),
+        if_any("zero_windows", "zero windows", |_, d| Count(d.windows.zero)),
     ]),
     ("TCP HACK and damage", &[
         if_any("header_sums", "header checksums (kind 14)", |_, d| Count(d.special.header_sums)),
@@ -170,11 +170,11 @@ pub const GROUPS: &[(&str, &[Metric])] = &[
         if_any("header_crcs", "header CRCs (version 2)", |_, d| Count(d.special.header_crcs)),
         if_any("special_acks_v2", "special ACKs of version 2", |_, d| Count(d.special.version_2)),
         if_any("special_ack_numbers_v2", "numbers in those", |_, d| Count(d.special.version_2_numbers)),
-        if_any("special_acks_blocks", "of those with block sums", |_, d| Count(d.special.with_blocks)),
+        if_any("special_acks_blocks", "of those with block checksums", |_, d| Count(d.special.with_blocks)),
         if_any("reported_damaged", "damaged, as reported", |_, d| d.special.damaged.map_or(Value::Unknown, |count| Count(count.into()))),
-        if_any("special_duplicate_acks", "that look like duplicate ACKs", |_, d| Count(d.special.duplicates)),
-        if_any("damaged_salvaged", "damaged, header sound", |_, d| Count(d.all_damage().corrupted)),
-        if_any("damaged_unreadable", "damaged, header too", |_, d| Count(d.all_damage().unreadable)),
+        if_any("special_duplicate_acks", "that count as duplicate ACKs", |_, d| Count(d.special.duplicates)),
+        if_any("damaged_salvaged", "corrupted (header valid)", |_, d| Count(d.all_damage().corrupted)),
+        if_any("damaged_unreadable", "damaged, header unreadable", |_, d| Count(d.all_damage().unreadable)),
     ]),
     ("flags and offers", &[
         always("syn_packets", "SYN", |_, d| Count(d.with(TcpFlags::SYN))),
@@ -193,7 +193,7 @@ pub const GROUPS: &[(&str, &[Metric])] = &[
     ]),
 ];
 
-/// Every number, one after the other.
+/// All statistics.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     GROUPS.iter().flat_map(|(_, metrics)| metrics.iter())
 }

@@ -1,4 +1,4 @@
-//! What a capture says of its connections: numbers for people and programs, and a page of graphs.
+//! The statistics of the connections in a capture, and a page of graphs.
 
 mod capture;
 mod data;
@@ -9,5 +9,5 @@ pub mod units;
 pub use capture::{AnalysedCapture, CaptureError, Numbered};
 pub use page::page;
 
-/// The most points of each kind in a graph.
+/// The maximum number of points of each kind in a graph.
 pub const POINTS: usize = 20_000;

@@ -1,4 +1,4 @@
-//! The graphs as a page: one file that needs nothing else, the same bytes for the same capture.
+//! The graphs as a self-contained page, with the same bytes for the same capture.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -8,11 +8,11 @@ use super::{AnalysedCapture, Numbered, data, units};
 use crate::page::page_with_style;
 
 const STYLE: &str = include_str!("page.css");
-/// What draws: scales and axes, the marks of each graph, and what answers to mouse, touch and keys.
+/// The script: scales and axes, the marks of each graph, and input of mouse, touch and keys.
 const SCRIPT: &str = concat!(include_str!("scale.js"), include_str!("graphs.js"), include_str!("view.js"));
 
-/// The graphs and numbers of the connections `chosen`, those that have graphs. `command` is the command that
-/// asked for the page.
+/// The graphs and numbers of the connections `chosen`, those that have graphs. `command` is the command
+/// line.
 pub fn page(capture: &AnalysedCapture, chosen: &[Numbered<'_>], command: &str) -> String {
     let drawn: Vec<&Numbered<'_>> =
         chosen.iter().filter(|numbered| numbered.connection.directions[0].graph.is_some()).collect();
@@ -81,7 +81,7 @@ fn graphs(drawn: &[&Numbered<'_>], chosen: usize) -> Markup {
                 }
             }
             p.note { "Turn the wheel or pinch to zoom, drag to move, hold Shift and drag to choose a span, "
-                "double-click to show all. The graphs share their time axis; heights follow what is in sight." }
+                "double-click to show all. The graphs share their time axis; heights follow the visible points." }
             div id="panels" {}
             p.note id="thinned" hidden { "A long connection: of some kinds of point only every second, fourth, ... is drawn." }
         }

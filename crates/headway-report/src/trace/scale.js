@@ -1,5 +1,5 @@
 "use strict";
-// Scales, axes and what text they show.
+// Scales, axes and their labels.
 
 const MARGIN = { left: 64, right: 14, top: 10, bottom: 26 };
 
@@ -21,11 +21,11 @@ function timeText(nanos, span) {
   return (nanos / 1e9).toFixed(digits) + " s";
 }
 
-function sizeText(octets) {
-  if (octets >= 1e9) return trimmed(octets / 1e9, 2) + " GB";
-  if (octets >= 1e6) return trimmed(octets / 1e6, 2) + " MB";
-  if (octets >= 1e4) return trimmed(octets / 1e3, 1) + " kB";
-  return trimmed(octets, 0) + " B";
+function sizeText(bytes) {
+  if (bytes >= 1e9) return trimmed(bytes / 1e9, 2) + " GB";
+  if (bytes >= 1e6) return trimmed(bytes / 1e6, 2) + " MB";
+  if (bytes >= 1e4) return trimmed(bytes / 1e3, 1) + " kB";
+  return trimmed(bytes, 0) + " B";
 }
 
 function durationText(nanos) {
@@ -40,7 +40,8 @@ function rateText(bits) {
   return trimmed(bits / 1e3, 1) + " kbit/s";
 }
 
-// The place of the first number of a sorted flat list that is not below `value`; `step` numbers a point.
+// The index of the first number of a sorted flat list that is not below `value`; each point has `step`
+// numbers.
 function firstFrom(list, step, value) {
   let low = 0, high = list.length / step;
   while (low < high) {
@@ -50,7 +51,7 @@ function firstFrom(list, step, value) {
   return low;
 }
 
-// Calls `take` with the place of each point between `from` and `to`, and of `extra` on either side.
+// Calls `take` with the index of each point between `from` and `to`, and of `extra` on either side.
 function eachIn(list, step, from, to, extra, take) {
   const first = Math.max(0, firstFrom(list, step, from) - extra);
   const last = Math.min(list.length / step, firstFrom(list, step, to) + 1 + extra);

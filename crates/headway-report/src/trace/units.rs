@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as text.
 
-/// A count with its thousands apart.
+/// A count with thousands separators.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,7 +13,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A time, to a microsecond where it is short.
+/// A time, with a precision of microseconds for short ones.
 pub fn seconds(value: f64) -> String {
     match value {
         s if s < 0.001 => format!("{:.0} µs", s * 1e6),

@@ -1,4 +1,4 @@
-// The panels, and what answers to mouse, touch and keys.
+// The panels, and input of mouse, touch and keys.
 
 const directions = JSON.parse(document.getElementById("data").textContent);
 for (const data of directions) data.rates = rates(data.throughput);
@@ -144,7 +144,7 @@ function axes(panel, p) {
   }
 }
 
-// What is nearest to the pointer, in words.
+// A description of the nearest point to the pointer.
 function tell(panel, p) {
   const time = timeText(pointerAt.time, view.to - view.from);
   let best = null, least = 24 * 24;
@@ -253,7 +253,7 @@ function choose(place) {
 select.onchange = () => choose(Number(select.value));
 window.addEventListener("resize", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-// The direction with the most data is what one came for.
+// The direction with the most data is shown first.
 const weight = (d) => d.throughput.points.reduce((sum, bytes) => sum + bytes, 0);
 const most = directions.reduce((best, d, place) => (weight(d) > weight(directions[best]) ? place : best), 0);
 select.value = String(most);

@@ -1,4 +1,4 @@
-//! What this machine, and a path, can do.
+//! `headway doctor`: the capabilities of this machine and of a path.
 
 mod findings;
 mod path;
@@ -18,26 +18,26 @@ use super::transport::Transport;
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::BadOption;
 use findings::{Findings, Mark};
-use watch::{Sightings, Watch};
+use watch::{Records, Watch};
 
 const EXAMPLES: &str = "\
 Examples:
   headway doctor
-      What this machine can do; more of it as root.
+      The capabilities of this machine; more as root.
   headway doctor --udp 192.0.2.2:4000 any --listen 7
-      At one end of a path: tell whoever asks what of its packets arrived.
+      At one end of a path: report to the other end which of its packets arrived.
   headway doctor --udp 192.0.2.1:4000 192.0.2.2:4000 --connect 192.0.2.2:7
-      At the other: whether the path strips options, and whether it brings damaged payloads, both ways.
-      Connected to another server of headway's it says what both agreed on.";
+      At the other: whether the path strips options and delivers damaged payloads, in both directions.
+      Connected to another headway server: the negotiated options.";
 
-/// Say what this machine and a path can do, and which carrier to use.
+/// Report the capabilities of this machine and of a path, and which carrier to use
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Connect to this peer too, over the network that the options name, and say what both agreed on
+    /// Connect to this peer too, over the carrier of the options, and report what was negotiated
     #[arg(long, value_name = "HOST:PORT", requires = "carrier")]
     connect: Option<String>,
-    /// Be the peer of such a connection until stopped
+    /// Serve such connections until stopped
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_listen, requires = "carrier",
         conflicts_with = "connect")]
     listen: Option<SocketAddr>,
@@ -48,8 +48,8 @@ pub(crate) struct Arguments {
     network: NetworkArgs,
 }
 
-/// A path that is slower than that is reported as broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit after which a path is reported as broken.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {
     if let Some(local) = arguments.listen {
@@ -68,48 +68,48 @@ async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> 
     let expected = || BadOption::new("--connect", peer, "expected HOST:PORT, such as 192.0.2.2:80");
     let (host, port) = peer.rsplit_once(':').ok_or_else(expected)?;
     let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
-    let (transport, sightings) = open(arguments)?;
+    let (transport, records) = open(arguments)?;
     let outcome = tokio::select! {
-        () = path::examine(findings, &transport, &sightings, remote) => Ok(()),
+        () = path::examine(findings, &transport, &records, remote) => Ok(()),
         signal = stop_signal() => Err(LiveError::Stopped(signal?)),
     };
     outcome.and(transport.close(GRACE_STOPPED).await)
 }
 
 async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveError> {
-    let (transport, sightings) = open(arguments)?;
+    let (transport, records) = open(arguments)?;
     if let Transport::Kernel = transport {
         const EXPECTED: &str =
-            "expected --tun, --udp or --packet beside it: the kernel does not say what arrives";
+            "expected --tun, --udp or --packet with it: the kernel does not report what arrives";
         return Err(BadOption::new("--listen", local.to_string(), EXPECTED).into());
     }
     let listener = transport.listen(local).await?;
-    eprintln!("headway: telling what arrives at {local}");
+    eprintln!("headway: reporting what arrives at {local}");
     let outcome = tokio::select! {
-        outcome = peer::answer(&listener, &sightings, PATIENCE) => outcome.map_err(LiveError::Connection),
+        outcome = peer::answer(&listener, &records, TIME_LIMIT) => outcome.map_err(LiveError::Connection),
         signal = stop_signal() => signal.map(|_| ()),
     };
     drop(listener);
     outcome.and(transport.close(GRACE_STOPPED).await)
 }
 
-/// Our TCP on a carrier whose packets are watched.
-fn open(arguments: &Arguments) -> Result<(Transport, Sightings), LiveError> {
-    let sightings = Sightings::default();
-    let seen = sightings.clone();
-    let transport = arguments.network.open_through(|inner| Box::new(Watch { inner, sightings: seen }))?;
-    Ok((transport, sightings))
+/// headway's TCP on an observed carrier.
+fn open(arguments: &Arguments) -> Result<(Transport, Records), LiveError> {
+    let records = Records::default();
+    let seen = records.clone();
+    let transport = arguments.network.open_through(|inner| Box::new(Watch { inner, records: seen }))?;
+    Ok((transport, records))
 }
 
 fn machine(findings: &mut Findings) {
     let tun = probe::tun();
-    findings.add("tun", Mark::of(&tun), describe(&tun, "a TUN device can be made (--tun)"));
+    findings.add("tun", Mark::of(&tun), describe(&tun, "a TUN device can be created (--tun)"));
     let interfaces = Interface::all().unwrap_or_default();
     let seen = interfaces.iter().find(|interface| interface.up);
     let packet = seen.map(|interface| probe::packet(&interface.name));
     match &packet {
         Some(packet) => {
-            findings.add("packet", Mark::of(packet), describe(packet, "frames can be seen (--packet)"));
+            findings.add("packet", Mark::of(packet), describe(packet, "frames can be received (--packet)"));
         }
         None => findings.add("packet", Mark::Bad, "no interface is up".into()),
     }
@@ -135,23 +135,29 @@ fn machine(findings: &mut Findings) {
     findings.advise(advice);
 }
 
-/// What of an interface matters to damaged packets.
+/// The features of an interface that affect damaged packets.
 fn describe_interface(findings: &mut Findings, interface: &Interface) {
     let name = format!("interface {}", interface.name);
     let features = match probe::features(&interface.name) {
         Ok(features) => features,
-        Err(error) => return findings.add(&name, Mark::Unknown, format!("its driver does not say: {error}")),
+        Err(error) => {
+            return findings.add(
+                &name,
+                Mark::Unknown,
+                format!("its driver does not report features: {error}"),
+            );
+        }
     };
     let find = |wanted: &str| features.iter().find(|feature| feature.name == wanted);
     let is_on = |wanted: &str| find(wanted).is_some_and(|feature| feature.active);
     let mut words = vec![if interface.up { "up".to_owned() } else { "down".to_owned() }];
     for (wanted, meaning) in [("rx-all", "damaged frames"), ("rx-fcs", "frame check sequences")] {
         words.push(match find(wanted) {
-            Some(feature) if feature.active => format!("hands up {meaning} ({wanted} on)"),
+            Some(feature) if feature.active => format!("delivers {meaning} ({wanted} on)"),
             Some(feature) if feature.available => {
-                format!("can hand up {meaning} (`ethtool -K {} {wanted} on`)", interface.name)
+                format!("can deliver {meaning} (`ethtool -K {} {wanted} on`)", interface.name)
             }
-            _ => format!("keeps {meaning} to itself (no {wanted})"),
+            _ => format!("does not deliver {meaning} (no {wanted})"),
         });
     }
     let hiding: Vec<&str> =
@@ -168,12 +174,12 @@ fn describe_interface(findings: &mut Findings, interface: &Interface) {
     .filter(|wanted| is_on(wanted))
     .collect();
     if !missing.is_empty() {
-        words.push(format!("sends without checksum or in long pieces ({})", missing.join(", ")));
+        words.push(format!("sends with checksum or segmentation offload ({})", missing.join(", ")));
     }
     if !hiding.is_empty() {
         let switches: Vec<String> = hiding.iter().map(|feature| format!("{feature} off")).collect();
         words.push(format!(
-            "may hide damage on the way in ({}; `ethtool -K {} {}`)",
+            "may hide received damage ({}; `ethtool -K {} {}`)",
             hiding.join(", "),
             interface.name,
             switches.join(" ")

@@ -1,4 +1,4 @@
-//! Fetching and putting files over HTTP.
+//! `headway fetch`: HTTP downloads and uploads.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -32,19 +32,19 @@ Examples:
   headway fetch --tun hw0 --address 10.77.2.2/24 --upload photo.raw http://10.77.2.1:8000/photo.raw
       Put a file there.";
 
-/// Fetch a file over HTTP, or put one there.
+/// Download or upload a file over HTTP
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where it is: `http://HOST/PATH` or `http://HOST:PORT/PATH`
+    /// The URL: `http://HOST/PATH` or `http://HOST:PORT/PATH`
     url: Uri,
-    /// Where it goes; `-` is standard output [default: the last part of the URL's path]
+    /// The output file; `-` is standard output [default: the last part of the URL's path]
     #[arg(long, short, value_name = "FILE", conflicts_with = "upload")]
     output: Option<PathBuf>,
-    /// Send this file there instead (PUT)
+    /// Upload this file instead (PUT)
     #[arg(long, value_name = "FILE")]
     upload: Option<PathBuf>,
-    /// Print what was done as JSON, on standard error if the file goes to standard output
+    /// Print the result as JSON, on standard error if the file goes to standard output
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 /// RFC 9110, 15.4: "A client SHOULD detect and intervene in cyclical redirections".
 const MAX_REDIRECTIONS: usize = 10;
 
-/// What was done.
+/// The result.
 struct Done {
     bytes: u64,
     elapsed: Duration,
@@ -137,10 +137,7 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
         };
         return Ok(Done { bytes, elapsed: started.elapsed(), output });
     }
-    Err(FetchError::BadUrl {
-        url: arguments.url.to_string(),
-        expected: "an address that is no circle of redirections",
-    })
+    Err(FetchError::BadUrl { url: arguments.url.to_string(), expected: "a URL without a redirection loop" })
 }
 
 async fn request(
@@ -156,7 +153,7 @@ async fn request(
     let remote = resolve(authority.host(), authority.port_u16().unwrap_or(80)).await?;
     let stream = transport.connect(remote).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(FetchError::Http)?;
-    // It ends with the body of the answer; its errors show there too.
+    // It ends with the body of the response, which has its errors too.
     tokio::spawn(connection);
     let target = url.path_and_query().map_or("/", |path| path.as_str());
     let builder = Request::builder().uri(target).header(header::HOST, authority.as_str());
@@ -219,7 +216,7 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, FetchError> {
     }
 }
 
-/// Writes the body where it belongs. A file takes its place when all of it has come.
+/// Writes the body to the output. A file is renamed into place when it is complete.
 async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, FetchError> {
     let mut bytes = 0;
     let temporary: Option<NamedTempFile> = output.map(output::begin).transpose()?;
@@ -271,7 +268,7 @@ fn report(arguments: &Arguments, done: &Done) {
         if done.output.is_some() || arguments.upload.is_some() {
             println!("{report}");
         } else {
-            // It must not get into the file.
+            // The message must not get into the file.
             let _ = writeln!(io::stderr(), "{report}");
         }
     } else {

@@ -1,4 +1,4 @@
-//! What both ends of HTTP need.
+//! HTTP functions of client and server.
 
 use std::io;
 use std::pin::Pin;
@@ -8,11 +8,11 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::fs::File;
 use tokio::io::{AsyncRead as _, ReadBuf};
 
-/// Octets that are read from a file at once.
+/// Bytes read from a file at a time.
 const PIECE: usize = 1 << 16;
 
-/// A part of a file as a body of a message. A file that turns out shorter is an error, so that
-/// nobody takes the part for the whole.
+/// A part of a file as the body of a message. A file that becomes shorter is an error, so that the body
+/// is not taken for complete.
 pub(super) struct FileBody {
     file: File,
     left: u64,
@@ -20,7 +20,7 @@ pub(super) struct FileBody {
 }
 
 impl FileBody {
-    /// The next `len` octets of `file`.
+    /// The next `len` bytes of `file`.
     pub(super) fn new(file: File, len: u64) -> Self {
         Self { file, left: len, buffer: vec![0; PIECE].into() }
     }
@@ -62,7 +62,7 @@ impl Body for FileBody {
     }
 }
 
-/// RFC 3986, 2.1: `%41` as `A`. `None` if the text is no path of UTF-8.
+/// RFC 3986, 2.1: `%41` as `A`. `None` if the text is not a UTF-8 path.
 pub(super) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -80,7 +80,7 @@ pub(super) fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The opposite, for one segment of a path.
+/// Encodes one segment of a path.
 pub(super) fn percent_encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

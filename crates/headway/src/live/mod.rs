@@ -1,4 +1,4 @@
-//! Commands on real networks, in real time: their own TCP, or this machine's for comparison.
+//! Commands on real networks, in real time: with headway's TCP, or the kernel's for comparison.
 
 mod doctor;
 mod error;
@@ -27,9 +27,9 @@ pub(crate) use nc::Arguments as NcArguments;
 pub(crate) use perf::Arguments as PerfArguments;
 pub(crate) use serve::Arguments as ServeArguments;
 
-/// How long a command that ends waits for the peer to have everything.
+/// How long a command waits at its end until all data is acknowledged.
 const GRACE: Duration = Duration::from_secs(10);
-/// The same, for one that was told to stop.
+/// The same after a signal.
 const GRACE_STOPPED: Duration = Duration::from_secs(2);
 
 pub(crate) fn run_perf(arguments: &PerfArguments) -> Result<(), impl Failure> {
@@ -59,12 +59,12 @@ pub(crate) fn run_doctor(arguments: &DoctorArguments) -> Result<(), impl Failure
 fn block_on<E: From<LiveError>>(work: impl Future<Output = Result<(), E>>) -> Result<(), E> {
     let runtime = Runtime::new().map_err(LiveError::NoRuntime)?;
     let outcome = runtime.block_on(work);
-    // A read of standard input cannot be called back.
+    // A read of standard input cannot be cancelled.
     runtime.shutdown_background();
     outcome
 }
 
-/// Waits for SIGINT or SIGTERM, and says which.
+/// Waits for SIGINT or SIGTERM, and returns which.
 async fn stop_signal() -> Result<&'static str, LiveError> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(LiveError::NoRuntime)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(LiveError::NoRuntime)?;

@@ -1,4 +1,4 @@
-//! Hosts and ports as people write them.
+//! Parsing of hosts and ports.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -6,7 +6,8 @@ use tokio::net::lookup_host;
 
 use super::error::LiveError;
 
-/// The address of `host`, which may be a name: the first that the system knows, IPv4 before IPv6.
+/// The address of `host`, which may be a name: the first address that the system resolves, IPv4 before
+/// IPv6.
 pub(super) async fn resolve(host: &str, port: u16) -> Result<SocketAddr, LiveError> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if let Ok(address) = bare.parse::<IpAddr>() {
@@ -19,7 +20,7 @@ pub(super) async fn resolve(host: &str, port: u16) -> Result<SocketAddr, LiveErr
     found.first().copied().ok_or_else(|| unknown("it has no address".into()))
 }
 
-/// `--listen`: a port, or an address with a port. A port alone stands for every IPv4 address.
+/// `--listen`: a port, or an address with a port. A port alone means every IPv4 address.
 pub(super) fn parse_listen(input: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = input.parse::<u16>() {
         return Ok((Ipv4Addr::UNSPECIFIED, port).into());

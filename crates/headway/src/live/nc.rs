@@ -1,4 +1,4 @@
-//! Standard input and output over one connection.
+//! `headway nc`: standard input and output over one connection.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -23,14 +23,14 @@ Examples:
   headway nc --udp 192.0.2.2:4000 192.0.2.1:4000 --listen 22 < answer > question
       Wait for one connection.";
 
-/// Pipe standard input and output through a connection, as ssh's ProxyCommand wants it.
+/// Pipe standard input and output through a connection, as for ssh's ProxyCommand
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Whom to connect to
+    /// The host to connect to
     #[arg(required_unless_present = "listen", conflicts_with = "listen", requires = "port")]
     host: Option<String>,
-    /// The port there
+    /// Its port
     #[arg(conflicts_with = "listen")]
     port: Option<u16>,
     /// Wait for one connection to this port (or address and port) instead
@@ -80,13 +80,13 @@ async fn talk(arguments: &Arguments, transport: &Transport) -> Result<(), NcErro
             return Err(LiveError::from(BadOption::new("HOST PORT", "", "expected both, or --listen")).into());
         }
     };
-    // What is typed, or what ssh says, is not to wait for more.
+    // Interactive input must not wait for more data.
     stream.set_nodelay().map_err(LiveError::Connection)?;
     pipe(stream).await
 }
 
-/// Copies both ways, until both have ended. Our input's end ends our side of the connection, and the
-/// peer's end closes standard output: ssh ends its proxy then.
+/// Copies in both directions, until both have ended. The end of standard input sends a FIN, and the
+/// peer's FIN closes standard output: ssh ends its proxy then.
 async fn pipe(stream: Stream) -> Result<(), NcError> {
     let (mut from_peer, mut to_peer) = tokio::io::split(stream);
     let sending = async {

@@ -1,4 +1,4 @@
-//! Which way packets go, under which address, and with which TCP.
+//! Options of the carrier, the address and the TCP.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,73 +21,73 @@ use super::transport::Transport;
 use crate::failure::BadOption;
 use crate::output::OutputError;
 
-/// What every live command knows of its network.
+/// The network options of every live command.
 #[derive(Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetworkArgs {
-    /// A TUN device between our TCP and this machine's kernel; made if it is not there
+    /// A TUN device between headway's TCP and this machine's kernel; created if it does not exist
     #[arg(long, value_name = "DEVICE", group = "carrier", requires = "address")]
     tun: Option<String>,
-    /// Let several segments be one packet between the kernel and our TCP: faster, but without HACK, and
-    /// damage is hidden
+    /// Coalesce segments between the kernel and headway's TCP: faster, but without HACK, and damage is
+    /// hidden
     #[arg(long, action = ArgAction::SetTrue, requires = "tun")]
     offload: bool,
-    /// TCP segments in UDP datagrams without checksum, from LOCAL to PEER (`any`: whoever comes); needs
-    /// no privilege
+    /// TCP segments in UDP datagrams without checksum, from LOCAL to PEER (`any`: any peer); needs no
+    /// privilege
     #[arg(long, num_args = 2, value_names = ["LOCAL", "PEER"], group = "carrier")]
     udp: Option<Vec<String>>,
-    /// An Ethernet interface, under an address that the kernel does not have
+    /// An Ethernet interface, with an address that the kernel does not have
     #[arg(long, value_name = "INTERFACE", group = "carrier", requires = "address")]
     packet: Option<String>,
-    /// This machine's own TCP, to compare with
+    /// The kernel's TCP, for comparison
     #[arg(long, action = ArgAction::SetTrue, group = "carrier")]
     kernel: bool,
-    /// Our address in its network, such as 10.77.2.2/24; with --udp, our inner address, where it is not
-    /// the outer one
+    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp, the local inner
+    /// address [default: the outer one]
     #[arg(long, value_name = "ADDRESS/LEN")]
     address: Option<String>,
-    /// With --tun, the kernel's address [default: the first of the network that is not ours]; with
-    /// --udp, the peer's inner address [default: the outer one]
+    /// With --tun, the kernel's address [default: the first other address of the network]; with --udp,
+    /// the peer's inner address [default: the outer one]
     #[arg(long, value_name = "ADDRESS")]
     peer_address: Option<IpAddr>,
-    /// With --packet, where packets for other networks go
+    /// With --packet, the gateway to other networks
     #[arg(long, value_name = "ADDRESS", requires = "packet")]
     gateway: Option<IpAddr>,
-    /// With --packet, have the card hand up frames with a wrong check sequence, as long as the command
-    /// runs (`ethtool -K INTERFACE rx-all on`)
+    /// With --packet, make the card deliver frames with a wrong check sequence while the command runs
+    /// (`ethtool -K INTERFACE rx-all on`)
     #[arg(long, action = ArgAction::SetTrue, requires = "packet")]
     rx_all: bool,
-    /// Longest IP packet [default: the interface's; with --udp 1500, all headers included]
+    /// MTU [default: the interface's; with --udp 1500, all headers included]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
 
     /// The sender: headway, modern, modern+hack, or one of the papers' newreno, sack, hack, hack+sack,
-    /// xhack, xhack+sack; perhaps with a congestion controller, as in modern:bbr
+    /// xhack, xhack+sack; optionally with a congestion controller, as in modern:bbr
     #[arg(long, value_name = "NAME", default_value = "headway", help_heading = "TCP")]
     variant: TcpSender,
-    /// The congestion controller, where --variant names none [default: the profile's]
+    /// The congestion controller, if --variant has none [default: the profile's]
     #[arg(long, value_name = "newreno|cubic|bbr", value_parser = parse_congestion, help_heading = "TCP")]
     cc: Option<Algorithm>,
-    /// The TCP underneath the papers' senders; ours bring their own
+    /// The base profile of the papers' senders; headway's have their own
     #[arg(long, value_name = "linux22|standard|modern", default_value = "standard", help_heading = "TCP")]
     profile: ProfileName,
-    /// Parts of the modern sender to switch on (see `headway race --help`)
+    /// Features of the modern sender to enable (see `headway race --help`)
     #[arg(long, value_delimiter = ',', value_name = "PART,...", help_heading = "TCP")]
     with: Vec<Part>,
-    /// Parts of the modern sender to switch off
+    /// Features of the modern sender to disable
     #[arg(long, value_delimiter = ',', value_name = "PART,...", help_heading = "TCP")]
     without: Vec<Part>,
-    /// The largest window that we offer [default: the profile's]
+    /// The maximum receive window [default: the profile's]
     #[arg(long, value_name = "SIZE", help_heading = "TCP")]
     window: Option<Size>,
 
-    /// Write every packet into this file (pcapng)
+    /// Write every packet to this file (pcapng)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pcap: Option<PathBuf>,
-    /// Write every event into this file, as lines of JSON
+    /// Write every event to this file, as lines of JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     events: Option<PathBuf>,
-    /// Say more on standard error: what happens to connections; twice: to every segment
+    /// Print events of connections on standard error; twice: of every segment
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     verbose: u8,
 }
@@ -97,12 +97,12 @@ fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) 
 }
 
 impl NetworkArgs {
-    /// Starts what the options describe.
+    /// Starts the transport of the options.
     pub(super) fn open(&self) -> Result<Transport, LiveError> {
         self.open_through(|carrier| carrier)
     }
 
-    /// The same, with something around the carrier.
+    /// The same, with a wrapper around the carrier.
     pub(super) fn open_through(
         &self,
         wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
@@ -181,7 +181,7 @@ impl NetworkArgs {
             "any" => None,
             text => Some(text.parse().map_err(|_| bad("--udp", text, format!("{EXPECTED}, or any")))?),
         };
-        // The length of a prefix says nothing here, and may be left out.
+        // The prefix length is ignored here, and may be omitted.
         let inner_local = self.address.as_deref().map(|text| {
             let address = text.split_once('/').map_or(text, |(address, _)| address);
             address.parse().map_err(|_| bad("--address", text, "expected an address, such as 10.77.2.2"))
@@ -217,7 +217,7 @@ impl NetworkArgs {
     }
 }
 
-/// Tells on standard error what happens; more of it, the more `verbose`.
+/// Logs events to standard error, by the level of `verbose`.
 pub(super) fn start_log(verbose: u8) {
     let level = match verbose {
         0 => tracing::Level::WARN,
@@ -225,7 +225,7 @@ pub(super) fn start_log(verbose: u8) {
         _ => tracing::Level::TRACE,
     };
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).finish();
-    // Set already at worst.
+    // It fails only if it is set already.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 

@@ -1,4 +1,4 @@
-//! Measuring throughput and latency between two ends.
+//! `headway perf`: throughput and latency between two ends.
 
 mod client;
 mod protocol;
@@ -39,17 +39,17 @@ enum Role {
     /// Answer clients until SIGINT or SIGTERM
     #[command(after_help = EXAMPLES)]
     Server(Box<ServerArguments>),
-    /// Measure, against a server
+    /// Measure with a server
     #[command(after_help = EXAMPLES)]
     Client(Box<ClientArguments>),
 }
 
-/// As iperf3's.
+/// The default port, as of iperf3.
 const PORT: u16 = 5201;
 
 #[derive(Args)]
 struct ServerArguments {
-    /// Where to listen: a port, or an address with a port
+    /// The port, or address and port, to listen at
     #[arg(long, value_name = "PORT", default_value = "5201", value_parser = parse_listen)]
     listen: SocketAddr,
     /// End after one test
@@ -66,25 +66,25 @@ struct ClientArguments {
     /// Its port
     #[arg(long, short, default_value_t = PORT)]
     port: u16,
-    /// How long to measure
+    /// The duration
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
     time: Duration,
-    /// How much each connection sends, instead of a time
+    /// Bytes that each connection sends, instead of a duration
     #[arg(long, short = 'n', value_name = "SIZE", conflicts_with_all = ["time", "latency"])]
     bytes: Option<Size>,
-    /// Connections at the same time
+    /// Parallel connections
     #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     parallel: u16,
     /// The server sends
     #[arg(long, short = 'R', action = ArgAction::SetTrue, conflicts_with = "latency")]
     reverse: bool,
-    /// Send a request and wait for its answer, again and again
+    /// Measure latency: send requests, each after the previous answer
     #[arg(long, action = ArgAction::SetTrue)]
     latency: bool,
-    /// Octets of a write, or of a request and its answer [default: 128KiB; with --latency 1]
+    /// Bytes of a write, or of a request and its answer [default: 128KiB; with --latency 1]
     #[arg(long, short = 'l', value_name = "SIZE")]
     length: Option<Size>,
-    /// Time between two lines of the report
+    /// The interval of the report
     #[arg(long, short, value_name = "TIME", default_value = "1s")]
     interval: Duration,
     /// Print one JSON object, with the keys of iperf3, instead of lines

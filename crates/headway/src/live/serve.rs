@@ -25,7 +25,7 @@ use folder::Folder;
 const EXAMPLES: &str = "\
 Examples:
   headway serve --tun hw0 --address 10.77.2.2/24 /srv/files
-      Files at http://10.77.2.2/ for this machine and whatever it routes there.
+      Files at http://10.77.2.2/ for this machine and the hosts that it forwards.
   headway serve --udp 192.0.2.2:4000 any --write --json .
       For peers over UDP (`headway fetch --udp ...`), uploads allowed, a line for each request.
   headway serve --packet veth1 --address 10.0.0.9/24 --listen 8080 .
@@ -40,10 +40,10 @@ pub(crate) struct Arguments {
     /// The folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Where to listen: a port, or an address with a port
+    /// The port, or address and port, to listen at
     #[arg(long, value_name = "PORT", default_value = "80", value_parser = parse_listen)]
     listen: SocketAddr,
-    /// Let peers put files into the folder (PUT)
+    /// Accept uploads to the folder (PUT)
     #[arg(long, action = ArgAction::SetTrue)]
     write: bool,
     /// Print a line of JSON for each request
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     network: NetworkArgs,
 }
 
-/// Connections at the same time; others wait.
+/// The maximum number of concurrent connections; others wait.
 const MAX_CONNECTIONS: usize = 10_000;
 
 /// Why it failed.
@@ -88,7 +88,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
                 connections.join_next().await;
             }
             let (stream, from) = listener.accept().await.map_err(LiveError::Connection)?;
-            // What has ended is forgotten.
+            // Removes ended connections.
             while connections.try_join_next().is_some() {}
             connections.spawn(serve(stream, from, folder.clone(), json));
         }
@@ -108,7 +108,7 @@ async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, json: bool
         let folder = folder.clone();
         async move { answer::answer(&folder, request, from, json).await }
     });
-    // Both ends may leave in the middle; that is the peer's affair.
+    // Peers may disconnect at any time.
     if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, %from, "a connection ended early");
     }

@@ -1,4 +1,4 @@
-//! Our TCP or the kernel's, behind one set of calls.
+//! One interface for headway's TCP and the kernel's.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
 
-/// Where connections come from.
+/// The TCP of a command.
 #[derive(Clone)]
 pub(super) enum Transport {
-    /// Our TCP.
+    /// headway's TCP.
     Stack(Stack),
-    /// This machine's.
+    /// The kernel's TCP.
     Kernel,
 }
 
@@ -26,13 +26,13 @@ pub(super) enum Listener {
     Kernel(tokio::net::TcpListener),
 }
 
-/// A connection of either.
+/// A connection of either TCP.
 pub(super) enum Stream {
     Stack(headway_net::TcpStream),
     Kernel(tokio::net::TcpStream),
 }
 
-/// Connections that wait to be accepted at most.
+/// The backlog of listeners.
 const BACKLOG: usize = 1024;
 
 impl Transport {
@@ -52,7 +52,7 @@ impl Transport {
         opened.map_err(|source| LiveError::Connect { remote, source })
     }
 
-    /// Waits until the peers have everything, for `grace` at most.
+    /// Waits for at most `grace` until all data is acknowledged.
     pub(super) async fn close(self, grace: Duration) -> Result<(), LiveError> {
         match self {
             Self::Stack(stack) => stack.close(grace).await.map_err(LiveError::Stack),
@@ -96,7 +96,7 @@ impl Stream {
         }
     }
 
-    /// What the connection counted; the kernel's says nothing here.
+    /// The connection's statistics; none for the kernel's TCP.
     pub(super) fn statistics(&self) -> Option<Statistics> {
         match self {
             Self::Stack(stream) => stream.statistics().ok(),
@@ -104,7 +104,7 @@ impl Stream {
         }
     }
 
-    /// What both ends agreed on; the kernel's says nothing here.
+    /// The negotiated options; none for the kernel's TCP.
     pub(super) fn negotiated(&self) -> Option<Negotiated> {
         match self {
             Self::Stack(stream) => stream.negotiated().ok(),

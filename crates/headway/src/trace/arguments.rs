@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     /// Only these connections, by number
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(super) connection: Vec<usize>,
-    /// The numbers as JSON: times in seconds, sizes in bytes, rates in bit/s
+    /// The statistics as JSON: times in seconds, sizes in bytes, rates in bit/s
     #[arg(long, conflicts_with = "csv", help_heading = "Output")]
     pub(super) json: bool,
-    /// The numbers as comma-separated values: a row for each direction, or for each interval of time
+    /// The statistics as comma-separated values: one row for each direction, or for each interval of time
     #[arg(
         long,
         value_name = "TABLE",
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
         help_heading = "Output"
     )]
     pub(super) csv: Option<Table>,
-    /// Graphs as a page that needs nothing else
+    /// Graphs as a self-contained page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) html: Option<PathBuf>,
     /// Graphs as files for xplot (xplot.org) in this directory
@@ -65,7 +65,7 @@ pub(crate) enum Table {
 }
 
 impl Arguments {
-    /// From the first to behind the last of the chosen connections, counted from 0.
+    /// The range of the chosen connections, counted from 0.
     pub(super) fn span(&self) -> Result<(usize, usize), BadOption> {
         let least = self.connection.iter().min().copied().unwrap_or(1);
         let most = self.connection.iter().max().copied().unwrap_or(1);

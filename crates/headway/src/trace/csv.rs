@@ -1,4 +1,4 @@
-//! The numbers as comma-separated values (RFC 4180, lines ended by a line feed).
+//! The statistics as comma-separated values (RFC 4180, lines ended by a line feed).
 
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ pub(super) fn throughput(chosen: &[Numbered<'_>]) -> String {
     text
 }
 
-/// A text as a field: between quotation marks where it has to be.
+/// A text as a field, quoted if necessary.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

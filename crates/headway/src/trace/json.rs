@@ -1,4 +1,4 @@
-//! The numbers for programs: one object, SI units.
+//! The statistics as one JSON object, in SI units.
 
 use headway_report::trace::metrics::{self, ending};
 use headway_report::trace::{AnalysedCapture, Numbered};
@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
 pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>]) -> String {
-    // Numbers, strings and lists: nothing in it can fail to serialize.
+    // Numbers, strings and lists always serialize.
     let mut text = serde_json::to_string_pretty(&Document { capture, chosen }).unwrap_or_default();
     text.push('\n');
     text

@@ -1,4 +1,4 @@
-//! `headway trace`: what a capture says about its connections.
+//! `headway trace`: statistics and graphs of the connections in a capture.
 
 mod arguments;
 mod csv;
@@ -17,14 +17,14 @@ pub(crate) use arguments::Arguments;
 use arguments::Table;
 pub(crate) use error::TraceError;
 
-/// Of how many connections graphs are drawn, unless some are chosen.
+/// The number of connections whose graphs are drawn by default.
 const GRAPHS: usize = 16;
 
 /// Analyses the capture. `words` are the words of the command line, without the program's name.
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceError> {
     let (first, last) = arguments.span()?;
     let draws = arguments.html.is_some() || arguments.xplot.is_some();
-    // One choice decides what is drawn and what is told.
+    // The same connections are drawn and printed.
     let drawn = if arguments.connection.is_empty() { 0..GRAPHS } else { first..last };
     let graphs = draws.then_some(Graphs { points: POINTS, connections: drawn });
     let capture = AnalysedCapture::read(&arguments.file, arguments.interface.as_deref(), graphs)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
     Ok(output::print(&told)?)
 }
 
-/// The connections that were asked for.
+/// The chosen connections.
 fn choose<'a>(arguments: &Arguments, capture: &'a AnalysedCapture) -> Result<Vec<Numbered<'a>>, BadOption> {
     let count = capture.analysis().connections.len();
     if arguments.connection.is_empty() {

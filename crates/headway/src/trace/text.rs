@@ -1,4 +1,4 @@
-//! The numbers for people.
+//! The statistics as text.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use headway_report::trace::{AnalysedCapture, Numbered};
 use headway_trace::analysis::Direction;
 use headway_units::Duration;
 
-/// More connections than this are listed, a line each.
+/// More connections than this are listed, one line each.
 const MOST_IN_FULL: usize = 8;
-/// How many columns a line of throughput has.
+/// The width of the throughput chart.
 const COLUMNS: usize = 60;
 
 /// What `capture` says. `is_chosen`: the connections were asked for by number.
@@ -106,7 +106,7 @@ struct Columns {
 
 impl Columns {
     fn line(&self, text: &mut String, label: &str, values: [&str; 2]) {
-        // `format!` counts characters, which are as wide as each other here.
+        // `format!` counts characters, which have equal width here.
         let _ = write!(text, "    {label:<0$}", self.label);
         for (value, wide) in values.iter().zip(self.values) {
             let _ = write!(text, "  {value:>wide$}");
@@ -119,7 +119,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// New data over time, as a line of bars.
+/// New data over time, as a chart of one line.
 fn throughput(text: &mut String, head: &str, direction: &Direction, duration: Duration) {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let throughput = &direction.throughput;
@@ -140,7 +140,7 @@ fn throughput(text: &mut String, head: &str, direction: &Direction, duration: Du
     let _ = writeln!(text, "  new data over time, {head} (top: {})\n    |{bars}|", units::rate(rate));
 }
 
-/// Where damage was captured, if it was.
+/// Damage by interface, if any.
 fn damage(text: &mut String, capture: &AnalysedCapture, directions: &[Direction; 2], heads: &[String; 2]) {
     for (head, direction) in heads.iter().zip(directions) {
         for (&interface, damage) in &direction.damage {

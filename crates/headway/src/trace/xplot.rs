@@ -1,4 +1,4 @@
-//! Graphs as files for xplot, named as tcptrace names them.
+//! Graphs as files for xplot, with the file names of tcptrace.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use headway_trace::{TraceError, write_outstanding, write_rtt, write_segments, wr
 
 use crate::output::{self, OutputError};
 
-/// Writes what a graph shows.
+/// Writes a graph.
 type Draw = fn(&mut Vec<u8>, &str, &Direction) -> Result<(), TraceError>;
 
-/// The end of each file's name, what its title says, and what writes it.
+/// The suffix of the file name, the title, and the writer of each graph.
 const GRAPHS: [(&str, &str, Draw); 4] = [
     ("tsg", "time sequence graph", |out, title, direction| write_segments(out, title, direction)),
     ("owin", "outstanding data", |out, title, direction| write_outstanding(out, title, direction)),
@@ -19,8 +19,8 @@ const GRAPHS: [(&str, &str, Draw); 4] = [
     ("tput", "throughput", |out, title, direction| write_throughput(out, title, &direction.throughput)),
 ];
 
-/// Writes the graphs of every direction that sent data and whose points were kept. Returns how many
-/// files there are.
+/// Writes the graphs of every direction that sent data and whose points were kept. Returns the number of
+/// files.
 pub(super) fn write(directory: &Path, chosen: &[Numbered<'_>]) -> Result<usize, OutputError> {
     output::create_directory(directory)?;
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! `headway doctor` says what it finds, with and without root.
+//! The findings of `headway doctor`, with and without root.
 
 use std::process::Command;
 
@@ -28,7 +28,7 @@ fn udp_needs_no_privilege() {
 }
 
 #[test]
-fn a_path_to_a_peer_has_our_options() {
+fn a_path_to_a_peer_keeps_options() {
     let [a, b] = free_addresses().map(|address| address.to_string());
     let folder = tempfile::tempdir().unwrap();
     let words = ["serve", folder.path().to_str().unwrap(), "--udp", &b, "any"];
@@ -46,7 +46,7 @@ fn text<'a>(report: &'a serde_json::Value, subject: &str) -> &'a str {
     findings.iter().find(|finding| finding["subject"] == subject).unwrap()["text"].as_str().unwrap()
 }
 
-/// Two doctors, with a box between them.
+/// Two doctors with a relay between them.
 fn through(mangle: fn(bool, &mut [u8]) -> bool) -> serde_json::Value {
     let [a, b, near, far] = free_addresses();
     let _relay = Relay::new([near, far], [a, b], |from| move |segment, _| mangle(from == 0, segment));
@@ -56,31 +56,31 @@ fn through(mangle: fn(bool, &mut [u8]) -> bool) -> serde_json::Value {
     let words = ["doctor", "--json", "--udp", &a, &near, "--connect", "127.0.0.1:7"];
     let report = report(Command::new(HEADWAY).args(words));
     assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
-    assert_eq!(server.wait().unwrap().code(), Some(0), "SIGTERM ends it well");
+    assert_eq!(server.wait().unwrap().code(), Some(0), "SIGTERM ends it orderly");
     report
 }
 
 #[test]
-fn a_clear_path_brings_everything() {
+fn a_clear_path_has_no_problems() {
     let report = through(|_, _| true);
     for subject in ["path", "options", "options there", "options back", "damage there", "damage back"] {
         assert_eq!(mark(&report, subject), "good", "{subject}: {report:#}");
     }
     assert!(text(&report, "options there").contains("HACK v2 (kind 253)"), "{report:#}");
-    // The relay does not pass the field on.
+    // The relay does not forward the field.
     assert_eq!((mark(&report, "ECN there"), mark(&report, "ECN back")), ("bad", "bad"), "{report:#}");
 }
 
 #[test]
-fn what_a_path_strips_is_told_from_what_the_peer_lacks() {
+fn stripped_options_are_distinguished_from_unsupported_ones() {
     let report = through(relay::strips_hack);
     assert_eq!(mark(&report, "options there"), "bad", "{report:#}");
     let there = text(&report, "options there");
-    assert!(there.contains("taken away on the path: HACK (kind 14), HACK v2 (kind 253)"), "{there}");
+    assert!(there.contains("removed on the path: HACK (kind 14), HACK v2 (kind 253)"), "{there}");
     assert!(there.contains("MSS from") && there.contains("to 1200"), "{there}");
     assert_eq!(mark(&report, "options back"), "good", "{report:#}");
     assert!(text(&report, "options").contains("not: HACK (kinds 14 and 15)"), "{report:#}");
-    // A peer that is told to do without: nothing is taken away.
+    // A peer without HACK: nothing is removed on the path.
     let [a, b] = free_addresses().map(|address| address.to_string());
     let words = ["doctor", "--udp", &b, "any", "--listen", "7", "--variant", "modern"];
     let mut server = Command::new(HEADWAY).args(words).spawn().unwrap();
@@ -89,12 +89,12 @@ fn what_a_path_strips_is_told_from_what_the_peer_lacks() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!((mark(&report, "options"), mark(&report, "options there")), ("unknown", "good"), "{report:#}");
-    // Nothing between them: ECN arrives too.
+    // Without a relay ECN arrives too.
     assert_eq!((mark(&report, "ECN there"), mark(&report, "ECN back")), ("good", "good"), "{report:#}");
 }
 
 #[test]
-fn a_path_that_drops_damage_is_told() {
+fn a_path_that_drops_damage_is_reported() {
     let report = through(relay::drops_damage);
     assert_eq!((mark(&report, "damage there"), mark(&report, "damage back")), ("bad", "bad"), "{report:#}");
     assert_eq!(mark(&report, "options there"), "good", "{report:#}");
@@ -111,11 +111,11 @@ fn root_has_every_carrier() {
         assert_eq!(mark(&report, subject), "good", "{subject}: {report}");
     }
     assert_eq!(mark(&report, "interface hw1"), "noted");
-    assert!(report.to_string().contains("sends without checksum"), "{report}");
+    assert!(report.to_string().contains("sends with checksum"), "{report}");
 }
 
 #[test]
-fn a_kernel_peer_agrees_to_what_it_knows() {
+fn a_kernel_peer_negotiates_its_options() {
     let Some(namespace) = Namespace::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let _server = crate::programs::python_server(&namespace, folder.path());

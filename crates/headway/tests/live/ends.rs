@@ -1,4 +1,4 @@
-//! How connections between our TCP and the kernel's end.
+//! Ends of connections between headway's TCP and the kernel's.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -16,9 +16,9 @@ fn nc(namespace: &Namespace) -> std::process::Command {
 }
 
 #[test]
-fn our_half_close_is_heard_and_the_answer_comes() {
+fn half_close() {
     let Some(namespace) = Namespace::new() else { return };
-    // The peer answers when it has heard our end.
+    // The peer answers after it has received the FIN.
     let peer = python_peer(
         &namespace,
         "data = b''\n\
@@ -45,7 +45,7 @@ fn the_kernels_reset_is_an_error() {
          c.close()",
     );
     let mut nc = nc(&namespace).spawn().unwrap();
-    // It must not end for want of input.
+    // It must not end at the end of input.
     let mut input = nc.stdin.take().unwrap();
     input.write_all(b"x").unwrap();
     let output = nc.wait_with_output().unwrap();
@@ -55,7 +55,7 @@ fn the_kernels_reset_is_an_error() {
 }
 
 #[test]
-fn our_end_by_a_signal_resets_what_is_open() {
+fn a_signal_resets_open_connections() {
     let Some(namespace) = Namespace::new() else { return };
     let peer = python_peer(
         &namespace,
@@ -71,13 +71,13 @@ fn our_end_by_a_signal_resets_what_is_open() {
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = nc.wait_with_output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("stopped by SIGINT"));
-    // All was read, so it is closed gracefully.
+    // All data was read, so it is closed with a FIN.
     assert_eq!(peer.finish().trim(), "end");
 }
 
-/// As ssh's ProxyCommand: the reader of our output must hear of the peer's end while our input is open.
+/// As ssh's ProxyCommand: standard output must end with the peer's FIN while standard input is open.
 #[test]
-fn the_peers_end_closes_standard_output() {
+fn the_peers_fin_closes_standard_output() {
     let Some(namespace) = Namespace::new() else { return };
     let peer = python_peer(
         &namespace,
@@ -89,7 +89,7 @@ fn the_peers_end_closes_standard_output() {
     let mut heard = String::new();
     std::io::Read::read_to_string(nc.stdout.as_mut().unwrap(), &mut heard).unwrap();
     assert_eq!(heard, "bye");
-    // And our side goes on.
+    // The other direction remains open.
     nc.stdin.take().unwrap().write_all(b"later").unwrap();
     assert!(nc.wait().unwrap().success());
     assert_eq!(peer.finish().trim(), "later");
@@ -105,7 +105,7 @@ fn a_closed_port_refuses() {
 }
 
 #[test]
-fn our_own_closed_port_refuses_the_kernel() {
+fn a_closed_port_refuses_the_kernel() {
     let Some(namespace) = Namespace::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
@@ -119,7 +119,7 @@ fn our_own_closed_port_refuses_the_kernel() {
 }
 
 #[test]
-fn an_interface_that_goes_is_named() {
+fn a_removed_interface_is_named() {
     let Some(namespace) = Namespace::new() else { return };
     let _peer = python_peer(&namespace, "c.sendall(b'hello')\nc.recv(1)");
     let mut nc = nc(&namespace).spawn().unwrap();
@@ -145,7 +145,7 @@ fn a_peer_that_is_killed_resets() {
     let mut hello = [0; 5];
     std::io::Read::read_exact(nc.stdout.as_mut().unwrap(), &mut hello).unwrap();
     let mut input = nc.stdin.take().unwrap();
-    // What it never reads makes its kernel send a RST when it goes.
+    // Unread data makes its kernel send a RST at the end.
     input.write_all(&[0; 1000]).unwrap();
     wait_until("what was sent", || {
         let sockets = namespace.run("ss", &["-Htn", "sport = :9000"]).stdout;
@@ -158,9 +158,8 @@ fn a_peer_that_is_killed_resets() {
     assert!(complaint.contains("connection reset by the peer"), "{complaint}");
 }
 
-/// RFC 9293, 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet of new data
-/// (if available), or retransmit to the receiving TCP peer even if the send window is zero". A minute
-/// long, beside the others.
+/// RFC 9293, 3.8.6.1: "The sending TCP peer must regularly transmit at least one octet of new data (if
+/// available), or retransmit to the receiving TCP peer even if the send window is zero". Takes a minute.
 #[test]
 fn a_window_that_is_closed_for_a_minute_opens_again() {
     let Some(namespace) = Namespace::new() else { return };

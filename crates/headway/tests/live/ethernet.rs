@@ -1,4 +1,4 @@
-//! An address of its own on an Ethernet, whose other end is the kernel's.
+//! A stack with its own address on an Ethernet, with the kernel as its peer.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -11,8 +11,8 @@ use crate::programs::{folder_with_file, python_server};
 const OURS: &str = "10.78.0.2";
 const KERNELS: &str = "10.78.0.1";
 
-/// Two namespaces with a cable between them. `hw1` in the first has no address: it is ours. `hw2` in
-/// the second is the kernel's.
+/// Two namespaces connected by a veth pair. `hw1` in the first has no address and is used by the stack;
+/// `hw2` in the second is used by the kernel.
 fn cable() -> Option<[Namespace; 2]> {
     let [ours, kernels] = [Namespace::new()?, Namespace::new()?];
     ours.ip(&["link", "add", "hw1", "type", "veth", "peer", "name", "hw2", "netns", kernels.name()]);
@@ -28,10 +28,10 @@ const OURS_V6: &str = "fd78::1234:5678";
 const PACKET_V6: [&str; 4] = ["--packet", "hw1", "--address", "fd78::1234:5678/64"];
 const PACKET: [&str; 4] = ["--packet", "hw1", "--address", "10.78.0.2/24"];
 
-/// veth hands over what the kernel sends without checksums and in pieces of up to 64 KiB, unless told
-/// not to: both ways must do.
+/// By default veth delivers the kernel's packets without checksums and with segmentation offload: both
+/// settings must work.
 #[test]
-fn files_go_both_ways_with_and_without_offload() {
+fn transfers_with_and_without_offload() {
     let Some([ours, kernels]) = cable() else { return };
     let (folder, bytes) = folder_with_file(6, 20_000_000);
     let path = folder.path().to_str().unwrap();
@@ -70,14 +70,14 @@ fn files_go_both_ways_with_and_without_offload() {
 }
 
 #[test]
-fn nobody_at_the_address_is_told() {
+fn an_unreachable_address_is_reported() {
     let Some([ours, _kernels]) = cable() else { return };
     let words = [&["nc", "10.78.1.1", "80"], &PACKET[..], &["--gateway", "10.77.0.1"]].concat();
     let output = ours.command(HEADWAY, &words).output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("gateway 10.77.0.1"), "{complaint}");
-    // The kernel must not have our address.
+    // The kernel must not have the stack's address.
     ours.ip(&["addr", "add", "10.78.0.2/24", "dev", "hw1"]);
     let output = ours.command(HEADWAY, &[&["nc", KERNELS, "80"], &PACKET[..]].concat()).output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -93,7 +93,7 @@ fn files_go_both_ways_over_ipv6() {
     let words = ["serve", path, "--kernel", "--listen", "[::]:8000"];
     let _server = start(&kernels, &words);
     kernels.wait_for_listener(8000);
-    // A neighbour, and somebody behind a router.
+    // A neighbour, and a host behind a router.
     kernels.ip(&["addr", "add", "fd99::1/128", "dev", "lo"]);
     for (peer, gateway) in [(KERNELS_V6, &[][..]), ("fd99::1", &["--gateway", KERNELS_V6])] {
         let url = format!("http://[{peer}]:8000/file");
@@ -107,7 +107,7 @@ fn files_go_both_ways_over_ipv6() {
     let got = kernels.run("curl", &["-sf", &format!("http://[{OURS_V6}]/file")]).stdout;
     assert!(got == bytes);
     crate::ping::ping(&kernels, OURS_V6);
-    // The kernel asks before it takes our address, and is told that somebody has it.
+    // The kernel does duplicate address detection before it uses the stack's address, and gets an answer.
     kernels.ip(&["addr", "add", &format!("{OURS_V6}/64"), "dev", "hw2"]);
     wait_until("the end of the address", || {
         let shown = kernels.run("ip", &["-6", "addr", "show", "dev", "hw2", "dadfailed"]).stdout;
@@ -115,7 +115,7 @@ fn files_go_both_ways_over_ipv6() {
     });
 }
 
-/// A link-local gateway, as routers of IPv6 announce themselves.
+/// A link-local gateway, as IPv6 routers advertise.
 #[test]
 fn a_gateway_may_be_link_local() {
     let Some([ours, kernels]) = cable() else { return };
@@ -157,11 +157,11 @@ except TimeoutError: pass
 print(sorted(counts.items()))
 ";
 
-/// The kernel of our machine does not know our address, and must not answer for it.
+/// The local kernel does not have the stack's address, and must not answer for it.
 #[test]
-fn the_kernel_sends_no_resets_for_our_address() {
+fn the_kernel_sends_no_resets_for_the_stacks_address() {
     let Some([ours, kernels]) = cable() else { return };
-    // A port of the kernel's that is open to all its addresses, as ours is.
+    // A port of the kernel that is open on all its addresses, like the stack's.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let _kernels_server = start(&ours, &["serve", "--kernel", "--listen", "8080", path]);

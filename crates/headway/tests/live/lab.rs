@@ -1,4 +1,4 @@
-//! `headway lab live`: runs between namespaces of its own, which leave nothing behind.
+//! `headway lab live`: runs between its own namespaces, without residues.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,9 +30,9 @@ kind = "table"
 measure = "time"
 "#;
 
-/// A folder with an experiment, where this machine and user may run it.
+/// A folder with an experiment; `None` if this machine or user cannot run it.
 fn with_experiment(text: &str) -> Option<tempfile::TempDir> {
-    // Says why, where it is not so.
+    // Prints the reason otherwise.
     drop(Namespace::new()?);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), text).unwrap();
@@ -72,16 +72,16 @@ fn every_byte_arrives_and_runs_are_made_once() {
     let made = journal();
     let output = lab_live(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
-    assert_eq!(journal(), made, "what is there is not run again");
+    assert_eq!(journal(), made, "stored runs are not repeated");
 }
 
 #[test]
-fn a_run_of_fixed_duration_counts_what_came() {
+fn a_run_of_fixed_duration_counts_arrived_bytes() {
     let text = SMALL.replace("size = \"300KB\"", "duration = \"1s\"").replace("runs = 2", "runs = 1");
     let Some(folder) = with_experiment(&text) else { return };
     let output = lab_live(folder.path()).args(["--pcap", "packets"]).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
-    // The box saw what the sender sent, and what it made of it.
+    // The box recorded the sender's packets and their fates.
     let captures = fs::read_dir(folder.path().join("packets")).unwrap().flatten();
     let lengths: Vec<u64> = captures.map(|file| file.metadata().unwrap().len()).collect();
     assert!(lengths.len() == 2 && lengths.iter().all(|length| *length > 100_000), "{lengths:?}");
@@ -91,7 +91,7 @@ fn a_run_of_fixed_duration_counts_what_came() {
     assert!(real.iter().all(|row| row.contains(",true,1,")), "finished after a second: {table}");
 }
 
-/// Its namespaces, by the numbers of the file system that they are in, and the processes that it started.
+/// Its namespaces, by inode number, and the processes that it started.
 fn of_process(pid: u32) -> (BTreeSet<String>, Vec<u32>) {
     let namespaces = links(&format!("/proc/{pid}/fd")).filter(|link| link.starts_with("net:[")).collect();
     let parent = format!("PPid:\t{pid}");
@@ -114,7 +114,7 @@ fn links(folder: &str) -> impl Iterator<Item = String> {
         .filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_str()?.to_owned()))
 }
 
-/// Whether any process has one of these namespaces, as its own or as a file, or any mount keeps it.
+/// Whether any process uses one of these namespaces, as its own or as a file, or any mount refers to it.
 fn anybody_has(namespaces: &BTreeSet<String>) -> bool {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     namespaces.iter().any(|namespace| mounts.contains(namespace.as_str()))
@@ -125,19 +125,19 @@ fn anybody_has(namespaces: &BTreeSet<String>) -> bool {
         })
 }
 
-/// Kills what it is told to, however the test ends.
+/// Kills a process when the test ends.
 struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // It is dead already, if all went well.
+        // It has ended already if the test passed.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 #[test]
-fn nothing_is_left_behind_after_sigkill() {
+fn nothing_remains_after_sigkill() {
     let has_kcptun = Command::new("kcptun-client").arg("-v").output().is_ok();
     let variant = if has_kcptun { "\"headway\", \"kcptun\"" } else { "\"headway\", \"linux:cubic\"" };
     let text = SMALL
@@ -155,7 +155,7 @@ fn nothing_is_left_behind_after_sigkill() {
     let pid = running.0.id();
     let programs = if has_kcptun { 2 } else { 0 };
     let mut found = (BTreeSet::new(), Vec::new());
-    // `ip` comes and goes.
+    // `ip` processes are short-lived.
     wait_until("six namespaces and the programs in them", || {
         found = of_process(pid);
         found.0.len() == 6 && found.1.len() == programs
@@ -172,7 +172,7 @@ fn nothing_is_left_behind_after_sigkill() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_requirements_are_named() {
     let refuse = |variant: &str, change: &dyn Fn(&mut Command)| {
         let text = SMALL.replace("\"headway\", \"linux:cubic\"", &format!("\"{variant}\""));
         let folder = with_experiment(&text)?;
@@ -200,7 +200,7 @@ fn what_is_missing_is_named() {
         let told = refuse("quinn:bbr", &nowhere).unwrap();
         assert!(told.contains("cargo build --release --manifest-path reference/quinn/Cargo.toml"), "{told}");
     }
-    // Somebody without rights, in a folder of theirs.
+    // An unprivileged user, in an own folder.
     let told = refuse("headway", &|command| {
         let folder = command.get_current_dir().unwrap().to_owned();
         std::os::unix::fs::chown(&folder, Some(65_534), None).unwrap();

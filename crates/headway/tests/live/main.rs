@@ -1,5 +1,5 @@
-//! The live commands against this machine's kernel, in network namespaces of their own. They need
-//! root; without, each says that it is skipped. UDP on the loopback needs nothing.
+//! The live commands against this machine's kernel, in their own network namespaces. Without root these
+//! tests are skipped with a message. UDP on the loopback needs no privilege.
 
 mod doctor;
 mod ends;

@@ -5,7 +5,7 @@ pub(crate) use headway_test_fixture::process::say_skipped;
 
 pub(crate) const HEADWAY: &str = env!("CARGO_BIN_EXE_headway");
 
-/// Where our stack is, and where the kernel, on the TUN of a namespace.
+/// The addresses of the stack and of the kernel on the TUN of a namespace.
 pub(crate) const OURS: &str = "10.77.2.2";
 pub(crate) const KERNELS: &str = "10.77.2.1";
 pub(crate) const TUN: [&str; 4] = ["--tun", "hw0", "--address", "10.77.2.2/24"];

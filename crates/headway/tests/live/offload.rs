@@ -1,4 +1,4 @@
-//! Segmentation offload between our TCP and the kernel's: files come out as they went in.
+//! Transfers with segmentation offload between headway's TCP and the kernel's.
 
 const SIZE: usize = 100_000_000;
 use headway_test_fixture::pattern::Pattern;
@@ -8,7 +8,7 @@ use crate::programs::{folder_with_file, python_server};
 
 const OFFLOAD: [&str; 7] = ["--tun", "hw0", "--address", "10.77.2.2/24", "--offload", "--variant", "modern"];
 
-/// Packets and octets that the kernel took from the TUN (`rx`), or gave to it (`tx`).
+/// Packets and bytes that the kernel received from the TUN (`rx`), or sent to it (`tx`).
 fn counts(namespace: &Namespace, what: &str) -> [u64; 2] {
     ["packets", "bytes"].map(|unit| {
         let path = format!("/sys/class/net/hw0/statistics/{what}_{unit}");
@@ -16,14 +16,14 @@ fn counts(namespace: &Namespace, what: &str) -> [u64; 2] {
     })
 }
 
-/// Runs curl, whose transfer makes packets on the way `what` that are longer than the MTU in the mean, or
-/// nothing was offloaded. The ACKs of the transfer go the other way.
+/// Runs curl, and checks that the mean packet of its transfer in the direction `what` is longer than the
+/// MTU, so that segments were offloaded.
 fn transfer(namespace: &Namespace, what: &str, words: &[&str]) {
     let before = counts(namespace, what);
     namespace.run("curl", words);
     let after = counts(namespace, what);
-    let [packets, octets] = [0, 1].map(|unit| after[unit] - before[unit]);
-    assert!(octets > SIZE as u64 && octets / packets > 1500, "{what}: {octets} in {packets} packets");
+    let [packets, bytes] = [0, 1].map(|unit| after[unit] - before[unit]);
+    assert!(bytes > SIZE as u64 && bytes / packets > 1500, "{what}: {bytes} in {packets} packets");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn other_mtus_and_ipv6() {
     }
 }
 
-/// What the kernel hands over is a matter of the device, and outlives the program that chose it.
+/// Offload is a setting of the device, and persists after the program that set it.
 #[test]
 fn a_device_that_had_offload_can_be_used_without() {
     let Some(namespace) = Namespace::new() else { return };

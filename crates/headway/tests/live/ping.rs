@@ -1,6 +1,6 @@
-//! Pings of the kernel's are answered.
+//! Pings from the kernel are answered.
 
-/// Sends echo requests of several lengths from a raw socket, and compares what comes back.
+/// Sends echo requests of several lengths from a raw socket, and compares the replies.
 const PING: &str = r"
 import os, socket, struct, sys
 address = sys.argv[1]

@@ -1,6 +1,6 @@
-//! What a port scanner sends, nmap's detection of systems among it, and what RFC 9293 answers.
+//! Probes of port scanners, including nmap's OS detection, and the responses of RFC 9293.
 //!
-//! The probes come from an address that the kernel does not have, so that it says nothing itself.
+//! The probes are sent from an address that the kernel does not have, so that it does not answer itself.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::IpAddr;
@@ -17,8 +17,8 @@ const SCANNER: &str = "10.77.2.9";
 const OPEN: u16 = 80;
 const CLOSED: u16 = 81;
 
-/// Sends each packet that comes as a line of hexadecimal digits, and prints what our stack sends before it
-/// answers the second of two pings: by then it has said all that it has to say at once.
+/// Sends each packet, read as a line of hexadecimal digits, and prints the stack's packets until the
+/// answer to the second of two pings: by then all immediate responses were sent.
 const PUMP: &str = r"
 import socket, struct, sys
 out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -63,7 +63,7 @@ struct Scanner {
     port: u16,
 }
 
-/// A TCP header as it may be, and what is behind it.
+/// An arbitrary TCP header, and its payload.
 #[derive(Clone)]
 struct Probe {
     port: u16,
@@ -72,13 +72,13 @@ struct Probe {
     ack: u32,
     window: u16,
     urgent: u16,
-    /// The four bits beside the data offset.
+    /// The four reserved bits.
     reserved: u8,
-    /// The data offset, where it is not what the options need.
+    /// The data offset, if different from the options' length.
     offset: Option<u8>,
     options: Vec<u8>,
     data: &'static [u8],
-    /// Which is not the one that it should have.
+    /// A wrong checksum.
     damaged: bool,
 }
 
@@ -119,7 +119,7 @@ impl Scanner {
         Self { pump, input, output, port: 20_000 }
     }
 
-    /// Sends the packet, and gives what our stack answers to the port, each answer once.
+    /// Sends the packet, and returns the stack's responses to the port, without duplicates.
     fn exchange(&mut self, packet: &[u8], port: u16) -> Vec<(TcpHeader, TcpOptions)> {
         let line: String = packet.iter().map(|octet| format!("{octet:02x}")).collect();
         writeln!(self.input, "{line}").unwrap();
@@ -135,7 +135,7 @@ impl Scanner {
                 .collect();
             let segment = Segment::parse(&bytes).unwrap();
             assert_eq!(judge(&bytes), Ok(Integrity::Intact));
-            // Of earlier probes something may come again.
+            // Responses to earlier probes may be retransmitted.
             let answer = (segment.tcp, segment.options);
             if segment.tcp.dst_port == port && !answers.contains(&answer) {
                 answers.push(answer);
@@ -143,7 +143,7 @@ impl Scanner {
         }
     }
 
-    /// Sends the probe from a port of its own.
+    /// Sends the probe from its own port.
     fn send(&mut self, probe: &Probe) -> Vec<(TcpHeader, TcpOptions)> {
         self.port += 1;
         self.send_from(self.port, probe)
@@ -151,7 +151,7 @@ impl Scanner {
 
     fn send_from(&mut self, from: u16, probe: &Probe) -> Vec<(TcpHeader, TcpOptions)> {
         let answers = self.exchange(&probe.packet(from), from);
-        // Nothing is to be left that answers later.
+        // No connection may remain that sends later.
         for (tcp, _) in answers.iter().filter(|(tcp, _)| tcp.flags.contains(TcpFlags::SYN)) {
             let reset = Probe { seq: tcp.ack.0, ..self::probe(probe.port, RST) };
             self.exchange(&reset.packet(from), from);
@@ -188,7 +188,7 @@ impl Probe {
         packet
     }
 
-    /// What it occupies of the sequence numbers.
+    /// The sequence space that it occupies.
     fn len(&self) -> u32 {
         let bit = |flag: u8| u32::from(self.flags & flag != 0);
         self.data.len() as u32 + bit(SYN) + bit(FIN)
@@ -261,7 +261,7 @@ fn a_closed_port_resets() {
             &Probe { window: 0, urgent: 0xffff, reserved: 0xf, ..probe(CLOSED, flags) },
         );
     }
-    // "An incoming segment containing a RST is discarded", and so is what cannot be read.
+    // "An incoming segment containing a RST is discarded", and so is an unreadable one.
     for flags in [RST, RST | ACK, 0xff, SYN | RST] {
         assert_silence(&mut scanner, &probe(CLOSED, flags));
     }
@@ -288,22 +288,23 @@ fn an_open_port_answers_syns() {
     for flags in [0, FIN, PSH, URG, FIN | PSH | URG, FIN | URG, PSH | URG, ECE | CWR] {
         assert_silence(&mut scanner, &Probe { data: b"data", ..probe(OPEN, flags) });
     }
-    // A SYN with FIN begins nothing that anybody wants.
+    // A SYN with FIN opens no connection.
     assert_silence(&mut scanner, &probe(OPEN, SYN | FIN | PSH | URG));
     for window in [0, 1, 63, 4, 16, 512, 3, 128, 256, 1024, 31337, 32768, 65535] {
         assert_opens(&mut scanner, &Probe { window, ..probe(OPEN, SYN) });
     }
-    // "Reserved [...] must be ignored in received segments", and the urgent pointer without URG says nothing.
+    // "Reserved [...] must be ignored in received segments", and the urgent pointer without URG has no
+    // meaning.
     assert_opens(&mut scanner, &Probe { reserved: 0xe, urgent: 0xf7f5, ..probe(OPEN, SYN) });
     assert_opens(&mut scanner, &Probe { data: b"data with a SYN", ..probe(OPEN, SYN | PSH | URG) });
-    // RFC 3168, 6.1.1: ECN is agreed upon by ECE alone.
+    // RFC 3168, 6.1.1: ECN is negotiated with ECE alone.
     let (tcp, _) = assert_opens(&mut scanner, &probe(OPEN, SYN | ECE | CWR));
     assert!(tcp.flags.contains(TcpFlags::ECE) && !tcp.flags.contains(TcpFlags::CWR), "{:?}", tcp.flags);
     namespace.wait_for_http(OURS);
 }
 
 #[test]
-fn options_are_read_whatever_they_are() {
+fn any_options_are_processed() {
     let Some((mut scanner, namespace, _folder, _server)) = scanner() else { return };
     // The six SYNs of nmap's sequence test, and its ECN probe.
     let stamps = [8, 10, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
@@ -330,7 +331,7 @@ fn options_are_read_whatever_they_are() {
     assert_opens(&mut scanner, &with(&[&[30, 40], &[7; 38]]));
     assert_opens(&mut scanner, &with(&[&[2, 4, 0, 0]]));
     assert_opens(&mut scanner, &with(&[&[3, 3, 255]]));
-    // A length that the kind does not have is an option that we do not know.
+    // A wrong length makes the option an unknown one.
     assert_opens(&mut scanner, &with(&[&[2, 2], &[8, 3, 1]]));
     // MUST-7: "TCP implementations MUST be prepared to handle an illegal option length (e.g., zero)".
     for garbage in [&[8, 0][..], &[2, 1, 0, 0], &[5, 200, 1, 1], &[1, 1, 1, 2], &[0xff; 40]] {
@@ -339,7 +340,8 @@ fn options_are_read_whatever_they_are() {
     namespace.wait_for_http(OURS);
 }
 
-/// RFC 6528: sequence numbers of one four-tuple go on with a clock, those of others say nothing of them.
+/// RFC 6528: initial sequence numbers of a four-tuple increase with a clock, and are independent of those
+/// of others.
 #[test]
 fn initial_sequence_numbers_cannot_be_guessed() {
     let Some((mut scanner, _namespace, _folder, _server)) = scanner() else { return };
@@ -349,8 +351,8 @@ fn initial_sequence_numbers_cannot_be_guessed() {
         same.push(answers.first().expect("a SYN-ACK").0.seq);
     }
     assert!(same.is_sorted_by(|a, b| a.lt(*b)), "{same:?}");
-    // Of 256 numbers drawn at random, no less than a third of the highest octets are new, and the distance
-    // from one to the next never is the same.
+    // Of 256 numbers drawn at random, at least a third of the highest bytes are different, and no two
+    // consecutive differences are equal.
     let others: Vec<u32> = (0..256).map(|_| assert_opens(&mut scanner, &probe(OPEN, SYN)).0.seq.0).collect();
     let distinct = |numbers: Vec<u32>| std::collections::BTreeSet::from_iter(numbers).len();
     assert!(distinct(others.iter().map(|number| number >> 24).collect()) > 85, "{others:?}");
@@ -378,7 +380,7 @@ fn udp_is_left_alone() {
 
 impl Drop for Scanner {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.pump.kill();
         let _ = self.pump.wait();
     }

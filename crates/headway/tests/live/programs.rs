@@ -1,4 +1,4 @@
-//! Programs at the kernel's end, and what is sent.
+//! Programs on the kernel's side, and test data.
 
 use std::path::Path;
 
@@ -29,8 +29,8 @@ pub(crate) fn python_server(namespace: &Namespace, folder: &Path) -> Running {
     server
 }
 
-/// A server of the kernel's TCP in Python: `body` has the accepted connection as `c`, and what it
-/// prints comes out at its end.
+/// A server of the kernel's TCP in Python: `body` has the accepted connection as `c`; its output is
+/// available at its end.
 pub(crate) fn python_peer(namespace: &Namespace, body: &str) -> Peer {
     python_peer_at(namespace, "", body)
 }
@@ -50,11 +50,11 @@ pub(crate) fn python_peer_at(namespace: &Namespace, address: &str, body: &str) -
     Peer(Some(child))
 }
 
-/// A [`python_peer`]; it is not left behind.
+/// A running [`python_peer`], killed on drop.
 pub(crate) struct Peer(Option<std::process::Child>);
 
 impl Peer {
-    /// Waits for its end; it has to succeed. What it printed.
+    /// Waits for its end, which must be successful; returns its output.
     pub(crate) fn finish(mut self) -> String {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         assert!(output.status.success());
@@ -65,7 +65,7 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // It may have ended.
+            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! Mistakes are named.
+//! Errors name their cause.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use headway_test_fixture::process::free_addresses;
 
 use crate::namespace::{HEADWAY, Namespace, start};
 
-/// Runs `headway` with these words, which has to fail with this code; its complaint.
+/// Runs `headway` with these arguments, which must fail with this code; returns its message.
 fn refuse(words: &[&str], code: i32) -> String {
     let output = Command::new(HEADWAY).args(words).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -25,7 +25,7 @@ fn a_network_is_needed() {
 }
 
 #[test]
-fn networks_that_cannot_be_are_named() {
+fn invalid_networks_are_named() {
     for (words, expected) in [
         (&["--tun", "hw0", "--address", "10.77.2.2"][..], "10.77.2.2/24"),
         (&["--tun", "hw0", "--address", "10.77.2.2/33"], "10.77.2.2/33"),
@@ -34,21 +34,21 @@ fn networks_that_cannot_be_are_named() {
         (&["--tun", "hw0", "--address", "10.77.2.2/24", "--offload"], "a --variant without HACK"),
         (&["--udp", "127.0.0.1", "127.0.0.1:1"], "an address with a port"),
         (&["--udp", "127.0.0.1:1", "[::1]:1"], "one family"),
-        (&["--udp", "0.0.0.0:0", "any"], "the inner address beside it"),
+        (&["--udp", "0.0.0.0:0", "any"], "an inner address, if any peer"),
         (&["--packet", "lo", "--address", "127.0.0.1/8"], "machine's kernel does not have"),
         (
             &["--packet", "lo", "--address", "2001:db8::2/64", "--gateway", "10.0.0.1"],
-            "an address of our own network",
+            "an address of the own network",
         ),
     ] {
-        // What the kernel refuses for want of rights comes later than what is said here.
+        // These errors are detected before missing rights.
         let complaint = refuse(&[&["nc", "192.0.2.1", "80"], words].concat(), 2);
         assert!(complaint.contains(expected), "{words:?}: {complaint}");
     }
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_things_are_named() {
     let complaint = refuse(&["nc", "h", "1", "--packet", "no-such-one", "--address", "10.0.0.1/24"], 1);
     assert!(complaint.contains("no-such-one") && complaint.contains("ip link"), "{complaint}");
     let complaint = refuse(&["serve", "/no/such/folder", "--kernel"], 2);
@@ -59,9 +59,9 @@ fn what_is_missing_is_named() {
     assert!(complaint.contains("127.0.0.1:80") || complaint.contains("::1"), "{complaint}");
 }
 
-/// Without the rights of root, whoever runs the tests.
+/// Without root's rights, for any user.
 #[test]
-fn rights_that_are_missing_are_named() {
+fn missing_rights_are_named() {
     let is_root = rustix::process::geteuid().is_root();
     for (words, expected) in [
         (&["--tun", "hw0", "--address", "10.77.2.2/24"], "CAP_NET_ADMIN"),
@@ -95,7 +95,7 @@ fn addresses_in_use_are_named() {
 }
 
 #[test]
-fn a_tun_that_another_has_is_named() {
+fn a_busy_tun_is_named() {
     let Some(namespace) = Namespace::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();

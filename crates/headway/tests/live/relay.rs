@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use headway_test_fixture::packet;
 use headway_wire::checksum;
 
-/// The sum of a segment between two ends at 127.0.0.1: sound if nothing is damaged.
+/// The checksum of a segment between two ends at 127.0.0.1.
 fn sum(segment: &[u8]) -> checksum::Sum {
     let loopback = IpAddr::from([127, 0, 0, 1]);
     let mut sum = packet::ip(loopback, loopback).pseudo_header_sum(6, segment.len());
@@ -17,8 +17,8 @@ pub(crate) fn drops_damage(_: bool, segment: &mut [u8]) -> bool {
     sum(segment).is_sound()
 }
 
-/// Overwrites the options of HACK on SYNs to the server, as a firewall does with what it does not know,
-/// and makes the MSS smaller.
+/// Overwrites the HACK options of SYNs to the server, as a firewall does with unknown options, and
+/// reduces the MSS.
 pub(crate) fn strips_hack(there: bool, segment: &mut [u8]) -> bool {
     const SYN: u8 = 2;
     if !there || segment[13] & SYN == 0 {

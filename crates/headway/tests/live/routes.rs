@@ -1,6 +1,6 @@
-//! Routers between our TCP and the kernel's: one with a smaller MTU, one that says no.
+//! Routers between headway's TCP and the kernel's: one with a smaller MTU, one that rejects packets.
 //!
-//! `ours (TUN) - kernel of the first namespace - 1280 octets - second namespace - third namespace`.
+//! `ours (TUN) - kernel of the first namespace - MTU 1280 - second namespace - third namespace`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use headway_test_fixture::pattern::Pattern;
 
 use crate::namespace::{HEADWAY, Namespace, start};
 
-/// The namespaces of the chain. The first forwards what comes from our stack.
+/// The namespaces of the chain. The first forwards the stack's packets.
 fn chain() -> Option<[Namespace; 3]> {
     let chain = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
     for namespace in &chain {
@@ -48,7 +48,7 @@ fn chain() -> Option<[Namespace; 3]> {
 const TUN_V4: [&str; 4] = ["--tun", "tun0", "--address", "10.77.0.2/24"];
 const TUN_V6: [&str; 4] = ["--tun", "tun0", "--address", "fd77::2/64"];
 
-/// Sends a file up from `ours` and checks that the small link was found out.
+/// Uploads a file from `ours` and checks that the smaller MTU was discovered.
 fn upload(ours: &Namespace, server: &Namespace, folder: &Path, address: &str, network: &[&str]) {
     let bytes = Pattern(8).bytes(0, 5_000_000);
     let [file, put, events] = ["file", "put", "events"].map(|name| folder.join(name));
@@ -62,17 +62,17 @@ fn upload(ours: &Namespace, server: &Namespace, folder: &Path, address: &str, ne
     assert!(std::fs::read(put).unwrap() == bytes);
     let events = std::fs::read_to_string(events).unwrap();
     let found = |text: &str| events.lines().any(|line| line.contains(text));
-    assert!(found(r#""event":"path_mtu","mtu":1280"#), "the router said so");
-    assert!(found(r#""reason":"path_mtu""#), "what was too long went again");
+    assert!(found(r#""event":"path_mtu","mtu":1280"#), "the router reported it");
+    assert!(found(r#""reason":"path_mtu""#), "segments that were too long were retransmitted");
 }
 
 #[test]
-fn a_smaller_mtu_on_the_way_is_found_out() {
+fn a_smaller_path_mtu_is_discovered() {
     let Some([ours, _router, server]) = chain() else { return };
     let folder = tempfile::tempdir().unwrap();
     upload(&ours, &server, folder.path(), "10.79.0.2", &TUN_V4);
     upload(&ours, &server, folder.path(), "[fd79::2]", &TUN_V6);
-    // The other way it is the kernel's TCP that hears of it.
+    // In the other direction the kernel's TCP discovers it.
     let url = "http://10.79.0.2:8000/file";
     let path = folder.path().to_str().unwrap();
     let _server = start(&server, &["serve", "--kernel", "--listen", "8000", path]);
@@ -82,7 +82,7 @@ fn a_smaller_mtu_on_the_way_is_found_out() {
 }
 
 #[test]
-fn a_filter_that_says_no_ends_the_attempt() {
+fn a_rejecting_filter_ends_the_attempt() {
     let Some([ours, router, _server]) = chain() else { return };
     router.ip(&["route", "add", "prohibit", "10.79.0.9"]);
     router.ip(&["route", "add", "prohibit", "fd79::9"]);

@@ -1,5 +1,5 @@
-//! ssh through `headway nc` as its ProxyCommand, with rsync over it. sshd runs in a namespace, with keys and
-//! settings of its own; nothing of the user's is read or changed.
+//! ssh through `headway nc` as its ProxyCommand, with rsync over it. sshd runs in a namespace, with its
+//! own keys and settings; the user's are neither read nor changed.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::namespace::{HEADWAY, KERNELS, Namespace, Running, TUN, say_skipped};
 const SSHD: &str = "/usr/sbin/sshd";
 const PORT: u16 = 2222;
 
-/// Whether ssh, sshd and rsync are there; a word about it where they are not.
+/// Whether ssh, sshd and rsync are installed; prints a message otherwise.
 fn are_installed() -> bool {
     let missing: Vec<&str> = [("ssh", "-V"), (SSHD, "-t"), ("rsync", "--version")]
         .into_iter()
@@ -52,7 +52,7 @@ fn start(namespace: &Namespace, folder: &Path) -> Running {
     );
     std::fs::write(folder.join("server"), server).unwrap();
     std::fs::write(folder.join("client"), client).unwrap();
-    // sshd wants this folder; the mounts of `ip netns exec` are its own.
+    // sshd requires this folder; the mounts of `ip netns exec` are private.
     let script =
         format!("mount -t tmpfs none /run && mkdir /run/sshd && exec {SSHD} -D -e -f {}", file("server"));
     let sshd = namespace.start("sh", &["-c", &script]);
@@ -61,7 +61,7 @@ fn start(namespace: &Namespace, folder: &Path) -> Running {
 }
 
 #[test]
-fn rsync_copies_a_tree_there_and_back() {
+fn rsync_copies_a_tree_in_both_directions() {
     if !are_installed() {
         return;
     }
@@ -85,7 +85,7 @@ fn rsync_copies_a_tree_there_and_back() {
     for copied in ["there", "back"] {
         namespace.run("diff", &["-r", "--no-dereference", &place("tree"), &place(copied)]);
     }
-    // Whatever is typed comes back at once, and the exit code too.
+    // Input is echoed at once, and the exit code is returned.
     let words = ["-F", &folder.path().join("client").display().to_string(), "peer", "echo hello; exit 7"];
     let output = namespace.command("ssh", &words).output().unwrap();
     assert_eq!((output.stdout.as_slice(), output.status.code()), (&b"hello\n"[..], Some(7)));

@@ -1,6 +1,6 @@
-//! Files go both ways between our TCP and the kernel's, and come out as they went in.
+//! Transfers in both directions between headway's TCP and the kernel's.
 
-/// As a CD image.
+/// The size of a CD image.
 const SIZE: usize = 100_000_000;
 use crate::namespace::{HEADWAY, KERNELS, Namespace, OURS, TUN, say_skipped, start};
 use crate::programs::{folder_with_file, python_server};
@@ -22,7 +22,7 @@ fn curl_fetches_and_puts_a_hundred_megabytes() {
     let part = namespace.run("curl", &["-sf", "-r", "1000-1999", &url]).stdout;
     assert_eq!(part, std::fs::read(file).unwrap()[1000..2000]);
     server.signal("-TERM");
-    assert_eq!(server.wait(), Some(0), "SIGTERM ends it well");
+    assert_eq!(server.wait(), Some(0), "SIGTERM ends it orderly");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn fetch_takes_a_hundred_megabytes_from_python() {
     let words = ["fetch", &url, "--output", got.to_str().unwrap()];
     namespace.run(HEADWAY, &[&words[..], &TUN].concat());
     assert!(std::fs::read(&got).unwrap() == expected);
-    // With HACK as published, and to standard output.
+    // With HACK as published, to standard output.
     let words = ["fetch", &url, "--output", "-", "--variant", "xhack+sack"];
     let output = namespace.run(HEADWAY, &[&words[..], &TUN].concat());
     assert!(output.stdout == expected);
@@ -68,7 +68,7 @@ fn over_ipv6() {
 }
 
 #[test]
-fn tshark_finds_nothing_wrong_with_our_packets() {
+fn tshark_finds_no_errors_in_our_packets() {
     let Some(namespace) = Namespace::new() else { return };
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
         say_skipped("there is no tshark");

@@ -1,4 +1,4 @@
-//! Commands over UDP on the loopback: no privilege.
+//! Commands over UDP on the loopback, without privilege.
 
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
@@ -23,7 +23,7 @@ fn succeed(output: Output) -> Vec<u8> {
     output.stdout
 }
 
-/// Feeds a program and reads it at the same time.
+/// Writes to a program and reads its output at the same time.
 fn talk(mut child: Child, input: Vec<u8>) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let writing = std::thread::spawn(move || stdin.write_all(&input));
@@ -33,7 +33,7 @@ fn talk(mut child: Child, input: Vec<u8>) -> Output {
 }
 
 #[test]
-fn nc_copies_both_ways() {
+fn nc_copies_in_both_directions() {
     let [a, b] = free_addresses().map(|address| address.to_string());
     let (up, down) = (Pattern(3).bytes(0, 5_000_000), Pattern(4).bytes(0, 5_000_000));
     let server = start(&["nc", "--udp", &b, &a, "--listen", "7"]);
@@ -77,7 +77,7 @@ fn fetch_from_serve_with_a_capture() {
     assert!(std::fs::read(&got).unwrap() == bytes);
     let events = std::fs::read_to_string(events).unwrap();
     assert!(events.lines().any(|line| line.contains("state_changed")), "{events}");
-    // The capture can be analysed, and nothing in it is damaged.
+    // The capture can be analysed, and has no damaged packets.
     let trace = Command::new(HEADWAY).args(["trace", "--json", pcap.to_str().unwrap()]).output().unwrap();
     let trace: serde_json::Value = serde_json::from_slice(&succeed(trace)).unwrap();
     assert!(trace.to_string().contains("\"packets\""), "{trace}");

@@ -72,7 +72,7 @@ fn text_json_and_csv_say_the_same() {
     }
     let text = trace(directory.path(), name, &[]);
     for (label, key) in
-        [("sent again", "resent_packets"), ("special ACKs of one (kind 15)", "special_acks_one")]
+        [("retransmitted", "resent_packets"), ("special ACKs of one (kind 15)", "special_acks_one")]
     {
         let line = text.lines().find(|line| line.trim_start().starts_with(label)).expect("a row");
         let values = [0, 1].map(|side| document["connections"][0]["directions"][side][key].to_string());
@@ -141,6 +141,6 @@ fn a_half_written_packet_and_offloaded_checksums_are_told() {
     let path = directory.path().join("cut.pcap");
     std::fs::write(&path, &whole[..whole.len() - 11]).expect("written");
     let text = HEADWAY.succeed(directory.path(), &["trace", "cut.pcap"]);
-    assert!(text.contains("half-written") && text.contains("11 bytes missing"), "{text}");
+    assert!(text.contains("incomplete") && text.contains("11 bytes missing"), "{text}");
     assert!(text.contains("Checksums are offloaded") && !text.contains("damaged"), "{text}");
 }

@@ -1,8 +1,8 @@
-//! What was found, for people and for programs.
+//! The findings, as text and as JSON.
 
 use serde::Serialize;
 
-/// How a finding is to be taken.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Mark {
@@ -10,9 +10,9 @@ pub(super) enum Mark {
     Good,
     /// It does not.
     Bad,
-    /// It could not be found out.
+    /// It is unknown.
     Unknown,
-    /// It is as it is.
+    /// For information.
     Noted,
 }
 
@@ -38,7 +38,7 @@ struct Finding {
     text: String,
 }
 
-/// Everything that was found.
+/// All findings.
 #[derive(Default, Serialize)]
 pub(super) struct Findings {
     findings: Vec<Finding>,

@@ -1,4 +1,4 @@
-//! What a path lets pass.
+//! The findings about a path.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -6,34 +6,34 @@ use std::net::SocketAddr;
 use headway_wire::options::kind;
 use tokio::time::timeout;
 
-use super::PATIENCE;
+use super::TIME_LIMIT;
 use super::findings::{Findings, Mark};
 use super::peer;
-use super::watch::{Passed, Sightings, Syn, Way};
+use super::watch::{DirectionRecord, PeerRecord, Records, Syn};
 use crate::live::transport::{Stream, Transport};
 
-/// Connects, and says what passed.
+/// Connects, and reports what passed.
 pub(super) async fn examine(
     findings: &mut Findings,
     transport: &Transport,
-    sightings: &Sightings,
+    records: &Records,
     remote: SocketAddr,
 ) {
-    let mut stream = match timeout(PATIENCE, transport.connect(remote)).await {
+    let mut stream = match timeout(TIME_LIMIT, transport.connect(remote)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return findings.add("path", Mark::Bad, error.to_string()),
         Err(_) => {
-            let seconds = PATIENCE.as_secs();
+            let seconds = TIME_LIMIT.as_secs();
             return findings.add("path", Mark::Bad, format!("{remote}: no answer in {seconds} s"));
         }
     };
-    findings.add("path", Mark::Good, "packets pass both ways".into());
+    findings.add("path", Mark::Good, "packets pass in both directions".into());
     if stream.negotiated().is_none() {
-        return findings.add("options", Mark::Unknown, "the kernel's TCP does not say".into());
+        return findings.add("options", Mark::Unknown, "the kernel's TCP does not report them".into());
     }
-    let told = timeout(PATIENCE, peer::ask(&mut stream)).await;
-    let ours = sightings.of(remote);
-    match told {
+    let report = timeout(TIME_LIMIT, peer::request(&mut stream)).await;
+    let ours = records.of(remote);
+    match report {
         Ok(Ok(theirs)) => {
             agreed(findings, &stream, true);
             let ecn = stream.negotiated().is_some_and(|agreed| agreed.ecn);
@@ -42,7 +42,7 @@ pub(super) async fn examine(
         Ok(Err(_)) | Err(_) => {
             agreed(findings, &stream, false);
             let text = "the peer does not say what arrived: with `headway doctor --listen PORT` there it is \
-                        told what the path strips, whether damage arrives, and ECN";
+                        report stripped options, damage and ECN";
             findings.add("details", Mark::Unknown, text.into());
         }
     }
@@ -63,55 +63,57 @@ fn agreed(findings: &mut Findings, stream: &Stream, is_doctor: bool) {
         join(names.collect())
     };
     let ours = agreed.hack || agreed.v2;
-    let mut text = format!("agreed: {}; not: {}", list(true), list(false));
+    let mut text = format!("negotiated: {}; not: {}", list(true), list(false));
     if !ours && !is_doctor {
-        text += ": the peer has no HACK or is told not to use it, or something on the path takes unknown \
-                 options away";
+        text += ": the peer does not support HACK or has it disabled, or the path removes unknown options";
     }
     findings.add("options", if ours { Mark::Good } else { Mark::Unknown }, text);
 }
 
-/// Ours and theirs, of the same packets.
-fn compare(findings: &mut Findings, ours: &Passed, theirs: &Passed, uses_ecn: bool) {
-    for (way, sent, received) in
+/// The packets as sent and as received.
+fn compare(findings: &mut Findings, ours: &PeerRecord, theirs: &PeerRecord, uses_ecn: bool) {
+    for (direction, sent, received) in
         [("there", &ours.sent, &theirs.received), ("back", &theirs.sent, &ours.received)]
     {
         let (mark, text) = syns(sent, received);
-        findings.add(&format!("options {way}"), mark, text);
-        // The answer was under way when the peer said what it had sent: it damages as much as we do.
-        let tried = way == "back" || sent.damaged > 0;
+        findings.add(&format!("options {direction}"), mark, text);
+        // The peer's report is complete before its answer ends: it damages as many segments as this end.
+        let tried = direction == "back" || sent.damaged > 0;
         let (mark, text) = if tried { damage(received) } else { (Mark::Noted, "not tried".into()) };
-        findings.add(&format!("damage {way}"), mark, text);
+        findings.add(&format!("damage {direction}"), mark, text);
         let (mark, text) = match received.codepoints.iter().any(|&codepoint| codepoint != 0) {
             true => (Mark::Good, "the field arrives"),
             false if uses_ecn => (Mark::Bad, "the field is cleared on the path"),
-            false => (Mark::Noted, "not agreed on"),
+            false => (Mark::Noted, "not negotiated"),
         };
-        findings.add(&format!("ECN {way}"), mark, text.into());
+        findings.add(&format!("ECN {direction}"), mark, text.into());
     }
 }
 
-/// What became of the SYNs, or of the answers to them.
-fn syns(sent: &Way, received: &Way) -> (Mark, String) {
+/// How the SYNs, or the SYN-ACKs, arrived.
+fn syns(sent: &DirectionRecord, received: &DirectionRecord) -> (Mark, String) {
     let (Some(first), Some(arrived)) = (sent.syns.first(), received.syns.first()) else {
         return (Mark::Unknown, "the SYN was not seen".into());
     };
     if arrived.is_like(first) {
         let names = join(kinds(first).into_iter().map(name).collect());
-        return (Mark::Good, format!("all arrive as they were sent: {names}"));
+        return (Mark::Good, format!("all arrive unchanged: {names}"));
     }
     if sent.syns.iter().any(|syn| arrived.is_like(syn)) {
         let missing = join(kinds(first).difference(&kinds(arrived)).copied().map(name).collect());
-        return (Mark::Bad, format!("SYNs with {missing} do not arrive, or not at once; others do"));
+        return (
+            Mark::Bad,
+            format!("SYNs with {missing} do not arrive, or only after retransmission; others do"),
+        );
     }
     let mut words = Vec::new();
     let gone: Vec<String> = kinds(first).difference(&kinds(arrived)).copied().map(name).collect();
     if !gone.is_empty() {
-        words.push(format!("taken away on the path: {}", join(gone)));
+        words.push(format!("removed on the path: {}", join(gone)));
     }
     let new: Vec<String> = kinds(arrived).difference(&kinds(first)).copied().map(name).collect();
     if !new.is_empty() {
-        words.push(format!("put in on the path: {}", join(new)));
+        words.push(format!("added on the path: {}", join(new)));
     }
     for (kind, value) in &first.options {
         let other = arrived.options.iter().find(|(other, _)| other == kind);
@@ -125,17 +127,14 @@ fn syns(sent: &Way, received: &Way) -> (Mark, String) {
     if words.is_empty() {
         words.push("in another order".into());
     }
-    // A smaller MSS is what routers in front of tunnels ask for, and harms nothing.
+    // Routers before tunnels reduce the MSS, which is harmless.
     let harmless = words.len() == 1 && words[0].starts_with("changed on the path: MSS");
     (if harmless { Mark::Noted } else { Mark::Bad }, words.join("; "))
 }
 
-fn damage(received: &Way) -> (Mark, String) {
+fn damage(received: &DirectionRecord) -> (Mark, String) {
     if received.damaged > 0 {
-        return (
-            Mark::Good,
-            format!("{} packets that were sent damaged, or became so, arrived", received.damaged),
-        );
+        return (Mark::Good, format!("{} damaged packets arrived", received.damaged));
     }
     let text = "packets that were sent damaged do not arrive: a frame check, a checksum or an offload \
                 (rx-checksum, rx-lro, rx-gro) on the path takes them away";

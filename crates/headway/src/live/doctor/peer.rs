@@ -1,7 +1,9 @@
-//! The two ends of `headway doctor --connect` and `--listen`: what each saw of the other's packets.
+//! The two ends of `headway doctor --connect` and `--listen`: each reports the other's packets that it
+//! received.
 //!
-//! The one that connects sends an [`Ask`], with filling behind it so that some of its segments can be sent
-//! damaged. When the other has all of it, it answers with what it saw, and as much filling.
+//! The connecting end sends a [`Request`], followed by padding so that some of its segments can be sent
+//! damaged. When the other end has all of it, it answers with what it received, and the same amount of
+//! padding.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,68 +14,68 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::watch::{Passed, Sightings};
+use super::watch::{PeerRecord, Records};
 use crate::live::transport::{Listener, Stream};
 
 const VERSION: u32 = 1;
-/// Octets behind a message: more than ten segments of any usual size.
+/// Bytes of padding after a message: more than ten segments of any usual size.
 const FILLING: usize = 20_000;
-/// No message is longer.
+/// The maximum length of a message.
 const MAX_MESSAGE: usize = 100_000;
 
 #[derive(Serialize, Deserialize)]
-struct Ask {
+struct Request {
     headway_doctor: u32,
 }
 
-/// What the peer saw of us, and how it answers.
-pub(super) async fn ask(stream: &mut Stream) -> io::Result<Passed> {
-    say(stream, &Ask { headway_doctor: VERSION }).await?;
-    hear(stream).await
+/// The peer's report of our packets, and of its own.
+pub(super) async fn request(stream: &mut Stream) -> io::Result<PeerRecord> {
+    send_line(stream, &Request { headway_doctor: VERSION }).await?;
+    receive_line(stream).await
 }
 
-/// Answers whoever asks, for ever; a connection has so long.
-pub(super) async fn answer(listener: &Listener, sightings: &Sightings, patience: Duration) -> io::Result<()> {
+/// Answers requests until stopped, with this time limit for each connection.
+pub(super) async fn answer(listener: &Listener, records: &Records, patience: Duration) -> io::Result<()> {
     loop {
         let (stream, from) = listener.accept().await?;
-        let sightings = sightings.clone();
+        let records = records.clone();
         tokio::spawn(async move {
-            let answered = timeout(patience, answer_one(stream, from, &sightings)).await;
+            let answered = timeout(patience, answer_one(stream, from, &records)).await;
             eprintln!(
                 "headway: {from}: {}",
                 match answered {
-                    Ok(Ok(())) => "told what arrived".into(),
+                    Ok(Ok(())) => "reported what arrived".into(),
                     Ok(Err(error)) => error.to_string(),
-                    Err(_) => "asked nothing, or did not hear the answer".into(),
+                    Err(_) => "no request within the time limit, or the answer was not received".into(),
                 }
             );
-            sightings.forget(from);
+            records.forget(from);
         });
     }
 }
 
-async fn answer_one(mut stream: Stream, from: SocketAddr, sightings: &Sightings) -> io::Result<()> {
-    let ask: Ask = hear(&mut stream).await?;
-    if ask.headway_doctor != VERSION {
-        let got = format!("a doctor of version {}: expected {VERSION}", ask.headway_doctor);
+async fn answer_one(mut stream: Stream, from: SocketAddr, records: &Records) -> io::Result<()> {
+    let request: Request = receive_line(&mut stream).await?;
+    if request.headway_doctor != VERSION {
+        let got = format!("a doctor of version {}: expected {VERSION}", request.headway_doctor);
         return Err(io::Error::new(io::ErrorKind::InvalidData, got));
     }
-    say(&mut stream, &sightings.of(from)).await?;
+    send_line(&mut stream, &records.of(from)).await?;
     stream.shutdown().await?;
-    // The peer has all of it when its end comes.
+    // The peer's FIN confirms that it has all of it.
     stream.read(&mut [0]).await.map(|_| ())
 }
 
-/// One line of JSON, and the filling.
-async fn say(stream: &mut Stream, what: &impl Serialize) -> io::Result<()> {
+/// One line of JSON, and the padding.
+async fn send_line(stream: &mut Stream, what: &impl Serialize) -> io::Result<()> {
     let mut message = serde_json::to_vec(what)?;
     message.push(b'\n');
     message.extend_from_slice(&[b'.'; FILLING]);
     stream.write_all(&message).await
 }
 
-async fn hear<T: DeserializeOwned>(stream: &mut Stream) -> io::Result<T> {
-    let other = || io::Error::new(io::ErrorKind::InvalidData, "the peer is no `headway doctor`");
+async fn receive_line<T: DeserializeOwned>(stream: &mut Stream) -> io::Result<T> {
+    let other = || io::Error::new(io::ErrorKind::InvalidData, "the peer is not `headway doctor`");
     let (mut message, mut buffer) = (Vec::new(), vec![0; 16_384]);
     loop {
         let line = message.iter().position(|&octet| octet == b'\n');

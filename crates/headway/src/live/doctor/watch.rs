@@ -1,5 +1,5 @@
-//! A carrier that notes what passes: the SYNs as they are sent and as they arrive, the options and ECN
-//! fields of data, and damage, some of which it makes itself.
+//! A carrier that records what passes: the SYNs as they are sent and as they arrive, the options and ECN
+//! fields of data, and damage. It also damages some segments that it sends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,59 +13,59 @@ use headway_wire::options::kind;
 use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
 use serde::{Deserialize, Serialize};
 
-/// Peers that are remembered, and kinds of SYN of each, at most.
+/// The maximum numbers of peers, and of different SYNs of each.
 const MAX_PEERS: usize = 1024;
 const MAX_SYNS: usize = 8;
 
-/// Of the segments with much data, these are sent damaged the first time.
-const DAMAGED: [u32; 3] = [2, 5, 8];
-/// What is much data: an option or an ACK more or less says nothing.
-const MUCH: usize = 500;
+/// The numbers of the long data segments whose first transmission is damaged.
+const DAMAGED_SEGMENTS: [u32; 3] = [2, 5, 8];
+/// The minimum length of a long data segment.
+const LONG: usize = 500;
 
-/// A SYN, or the answer to one.
+/// A SYN or SYN-ACK.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Syn {
-    /// Control bits, ACK set aside.
+    /// Control bits, without ACK.
     pub(super) flags: u8,
-    /// In order.
+    /// The options, in order.
     pub(super) options: Vec<RawOption>,
 }
 
 /// Kind and value.
 pub(super) type RawOption = (u8, Vec<u8>);
 
-/// What went one way, between us and one peer.
+/// The packets of one direction, between this host and a peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Way {
+pub(super) struct DirectionRecord {
     /// The different SYNs, in order.
     pub(super) syns: Vec<Syn>,
     /// Kinds of options on intact segments with data.
     pub(super) kinds: BTreeSet<u8>,
     /// ECN fields of those, as their codepoints.
     pub(super) codepoints: BTreeSet<u8>,
-    /// Damaged packets, with a header that can be read or without.
+    /// Damaged packets, with a readable header or without.
     pub(super) damaged: u32,
-    /// Of those that were sent, segments with much data.
+    /// Sent long data segments.
     #[serde(skip)]
     long: u32,
     #[serde(skip)]
     highest: Option<SeqNumber>,
 }
 
-/// What passed between us and one peer.
+/// The packets between this host and a peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Passed {
-    pub(super) sent: Way,
-    pub(super) received: Way,
+pub(super) struct PeerRecord {
+    pub(super) sent: DirectionRecord,
+    pub(super) received: DirectionRecord,
 }
 
-/// What has passed, by peer.
+/// The recorded packets, by peer.
 #[derive(Clone, Default)]
-pub(super) struct Sightings(Arc<Mutex<BTreeMap<SocketAddr, Passed>>>);
+pub(super) struct Records(Arc<Mutex<BTreeMap<SocketAddr, PeerRecord>>>);
 
-impl Sightings {
-    /// What passed between us and `peer`.
-    pub(super) fn of(&self, peer: SocketAddr) -> Passed {
+impl Records {
+    /// The packets between this host and `peer`.
+    pub(super) fn of(&self, peer: SocketAddr) -> PeerRecord {
         self.lock().get(&peer).cloned().unwrap_or_default()
     }
 
@@ -73,11 +73,11 @@ impl Sightings {
         self.lock().remove(&peer);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, Passed>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, PeerRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, peer: SocketAddr, work: impl FnOnce(&mut Passed)) {
+    fn record(&self, peer: SocketAddr, work: impl FnOnce(&mut PeerRecord)) {
         let mut peers = self.lock();
         if peers.len() < MAX_PEERS || peers.contains_key(&peer) {
             work(peers.entry(peer).or_default());
@@ -85,8 +85,8 @@ impl Sightings {
     }
 }
 
-impl Way {
-    fn note(&mut self, segment: &Segment<'_>, packet: &[u8]) {
+impl DirectionRecord {
+    fn record(&mut self, segment: &Segment<'_>, packet: &[u8]) {
         if segment.tcp.flags.contains(TcpFlags::SYN) {
             let flags = segment.tcp.flags.bits() & !(TcpFlags::ACK.bits());
             let syn = Syn { flags, options: options(segment, packet) };
@@ -99,21 +99,21 @@ impl Way {
         }
     }
 
-    /// Whether a segment that is about to be sent is one of those that are to be damaged.
+    /// Whether a segment is to be sent damaged.
     fn is_chosen(&mut self, segment: &Segment<'_>) -> bool {
         let end = segment.tcp.seq + segment.payload.len() as u32;
         let again = self.highest.is_some_and(|highest| end.le(highest));
-        if again || segment.payload.len() < MUCH || segment.tcp.flags.contains(TcpFlags::SYN) {
+        if again || segment.payload.len() < LONG || segment.tcp.flags.contains(TcpFlags::SYN) {
             return false;
         }
         self.highest = Some(end);
         self.long += 1;
-        DAMAGED.contains(&self.long)
+        DAMAGED_SEGMENTS.contains(&self.long)
     }
 }
 
 impl Syn {
-    /// Whether they are copies of one another: timestamps differ from copy to copy.
+    /// Whether one is a retransmission of the other: only timestamps differ.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let pairs = self.options.iter().zip(&other.options);
         self.flags == other.flags
@@ -122,7 +122,7 @@ impl Syn {
     }
 }
 
-/// The options of a segment as they stand in the packet.
+/// The options of a segment in their order in the packet.
 fn options(segment: &Segment<'_>, packet: &[u8]) -> Vec<RawOption> {
     let mut rest = packet.get(segment.ip_header_len + 20..segment.header_len).unwrap_or_default();
     let mut options = Vec::new();
@@ -140,10 +140,10 @@ fn options(segment: &Segment<'_>, packet: &[u8]) -> Vec<RawOption> {
     }
 }
 
-/// A carrier whose packets are noted.
+/// A carrier whose packets are recorded.
 pub(super) struct Watch {
     pub(super) inner: Box<dyn Carrier>,
-    pub(super) sightings: Sightings,
+    pub(super) records: Records,
 }
 
 impl Carrier for Watch {
@@ -174,18 +174,18 @@ impl Carrier for Watch {
             let is_intact = matches!(arrival.received, Received::Intact(_));
             let segment = match arrival.received {
                 Received::Intact(segment) | Received::Corrupted(segment) => segment,
-                // A corrupted TCP header may name another peer; then it is not missed.
+                // A corrupted TCP header may have another peer's port; such a packet is ignored.
                 _ => match Segment::parse(arrival.packet) {
                     Ok(segment) => segment,
                     Err(_) => continue,
                 },
             };
             let peer = SocketAddr::new(segment.ip.src, segment.tcp.src_port);
-            self.sightings.note(peer, |passed| {
+            self.records.record(peer, |record| {
                 if is_intact {
-                    passed.received.note(&segment, arrival.packet);
+                    record.received.record(&segment, arrival.packet);
                 } else {
-                    passed.received.damaged += 1;
+                    record.received.damaged += 1;
                 }
             });
         }
@@ -196,17 +196,17 @@ impl Carrier for Watch {
     }
 
     fn queue(&mut self, len: usize) {
-        // Checksums that are computed later would cover damage.
+        // Checksums that are computed later would include the damage.
         let damages = self.inner.keeps_segments();
-        // The place is the one that was given last.
+        // The slot is the one returned last.
         if let Some(packet) = self.inner.slot().and_then(|slot| slot.get_mut(..len)) {
             let mut hit = None;
             if let Ok(segment) = Segment::parse(packet) {
                 let peer = SocketAddr::new(segment.ip.dst, segment.tcp.dst_port);
-                self.sightings.note(peer, |passed| {
-                    passed.sent.note(&segment, packet);
-                    if damages && passed.sent.is_chosen(&segment) {
-                        passed.sent.damaged += 1;
+                self.records.record(peer, |record| {
+                    record.sent.record(&segment, packet);
+                    if damages && record.sent.is_chosen(&segment) {
+                        record.sent.damaged += 1;
                         hit = Some(segment.header_len + segment.payload.len() / 2);
                     }
                 });

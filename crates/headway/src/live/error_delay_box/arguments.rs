@@ -24,7 +24,7 @@ Examples:
       A line of JSON every second; the last one has \"end\": true.
   headway box hw1 hw2 --config link.toml
       The parameters from a file, with the keys that [scenario] has for a link in experiment
-      files: rate = \"10mbit\", delay = \"20ms\" and so on. `kill -HUP` has it read again.
+      files: rate = \"10mbit\", delay = \"20ms\" and so on. `kill -HUP` makes it read the file again.
   headway box hw1 hw2 --duration 60s --pcap box.pcapng
       What the hosts at both ends sent and got, with a remark at what the link damaged.
 
@@ -38,27 +38,27 @@ The way of the data is that from IFACE_A to IFACE_B.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// An interface without an address of its own: an Ethernet card, one end of a veth, a TUN device
+    /// An interface without an address: an Ethernet card, one end of a veth, a TUN device
     #[arg(value_name = "IFACE_A")]
     first: String,
-    /// The other one
+    /// The other interface
     #[arg(value_name = "IFACE_B")]
     second: String,
 
-    /// Take the parameters of the link from a TOML file instead, and again at every SIGHUP
+    /// Read the parameters of the link from a TOML file instead, and again at every SIGHUP
     #[arg(long, value_name = "FILE", conflicts_with = "LinkArguments")]
     config: Option<PathBuf>,
-    /// Seed of all chance
+    /// RNG seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Length of the packets that queues in bandwidth-delay products count
+    /// Packet length for queues in bandwidth-delay products
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
     mtu: u16,
     /// End after this time [default: at SIGINT or SIGTERM]
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Whether the box goes before all other programs (SCHED_FIFO): if that is permitted, with a complaint
-    /// if it is not, or never
+    /// Whether the box runs with real-time priority (SCHED_FIFO): if permitted, with a message if not, or
+    /// never
     #[arg(long, value_name = "WHEN", default_value = "try", default_missing_value = "on",
           num_args = 0..=1, require_equals = true)]
     realtime: RealTime,
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     link: LinkArguments,
 
-    /// Make this file as soon as packets pass
+    /// Create this file when packets pass
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) ready_file: Option<PathBuf>,
     /// Time between two lines of counters
@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     /// Write every IP packet, as the hosts at both ends see it, into this file (pcapng)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) pcap: Option<PathBuf>,
-    /// Say more on standard error
+    /// Print more on standard error
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     pub(super) verbose: u8,
 }
@@ -90,7 +90,7 @@ pub(super) enum RealTime {
     Off,
 }
 
-/// More often than this a table says nothing.
+/// The minimum interval.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Arguments {
@@ -102,12 +102,12 @@ impl Arguments {
         self.realtime
     }
 
-    /// Whether there is a file to read again.
+    /// Whether there is a configuration file.
     pub(super) fn has_config(&self) -> bool {
         self.config.is_some()
     }
 
-    /// The links both ways, as file or options say now.
+    /// The links of both directions, from the file or the options.
     pub(super) fn links(&self) -> Result<[LinkConfig; 2], BoxError> {
         match &self.config {
             Some(path) => Ok(load_links(path, self.mtu)?),

@@ -27,7 +27,7 @@ pub(super) fn kept(problem: &str) -> String {
     json!({ "reloaded": false, "error": problem }).to_string()
 }
 
-/// Counters since the start; lateness since the line before, or in the last line since the start.
+/// Counters since the start; lateness since the previous line, or in the last line since the start.
 pub(super) fn report(report: &BoxReport, end: bool, error: Option<String>) -> String {
     let [forward, reverse] = report.lanes.each_ref().map(|lane| lane_row(lane, end));
     let mut line = json!({

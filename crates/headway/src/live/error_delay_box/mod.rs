@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     start_log(arguments.verbose);
     let interval = arguments.interval()?;
     let links = arguments.links()?;
-    // A signal that comes while the box is set up must not end it without a word.
+    // A signal during setup must not end the box without output.
     let mut signals = Signals::new()?;
     let interfaces = arguments.interfaces();
     let lanes = arguments.seeded(links.clone(), 0);
@@ -72,21 +72,21 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     let mut ended = start(live)?;
     let mut output = Output::new(arguments.json, interfaces);
     let attended = attend(arguments, &links, interval, &control, &mut ended, &mut signals, &mut output).await;
-    // Whatever it was, the box ends well: its capture is complete, its interfaces are as they were.
+    // In every case the box ends orderly: its capture is complete, its interfaces are restored.
     control.stop();
     match attended {
         Ok(Some(end)) => finish(arguments, &mut output, end),
         Ok(None) => finish(arguments, &mut output, ended.await.map_err(|_| BoxError::Panicked)?),
         Err(BoxError::Panicked) => Err(BoxError::Panicked),
         Err(failure) => {
-            // There is nobody to tell how it ended.
+            // The box does not run.
             let _ = ended.await;
             Err(failure)
         }
     }
 }
 
-/// Tells what the box does and does what signals ask for, until it is to end; or until it has ended.
+/// Prints reports and handles signals, until the box ends or is to be stopped.
 async fn attend(
     arguments: &Arguments,
     links: &[LinkConfig; 2],
@@ -119,7 +119,7 @@ async fn attend(
         tokio::select! {
             end = &mut *ended => return end.map(Some).map_err(|_| BoxError::Panicked),
             () = &mut time_is_up => return Ok(None),
-            told = signals.next() => match told {
+            signal = signals.next() => match signal {
                 Told::Stop => return Ok(None),
                 Told::Reload => reload(arguments, control, &mut generation, output)?,
             },
@@ -162,18 +162,18 @@ enum Told {
     Reload,
 }
 
-/// Runs the box in a thread of its own, which says how it ended.
+/// Runs the box in its own thread, which sends the result.
 fn start(live: LiveBox) -> Result<oneshot::Receiver<BoxEnd>, BoxError> {
     let (sender, receiver) = oneshot::channel();
     let run = move || {
-        // Nobody waits any more only when the command ends.
+        // It fails only when the command ends.
         let _ = sender.send(live.run());
     };
     thread::Builder::new().name("box".into()).spawn(run).map_err(LiveError::NoRuntime)?;
     Ok(receiver)
 }
 
-/// Reads the file again. What is wrong with it changes nothing.
+/// Reads the file again. An invalid file changes nothing.
 fn reload(
     arguments: &Arguments,
     control: &BoxControl,
@@ -181,7 +181,7 @@ fn reload(
     output: &mut Output,
 ) -> Result<(), OutputError> {
     if !arguments.has_config() {
-        let problem = "SIGHUP: there is no --config to read again";
+        let problem = "SIGHUP: no --config to read again";
         eprintln!("headway: {problem}");
         return output.kept(problem);
     }
@@ -192,7 +192,7 @@ fn reload(
             output.changed(&links)
         }
         Err(failure) => {
-            eprintln!("headway: {failure}; the link stays as it was");
+            eprintln!("headway: {failure}; the link does not change");
             output.kept(&failure.to_string())
         }
     }

@@ -1,4 +1,4 @@
-//! What the box says, as a table or as lines of JSON.
+//! The output of the box, as a table or as lines of JSON.
 
 use std::io::{self, Write as _};
 
@@ -11,12 +11,12 @@ use crate::output::OutputError;
 pub(super) struct Output {
     json: bool,
     interfaces: [String; 2],
-    /// What the table showed last.
+    /// The last report of the table.
     last: Option<BoxReport>,
     lines: u32,
 }
 
-/// Lines of numbers between two headings.
+/// Rows between two headings.
 const HEADING_EVERY: u32 = 20;
 
 impl Output {
@@ -24,7 +24,7 @@ impl Output {
         Self { json, interfaces, last: None, lines: 0 }
     }
 
-    /// Packets pass.
+    /// The box runs.
     pub(super) fn ready(&mut self, links: &[LinkConfig; 2], priority: Priority) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::ready(&self.interfaces, links, priority)]);
@@ -35,7 +35,7 @@ impl Output {
         print(&lines)
     }
 
-    /// Time has passed.
+    /// An interval has passed.
     pub(super) fn interval(&mut self, report: &BoxReport) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::report(report, false, None)]);
@@ -50,7 +50,7 @@ impl Output {
         print(&lines)
     }
 
-    /// The links are others now.
+    /// The links were changed.
     pub(super) fn changed(&mut self, links: &[LinkConfig; 2]) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::changed(links)]);
@@ -58,12 +58,12 @@ impl Output {
         print(&table::describe(&self.interfaces, links))
     }
 
-    /// They were to be others, and are not.
+    /// Changing the links failed.
     pub(super) fn kept(&mut self, problem: &str) -> Result<(), OutputError> {
         if self.json { print(&[json::kept(problem)]) } else { Ok(()) }
     }
 
-    /// All is over.
+    /// The box has ended.
     pub(super) fn end(&mut self, report: &BoxReport, error: Option<String>) -> Result<(), OutputError> {
         if self.json {
             return print(&[json::report(report, true, error)]);

@@ -1,10 +1,10 @@
-//! The table for people.
+//! The table of counters.
 
 use headway_link::{Damage, LinkConfig, LinkCounters};
 use headway_net::error_delay_box::{BoxReport, LaneReport, Priority, Quantiles};
 use headway_units::Duration;
 
-/// A line for each direction.
+/// The link of each direction.
 pub(super) fn describe(interfaces: &[String; 2], links: &[LinkConfig; 2]) -> Vec<String> {
     let [first, second] = interfaces;
     let [forward, reverse] = links;
@@ -16,21 +16,21 @@ pub(super) fn describe(interfaces: &[String; 2], links: &[LinkConfig; 2]) -> Vec
 
 fn describe_link(link: &LinkConfig) -> String {
     let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
-    let mut parts = vec![rate, format!("{} one way", link.delay), format!("queue {}", link.queue)];
+    let mut parts = vec![rate, format!("one-way delay {}", link.delay), format!("queue {}", link.queue)];
     parts.extend(link.mark.map(|limit| format!("marks beyond {limit}")));
     if link.overhead > 0 {
-        parts.push(format!("{} bytes more a packet", link.overhead));
+        parts.push(format!("{} bytes of overhead per packet", link.overhead));
     }
     if !link.jitter.is_zero() {
         parts.push(format!("up to {} jitter", link.jitter));
     }
-    for (share, what) in [(link.loss, "lost"), (link.duplicate, "twice")] {
+    for (share, what) in [(link.loss, "lost"), (link.duplicate, "duplicated")] {
         if !share.is_zero() {
             parts.push(format!("{share} {what}"));
         }
     }
     if !link.reorder.is_zero() {
-        parts.push(format!("{} held back {}", link.reorder, link.reorder_delay));
+        parts.push(format!("{} reordered by {}", link.reorder, link.reorder_delay));
     }
     parts.push(format!("damage {}", link.damage));
     if link.damage != Damage::None {
@@ -43,22 +43,22 @@ fn describe_link(link: &LinkConfig) -> String {
 
 pub(super) fn priority(priority: Priority) -> &'static str {
     match priority {
-        Priority::RealTime => "before all other programs (SCHED_FIFO)",
-        Priority::Ordinary => "at ordinary priority",
-        Priority::Refused => "at ordinary priority: SCHED_FIFO is not permitted",
+        Priority::RealTime => "with real-time priority (SCHED_FIFO)",
+        Priority::Ordinary => "with ordinary priority",
+        Priority::Refused => "with ordinary priority: SCHED_FIFO is not permitted",
     }
 }
 
-/// How wide the names of both directions are.
+/// The width of the direction column.
 fn width(report: &BoxReport) -> usize {
-    report.lanes.iter().map(|lane| way(lane).chars().count()).max().unwrap_or_default()
+    report.lanes.iter().map(|lane| direction(lane).chars().count()).max().unwrap_or_default()
 }
 
-fn way(lane: &LaneReport) -> String {
+fn direction(lane: &LaneReport) -> String {
     format!("{} -> {}", lane.from, lane.to)
 }
 
-/// What the columns of a line are. Lateness is in microseconds.
+/// The heading. Lateness is in microseconds.
 pub(super) fn heading(report: &BoxReport) -> String {
     format!(
         "{:>8} {:<width$} {:>8} {:>8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>22} {:>22}",
@@ -75,13 +75,13 @@ pub(super) fn heading(report: &BoxReport) -> String {
         "marked",
         "twice",
         "back",
-        "late us: half/99%/max",
-        "read us: half/99%/max",
+        "late us: 50%/99%/max",
+        "read us: 50%/99%/max",
         width = width(report)
     )
 }
 
-/// A line for each direction: what happened since `last`.
+/// A row for each direction: the changes since `last`.
 pub(super) fn interval(report: &BoxReport, last: Option<&BoxReport>) -> Vec<String> {
     let since = last.map_or(Duration::ZERO, |last| last.elapsed);
     let time = report.elapsed.as_secs_f64() - since.as_secs_f64();
@@ -106,7 +106,7 @@ fn line(
     format!(
         "{:>8.1} {:<width$} {rate:>8.2} {:>8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>22} {:>22}",
         report.elapsed.as_secs_f64(),
-        way(lane),
+        direction(lane),
         link.offered - before.offered,
         link.delivered - before.delivered,
         lane.queue_packets,
@@ -131,9 +131,9 @@ fn micros(times: Quantiles) -> String {
     format!("{median}/{p99}/{max}")
 }
 
-/// Everything since the start, and what went wrong.
+/// The totals since the start, and problems.
 pub(super) fn summary(report: &BoxReport) -> Vec<String> {
-    let mut lines = vec![String::new(), format!("in all, after {:.1} s:", report.elapsed.as_secs_f64())];
+    let mut lines = vec![String::new(), format!("total after {:.1} s:", report.elapsed.as_secs_f64())];
     lines.push(heading(report));
     let time = report.elapsed.as_secs_f64();
     for lane in &report.lanes {
@@ -141,32 +141,29 @@ pub(super) fn summary(report: &BoxReport) -> Vec<String> {
         lines.push(line(report, lane, &nothing, time, lane.lateness_overall, lane.reading_overall));
     }
     for lane in &report.lanes {
-        lines.extend(notes(lane).into_iter().map(|note| format!("{}: {note}", way(lane))));
+        lines.extend(notes(lane).into_iter().map(|note| format!("{}: {note}", direction(lane))));
     }
     lines
 }
 
-/// What the columns do not say.
+/// Counters without a column.
 fn notes(lane: &LaneReport) -> Vec<String> {
     let LaneReport { link, port, to, from, .. } = lane;
     let counts = [
         (link.frame_check_drops, "damaged frames dropped by the frame check".to_owned()),
-        (link.arq_resends, "frames resent by the link".to_owned()),
-        (lane.in_link as u64, "packets still on their way".to_owned()),
-        (port.passed, "frames without an IP packet handed across".to_owned()),
-        (port.completed, "packets got the checksum that a kernel had left out".to_owned()),
-        (port.cut, "long frames cut into packets".to_owned()),
+        (link.arq_resends, "frames retransmitted by the link".to_owned()),
+        (lane.in_link as u64, "packets still in the link".to_owned()),
+        (port.passed, "frames without an IP packet forwarded".to_owned()),
+        (port.completed, "packets with checksum offload completed".to_owned()),
+        (port.cut, "long frames segmented".to_owned()),
         (
             port.uncut,
             format!(
-                "LONG FRAMES LOST that cannot be cut: `ethtool -K PEER tso off gso off` where {from} leads to"
+                "LONG FRAMES LOST that cannot be segmented: `ethtool -K PEER tso off gso off` where {from} leads to"
             ),
         ),
         (port.refused, format!("FRAMES LOST that {to} refused: is it up, and its MTU as long as {from}'s?")),
-        (
-            port.kernel_drops,
-            "FRAMES LOST that the kernel had no room for: this machine is too slow for them".to_owned(),
-        ),
+        (port.kernel_drops, "FRAMES LOST in a full socket buffer: this machine is too slow".to_owned()),
     ];
     counts
         .into_iter()

@@ -1,4 +1,4 @@
-//! Measuring, against a server.
+//! The client of a measurement.
 
 use std::io;
 use std::sync::Arc;
@@ -8,9 +8,11 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinSet;
 
 use super::ClientArguments;
-use super::protocol::{Hello, Kind, MAX_LENGTH, Outcome, Share, Test, VERSION, Welcome, hear, say};
+use super::protocol::{
+    Hello, Kind, MAX_LENGTH, Outcome, StreamResult, Test, VERSION, Welcome, receive_line, send_line,
+};
 use super::report::{Ends, Report, Reporter};
-use super::test::{Progress, ask, receive, send};
+use super::test::{Progress, receive, send, send_requests};
 use crate::failure::BadOption;
 use crate::live::error::LiveError;
 use crate::live::names::resolve;
@@ -66,8 +68,8 @@ async fn measure(
 ) -> Result<Report, LiveError> {
     let server = resolve(&arguments.host, arguments.port).await?;
     let mut control = transport.connect(server).await?;
-    say(&mut control, &Hello::Test(test.clone())).await.map_err(LiveError::Connection)?;
-    let session = match hear(&mut control).await.map_err(LiveError::Connection)? {
+    send_line(&mut control, &Hello::Test(test.clone())).await.map_err(LiveError::Connection)?;
+    let session = match receive_line(&mut control).await.map_err(LiveError::Connection)? {
         Welcome::Session(session) => session,
         Welcome::Refused(reason) => {
             return Err(LiveError::Connection(io::Error::other(format!("the server: {reason}"))));
@@ -78,19 +80,19 @@ async fn measure(
     let mut ends = Vec::new();
     for _ in 0..test.parallel {
         let mut stream = transport.connect(server).await?;
-        say(&mut stream, &Hello::Data { session }).await.map_err(LiveError::Connection)?;
+        send_line(&mut stream, &Hello::Data { session }).await.map_err(LiveError::Connection)?;
         let local = stream.local_addr().map_err(LiveError::Connection)?;
         ends.push(Ends { local, remote: stream.peer_addr().map_err(LiveError::Connection)? });
         let done = Arc::new(Progress::default());
         progress.push(done.clone());
         let test = test.clone();
         running.spawn(async move {
-            let (share, times) = match test.kind {
+            let (result, times) = match test.kind {
                 Kind::Upload => (send(stream, &test, &done).await?, Vec::new()),
                 Kind::Download => (receive(stream, &test, &done).await?, Vec::new()),
-                Kind::Latency => ask(stream, &test, &done).await?,
+                Kind::Latency => send_requests(stream, &test, &done).await?,
             };
-            io::Result::Ok((Share { client_port: local.port(), ..share }, times))
+            io::Result::Ok((StreamResult { client_port: local.port(), ..result }, times))
         });
     }
     let started = Instant::now();
@@ -98,14 +100,14 @@ async fn measure(
         Reporter::new(arguments.network.label(), server, test.clone(), ends, progress, arguments.json);
     let mut ticks = tokio::time::interval(Duration::from_nanos(arguments.interval.as_nanos()));
     ticks.tick().await;
-    let (mut shares, mut times) = (Vec::new(), Vec::new());
+    let (mut results, mut times) = (Vec::new(), Vec::new());
     loop {
         tokio::select! {
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let (share, more) = ended.map_err(io::Error::other).and_then(|ended| ended).map_err(LiveError::Connection)?;
-                    shares.push(share);
+                    let (result, more) = ended.map_err(io::Error::other).and_then(|ended| ended).map_err(LiveError::Connection)?;
+                    results.push(result);
                     times.extend(more);
                 }
             },
@@ -113,7 +115,7 @@ async fn measure(
         }
     }
     reporter.interval(started.elapsed());
-    let outcome: Outcome = hear(&mut control).await.map_err(LiveError::Connection)?;
+    let outcome: Outcome = receive_line(&mut control).await.map_err(LiveError::Connection)?;
     control.shutdown().await.map_err(LiveError::Connection)?;
-    Ok(reporter.finish(shares, outcome.streams, times))
+    Ok(reporter.finish(results, outcome.streams, times))
 }

@@ -1,4 +1,4 @@
-//! What client and server say to one another, as lines of JSON.
+//! The control protocol, in lines of JSON.
 //!
 //! The client opens a control connection and sends a [`Hello::Test`]; the server answers with a
 //! [`Welcome`]. The client then opens the data connections, each beginning with a [`Hello::Data`]. The
@@ -10,16 +10,16 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Of this form; another is refused.
+/// The protocol version; others are refused.
 pub(super) const VERSION: u32 = 1;
 
-/// No line is longer.
+/// The maximum length of a line.
 const MAX_LINE: usize = 1 << 20;
 
-/// Octets of a write, or of a request, at most: a peer may not make us hold more.
+/// The maximum bytes of a write or a request, which limits the memory that a peer can use.
 pub(super) const MAX_LENGTH: u32 = 16 << 20;
 
-/// How a connection begins.
+/// The first message of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Hello {
@@ -27,27 +27,27 @@ pub(super) enum Hello {
     Test(Test),
     /// A data connection.
     Data {
-        /// What the server called the test.
+        /// The session number from the server.
         session: u64,
     },
 }
 
-/// What is measured.
+/// The parameters of a test.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Test {
     pub(super) version: u32,
     pub(super) kind: Kind,
     /// Data connections.
     pub(super) parallel: u16,
-    /// Octets of a write, or of a request and its answer.
+    /// Bytes of a write, or of a request and its answer.
     pub(super) length: u32,
-    /// Octets that each connection sends; `None`: as many as go in the time.
+    /// Bytes that each connection sends; `None`: limited by the duration.
     pub(super) bytes: Option<u64>,
-    /// Nanoseconds, where there is no number of octets.
+    /// The duration in nanoseconds, if there is no number of bytes.
     pub(super) nanos: u64,
 }
 
-/// Who sends.
+/// The sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
@@ -55,7 +55,7 @@ pub(super) enum Kind {
     Upload,
     /// The server.
     Download,
-    /// Both, in turns.
+    /// Both, alternating.
     Latency,
 }
 
@@ -67,32 +67,37 @@ pub(super) enum Welcome {
     Refused(String),
 }
 
-/// What the server saw, connection by connection.
+/// The server's results, by connection.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outcome {
-    pub(super) streams: Vec<Share>,
+    pub(super) streams: Vec<StreamResult>,
 }
 
-/// What one end saw of one data connection.
+/// The results of one end of a data connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Share {
-    /// The port at the client's end, which both ends know.
+pub(super) struct StreamResult {
+    /// The client's port, which identifies the connection.
     pub(super) client_port: u16,
     pub(super) bytes: u64,
     pub(super) nanos: u64,
-    /// Segments sent again; `None`: the kernel's TCP does not tell.
+    /// Retransmitted segments; `None` for the kernel's TCP.
     pub(super) retransmits: Option<u64>,
 }
 
 /// Sends one line.
-pub(super) async fn say(stream: &mut (impl AsyncWrite + Unpin), what: &impl Serialize) -> io::Result<()> {
+pub(super) async fn send_line(
+    stream: &mut (impl AsyncWrite + Unpin),
+    what: &impl Serialize,
+) -> io::Result<()> {
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
     stream.write_all(&line).await
 }
 
-/// Receives one line, octet by octet: what follows is not ours to take.
-pub(super) async fn hear<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<T> {
+/// Receives one line, byte by byte, so that nothing after it is consumed.
+pub(super) async fn receive_line<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> io::Result<T> {
     let mut line = Vec::new();
     loop {
         match stream.read_u8().await? {
@@ -100,10 +105,10 @@ pub(super) async fn hear<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unp
             octet => line.push(octet),
         }
         if line.len() > MAX_LINE {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line without end"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long"));
         }
     }
     serde_json::from_slice(&line).map_err(|error| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("no peer of `headway perf`: {error}"))
+        io::Error::new(io::ErrorKind::InvalidData, format!("not a peer of `headway perf`: {error}"))
     })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::protocol::{Kind, Share, Test};
+use super::protocol::{Kind, StreamResult, Test};
 use super::test::Progress;
 
 /// The ends of a data connection.
@@ -17,7 +17,7 @@ pub(super) struct Ends {
     pub(super) remote: SocketAddr,
 }
 
-/// Writes down what happens while a test runs.
+/// Reports the progress and the results of a test.
 pub(super) struct Reporter {
     label: String,
     server: SocketAddr,
@@ -25,12 +25,12 @@ pub(super) struct Reporter {
     ends: Vec<Ends>,
     progress: Vec<Arc<Progress>>,
     quiet: bool,
-    /// When the last interval ended, and what the connections had done until then.
+    /// When the last interval ended, and the counters of the connections at that time.
     last: (Duration, Vec<(u64, u64)>),
     intervals: Vec<Value>,
 }
 
-/// What came out.
+/// The results.
 pub(super) struct Report {
     json: Value,
     lines: Vec<String>,
@@ -58,7 +58,7 @@ impl Reporter {
         }
     }
 
-    /// Another interval has passed.
+    /// Ends an interval.
     pub(super) fn interval(&mut self, until: Duration) {
         let (from, before) = &mut self.last;
         let (start, end) = (from.as_secs_f64(), until.as_secs_f64());
@@ -96,18 +96,23 @@ impl Reporter {
         self.intervals.push(json!({ "streams": streams, "sum": sum }));
     }
 
-    /// The test is over: what we saw, what the server saw, and how long answers took.
-    pub(super) fn finish(self, ours: Vec<Share>, theirs: Vec<Share>, mut times: Vec<Duration>) -> Report {
+    /// Ends the test, with the local and the server's results, and the latencies.
+    pub(super) fn finish(
+        self,
+        ours: Vec<StreamResult>,
+        theirs: Vec<StreamResult>,
+        mut times: Vec<Duration>,
+    ) -> Report {
         let we_send = self.test.kind != Kind::Download;
         let (sent, received) = if we_send { (&ours, &theirs) } else { (&theirs, &ours) };
         let mut streams = Vec::new();
         for (index, ends) in self.ends.iter().enumerate() {
-            let of = |shares: &[Share]| {
-                let found = shares.iter().find(|share| share.client_port == ends.local.port());
+            let of = |results: &[StreamResult]| {
+                let found = results.iter().find(|result| result.client_port == ends.local.port());
                 found.cloned().unwrap_or_default()
             };
-            let one = |share: &Share| {
-                let mut one = sums(0.0, seconds(share), share.bytes, we_send);
+            let one = |result: &StreamResult| {
+                let mut one = sums(0.0, seconds(result), result.bytes, we_send);
                 one["socket"] = json!(index + 1);
                 one
             };
@@ -117,7 +122,7 @@ impl Reporter {
             streams.push(json!({ "sender": sender, "receiver": one(&received) }));
         }
         let mut sum_sent = total(sent, we_send);
-        let retransmits: Option<u64> = sent.iter().map(|share| share.retransmits).sum();
+        let retransmits: Option<u64> = sent.iter().map(|result| result.retransmits).sum();
         sum_sent["retransmits"] = json!(retransmits);
         let sum_received = total(received, we_send);
         let mut lines = vec![
@@ -192,23 +197,23 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
-fn seconds(share: &Share) -> f64 {
-    share.nanos as f64 / 1e9
+fn seconds(result: &StreamResult) -> f64 {
+    result.nanos as f64 / 1e9
 }
 
-/// All connections together, over the time of the longest.
-fn total(shares: &[Share], we_send: bool) -> Value {
-    let (bytes, longest) = whole(shares);
+/// The sum of all connections, over the time of the longest.
+fn total(results: &[StreamResult], we_send: bool) -> Value {
+    let (bytes, longest) = whole(results);
     sums(0.0, longest, bytes, we_send)
 }
 
-fn whole(shares: &[Share]) -> (u64, f64) {
-    let bytes = shares.iter().map(|share| share.bytes).sum();
-    (bytes, shares.iter().map(seconds).fold(0.0, f64::max))
+fn whole(results: &[StreamResult]) -> (u64, f64) {
+    let bytes = results.iter().map(|result| result.bytes).sum();
+    (bytes, results.iter().map(seconds).fold(0.0, f64::max))
 }
 
-fn summary(shares: &[Share], retransmits: Option<u64>) -> String {
-    let (bytes, seconds) = whole(shares);
+fn summary(results: &[StreamResult], retransmits: Option<u64>) -> String {
+    let (bytes, seconds) = whole(results);
     let again = retransmits.map_or(String::new(), |count| format!(", {count} segments again"));
     format!("{bytes} bytes in {seconds:.3} s, {:.3} Mbit/s{again}", rate(bytes, seconds) / 1e6)
 }
@@ -221,7 +226,7 @@ fn line(start: f64, end: f64, bytes: u64, test: &Test) -> String {
     format!("{start:7.2} - {end:7.2} s  {bytes:>12} bytes  {:10.3} Mbit/s", rate(bytes, end - start) / 1e6)
 }
 
-/// The time that the share `of` of the sorted `times` does not exceed, in microseconds.
+/// The quantile `of` of the sorted `times`, in microseconds.
 fn percentile(times: &[Duration], of: f64) -> f64 {
     let index = (times.len() as f64 * of).ceil() as usize;
     times.get(index.clamp(1, times.len().max(1)) - 1).map_or(0.0, |time| time.as_secs_f64() * 1e6)
@@ -246,7 +251,7 @@ fn latency(times: &[Duration]) -> Value {
 
 fn latency_line(times: &[Duration]) -> String {
     format!(
-        "{} answers: mean {:.1} us, least {:.1}, half within {:.1}, 90 % {:.1}, 99 % {:.1}, most {:.1}",
+        "{} answers: mean {:.1} us, min {:.1}, median {:.1}, 90 % {:.1}, 99 % {:.1}, max {:.1}",
         times.len(),
         mean(times),
         percentile(times, 0.0),

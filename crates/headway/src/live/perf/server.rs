@@ -1,4 +1,4 @@
-//! Answering clients.
+//! The server of measurements.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,13 +9,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::ServerArguments;
-use super::protocol::{Hello, Kind, MAX_LENGTH, Outcome, Share, Test, VERSION, Welcome, hear, say};
+use super::protocol::{
+    Hello, Kind, MAX_LENGTH, Outcome, StreamResult, Test, VERSION, Welcome, receive_line, send_line,
+};
 use super::test::{Progress, answer, receive, send};
 use crate::live::error::LiveError;
 use crate::live::transport::Stream;
 use crate::live::{GRACE_STOPPED, stop_signal};
 
-/// Tests at the same time.
+/// The maximum number of concurrent tests.
 const MAX_TESTS: usize = 64;
 
 /// Tests that wait for their data connections.
@@ -61,17 +63,17 @@ pub(super) async fn run(arguments: &ServerArguments) -> Result<(), LiveError> {
 }
 
 async fn greet(mut stream: Stream, sessions: Shared, done: mpsc::Sender<()>) {
-    let outcome = match hear(&mut stream).await {
+    let outcome = match receive_line(&mut stream).await {
         Ok(Hello::Test(test)) => {
             let outcome = control(&mut stream, &test, &sessions).await;
-            // Nobody may care.
+            // It fails if the test has ended.
             let _ = done.try_send(());
             outcome
         }
         Ok(Hello::Data { session }) => {
             let waiting = lock(&sessions).waiting.get(&session).cloned();
             match waiting {
-                // Too many are dropped, and the client hears a reset.
+                // Too many connections are dropped, which resets them.
                 Some(waiting) => {
                     waiting.try_send(stream).map_err(|_| io::Error::other("one stream too many"))
                 }
@@ -91,7 +93,7 @@ fn lock(sessions: &Shared) -> std::sync::MutexGuard<'_, Sessions> {
 
 async fn control(stream: &mut Stream, test: &Test, sessions: &Shared) -> io::Result<()> {
     if let Some(reason) = refusal(test) {
-        return say(stream, &Welcome::Refused(reason)).await;
+        return send_line(stream, &Welcome::Refused(reason)).await;
     }
     let (arrived, streams) = mpsc::channel(usize::from(test.parallel));
     let session = {
@@ -104,24 +106,24 @@ async fn control(stream: &mut Stream, test: &Test, sessions: &Shared) -> io::Res
         })
     };
     let Some(session) = session else {
-        return say(stream, &Welcome::Refused("busy: too many tests at the same time".into())).await;
+        return send_line(stream, &Welcome::Refused("busy: too many tests at the same time".into())).await;
     };
     let _waiting = Waiting { sessions: sessions.clone(), session };
-    say(stream, &Welcome::Session(session)).await?;
+    send_line(stream, &Welcome::Session(session)).await?;
     let outcome = tokio::select! {
         outcome = measure(streams, test) => outcome?,
         gone = gone(stream) => return gone,
     };
-    say(stream, &outcome).await?;
+    send_line(stream, &outcome).await?;
     stream.shutdown().await
 }
 
-/// A test whose client went away is over.
+/// A test ends when its client disconnects.
 async fn gone(stream: &mut Stream) -> io::Result<()> {
     use tokio::io::AsyncReadExt as _;
     match stream.read(&mut [0]).await? {
-        0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client left in the middle")),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the client spoke in the middle")),
+        0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client disconnected during the test")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "unexpected data from the client")),
     }
 }
 
@@ -138,7 +140,7 @@ impl Drop for Waiting {
 
 fn refusal(test: &Test) -> Option<String> {
     if test.version != VERSION {
-        return Some(format!("version {}: this server speaks {VERSION}", test.version));
+        return Some(format!("version {}: this server has {VERSION}", test.version));
     }
     if test.parallel == 0 || test.parallel > 1000 || test.length > MAX_LENGTH {
         return Some("1 to 1000 streams, and writes of at most 16 MiB".into());
@@ -150,23 +152,23 @@ async fn measure(mut streams: mpsc::Receiver<Stream>, test: &Test) -> io::Result
     let mut running = JoinSet::new();
     for _ in 0..test.parallel {
         let Some(stream) = streams.recv().await else {
-            return Err(io::Error::other("a stream did not come"));
+            return Err(io::Error::other("a data connection is missing"));
         };
         let test = test.clone();
         running.spawn(async move {
             let client_port = stream.peer_addr()?.port();
             let progress = Arc::new(Progress::default());
-            let share = match test.kind {
+            let result = match test.kind {
                 Kind::Upload => receive(stream, &test, &progress).await?,
                 Kind::Download => send(stream, &test, &progress).await?,
                 Kind::Latency => answer(stream, &test, &progress).await?,
             };
-            io::Result::Ok(Share { client_port, ..share })
+            io::Result::Ok(StreamResult { client_port, ..result })
         });
     }
     let mut outcome = Outcome::default();
-    while let Some(share) = running.join_next().await {
-        outcome.streams.push(share.map_err(io::Error::other)??);
+    while let Some(result) = running.join_next().await {
+        outcome.streams.push(result.map_err(io::Error::other)??);
     }
     Ok(outcome)
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout_at;
 
-use super::protocol::{Share, Test};
+use super::protocol::{StreamResult, Test};
 use crate::live::transport::Stream;
 
-/// What a connection has done so far, for those who look while it runs.
+/// The counters of a running connection.
 #[derive(Default)]
 pub(super) struct Progress {
     pub(super) bytes: AtomicU64,
@@ -36,7 +36,7 @@ impl Progress {
     }
 }
 
-/// Looks at the clock between two notes.
+/// The number of writes between two readings of the clock.
 const NOTE_EVERY: Duration = Duration::from_millis(50);
 
 #[expect(clippy::disallowed_methods, reason = "a live measurement")]
@@ -44,8 +44,12 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Sends for the time, or the octets, of the test, and waits until the peer has all of it.
-pub(super) async fn send(mut stream: Stream, test: &Test, progress: &Arc<Progress>) -> io::Result<Share> {
+/// Sends for the duration, or the bytes, of the test, and waits until the peer has all of it.
+pub(super) async fn send(
+    mut stream: Stream,
+    test: &Test,
+    progress: &Arc<Progress>,
+) -> io::Result<StreamResult> {
     let block = vec![0x55; test.length.max(1) as usize];
     let started = now();
     let until = started + Duration::from_nanos(test.nanos);
@@ -75,23 +79,27 @@ pub(super) async fn send(mut stream: Stream, test: &Test, progress: &Arc<Progres
     }
     let elapsed = if test.bytes.is_none() { started.elapsed() } else { Duration::ZERO };
     stream.shutdown().await?;
-    // The receiver's end says that all has arrived.
+    // The receiver's FIN confirms that all has arrived.
     let rest = stream.read(&mut [0]).await?;
     if rest != 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the receiver of a test sent something"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "unexpected data from the receiver"));
     }
     let retransmits = progress.note(&stream);
     let elapsed = if test.bytes.is_none() { elapsed } else { started.elapsed() };
-    Ok(Share {
+    Ok(StreamResult {
         bytes: progress.bytes.load(Ordering::Relaxed),
         nanos: elapsed.as_nanos() as u64,
         retransmits,
-        ..Share::default()
+        ..StreamResult::default()
     })
 }
 
-/// Receives until the peer ends its side.
-pub(super) async fn receive(mut stream: Stream, test: &Test, progress: &Arc<Progress>) -> io::Result<Share> {
+/// Receives until the peer's FIN.
+pub(super) async fn receive(
+    mut stream: Stream,
+    test: &Test,
+    progress: &Arc<Progress>,
+) -> io::Result<StreamResult> {
     let mut buffer = vec![0; test.length.max(1 << 16) as usize];
     let started = now();
     loop {
@@ -102,19 +110,19 @@ pub(super) async fn receive(mut stream: Stream, test: &Test, progress: &Arc<Prog
     }
     let elapsed = started.elapsed();
     stream.shutdown().await?;
-    Ok(Share {
+    Ok(StreamResult {
         bytes: progress.bytes.load(Ordering::Relaxed),
         nanos: elapsed.as_nanos() as u64,
-        ..Share::default()
+        ..StreamResult::default()
     })
 }
 
-/// Sends requests and waits for each answer; returns how long each took.
-pub(super) async fn ask(
+/// Sends requests and waits for each answer; returns the latencies.
+pub(super) async fn send_requests(
     mut stream: Stream,
     test: &Test,
     progress: &Arc<Progress>,
-) -> io::Result<(Share, Vec<Duration>)> {
+) -> io::Result<(StreamResult, Vec<Duration>)> {
     let mut block = vec![0x55; test.length.max(1) as usize];
     stream.set_nodelay()?;
     let started = now();
@@ -133,16 +141,20 @@ pub(super) async fn ask(
     stream.shutdown().await?;
     let bytes = progress.bytes.load(Ordering::Relaxed);
     let nanos = started.elapsed().as_nanos() as u64;
-    Ok((Share { bytes, nanos, retransmits, ..Share::default() }, times))
+    Ok((StreamResult { bytes, nanos, retransmits, ..StreamResult::default() }, times))
 }
 
-/// Answers requests until the peer ends its side.
-pub(super) async fn answer(mut stream: Stream, test: &Test, progress: &Arc<Progress>) -> io::Result<Share> {
+/// Answers requests until the peer's FIN.
+pub(super) async fn answer(
+    mut stream: Stream,
+    test: &Test,
+    progress: &Arc<Progress>,
+) -> io::Result<StreamResult> {
     let mut block = vec![0; test.length.max(1) as usize];
     stream.set_nodelay()?;
     let started = now();
     loop {
-        // The end between two requests is the test's.
+        // A FIN between two requests ends the test.
         let first = stream.read(&mut block).await?;
         if first == 0 {
             break;
@@ -153,5 +165,5 @@ pub(super) async fn answer(mut stream: Stream, test: &Test, progress: &Arc<Progr
     }
     stream.shutdown().await?;
     let bytes = progress.bytes.load(Ordering::Relaxed);
-    Ok(Share { bytes, nanos: started.elapsed().as_nanos() as u64, ..Share::default() })
+    Ok(StreamResult { bytes, nanos: started.elapsed().as_nanos() as u64, ..StreamResult::default() })
 }

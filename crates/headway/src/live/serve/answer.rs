@@ -1,4 +1,4 @@
-//! Requests and answers.
+//! HTTP requests and responses.
 
 use std::convert::Infallible;
 use std::io::{self, SeekFrom};
@@ -20,7 +20,7 @@ use crate::output;
 
 type Answer = Response<BoxBody<Bytes, io::Error>>;
 
-/// Answers a request, and says so on standard output or standard error.
+/// Answers a request, and logs it to standard output or standard error.
 pub(super) async fn answer(
     folder: &Folder,
     request: Request<Incoming>,
@@ -31,7 +31,7 @@ pub(super) async fn answer(
     let response = match method {
         Method::GET | Method::HEAD => read(folder, &request, &path).await,
         Method::PUT if folder.writable => write(folder, request, &path).await,
-        Method::PUT => Err(text(StatusCode::FORBIDDEN, "this server takes no files (--write)\n")),
+        Method::PUT => Err(text(StatusCode::FORBIDDEN, "this server does not accept uploads (--write)\n")),
         _ => Err(text(StatusCode::METHOD_NOT_ALLOWED, "expected GET, HEAD or PUT\n")),
     };
     let response = response.unwrap_or_else(|refusal| refusal);
@@ -61,7 +61,7 @@ async fn read(folder: &Folder, request: &Request<Incoming>, path: &str) -> Resul
     let mut file = File::open(&found).await.map_err(failed)?;
     let metadata = file.metadata().await.map_err(failed)?;
     if !metadata.is_file() {
-        return Err(text(StatusCode::FORBIDDEN, "no regular file\n"));
+        return Err(text(StatusCode::FORBIDDEN, "not a regular file\n"));
     }
     let len = metadata.len();
     let part = match request.headers().get(header::RANGE) {
@@ -95,7 +95,7 @@ async fn read(folder: &Folder, request: &Request<Incoming>, path: &str) -> Resul
     Ok(response)
 }
 
-/// What of a file is wanted.
+/// The requested range of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     Whole,
@@ -103,8 +103,8 @@ enum Part {
     Nothing,
 }
 
-/// RFC 9110, 14.1.2, one range. 14.2: "A server MAY ignore the Range header field", as it does here
-/// with several and with what it does not understand.
+/// RFC 9110, 14.1.2, one range. 14.2: "A server MAY ignore the Range header field", as here with several
+/// ranges and with invalid ones.
 fn parse_range(range: &HeaderValue, len: u64) -> Part {
     let one = |range: &HeaderValue| {
         let (first, last) = range.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;
@@ -151,7 +151,7 @@ async fn listing(folder: &Path, path: &str) -> io::Result<Answer> {
     Ok(response)
 }
 
-/// The file takes its place when all of it has come.
+/// The file is renamed into place when it is complete.
 async fn write(folder: &Folder, request: Request<Incoming>, path: &str) -> Result<Answer, Answer> {
     let place = folder.place(path).map_err(refused)?;
     let broken = |error: String| text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n"));
@@ -171,7 +171,7 @@ async fn write(folder: &Folder, request: Request<Incoming>, path: &str) -> Resul
 
 fn refused(refusal: Refusal) -> Answer {
     match refusal {
-        Refusal::BadPath => text(StatusCode::BAD_REQUEST, "no path\n"),
+        Refusal::BadPath => text(StatusCode::BAD_REQUEST, "invalid path\n"),
         Refusal::Outside => text(StatusCode::FORBIDDEN, "outside of the folder\n"),
         Refusal::Io(error) if error.kind() == io::ErrorKind::NotFound => {
             text(StatusCode::NOT_FOUND, "no such file\n")
@@ -190,7 +190,7 @@ fn text(status: StatusCode, text: &str) -> Answer {
     response
 }
 
-/// Of digits and ASCII alone.
+/// A value of ASCII characters only.
 fn value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""))
 }

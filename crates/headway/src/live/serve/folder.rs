@@ -1,4 +1,4 @@
-//! Which file a path of a request names.
+//! Resolves request paths in the served folder.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -6,20 +6,20 @@ use std::path::{Component, Path, PathBuf};
 use super::ServeError;
 use crate::live::http::percent_decode;
 
-/// A folder whose files are served. Nothing outside of it is: not by `..`, and not by a link.
+/// A folder whose files are served. Files outside of it are never served, neither by `..` nor by a link.
 pub(super) struct Folder {
     root: PathBuf,
     pub(super) writable: bool,
 }
 
-/// Why there is nothing to be had.
+/// Why a request is refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The path is none.
+    /// The path is invalid.
     BadPath,
     /// It leaves the folder.
     Outside,
-    /// What the system says.
+    /// The system's error.
     Io(io::Error),
 }
 
@@ -33,13 +33,13 @@ impl Folder {
         Ok(Self { root, writable })
     }
 
-    /// The file or folder that is there.
+    /// The existing file or folder.
     pub(super) fn find(&self, path: &str) -> Result<PathBuf, Refusal> {
         let found = self.root.join(relative(path)?).canonicalize().map_err(Refusal::Io)?;
         if found.starts_with(&self.root) { Ok(found) } else { Err(Refusal::Outside) }
     }
 
-    /// Where a file is to be put, in a folder that is there.
+    /// The path of a file to create, in an existing folder.
     pub(super) fn place(&self, path: &str) -> Result<PathBuf, Refusal> {
         let relative = relative(path)?;
         let name = relative.file_name().ok_or(Refusal::BadPath)?.to_owned();
@@ -52,7 +52,7 @@ impl Folder {
     }
 }
 
-/// The path without its slash in front, if it only goes down.
+/// The path without its leading slash, if it has no `..`.
 fn relative(path: &str) -> Result<PathBuf, Refusal> {
     let decoded = percent_decode(path).filter(|path| !path.contains('\0')).ok_or(Refusal::BadPath)?;
     let relative = Path::new(decoded.trim_start_matches('/')).to_owned();
@@ -85,6 +85,6 @@ mod tests {
         assert!(folder.place("/in/new").is_ok());
         assert!(matches!(folder.place("/link/new"), Err(Refusal::Outside)));
         assert!(matches!(folder.place("/"), Err(Refusal::BadPath)));
-        assert!(Folder::open(&root.join("in/a file"), false).is_err(), "a file is no folder");
+        assert!(Folder::open(&root.join("in/a file"), false).is_err(), "a file is not a folder");
     }
 }

@@ -1,11 +1,11 @@
-//! The box's capture, in the eyes of tshark.
+//! The box's capture, read by tshark.
 
 use super::testbed::{KERNEL_LEFT, Testbed};
 use crate::namespace::say_skipped;
 use crate::programs::{folder_with_file, python_server};
 
 #[test]
-fn tshark_sees_what_was_damaged() {
+fn tshark_finds_the_damage() {
     let Some(testbed) = Testbed::new() else { return };
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
         say_skipped("there is no tshark");
@@ -40,7 +40,7 @@ fn tshark_sees_what_was_damaged() {
     let offered = of("forward", "offered") + of("reverse", "delivered");
     assert_eq!(count(&at_left), offered, "every packet at the first interface: {summary}");
     assert_eq!(count(&at_right), of("reverse", "offered") + of("forward", "delivered"), "{summary}");
-    // What goes in is sound, checksums that a kernel had left out included. (Outbound: 2.)
+    // Packets entering the box have valid checksums, also those with checksum offload. (Outbound: 2.)
     assert_eq!(
         count(&format!("{at_left} && frame.packet_flags_direction == 2 && tcp.checksum.status == \"Bad\"")),
         0
@@ -53,11 +53,11 @@ fn tshark_sees_what_was_damaged() {
         of("forward", "hit_in_header"),
         "nothing is doubled here"
     );
-    // One flipped bit shows in every checksum; a header that cannot be read at all has none.
+    // Every checksum detects one flipped bit; an unreadable header has no checksum.
     assert!(count("tcp.checksum.status == \"Bad\"") <= damaged);
     assert!(count("tcp.checksum.status == \"Bad\"") >= damaged - of("forward", "hit_in_header"));
 
-    // And can be replayed: the fates of what arrived on the right.
+    // The fates of the packets that arrived on the right can be replayed.
     let trace = format!("trace:{pcap}");
     let words = ["race", "--json", "--runs", "1", "--variant", "sack", "--size", "10kB", "--damage", &trace];
     let race: serde_json::Value =

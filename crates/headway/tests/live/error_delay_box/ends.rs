@@ -1,11 +1,11 @@
-//! How the box begins and ends.
+//! Start and end of the box.
 
 use std::process::Command;
 
 use super::testbed::Testbed;
 use crate::namespace::{HEADWAY, Namespace};
 
-/// Runs the box with these words, which has to fail with this code; its complaint.
+/// Runs the box with these arguments, which must fail with this code; returns its message.
 fn refuse(mut command: Command, code: i32) -> String {
     let output = command.output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -15,7 +15,7 @@ fn refuse(mut command: Command, code: i32) -> String {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn wrong_options_are_named() {
     let run = |words: &[&str]| {
         let mut command = Command::new(HEADWAY);
         command.arg("box").args(words);
@@ -36,7 +36,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn interfaces_that_will_not_do_are_named() {
+fn unusable_interfaces_are_named() {
     let Some(namespace) = Namespace::new() else { return };
     let run = |words: &[&str], code| refuse(namespace.command(HEADWAY, &[&["box"], words].concat()), code);
     let complaint = run(&["no-such-one", "lo"], 1);
@@ -49,7 +49,7 @@ fn interfaces_that_will_not_do_are_named() {
 }
 
 #[test]
-fn without_the_right_it_says_what_is_missing() {
+fn missing_rights_are_named() {
     let Some(testbed) = Testbed::new() else { return };
     let words = ["--inh-caps=-all", "--bounding-set=-all", "--reuid=65534", "--clear-groups", HEADWAY];
     let command = testbed.middle.command("setpriv", &[&words[..], &["box", "hwa", "hwb"]].concat());
@@ -58,7 +58,7 @@ fn without_the_right_it_says_what_is_missing() {
 }
 
 #[test]
-fn an_interface_that_goes_ends_it_with_a_summary() {
+fn a_removed_interface_ends_it_with_a_summary() {
     let Some(testbed) = Testbed::new() else { return };
     let running = testbed.start(&["--damage", "none"]);
     testbed.middle.ip(&["link", "del", "hwb"]);
@@ -114,11 +114,14 @@ fn time_and_signals_end_it_with_a_summary() {
 }
 
 #[test]
-fn the_table_begins_with_what_the_link_is() {
+fn the_table_begins_with_the_link() {
     let Some(testbed) = Testbed::new() else { return };
     let words = ["box", "hwa", "hwb", "--rate", "7mbit", "--duration", "200ms", "--interval", "50ms"];
     let text = String::from_utf8(testbed.middle.run(HEADWAY, &words).stdout).unwrap();
-    assert!(text.starts_with("hwa -> hwb: 7mbit, 300ms one way, queue 100p, damage burst:5%:5"), "{text}");
+    assert!(
+        text.starts_with("hwa -> hwb: 7mbit, one-way delay 300ms, queue 100p, damage burst:5%:5"),
+        "{text}"
+    );
     assert!(text.lines().any(|line| line == "ready"), "{text}");
-    assert!(text.contains("in all, after 0."), "{text}");
+    assert!(text.contains("total after 0."), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What the box stands between: TUN devices, VLANs, IPv6, interfaces that put packets together.
+//! Kinds of interfaces: TUN devices, VLANs, IPv6, receive offload.
 
 use super::testbed::{RunningBox, Testbed};
 use crate::namespace::{HEADWAY, Namespace, say_skipped, start};
@@ -14,7 +14,7 @@ fn add_tun(namespace: &Namespace, device: &str) {
     namespace.ip(&["link", "set", device, "up"]);
 }
 
-/// Our stack on a TUN. The kernel's address is of no use here, and must not be one of the hosts'.
+/// A stack on a TUN. The kernel's address is not used here, and must differ from the hosts'.
 fn tun(device: &'static str, address: &'static str) -> [&'static str; 6] {
     ["--tun", device, "--address", address, "--peer-address", "10.78.0.77"]
 }
@@ -36,8 +36,8 @@ fn between_two_tuns() {
     assert!(summary["forward"]["hit"].as_u64().unwrap() > 0, "{summary}");
 }
 
-/// The box asks for the host at the veth, and answers it in the name of our stack at the TUN; whichever
-/// end is which.
+/// The box resolves the host at the veth, and answers its requests for the stack at the TUN, for both
+/// orders of the ends.
 #[test]
 fn between_a_tun_and_an_ethernet() {
     for [first, second] in [["hwt0", "hwb"], ["hwb", "hwt0"]] {
@@ -48,12 +48,12 @@ fn between_a_tun_and_an_ethernet() {
         let path = folder.path().to_str().unwrap();
         let here = tun("hwt0", "10.78.0.1/24");
         let server = start(&testbed.middle, &[&["serve", path], &here[..]].concat());
-        // Our stack hears first here.
+        // Here the host connects first.
         testbed.right.wait_for_http("10.78.0.1");
         let got = testbed.right.run("curl", &["-sSf", "http://10.78.0.1/file"]).stdout;
         assert!(got == expected);
         drop(server);
-        // And speaks first here.
+        // Here the stack connects first.
         let _python = crate::programs::python_server(&testbed.right, folder.path());
         let words = ["fetch", "http://10.78.0.2:8000/file", "--output", "-"];
         let got = testbed.middle.run(HEADWAY, &[&words[..], &here].concat()).stdout;
@@ -64,7 +64,7 @@ fn between_a_tun_and_an_ethernet() {
     }
 }
 
-/// Neighbour discovery passes the link as any packet of IPv6 does; tags stay where they are.
+/// Neighbour discovery passes the link like any IPv6 packet; tags are preserved.
 #[test]
 fn over_ipv6_in_a_vlan() {
     let Some(testbed) = Testbed::new() else { return };

@@ -1,4 +1,4 @@
-//! `headway box` between two veths: hosts on either side see the simulator's link.
+//! `headway box` between two veths: the hosts are connected by the simulator's link.
 
 mod captures;
 mod ends;

@@ -10,9 +10,9 @@ use crate::programs::sha256;
 
 const FILE: &str = "rate = \"20mbit\"\ndelay = \"2ms\"\n";
 
-/// A file goes over the link at 20 Mbit/s; meanwhile the parameters change, and changes are refused.
+/// During a transfer at 20 Mbit/s the parameters change, and invalid changes are refused.
 #[test]
-fn hangup_has_the_file_read_again() {
+fn sighup_reads_the_file_again() {
     let Some(testbed) = Testbed::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("link.toml");
@@ -55,7 +55,7 @@ fn hangup_has_the_file_read_again() {
     sending.stdin.take().unwrap().write_all(&bytes).unwrap();
     wait_for_packets(&mut running, 100);
 
-    // Mistakes change nothing.
+    // Invalid files change nothing.
     for (text, expected) in [
         ("rate = \n", ":1: "),
         ("delay = \"2ms\"\nspeed = \"1mbit\"", ":2: speed: unknown key: expected one of rate,"),
@@ -71,7 +71,7 @@ fn hangup_has_the_file_read_again() {
     let before = running.line_with("reverse")["reverse"]["offered"].as_u64().unwrap();
     wait_for_packets(&mut running, before + 100);
 
-    // What is right does.
+    // A valid file changes the link.
     write("rate = \"200mbit\"\ndelay = \"1ms\"\nreverse-damage = \"random:5%\"\n");
     running.signal("-HUP");
     let line = running.line_with("reloaded");
@@ -85,7 +85,10 @@ fn hangup_has_the_file_read_again() {
     let summary = running.stop();
     let reverse = &summary["reverse"];
     assert!(reverse["hit"].as_u64().unwrap() > 0, "{reverse}");
-    assert!(reverse["offered"].as_u64().unwrap() > before, "counted over the change: {reverse}");
+    assert!(
+        reverse["offered"].as_u64().unwrap() > before,
+        "counters include the time before the change: {reverse}"
+    );
 }
 
 fn read(mut from: impl std::io::Read) -> Vec<u8> {
@@ -94,13 +97,13 @@ fn read(mut from: impl std::io::Read) -> Vec<u8> {
     bytes
 }
 
-/// Until so many have come in from the right.
+/// Waits until `count` packets arrived from the right.
 fn wait_for_packets(running: &mut super::testbed::RunningBox, count: u64) {
     while running.line_with("reverse")["reverse"]["offered"].as_u64().unwrap_or(0) < count {}
 }
 
 #[test]
-fn without_a_file_hangup_changes_nothing() {
+fn without_a_file_sighup_changes_nothing() {
     let Some(testbed) = Testbed::new() else { return };
     let mut running = testbed.start(&["--damage", "none"]);
     running.signal("-HUP");

@@ -1,4 +1,4 @@
-//! Three namespaces in a row: a host, the box, a host.
+//! A chain of three namespaces: a host, the box, a host.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::namespace::{HEADWAY, Namespace};
 
-/// Where the hosts are: our stack and the kernel on the left, the kernel on the right.
+/// The hosts' addresses: the stack and the kernel on the left, the kernel on the right.
 pub(super) const OURS: &str = "10.78.0.1";
 pub(super) const KERNEL_LEFT: &str = "10.78.0.3";
 const KERNEL_RIGHT: &str = "10.78.0.2";
-/// Our stack on the left.
+/// The stack on the left.
 pub(super) const PACKET: [&str; 4] = ["--packet", "eth0", "--address", "10.78.0.1/24"];
 
 pub(super) struct Testbed {
@@ -24,16 +24,16 @@ pub(super) struct Testbed {
 }
 
 impl Testbed {
-    /// `None`, with a word about it, where there can be no namespaces.
+    /// `None`, with a message, if namespaces cannot be created.
     pub(super) fn new() -> Option<Self> {
         let [left, middle, right] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
         for (end, host, address) in [("hwa", &left, KERNEL_LEFT), ("hwb", &right, KERNEL_RIGHT)] {
             middle.ip(&["link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", host.name()]);
-            // No packets but those of the tests: no IPv6. And the one TCP that every kernel lets every
-            // namespace have.
+            // Only packets of the tests: no IPv6. And the congestion control that every namespace may
+            // use.
             for name in ["eth0", "all"] {
                 let key = format!("net.ipv6.conf.{name}.disable_ipv6=1");
-                // A kernel without IPv6 has no such key.
+                // A kernel without IPv6 does not have this key.
                 let _ = host.command("sysctl", &["-qw", &key]).output();
             }
             host.run("sysctl", &["-qw", "net.ipv4.tcp_congestion_control=reno"]);
@@ -46,13 +46,13 @@ impl Testbed {
         Some(Self { left, middle, right })
     }
 
-    /// Starts the box, and waits until packets pass.
+    /// Starts the box, and waits until it is ready.
     pub(super) fn start(&self, words: &[&str]) -> RunningBox {
         RunningBox::start(&self.middle, &[&["hwa", "hwb"], words].concat())
     }
 }
 
-/// A `headway box --json`; it is not left behind.
+/// A running `headway box --json`, killed on drop.
 pub(super) struct RunningBox {
     child: Child,
     lines: Receiver<Value>,
@@ -71,7 +71,7 @@ impl RunningBox {
         let stdout = child.stdout.take().unwrap();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
-                // The test may have ended.
+                // The receiver may have been dropped.
                 let _ = sender.send(serde_json::from_str(&line.unwrap()).unwrap());
             }
         });
@@ -84,7 +84,7 @@ impl RunningBox {
     /// The next line that has this key.
     pub(super) fn line_with(&mut self, key: &str) -> Value {
         loop {
-            // Long enough for any machine; a test does not depend on how long it takes.
+            // Long enough for any machine; the result does not depend on it.
             match self.lines.recv_timeout(Duration::from_secs(60)) {
                 Ok(line) if line.get(key).is_some() => return line,
                 Ok(_) => {}
@@ -98,7 +98,7 @@ impl RunningBox {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
-    /// Tells it to end; what it did.
+    /// Stops it; returns the summary.
     pub(super) fn stop(self) -> Value {
         self.signal("-TERM");
         let (code, end, complaints) = self.end();
@@ -106,16 +106,16 @@ impl RunningBox {
         end
     }
 
-    /// Waits for its end: exit code, summary, complaints.
+    /// Waits for its end; returns exit code, summary and messages.
     pub(super) fn end(mut self) -> (Option<i32>, Value, String) {
         let last = self.lines.iter().last().unwrap_or_default();
         let code = self.child.wait().unwrap().code();
         (code, last, self.complaints())
     }
 
-    /// What it says on standard error until it ends.
+    /// Its standard error until it ends.
     fn complaints(&mut self) -> String {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let mut text = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -125,7 +125,7 @@ impl RunningBox {
 
 impl Drop for RunningBox {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,4 @@
-//! Files go both ways through a link that damages, loses, reorders and doubles packets, and come out as
-//! they went in.
+//! Transfers in both directions through a link that damages, loses, reorders and duplicates packets.
 
 use serde_json::Value;
 
@@ -7,11 +6,10 @@ use super::testbed::{KERNEL_LEFT, OURS, PACKET, Testbed};
 use crate::namespace::{Namespace, start};
 use crate::programs::folder_with_file;
 
-/// As a CD image.
+/// The size of a CD image.
 const SIZE: usize = 100_000_000;
 
-/// A link on which a TCP that takes damage for congestion still gets on: a short way, so that it recovers
-/// in a moment.
+/// A link with a short RTT, so that a TCP that treats corruption as congestion recovers quickly.
 const LINK: [&str; 6] = ["--rate", "300mbit", "--delay", "500us", "--queue", "200p"];
 
 const DAMAGE: [&str; 4] = ["--damage", "random:2%", "--reverse-damage", "random:2%"];
@@ -19,7 +17,7 @@ const DISORDER: [&str; 10] =
     ["--damage", "none", "--loss", "1%", "--reorder", "2%", "--reorder-delay", "300us", "--duplicate", "1%"];
 
 #[test]
-fn damage_both_ways() {
+fn damage_in_both_directions() {
     let Some(summary) = transfers(&DAMAGE) else { return };
     for way in ["forward", "reverse"] {
         let way = &summary[way];
@@ -45,7 +43,8 @@ fn loss_reordering_and_duplicates() {
     }
 }
 
-/// Between our stack and the kernel, and between two kernels as the control, both ways. What the box did.
+/// Transfers in both directions between the stack and the kernel, and between two kernels as the control.
+/// Returns the box's summary.
 fn transfers(words: &[&str]) -> Option<Value> {
     let testbed = Testbed::new()?;
     let running = testbed.start(&[&LINK[..], words].concat());
@@ -68,14 +67,14 @@ fn transfers(words: &[&str]) -> Option<Value> {
     let summary = running.stop();
     for way in ["forward", "reverse"] {
         for key in ["refused", "uncut", "kernel_drops"] {
-            assert_eq!(summary[way][key], 0, "the box itself lost something: {summary}");
+            assert_eq!(summary[way][key], 0, "the box itself lost packets: {summary}");
         }
         assert!(summary[way]["offered_bytes"].as_u64().unwrap() > 2 * SIZE as u64, "{summary}");
     }
     Some(summary)
 }
 
-/// Connections that the kernel of a namespace saw reset.
+/// Connections of a namespace's kernel that were reset.
 fn resets(namespace: &Namespace) -> u64 {
     let text = String::from_utf8(namespace.run("cat", &["/proc/net/snmp"]).stdout).unwrap();
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
