@@ -1,5 +1,5 @@
-//! Any bytes as a row of packets: the analysis behind the checksums. See the checks,
-//! which the ordinary tests replay on the corpus.
+//! Interprets any bytes as a sequence of packets with valid checksums, and analyses them. The ordinary
+//! tests run the same checks on the corpus.
 #![no_main]
 
 #[path = "../../crates/headway-trace/tests/checks/mod.rs"]

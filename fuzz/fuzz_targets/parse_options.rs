@@ -1,4 +1,4 @@
-//! Any bytes as TCP options: see the checks, which the ordinary tests replay on the corpus.
+//! Parses any bytes as TCP options. The ordinary tests run the same checks on the corpus.
 #![no_main]
 
 #[path = "../../crates/headway-wire/tests/checks/mod.rs"]

@@ -1,4 +1,4 @@
-//! Any bytes as a whole packet: see the checks, which the ordinary tests replay on the corpus.
+//! Parses any bytes as a packet. The ordinary tests run the same checks on the corpus.
 #![no_main]
 
 #[path = "../../crates/headway-wire/tests/checks/mod.rs"]

@@ -1,5 +1,4 @@
-//! Any bytes as a capture: the reader, and the analysis of what it reads. See the checks,
-//! which the ordinary tests replay on the corpus.
+//! Reads and analyses any bytes as a capture. The ordinary tests run the same checks on the corpus.
 #![no_main]
 
 #[path = "../../crates/headway-trace/tests/checks/mod.rs"]

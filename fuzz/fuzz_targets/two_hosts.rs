@@ -1,4 +1,4 @@
-//! Two connected hosts whose fate the bytes decide. See the checks, which the ordinary tests replay on
+//! Two connected hosts, with the events chosen by the bytes. The ordinary tests run the same checks on
 //! the corpus.
 #![no_main]
 

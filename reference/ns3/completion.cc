@@ -1,8 +1,7 @@
 // Completion times of one TCP transfer over a lossy path in ns-3, as CSV.
 //
-// The path is headway's: a point-to-point link with a drop-tail queue in front of it, packets that
-// vanish at random on the way of the data, nothing lost on the way of the ACKs. What ns-3 leaves to
-// attributes is set to what headway has; README.md lists it, and what cannot be set.
+// The path is headway's: a point-to-point link with a drop-tail queue, random loss on the forward path,
+// no loss on the reverse path. ns-3's attributes are set to headway's values.
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,7 +24,7 @@ using namespace ns3;
 namespace
 {
 
-/// What a sweep varies and what it keeps.
+/// The parameters of a run.
 struct Path
 {
     std::string congestion;
@@ -43,7 +42,7 @@ struct Path
     bool trace;
 };
 
-/// What is seen of one transfer.
+/// The results of one transfer.
 struct Transfer
 {
     uint64_t expected = 0;
@@ -51,7 +50,7 @@ struct Transfer
     double seconds = -1;
     uint64_t dropped = 0;
     uint64_t lost = 0;
-    /// Of those, segments that had been lost before.
+    /// Lost retransmissions among them.
     uint64_t lostAgain = 0;
     std::set<uint32_t> lostNumbers;
     uint64_t timeouts = 0;
@@ -126,7 +125,7 @@ OnSent(Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>)
               << "\n";
 }
 
-/// Bulk senders make their socket when they start, so it can only be watched from then on.
+/// Bulk senders create their socket when they start, so it can be traced only from then on.
 void
 Watch(Ptr<BulkSendApplication> sender)
 {
@@ -178,8 +177,8 @@ Run(const Path& path)
 
     NodeContainer nodes;
     nodes.Create(2);
-    // A frame bears 2 octets of PPP beside the IP packet; the rate that is asked for counts IP octets
-    // of full packets.
+    // A frame has 2 bytes of PPP in addition to the IP packet; the given rate is in IP bytes of full
+    // packets.
     const uint64_t frames = path.bitsPerSecond / 1500 * 1502;
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(frames)));
@@ -201,9 +200,9 @@ Run(const Path& path)
     Ipv4AddressHelper addresses;
     addresses.SetBase("10.0.0.0", "255.255.255.0");
     Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
-    // Assigning addresses puts FqCoDel in front of the device's queue.
+    // Assigning addresses installs FqCoDel before the device's queue.
     TrafficControlHelper().Uninstall(devices);
-    // What the device's queue has no room for is dropped before it gets there.
+    // Packets beyond the device's queue are dropped before it.
     nodes.Get(0)->GetObject<TrafficControlLayer>()->TraceConnectWithoutContext("TcDrop",
                                                                               MakeCallback(&OnQueueDrop));
 
@@ -237,10 +236,10 @@ main(int argc, char* argv[])
     CommandLine command;
     command.AddValue("congestion", "TcpCubic, TcpLinuxReno, RfcCubic or RfcReno", path.congestion);
     command.AddValue("recovery", "TcpPrrRecovery or TcpClassicRecovery", path.recovery);
-    command.AddValue("loss", "share of the data packets that vanish", path.loss);
-    command.AddValue("bytes", "octets to send", path.bytes);
+    command.AddValue("loss", "loss rate of the data packets", path.loss);
+    command.AddValue("bytes", "bytes to send", path.bytes);
     command.AddValue("first", "ns-3's run number of the first run", path.run);
-    command.AddValue("runs", "how many runs", runs);
+    command.AddValue("runs", "number of runs", runs);
     command.AddValue("hystart", "HyStart of TcpCubic", path.hystart);
     command.AddValue("pacing", "pacing", path.pacing);
     command.AddValue("rate", "bits of IP packets per second", path.bitsPerSecond);

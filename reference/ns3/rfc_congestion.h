@@ -1,7 +1,7 @@
-// NewReno and CUBIC for ns-3, written from the RFCs alone and in floating point.
+// NewReno and CUBIC for ns-3, written only from the RFCs, in floating point.
 //
-// They separate two causes where headway and ns-3 differ: with them, ns-3's sockets (loss detection,
-// recovery, timers) stay and ns-3's controllers (TcpLinuxReno, TcpCubic) go.
+// They separate two causes of differences between headway and ns-3: they replace ns-3's controllers
+// (TcpLinuxReno, TcpCubic) and keep its sockets (loss detection, recovery, timers).
 
 #ifndef HEADWAY_RFC_CONGESTION_H
 #define HEADWAY_RFC_CONGESTION_H
@@ -22,14 +22,14 @@ class RfcReno : public ns3::TcpCongestionOps
                 .SetParent<ns3::TcpCongestionOps>()
                 .AddConstructor<RfcReno>()
                 .AddAttribute("RecoveryOpens",
-                              "As ns-3's controllers: the ACK that ends recovery opens the window by all that "
+                              "As in ns-3's controllers: the ACK that ends recovery opens the window by all that "
                               "it acknowledges, although most of that was selectively acknowledged before",
                               ns3::BooleanValue(false),
                               ns3::MakeBooleanAccessor(&RfcReno::m_recoveryOpens),
                               ns3::MakeBooleanChecker())
                 .AddAttribute("TimeoutLeaps",
-                              "As ns-3's TcpCubic: after a timeout an ACK opens the window by all that it "
-                              "acknowledges, beyond the threshold if need be",
+                              "As in ns-3's TcpCubic: after a timeout an ACK opens the window by all that it "
+                              "acknowledges, even beyond the threshold",
                               ns3::BooleanValue(false),
                               ns3::MakeBooleanAccessor(&RfcReno::m_timeoutLeaps),
                               ns3::MakeBooleanChecker());
@@ -50,8 +50,8 @@ class RfcReno : public ns3::TcpCongestionOps
                             const ns3::TcpSocketState::TcpCongState_t state) override
     {
         using State = ns3::TcpSocketState;
-        // RFC 5681, 4.3 and RFC 6675, 5: what recovery acknowledges does not open the window. ns-3 counts
-        // the whole of it when the ACK that ends recovery arrives.
+        // RFC 5681, 4.3 and RFC 6675, 5: data acknowledged in recovery does not open the window. ns-3
+        // counts all of it when the ACK that ends recovery arrives.
         m_leaving = state == State::CA_OPEN && m_state == State::CA_RECOVERY;
         if (state == State::CA_RECOVERY || state == State::CA_LOSS)
         {
@@ -79,29 +79,29 @@ class RfcReno : public ns3::TcpCongestionOps
         }
         if (tcb->m_cWnd < tcb->m_ssThresh)
         {
-            // RFC 3465, 2.3: after a timeout "L MUST be set to 1*SMSS": what the receiver held already
-            // is no sign of what left the network.
+            // RFC 3465, 2.3: after a timeout "L MUST be set to 1*SMSS": data that the receiver had
+            // already does not show what left the network.
             const bool lossWindow = m_state == ns3::TcpSocketState::CA_LOSS;
             const uint32_t segments = lossWindow ? std::min(segmentsAcked, 1U) : segmentsAcked;
             tcb->m_cWnd = std::min<uint64_t>(tcb->m_cWnd.Get() + uint64_t(segments * mss), tcb->m_ssThresh);
             return;
         }
-        // Windows of ns-3 are whole octets; what is left of an octet is kept here.
+        // Windows of ns-3 are whole bytes; the fraction is kept here.
         m_growth += Growth(tcb, segmentsAcked * mss);
         const double whole = std::floor(m_growth);
         m_growth -= whole;
         tcb->m_cWnd = tcb->m_cWnd.Get() + uint32_t(whole);
     }
 
-    /// RFC 5681, equation (4), of the window instead of FlightSize: in ns-3 what is in flight at this
-    /// moment no longer has what was selectively acknowledged.
+    /// RFC 5681, equation (4), with the window instead of FlightSize: in ns-3 the bytes in flight exclude
+    /// selectively acknowledged ones.
     uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t) override
     {
         return std::max<uint32_t>(tcb->m_cWnd / 2, 2 * tcb->m_segmentSize);
     }
 
   protected:
-    /// Octets by which the window opens in congestion avoidance.
+    /// The growth of the window in congestion avoidance, in bytes.
     virtual double Growth(ns3::Ptr<ns3::TcpSocketState> tcb, double acked)
     {
         return tcb->m_segmentSize * acked / tcb->m_cWnd;
@@ -119,7 +119,7 @@ class RfcReno : public ns3::TcpCongestionOps
     double m_growth = 0;
 };
 
-/// RFC 9438. Windows in segments and times in seconds, as there.
+/// RFC 9438. Windows in segments and times in seconds, as in the RFC.
 class RfcCubic : public RfcReno
 {
   public:
@@ -130,7 +130,7 @@ class RfcCubic : public RfcReno
                 .SetParent<RfcReno>()
                 .AddConstructor<RfcCubic>()
                 .AddAttribute("WholeSegments",
-                              "As ns-3's TcpCubic: the distance from the maximum is cut to whole segments",
+                              "As in ns-3's TcpCubic: the distance from the maximum is truncated to whole segments",
                               ns3::BooleanValue(false),
                               ns3::MakeBooleanAccessor(&RfcCubic::m_wholeSegments),
                               ns3::MakeBooleanChecker())
@@ -180,7 +180,7 @@ class RfcCubic : public RfcReno
         {
             m_epoch = now;
             m_wEst = cwnd;
-            // 4.8 and 4.10: without a maximum to go back to, K is 0.
+            // 4.8 and 4.10: without a previous maximum, K is 0.
             m_wMax = std::max(m_wMax, cwnd);
             m_cwndPrior = m_cwndPrior == 0 ? cwnd : m_cwndPrior;
             m_k = std::cbrt((m_wMax - cwnd) / C);

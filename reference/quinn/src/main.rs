@@ -1,9 +1,9 @@
-//! Standard input to standard output over QUIC, as the crate `quinn` has it.
+//! Standard input to standard output over QUIC, with the crate `quinn`.
 //!
-//! `headway-quic-pipe receive ADDRESS:PORT` writes what arrives on the first stream of the first connection;
-//! `headway-quic-pipe send ADDRESS:PORT` reads what is to be sent, and connects when the first of it is there.
-//! Both say `ready` on standard error when they are. Nobody is asked who they are: the hosts are alone in
-//! their namespaces.
+//! `headway-quic-pipe receive ADDRESS:PORT` writes what arrives on the first stream of the first
+//! connection; `headway-quic-pipe send ADDRESS:PORT` reads the data to send, and connects when the first
+//! bytes are available. Both print `ready` on standard error. Peers are not authenticated: the hosts are
+//! alone in their namespaces.
 #![forbid(unsafe_code)]
 
 mod settings;
@@ -21,7 +21,7 @@ use settings::Settings;
 const USAGE: &str = "\
 expected headway-quic-pipe send|receive ADDRESS:PORT [--congestion bbr|cubic|newreno] [--window BYTES]";
 
-/// Bytes that are read or written in one piece.
+/// The maximum bytes of a read or write.
 const PIECE: usize = 64 << 10;
 
 #[tokio::main(flavor = "current_thread")]
@@ -47,7 +47,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// An error and what caused it.
+/// An error and its causes.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -96,7 +96,7 @@ async fn send(to: SocketAddr, settings: &Settings) -> Result<(), Box<dyn Error>>
         len = input.read(&mut piece).await?;
     }
     stream.finish()?;
-    // The receiver closes when it has everything.
+    // The receiver closes when it has all data.
     connection.closed().await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How QUIC is set up at either end.
+//! The configuration of QUIC at both ends.
 
 use std::error::Error;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 
 use crate::strangers::Anybody;
 
-/// What is chosen; everything else is as `quinn` comes.
+/// The settings that can be chosen; all others are `quinn`'s defaults.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) congestion: Congestion,
-    /// Bytes that may be under way.
+    /// The maximum bytes in the network.
     pub(crate) window: u32,
 }
 
@@ -25,7 +25,7 @@ impl Default for Settings {
     }
 }
 
-/// The controllers that `quinn` has.
+/// The congestion controllers of `quinn`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Congestion {
     Bbr,
@@ -51,7 +51,7 @@ impl Settings {
         let mut transport = TransportConfig::default();
         let window = VarInt::from_u32(self.window);
         transport.send_window(self.window.into()).receive_window(window).stream_receive_window(window);
-        // A path that damages a lot is silent for long.
+        // A path with much corruption is silent for long.
         transport.max_idle_timeout(None);
         match self.congestion {
             Congestion::Bbr => transport.congestion_controller_factory(Arc::new(BbrConfig::default())),

@@ -1,4 +1,4 @@
-//! Whom the sender takes for its receiver: anybody.
+//! The verification of the receiver's certificate.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Asks for no name, but for the signature that a handshake needs.
+/// Accepts any certificate; verifies only the signature of the handshake.
 #[derive(Debug)]
 pub(crate) struct Anybody(pub(crate) Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! smoltcp on a TAP: sends to the kernel's TCP, or receives from it, for a time. See the README.
+//! smoltcp on a TAP: sends to the kernel's TCP, or receives from it, for a given time. See the README.
 
 use std::error::Error;
 use std::os::fd::AsRawFd as _;
@@ -16,8 +16,8 @@ const KERNELS: &str = "10.77.2.1/24";
 const OURS: IpAddress = IpAddress::v4(10, 77, 2, 2);
 const BUFFER: usize = 1 << 20;
 
-/// `send|receive ADDRESS:PORT SECONDS`. Prints its thread when it is connected, then the octets, the
-/// nanoseconds and the nanoseconds of processor.
+/// `send|receive ADDRESS:PORT SECONDS`. Prints its thread when it is connected, then the bytes, the
+/// nanoseconds and the CPU nanoseconds.
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [direction, peer, seconds] = &words[..] else {
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::new(EthernetAddress([2, 0, 0, 0, 0, 2]).into());
     let mut interface = Interface::new(config, &mut device, Instant::now());
     interface.update_ip_addrs(|addresses| {
-        // There is room for the first one.
+        // There is a free slot for the first one.
         let _ = addresses.push(IpCidr::new(OURS, 24));
     });
     let buffer = || tcp::SocketBuffer::new(vec![0; BUFFER]);
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut sockets = SocketSet::new(vec![]);
     let handle = sockets.add(socket);
 
-    // What the kernel is to do: whether it sends, and for how long.
+    // The request to the kernel's side: whether it sends, and for how long.
     let mut request = vec![u8::from(!sends)];
     request.extend((time.as_nanos() as u64).to_be_bytes());
     let mut octets = 0;
@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Nanoseconds that this process, of one thread, has run.
+/// The CPU time of this single-threaded process in nanoseconds.
 fn processor() -> Result<u64, Box<dyn Error>> {
     let text = std::fs::read_to_string("/proc/self/schedstat")?;
     Ok(text.split_whitespace().next().ok_or("/proc/self/schedstat is empty")?.parse()?)

@@ -1,4 +1,4 @@
-//! Whatever a controller is told, in whatever order, its answers stay usable.
+//! Random sequences of signals: the window of a controller remains usable.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -26,33 +26,33 @@ enum Call {
     Mss(u32),
 }
 
-/// Octets: few, many, and all that there are.
-fn octets() -> impl Strategy<Value = u32> {
+/// Bytes: few, many, and the maximum.
+fn bytes() -> impl Strategy<Value = u32> {
     prop_oneof![0..3000_u32, 0..2_000_000_u32, any::<u32>()]
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let ack = (octets(), octets(), any::<Option<u32>>(), any::<bool>(), any::<Option<(u32, bool)>>());
+    let ack = (bytes(), bytes(), any::<Option<u32>>(), any::<bool>(), any::<Option<(u32, bool)>>());
     prop_oneof![
-        3 => octets().prop_map(Call::Sent),
+        3 => bytes().prop_map(Call::Sent),
         8 => ack.prop_map(|(delivered, pipe, rtt, in_recovery, rate)| {
             Call::Ack { delivered, pipe, rtt, in_recovery, rate }
         }),
-        1 => octets().prop_map(Call::Loss),
-        2 => (octets(), octets()).prop_map(|(size, flight)| Call::SegmentLost(size, flight)),
-        1 => (octets(), any::<bool>()).prop_map(|(flight, first)| Call::Timeout(flight, first)),
+        1 => bytes().prop_map(Call::Loss),
+        2 => (bytes(), bytes()).prop_map(|(size, flight)| Call::SegmentLost(size, flight)),
+        1 => (bytes(), any::<bool>()).prop_map(|(flight, first)| Call::Timeout(flight, first)),
         1 => Just(Call::RecoveryEnd),
-        2 => octets().prop_map(Call::Damage),
-        1 => octets().prop_map(Call::Ecn),
+        2 => bytes().prop_map(Call::Damage),
+        1 => bytes().prop_map(Call::Ecn),
         1 => Just(Call::Spurious),
         1 => Just(Call::Idle),
         1 => Just(Call::SynLoss),
-        1 => octets().prop_map(Call::Resume),
+        1 => bytes().prop_map(Call::Resume),
         1 => (1..65_000_u32).prop_map(Call::Mss),
     ]
 }
 
-/// What the sender would have counted.
+/// The counters of the sender.
 #[derive(Default)]
 struct Counts {
     now: Instant,
@@ -62,7 +62,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn tell(&mut self, control: &mut dyn CongestionControl, call: &Call) {
+    fn signal(&mut self, control: &mut dyn CongestionControl, call: &Call) {
         let now = self.now;
         match *call {
             Call::Sent(pipe) => control.on_sent(now, pipe),
@@ -91,13 +91,13 @@ impl Counts {
                 });
             }
             Call::Loss(flight) => control.on_loss(&Loss { now, flight }),
-            Call::SegmentLost(octets, in_flight) => {
-                self.lost += u64::from(octets);
+            Call::SegmentLost(bytes, in_flight) => {
+                self.lost += u64::from(bytes);
                 self.order += 1;
                 control.on_segment_lost(&LostSegment {
                     order: self.order,
                     now,
-                    octets,
+                    bytes,
                     in_flight,
                     lost: self.lost,
                     prior_delivered: self.delivered,
@@ -106,7 +106,7 @@ impl Counts {
             }
             Call::Timeout(flight, first) => control.on_timeout(&Loss { now, flight }, first),
             Call::RecoveryEnd => control.on_recovery_end(&Loss { now, flight: 0 }),
-            Call::Damage(octets) => control.on_damage(now, octets),
+            Call::Damage(bytes) => control.on_damage(now, bytes),
             Call::Ecn(flight) => control.on_ecn(&Loss { now, flight }),
             Call::Spurious => control.on_spurious(),
             Call::Idle => control.on_idle(),
@@ -129,7 +129,7 @@ fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
 }
 
 proptest! {
-    /// No call panics, and the window always has room for a segment: none would ever be sent again.
+    /// No call panics, and the window is never below one segment, or nothing would be sent any more.
     #[test]
     fn no_order_of_calls_breaks_a_controller(
         seed in any::<u64>(),
@@ -141,7 +141,7 @@ proptest! {
             let mut counts = Counts::default();
             for (call, micros) in &calls {
                 counts.now += Duration::from_micros(u64::from(*micros));
-                counts.tell(&mut *control, call);
+                counts.signal(&mut *control, call);
                 if let Call::Mss(new) = *call {
                     mss = new;
                 }

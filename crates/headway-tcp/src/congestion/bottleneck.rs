@@ -1,8 +1,8 @@
 //! A bottleneck for tests: one sender, one link, one queue, and the rules of delivery-rate sampling.
 //!
-//! Packets of one size leave as window and pacing permit, wait in a queue that drops what does not
-//! fit, and are acknowledged one by one half a round trip after they left the link. A loss is found
-//! when three later packets have arrived. Nothing is resent: the controller sees the network only.
+//! Packets of one size are sent as window and pacing permit, wait in a tail-drop queue, and are
+//! acknowledged one by one half an RTT after they left the link. A loss is detected when three later
+//! packets have arrived. Nothing is retransmitted.
 
 use alloc::collections::VecDeque;
 
@@ -24,24 +24,24 @@ pub(super) struct Bottleneck<C> {
     pub(super) control: C,
     pub(super) now: Instant,
     pub(super) rate: Rate,
-    /// Round-trip time without a queue.
+    /// RTT without a queue.
     pub(super) delay: Duration,
-    /// What the queue holds, in packets.
+    /// The capacity of the queue, in packets.
     pub(super) limit: usize,
-    /// Decides on packet number `n`.
+    /// The fate of packet number `n`.
     pub(super) fate: fn(u64) -> Fate,
     pub(super) delivered: u64,
     pub(super) lost: u64,
-    /// The longest that the queue was, in packets, since this was last set to zero.
+    /// The maximum length of the queue, in packets, since this was last set to zero.
     pub(super) longest: usize,
-    /// What arrived intact.
+    /// Packets that arrived intact.
     pub(super) intact: u64,
     next: u64,
     next_send: Instant,
     link_free: Instant,
     delivered_at: Instant,
     flight_start: Instant,
-    /// What is under way, in the order of sending.
+    /// Packets in the network, in the order of sending.
     flight: VecDeque<Packet>,
     recovery: Option<u64>,
     smoothed: Duration,
@@ -51,7 +51,7 @@ pub(super) struct Bottleneck<C> {
 struct Packet {
     number: u64,
     sent_at: Instant,
-    /// When its ACK arrives; `None`: it was lost.
+    /// When its ACK arrives; `None` if lost.
     back_at: Option<Instant>,
     leaves_queue: Instant,
     damaged: bool,
@@ -87,12 +87,12 @@ impl<C: CongestionControl> Bottleneck<C> {
         }
     }
 
-    /// Octets in the network.
+    /// Bytes in the network.
     pub(super) fn pipe(&self) -> u32 {
         self.flight.len() as u32 * MSS
     }
 
-    /// Runs for that many milliseconds; returns the share of the link that was used, in percent.
+    /// Runs for this many milliseconds; returns the utilisation of the link, in percent.
     pub(super) fn run(&mut self, millis: u64) -> u64 {
         let (start, before) = (self.now, self.intact);
         let end = self.now + Duration::from_millis(millis);
@@ -161,7 +161,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             return;
         }
         self.intact += u64::from(MSS);
-        // What was sent three packets before and more is lost.
+        // Packets sent at least three packets earlier are lost.
         let flight = prior_pipe;
         let mut found = false;
         while let Some(&lost) = self.flight.front()
@@ -173,7 +173,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             self.control.on_segment_lost(&LostSegment {
                 order: lost.number,
                 now,
-                octets: MSS,
+                bytes: MSS,
                 in_flight: lost.in_flight,
                 lost: self.lost - lost.lost,
                 prior_delivered: lost.delivered,

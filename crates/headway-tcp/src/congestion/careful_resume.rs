@@ -1,55 +1,54 @@
-//! Starting from what an earlier connection over the path learnt, without harm if it no longer
-//! holds (RFC 9040; the phases are those of Careful Resume, RFC 9959).
+//! Resuming with the window of an earlier connection over the path, safely if the path has changed (RFC
+//! 9040; the phases are those of Careful Resume, RFC 9959).
 //!
-//! The initial window is sent as ever. Its first ACK says that the path carries packets, and how
-//! long it takes; then the window *jumps* to half of what was remembered. Half is as large as slow
-//! start itself would step from a window known to be good, and pacing spreads it over a round trip,
-//! so at worst the path sees twice what it can carry for one round trip, as with any slow start.
-//! From there slow start goes on, up to the remembered window. A loss among the segments of the
-//! jump says that the path has changed: the window then falls to half of what has arrived
-//! (*safe retreat*), not to a share of a window that was never good.
+//! The initial window is sent as usual. Its first ACK confirms the path and measures the RTT; then the
+//! window *jumps* to half of the saved window. Slow start would take the same step from a validated
+//! window, and pacing spreads the segments over a round trip, so at worst the path gets twice its
+//! capacity for one round trip, as with any slow start. Slow start then continues up to the saved window.
+//! A loss among the segments of the jump means that the path has changed: the window is then reduced to
+//! half of the bytes that arrived (*safe retreat*), not to a share of an unvalidated window.
 
 use super::Ack;
 
 /// The phases of a resumed connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CarefulResume {
-    /// What was remembered, in octets.
+    /// The saved window, in bytes.
     saved: u32,
     phase: Phase,
-    /// Octets that have crossed the network so far: PipeSize.
+    /// Bytes delivered so far: PipeSize.
     pipe_size: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was remembered, or it has proved right.
+    /// There is no saved window, or it was validated.
     #[default]
     Normal,
-    /// The initial window is under way.
+    /// The initial window is in the network.
     Reconnaissance,
-    /// The jump is under way; that many octets sent before it are still to arrive.
+    /// The jump is in the network; this many bytes sent before it are not delivered yet.
     Unvalidated(u32),
-    /// The segments of the jump are arriving; that many octets are still to come.
+    /// The segments of the jump are arriving; this many bytes are not delivered yet.
     Validating(u32),
-    /// The jump was too far; that many octets of it have not been heard of.
+    /// The jump was too large; this many of its bytes are neither delivered nor lost yet.
     Retreat(u32),
 }
 
 impl CarefulResume {
-    /// A connection had `window` octets in the network without harm.
+    /// Saves the window of a connection that had `window` bytes in the network without loss.
     pub(super) fn new(window: u32) -> Self {
         Self { saved: window, phase: Phase::Reconnaissance, pipe_size: 0 }
     }
 
-    /// An ACK arrived (or damage was reported) and `delivered` octets have crossed the network.
-    /// Says to which window to jump, if now.
+    /// An ACK arrived (or damage was reported) and `delivered` bytes were delivered. Returns the window
+    /// to jump to, if now.
     ///
-    /// `limited`: the sender has more to send than the window of `cwnd` octets permits.
+    /// `limited`: the sender is limited by the window of `cwnd` bytes.
     pub(super) fn on_ack(&mut self, ack: &Ack, cwnd: u32, limited: bool) -> Option<u32> {
         self.on_delivered(ack.delivered);
-        // RFC 9959 has the path confirmed before the jump, limits the jump to half of what was saved,
-        // and leaves it out where there is not enough to send.
+        // RFC 9959 requires a confirmed path before the jump, limits the jump to half of the saved
+        // window, and has no jump without enough data to send.
         let jump = self.saved / 2;
         if self.phase != Phase::Reconnaissance || ack.rtt.is_none() || ack.in_recovery {
             return None;
@@ -65,18 +64,18 @@ impl CarefulResume {
         Some(jump)
     }
 
-    /// Octets crossed the network.
-    pub(super) fn on_delivered(&mut self, octets: u32) {
-        // Once the jump has failed, what else is sent says nothing of it.
-        let counted = if let Phase::Retreat(left) = self.phase { octets.min(left) } else { octets };
+    /// Bytes were delivered.
+    pub(super) fn on_delivered(&mut self, bytes: u32) {
+        // After a failed jump, later segments do not count for it.
+        let counted = if let Phase::Retreat(left) = self.phase { bytes.min(left) } else { bytes };
         self.pipe_size = self.pipe_size.saturating_add(counted);
         self.phase = match self.phase {
-            Phase::Unvalidated(left) if octets > left => {
+            Phase::Unvalidated(left) if bytes > left => {
                 let jumped = self.saved / 2;
-                Self::validating(jumped.saturating_sub(octets - left))
+                Self::validating(jumped.saturating_sub(bytes - left))
             }
-            Phase::Unvalidated(left) => Phase::Unvalidated(left - octets),
-            Phase::Validating(left) => Self::validating(left.saturating_sub(octets)),
+            Phase::Unvalidated(left) => Phase::Unvalidated(left - bytes),
+            Phase::Validating(left) => Self::validating(left.saturating_sub(bytes)),
             Phase::Retreat(left) => Phase::Retreat(left - counted),
             other => other,
         };
@@ -86,12 +85,12 @@ impl CarefulResume {
         if left == 0 { Phase::Normal } else { Phase::Validating(left) }
     }
 
-    /// Whether the window stands still: the jump has been made and nothing of it has arrived.
+    /// Whether the window must not change: nothing of the jump has arrived yet.
     pub(super) fn holds_window(&self) -> bool {
         matches!(self.phase, Phase::Unvalidated(_))
     }
 
-    /// A loss or an ECN mark. Says to which window to retreat, in octets, if it fell into the jump.
+    /// A loss or an ECN mark. Returns the window to retreat to, in bytes, if it was in the jump.
     pub(super) fn on_congestion(&mut self) -> Option<u32> {
         let left = match self.phase {
             Phase::Unvalidated(left) => left.saturating_add(self.saved / 2),
@@ -104,27 +103,27 @@ impl CarefulResume {
         };
         self.phase = Phase::Retreat(left);
         self.saved = 0;
-        // Safe retreat: no more than half of what is known to have arrived.
+        // Safe retreat: at most half of the delivered bytes.
         Some(self.pipe_size / 2)
     }
 
-    /// The recovery is over. Says what threshold the whole of the jump that arrived suggests.
+    /// The recovery ended. Returns the threshold given by the delivered part of the jump.
     pub(super) fn on_recovery_end(&mut self) -> Option<u32> {
         let Phase::Retreat(_) = self.phase else { return None };
         self.phase = Phase::Normal;
-        // What has arrived by now is what the path carried in a round trip.
+        // The delivered bytes are the capacity of the path in a round trip.
         Some(self.pipe_size)
     }
 }
 
 impl CarefulResume {
-    /// The window at which the search for the path's limit ends, as it ended before.
+    /// The window at which slow start ends, as in the earlier connection.
     pub(super) fn target(&self) -> Option<u32> {
         (self.saved > 0).then_some(self.saved)
     }
 
-    /// What was remembered is of no use any more: the timer expired, the loss was none, or the path
-    /// has not been used for long.
+    /// Discards the saved window: the timer expired, the loss was spurious, or the path was idle for
+    /// long.
     pub(super) fn forget(&mut self) {
         self.phase = Phase::Normal;
         self.saved = 0;
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ack_jumps_to_half_of_what_was_remembered() {
+    fn the_first_ack_jumps_to_half_of_the_saved_window() {
         let mut resume = CarefulResume::new(800_000);
         assert_eq!(resume.on_ack(&ack(2000, 10_000), 10_000, true), None, "the path has not been timed");
         assert_eq!(resume.on_ack(&timed(2000, 8_000), 10_000, true), Some(400_000));

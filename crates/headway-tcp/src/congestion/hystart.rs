@@ -1,5 +1,4 @@
-//! HyStart++: leave slow start when the round-trip time grows, before the queue overflows
-//! (RFC 9406).
+//! HyStart++ (RFC 9406): leaves slow start when the RTT increases, before the queue overflows.
 
 use headway_units::Duration;
 
@@ -15,20 +14,20 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_ROUNDS: u32 = 5;
 pub(super) const CSS_GROWTH_DIVISOR: u32 = 4;
 
-/// What slow start is to do next.
+/// The growth of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// Grow by what was delivered.
+    /// By the delivered bytes.
     Full,
-    /// Conservative slow start: grow by a [`CSS_GROWTH_DIVISOR`]th of it.
+    /// Conservative slow start: by a [`CSS_GROWTH_DIVISOR`]th of the delivered bytes.
     Conservative,
-    /// Go over to congestion avoidance.
+    /// Slow start ends.
     Leave,
 }
 
-/// Watches the round-trip times of the initial slow start.
+/// Monitors the RTT in the initial slow start.
 ///
-/// It needs rounds and round-trip samples; without [`Ack::rate`] it never speaks up.
+/// It needs rounds and RTT samples; without [`Ack::rate`] it never leaves slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HyStart {
     rounds: Rounds,
@@ -38,7 +37,7 @@ pub(super) struct HyStart {
     conservative: Option<Conservative>,
 }
 
-/// Conservative slow start: was the growing round-trip time a queue, or chance?
+/// Conservative slow start: checks whether the RTT increase was due to a queue.
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
     baseline: Duration,
@@ -70,12 +69,12 @@ impl HyStart {
         self.pace()
     }
 
-    /// How fast to grow, as of the last ACK.
+    /// The growth by the last ACK.
     pub(super) fn pace(&self) -> Pace {
         if self.conservative.is_some() { Pace::Conservative } else { Pace::Full }
     }
 
-    /// Says whether conservative slow start has lasted long enough.
+    /// Returns whether conservative slow start has ended.
     fn next_round(&mut self) -> bool {
         self.last_round_min = self.current_round_min;
         self.current_round_min = Duration::MAX;
@@ -122,14 +121,14 @@ mod tests {
 
     const SEGMENT: u64 = 1000;
 
-    /// Rounds of ten segments, each with the round-trip time that `rtt` gives in milliseconds.
+    /// Rounds of ten segments, each with the RTT `rtt` in milliseconds.
     fn run(hystart: &mut HyStart, rounds: core::ops::Range<u64>, rtt: impl Fn(u64, u64) -> u64) -> Pace {
         let mut pace = hystart.pace();
         for round in rounds {
             for segment in 0..10 {
                 let before = (round * 10).saturating_sub(10) + segment;
                 let mut one = ack(1000, 10_000);
-                // Round 0 leaves before anything is delivered.
+                // Round 0 is sent before anything is delivered.
                 let prior = if round == 0 { 0 } else { (before + 1) * SEGMENT };
                 one.rate = Some(sample(prior, (round * 10 + segment + 1) * SEGMENT));
                 one.rtt = Some(Duration::from_millis(rtt(round, segment)));
@@ -145,7 +144,7 @@ mod tests {
     #[test]
     fn jitter_below_the_threshold_changes_nothing() {
         let mut hystart = HyStart::new();
-        // An eighth of 100 ms is 12.5 ms: up to 12 ms more is no queue.
+        // An eighth of 100 ms is 12.5 ms: up to 12 ms more is not a queue.
         assert_eq!(run(&mut hystart, 0..30, |round, _| 100 + (round % 2) * 12), Pace::Full);
     }
 
@@ -159,11 +158,11 @@ mod tests {
     fn a_queue_leads_to_conservative_growth_and_out() {
         let mut hystart = HyStart::new();
         run(&mut hystart, 0..3, |_, _| 100);
-        // 112 ms is no growth, 113 ms is: 100 + 12.5.
+        // 113 ms is an increase, 112 ms is not: 100 + 12.5.
         assert_eq!(run(&mut hystart, 3..4, |_, _| 112), Pace::Full);
         // An eighth of 112 ms is 14 ms.
         assert_eq!(run(&mut hystart, 4..5, |_, _| 126), Pace::Conservative);
-        // The round in which it began is the first of five; the first segment of a sixth ends it.
+        // The round in which it starts is the first of five; the first segment of the sixth ends it.
         assert_eq!(run(&mut hystart, 5..9, |_, _| 126), Pace::Conservative);
         assert_eq!(run(&mut hystart, 9..10, |_, _| 126), Pace::Leave);
     }

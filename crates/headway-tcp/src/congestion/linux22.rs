@@ -1,11 +1,11 @@
-//! Reno as Linux 2.2 counts it: in packets, one step for each ACK.
+//! Reno of Linux 2.2, which counts packets and takes one step for each ACK.
 
 use super::{Ack, CongestionControl, Loss};
 
 /// Linux 2.2's controller.
 ///
-/// Slow start and congestion avoidance take one step for each ACK that covers new data, however
-/// much that is; the threshold is half the window, not half the flight.
+/// Slow start and congestion avoidance take one step for each ACK of new data, regardless of its amount;
+/// the threshold is half of the window, not half of FlightSize.
 #[derive(Debug)]
 pub struct Linux22 {
     mss: u32,
@@ -15,11 +15,11 @@ pub struct Linux22 {
     count: u32,
 }
 
-/// As large as Linux lets the window of a connection grow.
+/// Linux's limit of the window.
 const CLAMP: u32 = 65_535;
 
 impl Linux22 {
-    /// A controller that starts with that many segments.
+    /// A controller with an initial window of this many segments.
     pub fn new(initial_window: u32) -> Self {
         Self { mss: 536, segments: initial_window.max(1), threshold: u32::MAX, count: 0 }
     }
@@ -43,8 +43,8 @@ impl CongestionControl for Linux22 {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        // Fast recovery without SACK manages its own window: an ACK for retransmitted data does
-        // not open it.
+        // Fast recovery without SACK manages its own window: an ACK of retransmitted data does not open
+        // it.
         if ack.in_recovery && ack.retransmitted {
             return;
         }

@@ -1,5 +1,4 @@
-//! Reno: RFC 5681, with appropriate byte counting (RFC 3465) and, where asked for, HyStart++
-//! (RFC 9406).
+//! Reno: RFC 5681, with appropriate byte counting (RFC 3465) and optionally HyStart++ (RFC 9406).
 
 use alloc::boxed::Box;
 
@@ -10,20 +9,20 @@ use super::slow_start::SlowStart;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Loss, Setup};
 
-/// The standard's controller.
+/// The controller of RFC 5681.
 #[derive(Debug)]
 pub struct Reno {
     mss: u32,
     initial_segments: u32,
     cwnd: u32,
     ssthresh: u32,
-    /// Octets acknowledged since the window last grew in congestion avoidance.
+    /// Bytes acknowledged since the window last grew in congestion avoidance.
     acked: u32,
-    /// The window was reduced last by a timeout.
+    /// The last reduction was due to a timeout.
     timed_out: bool,
     /// Window and threshold before the last reduction, for [`CongestionControl::on_spurious`].
     before: Option<(u32, u32)>,
-    /// [`Setup::deliveries`]: what only the modern sender has.
+    /// The state for [`Setup::deliveries`].
     deliveries: Option<Box<Deliveries>>,
 }
 
@@ -59,8 +58,7 @@ impl Reno {
         }
     }
 
-    /// Whether the window limits the sender (RFC 7661's reason: a window that is not used is not
-    /// probed).
+    /// Whether the window limits the sender (RFC 7661: an unused window must not grow).
     fn is_limited(&self, prior_pipe: u32) -> bool {
         match &self.deliveries {
             Some(deliveries) => deliveries.usage.is_limited(self.cwnd, self.mss, self.cwnd < self.ssthresh),
@@ -68,22 +66,22 @@ impl Reno {
         }
     }
 
-    fn grow(&mut self, octets: u32) {
+    fn grow(&mut self, bytes: u32) {
         if self.cwnd < self.ssthresh {
             let growth = match &self.deliveries {
                 Some(deliveries) if deliveries.resume.holds_window() => 0,
-                Some(deliveries) => deliveries.slow_start.growth(octets, self.mss),
+                Some(deliveries) => deliveries.slow_start.growth(bytes, self.mss),
                 // RFC 3465, 2.3: in "a slow start phase that follows a retransmission timeout (RTO) [...] a TCP
                 // MUST use L=1*SMSS [...] since ACKs for large amounts of previously unacknowledged data
-                // are common". What counts deliveries knows how much of it arrived now.
-                None if self.timed_out => octets.min(self.mss),
+                // are common". With [`Setup::deliveries`] the newly delivered bytes are known.
+                None if self.timed_out => bytes.min(self.mss),
                 // RFC 3465, 2.3: "MAY use L=2*SMSS bytes and MUST NOT use L > 2*SMSS".
-                None => octets.min(2 * self.mss),
+                None => bytes.min(2 * self.mss),
             };
             self.cwnd = self.cwnd.saturating_add(growth);
         } else {
             // RFC 5681, 3.1: one segment for each window of data acknowledged.
-            self.acked = self.acked.saturating_add(octets);
+            self.acked = self.acked.saturating_add(bytes);
             if self.acked >= self.cwnd {
                 self.acked -= self.cwnd;
                 self.cwnd = self.cwnd.saturating_add(self.mss);
@@ -100,8 +98,8 @@ impl Reno {
             self.ssthresh = (loss.flight / 2).max(2 * self.mss);
             return;
         };
-        // FlightSize counts what is selectively acknowledged; while damage is repaired that may be
-        // much more than the window ever was.
+        // FlightSize includes selectively acknowledged bytes; during recovery of corrupted segments it
+        // may be much larger than the window ever was.
         let mut ssthresh = loss.flight.min(self.cwnd) / 2;
         deliveries.slow_start.on_congestion();
         if let Some(retreat) = deliveries.resume.on_congestion() {
@@ -116,7 +114,7 @@ impl Reno {
         }
     }
 
-    fn note_recovery(&mut self, in_recovery: bool) {
+    fn record_recovery(&mut self, in_recovery: bool) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.in_recovery = in_recovery;
         }
@@ -141,12 +139,12 @@ impl CongestionControl for Reno {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.note_recovery(ack.in_recovery);
+        self.record_recovery(ack.in_recovery);
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.usage.on_ack(ack);
         }
         let limited = self.is_limited(ack.prior_pipe);
-        let octets = match &mut self.deliveries {
+        let bytes = match &mut self.deliveries {
             Some(deliveries) => {
                 if let Some(jump) = deliveries.resume.on_ack(ack, self.cwnd, limited) {
                     self.cwnd = jump;
@@ -155,7 +153,7 @@ impl CongestionControl for Reno {
             }
             None => ack.acked,
         };
-        // RFC 5681, 4.3 and RFC 6675, 5: the window stands still during fast recovery.
+        // RFC 5681, 4.3 and RFC 6675, 5: the window does not change during fast recovery.
         if ack.in_recovery || ack.duplicate || !limited {
             return;
         }
@@ -165,17 +163,17 @@ impl CongestionControl for Reno {
         {
             self.ssthresh = self.cwnd;
         }
-        self.grow(octets);
+        self.grow(bytes);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss);
         self.cwnd = self.ssthresh;
-        self.note_recovery(true);
+        self.record_recovery(true);
     }
 
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
-        // RFC 5681, 3.1: a segment that times out again leaves the threshold as it is.
+        // RFC 5681, 3.1: a repeated timeout of a segment does not change the threshold.
         if first {
             self.reduce(loss);
         }
@@ -184,11 +182,11 @@ impl CongestionControl for Reno {
         self.cwnd = self.mss;
         self.timed_out = true;
         self.forget_remembered();
-        self.note_recovery(false);
+        self.record_recovery(false);
     }
 
     fn on_recovery_end(&mut self, _loss: &Loss) {
-        self.note_recovery(false);
+        self.record_recovery(false);
         if let Some(deliveries) = &mut self.deliveries
             && let Some(threshold) = deliveries.resume.on_recovery_end()
         {
@@ -196,11 +194,11 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn on_damage(&mut self, _now: Instant, octets: u32) {
+    fn on_damage(&mut self, _now: Instant, bytes: u32) {
         let Some(deliveries) = &mut self.deliveries else { return };
-        deliveries.resume.on_delivered(octets);
+        deliveries.resume.on_delivered(bytes);
         if !deliveries.in_recovery && self.is_limited(0) {
-            self.grow(octets);
+            self.grow(bytes);
         }
     }
 
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crosses_the_network_opens_the_window() {
+    fn delivered_bytes_open_the_window() {
         let mut reno = modern();
         reno.on_ack(&Ack { acked: 0, delivered: 4000, ..ack(0, 10_000) });
         assert_eq!(reno.window(), 14_000, "selectively acknowledged, and more than two segments");
@@ -337,6 +335,6 @@ mod tests {
         reno.on_ack(&ack(1000, 100_000));
         assert_eq!(reno.window(), 101_000);
         reno.on_loss(&loss(100_000));
-        assert_eq!(reno.window(), 5500, "half of the 11,000 octets that arrived");
+        assert_eq!(reno.window(), 5500, "half of the 11,000 bytes that arrived");
     }
 }

@@ -1,14 +1,14 @@
-//! Round trips, counted by what is delivered rather than by time.
+//! Round trips, counted by delivered bytes rather than by time.
 
 use super::RateSample;
 
-/// Tells where one round trip ends and the next begins.
+/// Determines where one round trip ends and the next begins.
 ///
 /// draft-ietf-ccwg-bbr, section 5.5.1: "waiting for an ACK of any data packet that was sent after that
-/// sentinel packet"; what was delivered when a segment left says when that was.
+/// sentinel packet"; the bytes delivered when a segment was sent give the time of its sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
-    /// Octets delivered when the current round began.
+    /// Bytes delivered when the current round began.
     end: u64,
 }
 
@@ -22,7 +22,7 @@ impl Rounds {
         begins
     }
 
-    /// A round begins now, with that much delivered so far.
+    /// Starts a round, with this many bytes delivered so far.
     pub(super) fn restart(&mut self, total_delivered: u64) {
         self.end = total_delivered;
     }

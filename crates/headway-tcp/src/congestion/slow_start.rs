@@ -1,4 +1,4 @@
-//! Slow start, as NewReno and CUBIC share it.
+//! Slow start of NewReno and CUBIC.
 
 use alloc::boxed::Box;
 
@@ -8,9 +8,9 @@ use super::{Ack, Setup};
 /// How far an ACK opens the window below the threshold.
 #[derive(Clone, Debug)]
 pub(super) struct SlowStart {
-    /// Gone after the initial slow start, so it lives apart.
+    /// Dropped after the initial slow start, hence boxed.
     hystart: Option<Box<HyStart>>,
-    /// Segments by which one ACK opens the window at most.
+    /// The maximum growth by one ACK, in segments.
     limit: Option<u32>,
 }
 
@@ -25,7 +25,7 @@ impl SlowStart {
         Self { hystart: setup.hystart.then(|| Box::new(HyStart::new())), limit }
     }
 
-    /// An ACK arrived in slow start. Says whether it ends here.
+    /// An ACK arrived in slow start. Returns whether slow start ends.
     pub(super) fn on_ack(&mut self, ack: &Ack) -> bool {
         let leave = self.hystart.as_mut().is_some_and(|hystart| hystart.on_ack(ack) == Pace::Leave);
         if leave {
@@ -34,13 +34,13 @@ impl SlowStart {
         leave
     }
 
-    /// Octets by which the window opens when `octets` have crossed the network.
-    pub(super) fn growth(&self, octets: u32, mss: u32) -> u32 {
-        let octets = self.limit.map_or(octets, |segments| octets.min(segments.saturating_mul(mss)));
+    /// The growth of the window in bytes by `bytes` delivered bytes.
+    pub(super) fn growth(&self, bytes: u32, mss: u32) -> u32 {
+        let bytes = self.limit.map_or(bytes, |segments| bytes.min(segments.saturating_mul(mss)));
         match self.hystart.as_ref().map(|hystart| hystart.pace()) {
             // RFC 9406, 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
-            Some(Pace::Conservative) => octets / CSS_GROWTH_DIVISOR,
-            _ => octets,
+            Some(Pace::Conservative) => bytes / CSS_GROWTH_DIVISOR,
+            _ => bytes,
         }
     }
 

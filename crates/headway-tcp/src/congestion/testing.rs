@@ -1,4 +1,4 @@
-//! What the tests of several controllers need.
+//! Helpers for tests of several controllers.
 
 use headway_units::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub(super) fn loss(flight: u32) -> Loss {
     Loss { now: Instant::ZERO, flight }
 }
 
-/// A sample of a segment that was sent and acknowledged with that much delivered.
+/// A sample of a segment, by the delivered bytes when it was sent and when it was acknowledged.
 pub(super) fn sample(prior_delivered: u64, total_delivered: u64) -> RateSample {
     RateSample {
         delivered: total_delivered - prior_delivered,

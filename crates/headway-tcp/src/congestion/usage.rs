@@ -1,13 +1,13 @@
-//! Whether the window is what limits the sender.
+//! Whether the window limits the sender.
 
 use super::Ack;
 use super::rounds::Rounds;
 
-/// The most that was in the network during this round trip and the last.
+/// The maximum of bytes in the network during this round trip and the last.
 ///
-/// RFC 9438, 5.8 and RFC 7661: a window that was not used says nothing about the path, so it must
-/// not grow. With pacing the network rarely holds the whole of the window at the moment of an ACK,
-/// so the peak of a round trip counts.
+/// RFC 9438, 5.8 and RFC 7661: a window that was not used is not validated, so it must not grow. With
+/// pacing the whole window is rarely in the network when an ACK arrives, so the maximum of a round trip
+/// counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     rounds: Rounds,
@@ -24,22 +24,22 @@ impl Usage {
                 self.current = 0;
             }
             Some(_) => {}
-            // Without rounds only this moment is known.
+            // Without rounds only the current value is known.
             None => (self.last, self.current) = (0, 0),
         }
         self.current = self.current.max(ack.prior_pipe);
     }
 
-    /// The most that was in the network during this round trip and the last, octets.
+    /// The maximum of bytes in the network during this round trip and the last.
     pub(super) fn peak(&self) -> u32 {
         self.last.max(self.current)
     }
 
-    /// Whether the sender used a window of `cwnd` octets.
+    /// Whether the sender used a window of `cwnd` bytes.
     pub(super) fn is_limited(&self, cwnd: u32, mss: u32, slow_start: bool) -> bool {
         let peak = self.peak();
         if slow_start {
-            // The window doubles in a round trip: what is in the network now was sent with half.
+            // The window doubles in a round trip: the bytes in the network were sent with half of it.
             peak >= cwnd / 2
         } else {
             peak.saturating_add((2 * mss).max(cwnd / 8)) >= cwnd

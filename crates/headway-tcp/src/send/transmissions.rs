@@ -222,7 +222,7 @@ impl TransmissionLog {
         LostSegment {
             order: sent.order,
             now,
-            octets: sent.len,
+            bytes: sent.len,
             in_flight: sent.in_flight,
             lost: self.totals.lost - sent.lost,
             prior_delivered: sent.delivered,

@@ -1,4 +1,4 @@
-//! What losses say: bounds on rate and volume, of the short term and the long
+//! Short-term and long-term bounds on rate and volume, from losses
 //! (draft-ietf-ccwg-bbr, section 5.5.10).
 
 use super::super::{LostSegment, RateSample};
@@ -9,8 +9,8 @@ pub(super) const NO_RATE: u64 = u64::MAX;
 /// No bound on a volume.
 pub(super) const NO_VOLUME: u32 = u32::MAX;
 
-/// Bounds, and the delivery of the last round from which they follow. Rates in bits per second,
-/// volumes in octets.
+/// Bounds, and the delivery of the last round from which they follow. Rates in bits per second, volumes
+/// in bytes.
 #[derive(Debug)]
 pub(super) struct Bounds {
     pub(super) bw_shortterm: u64,
@@ -19,10 +19,10 @@ pub(super) struct Bounds {
     bw_latest: u64,
     pub(super) inflight_latest: u32,
     loss_round_delivered: u64,
-    /// The ACK at hand is the first of a round in which losses are counted.
+    /// The current ACK is the first of a round of loss counting.
     pub(super) loss_round_start: bool,
     pub(super) loss_in_round: bool,
-    /// Holes that were found in this round, and the number of the last segment that made one.
+    /// Holes detected in this round, and the number of the last lost segment.
     holes: u32,
     last_lost: Option<u64>,
 }
@@ -46,7 +46,7 @@ impl Bounds {
     /// UpdateLatestDeliverySignals, near the start of an ACK.
     pub(super) fn update_latest(&mut self, sample: &RateSample, rate: u64) {
         self.bw_latest = self.bw_latest.max(rate);
-        self.inflight_latest = self.inflight_latest.max(octets(sample.delivered));
+        self.inflight_latest = self.inflight_latest.max(bytes(sample.delivered));
         self.loss_round_start = sample.prior_delivered >= self.loss_round_delivered;
         if self.loss_round_start {
             self.loss_round_delivered = sample.total_delivered;
@@ -57,12 +57,12 @@ impl Bounds {
     pub(super) fn advance_latest(&mut self, sample: &RateSample, rate: u64) {
         if self.loss_round_start {
             self.bw_latest = rate;
-            self.inflight_latest = octets(sample.delivered);
+            self.inflight_latest = bytes(sample.delivered);
             self.holes = 0;
         }
     }
 
-    /// NoteLoss. `total_delivered` is of this moment.
+    /// NoteLoss. `total_delivered` is the current value.
     pub(super) fn note_loss(&mut self, total_delivered: u64) {
         if !self.loss_in_round {
             self.loss_round_delivered = total_delivered;
@@ -70,7 +70,7 @@ impl Bounds {
         self.loss_in_round = true;
     }
 
-    /// A segment more is missing.
+    /// A segment was lost.
     pub(super) fn count_hole(&mut self, lost: &LostSegment) {
         if self.last_lost.is_none_or(|last| lost.order != last + 1) {
             self.holes += 1;
@@ -105,12 +105,12 @@ impl Bounds {
     }
 
     /// InflightWithHeadroom: "headroom = max(1*C.SMSS, BBR.Headroom * BBR.inflight_longterm)".
-    pub(super) fn with_headroom(&self, mss: u32, least: u32) -> u32 {
+    pub(super) fn with_headroom(&self, mss: u32, min: u32) -> u32 {
         if self.inflight_longterm == NO_VOLUME {
             return NO_VOLUME;
         }
         let headroom = share(self.inflight_longterm, HEADROOM).max(mss);
-        self.inflight_longterm.saturating_sub(headroom).max(least)
+        self.inflight_longterm.saturating_sub(headroom).max(min)
     }
 }
 
@@ -119,17 +119,17 @@ pub(super) fn is_too_high(lost: u64, in_flight: u32) -> bool {
     lost.saturating_mul(50) > u64::from(in_flight)
 }
 
-/// InflightAtLoss: at what volume in flight the losses crossed the threshold, within the segment.
+/// InflightAtLoss: the volume in flight at which the losses exceeded the threshold, within the segment.
 ///
 /// "lost_prefix = (BBR.LossThresh * inflight_prev - lost_prev) / (1 - BBR.LossThresh)"
 pub(super) fn inflight_at_loss(lost: &LostSegment) -> u32 {
-    let inflight_prev = u64::from(lost.in_flight.saturating_sub(lost.octets));
-    let lost_prev = lost.lost.saturating_sub(u64::from(lost.octets));
+    let inflight_prev = u64::from(lost.in_flight.saturating_sub(lost.bytes));
+    let lost_prev = lost.lost.saturating_sub(u64::from(lost.bytes));
     let prefix = inflight_prev.saturating_sub(lost_prev.saturating_mul(50)) / 49;
-    octets(inflight_prev + prefix)
+    bytes(inflight_prev + prefix)
 }
 
-fn octets(volume: u64) -> u32 {
+fn bytes(volume: u64) -> u32 {
     u32::try_from(volume).unwrap_or(u32::MAX)
 }
 
@@ -143,7 +143,7 @@ mod tests {
         LostSegment {
             order,
             now: Instant::ZERO,
-            octets: 1000,
+            bytes: 1000,
             in_flight,
             lost,
             prior_delivered: 0,
@@ -157,13 +157,13 @@ mod tests {
         assert!(is_too_high(2001, 100_000));
     }
 
-    /// 99 segments before, none lost: 0.02 * 99,000 / 0.98 = 2020 octets of the next may be lost.
+    /// 99 segments before, none lost: 0.02 * 99,000 / 0.98 = 2020 bytes of the next may be lost.
     #[test]
     fn the_volume_at_which_losses_crossed_the_threshold() {
         assert_eq!(inflight_at_loss(&lost(1, 100_000, 1000)), 99_000 + 2020);
         // One lost before: (1980 - 1000) / 0.98 = 1000.
         assert_eq!(inflight_at_loss(&lost(1, 100_000, 2000)), 99_000 + 1000);
-        // Five lost before: it had been crossed already.
+        // Five lost before: the threshold was exceeded already.
         assert_eq!(inflight_at_loss(&lost(1, 100_000, 6000)), 99_000);
     }
 

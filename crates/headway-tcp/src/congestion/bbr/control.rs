@@ -1,4 +1,4 @@
-//! Window and pacing rate, as they follow from the model (draft-ietf-ccwg-bbr, section 5.6).
+//! Window and pacing rate, derived from the model (draft-ietf-ccwg-bbr, section 5.6).
 
 use headway_units::Duration;
 
@@ -9,9 +9,9 @@ use super::{Bbr, State, rate_of};
 
 /// "PacingMarginPercent constant of 1".
 const PACING_MARGIN: u64 = 1;
-/// "StartupPacingGain (2.77)", in percent as all gains here.
+/// "StartupPacingGain (2.77)", in percent, like all gains here.
 const STARTUP_PACING_GAIN: u64 = 277;
-/// The rounds in which Startup may be slow start.
+/// The maximum rounds in which Startup is slow start.
 const EARLY_ROUNDS: u64 = 4;
 /// "ProbeRTTCwndGain = 0.5".
 const PROBE_RTT_CWND_GAIN: u64 = 50;
@@ -75,24 +75,24 @@ impl Bbr {
         self.bound_cwnd_for_model();
     }
 
-    /// Whether the samples are those of a start: too few to be believed, and without a sign of a queue.
+    /// Whether the samples are of the first rounds and not reliable, and without a sign of a queue.
     ///
-    /// The first windows leave in a part of a round trip, but their samples last a whole one and more:
-    /// a rate that follows them falls behind slow start by a round trip before its own growth sets in.
-    /// So for that long it is slow start, as the draft has it for the first window.
+    /// The first windows are sent in a part of a round trip, but their samples take at least a whole one:
+    /// a rate derived from them would lag one round trip behind slow start. So slow start is used in
+    /// these rounds, as in the draft for the first window.
     fn is_early(&self) -> bool {
         self.state == State::Startup && self.round_count <= EARLY_ROUNDS && !self.queued
     }
 
     /// 5.6.4.7, BoundCwndForModel.
     fn bound_cwnd_for_model(&mut self) {
-        let least = self.min_pipe_cwnd();
+        let min = self.min_pipe_cwnd();
         let cap = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
-            State::ProbeRtt | State::Cruise => self.bounds.with_headroom(self.mss, least),
+            State::ProbeRtt | State::Cruise => self.bounds.with_headroom(self.mss, min),
             State::Startup | State::Drain => NO_VOLUME,
         };
-        let cap = cap.min(self.bounds.inflight_shortterm).max(least);
+        let cap = cap.min(self.bounds.inflight_shortterm).max(min);
         self.cwnd = self.cwnd.min(cap);
     }
 
@@ -120,7 +120,7 @@ impl Bbr {
     }
 
     /// 5.6.3, SetSendQuantum: what the pacing rate sends in a millisecond. "SHOULD attempt to use the
-    /// smallest feasible quanta": segments leave one by one, so the least is one and not two.
+    /// smallest feasible quanta": segments are sent one by one, so the minimum is one and not two.
     fn send_quantum(&self) -> u32 {
         volume(self.pacing_rate, Duration::from_millis(1).as_nanos(), 100).min(65_536).max(self.mss)
     }
@@ -143,7 +143,7 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// A resumed connection leaps to a part of what was remembered, spread over a round trip.
+    /// A resumed connection jumps to a part of the saved window, paced over a round trip.
     pub(super) fn jump(&mut self, ack: &Ack) {
         let limited = self.usage.is_limited(self.cwnd, self.mss, self.state == State::Startup);
         let Some(window) = self.resume.on_ack(ack, self.cwnd, limited) else { return };

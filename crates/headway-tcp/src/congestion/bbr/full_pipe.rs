@@ -1,4 +1,4 @@
-//! Whether faster sending still brings faster delivery (draft-ietf-ccwg-bbr, section 5.3.1.2).
+//! Whether a higher sending rate still increases the delivery rate (draft-ietf-ccwg-bbr, section 5.3.1.2).
 
 /// The full-pipe estimator. Rates in bits per second.
 #[derive(Debug, Default)]
@@ -6,14 +6,14 @@ pub(super) struct FullPipe {
     /// `BBR.full_bw`.
     baseline: u64,
     count: u32,
-    /// `BBR.full_bw_now`: the pipe is full, as far as the search that is under way shows.
+    /// `BBR.full_bw_now`: the pipe is full by the current search.
     pub(super) now: bool,
-    /// `BBR.full_bw_reached`: it has ever been.
+    /// `BBR.full_bw_reached`: the pipe has been full before.
     pub(super) reached: bool,
 }
 
 impl FullPipe {
-    /// ResetFullBW: a search begins, from `baseline`.
+    /// ResetFullBW: starts a search from `baseline`.
     pub(super) fn reset(&mut self, baseline: u64) {
         self.baseline = baseline;
         self.count = 0;

@@ -1,16 +1,16 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr): follows a model of the path, of its bandwidth and its delay,
-//! rather than losses.
+//! BBR version 3 (draft-ietf-ccwg-bbr): based on a model of the path's bandwidth and delay, rather than
+//! on losses.
 //!
-//! One file a subject: [`model`] measures, [`full_pipe`] says when more speed brings no more,
-//! [`bounds`] is what losses say, [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and
-//! [`control`] makes window and rate of it all. Names are the draft's.
+//! [`model`] measures the path, [`full_pipe`] detects a full pipe, [`bounds`] has the bounds from losses,
+//! [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and [`control`] computes window and rate.
+//! Names are the draft's.
 //!
-//! Damage is no loss. What arrives damaged crossed the bottleneck, so it counts as delivered in the
-//! samples ([`RateSample`]): a sender that saw only what arrived intact would measure 80 % of the
-//! link where a fifth is damaged, send at that rate, measure 64 % then, and so on.
+//! Corruption is not a loss. Corrupted segments crossed the bottleneck, so they count as delivered in the
+//! samples ([`RateSample`]): a sender that counted only intact segments would measure 80 % of the link if
+//! a fifth is corrupted, send at that rate, then measure 64 %, and so on.
 //!
-//! The draft leaves ECN open but for "MUST treat any CE marks as congestion": here a mark is a round
-//! trip whose losses exceeded the threshold.
+//! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
+//! round trip whose losses exceeded the threshold.
 
 mod bounds;
 mod control;
@@ -33,7 +33,7 @@ use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
 
 /// "Beta: A constant specifying the default multiplicative decrease [...] (the value is 0.7)", in
-/// percent as all shares here.
+/// percent, like all shares here.
 const BETA: u64 = 70;
 /// "Headroom: [...] (the value is 0.15)".
 const HEADROOM: u64 = 15;
@@ -45,13 +45,13 @@ const MIN_PIPE_SEGMENTS: u32 = 4;
 enum State {
     Startup,
     Drain,
-    /// ProbeBW: send less, so that the queue drains and others find room.
+    /// ProbeBW: send less, so that the queue drains for other flows.
     Down,
-    /// ProbeBW: send as much as is delivered.
+    /// ProbeBW: send at the delivery rate.
     Cruise,
     /// ProbeBW: fill the pipe before going up.
     Refill,
-    /// ProbeBW: send more, to see whether more is delivered.
+    /// ProbeBW: send more, to probe for a higher delivery rate.
     Up,
     ProbeRtt,
 }
@@ -74,7 +74,7 @@ pub struct Bbr {
     mss: u32,
     initial_segments: u32,
     cwnd: u32,
-    /// Bits per second; zero before anything is known.
+    /// Bits per second; zero before the first sample.
     pacing_rate: u64,
     /// `BBR.bw`: bits per second.
     bw: u64,
@@ -84,9 +84,9 @@ pub struct Bbr {
     round_count: u64,
     drain_start_round: u64,
     total_delivered: u64,
-    /// Octets in the network.
+    /// Bytes in the network.
     inflight: u32,
-    /// Octets that arrived damaged since the last ACK.
+    /// Bytes that arrived corrupted since the last ACK.
     damaged: u32,
     model: Model,
     full_pipe: FullPipe,
@@ -94,14 +94,14 @@ pub struct Bbr {
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     usage: Usage,
-    /// The last round-trip time was longer than the least by more than an eighth.
+    /// The last RTT exceeded the minimum by more than an eighth.
     queued: bool,
     idle_restart: bool,
     in_fast_recovery: bool,
-    /// After a timeout: until so much is delivered.
+    /// After a timeout: until this many bytes are delivered.
     timeout_recovery: Option<u64>,
     prior_cwnd: u32,
-    /// What the recovery that is under way, or about to begin, would restore.
+    /// The state to restore after a spurious recovery.
     undo: Undo,
     undo_saved: bool,
     resume: CarefulResume,
@@ -109,23 +109,23 @@ pub struct Bbr {
     random: u64,
 }
 
-/// 5.5.11: what a loss that turns out to be none changed.
+/// 5.5.11: the state to restore after a spurious loss.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
-    /// The accelerating state that it ended.
+    /// The accelerating state that the loss ended.
     state: Option<State>,
     bw_shortterm: u64,
     inflight_shortterm: u32,
     inflight_longterm: u32,
 }
 
-/// The draft's per-ACK state (RS), as far as it is not in the sample.
+/// The draft's per-ACK state (RS) that is not in the sample.
 struct Signal<'a> {
     now: Instant,
     rtt: Option<Duration>,
     in_fast_recovery: bool,
     newly_acked: u32,
-    /// Bits per second; zero if the sample is not to be trusted.
+    /// Bits per second; zero if the sample is invalid.
     rate: u64,
     app_limited: bool,
     sample: &'a RateSample,
@@ -227,7 +227,7 @@ impl Bbr {
     /// NoteLoss and SaveStateUponLoss.
     fn note_loss(&mut self) {
         self.bounds.note_loss(self.total_delivered);
-        // Once for each recovery: what it has changed itself is a part of what undoing it restores.
+        // Once for each recovery: later changes of the recovery itself are undone too.
         if !self.undo_saved {
             self.undo_saved = true;
             self.save_cwnd();
@@ -240,7 +240,7 @@ impl Bbr {
         }
     }
 
-    /// A resumed connection jumped too far: what it has sent beyond that was never the path's.
+    /// A resumed connection jumped too far: the part of the window beyond was never validated.
     fn retreat(&mut self) {
         let Some(retreat) = self.resume.on_congestion() else { return };
         self.cwnd = retreat.max(self.min_pipe_cwnd());
@@ -307,12 +307,12 @@ impl CongestionControl for Bbr {
         {
             self.init_pacing_rate(rtt);
         }
-        if let (Some(rtt), Some(least)) = (ack.rtt, self.model.delay.min_rtt) {
-            self.queued = rtt > least + least / 8;
+        if let (Some(rtt), Some(min)) = (ack.rtt, self.model.delay.min_rtt) {
+            self.queued = rtt > min + min / 8;
         }
         if let Some(sample) = &ack.rate {
             // 4.1.2.3: a rate is no sample "if (RS.interval < C.min_rtt)".
-            let trusted = self.model.delay.min_rtt.is_none_or(|least| sample.interval >= least);
+            let trusted = self.model.delay.min_rtt.is_none_or(|min| sample.interval >= min);
             let signal = Signal {
                 now: ack.now,
                 rtt: ack.rtt,
@@ -356,7 +356,7 @@ impl CongestionControl for Bbr {
 
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
         // 5.6.4.4, OnEnterRTO: "BBR conservatively reduces C.cwnd to a value that will allow 1 C.SMSS
-        // to be transmitted". What was in the network is thought to be lost.
+        // to be transmitted". All bytes in the network are assumed lost.
         if first {
             self.note_loss();
             self.timeout_recovery = Some(self.total_delivered + u64::from(loss.flight));
@@ -373,9 +373,9 @@ impl CongestionControl for Bbr {
         self.restore_cwnd();
     }
 
-    fn on_damage(&mut self, _now: Instant, octets: u32) {
-        self.resume.on_delivered(octets);
-        self.damaged = self.damaged.saturating_add(octets);
+    fn on_damage(&mut self, _now: Instant, bytes: u32) {
+        self.resume.on_delivered(bytes);
+        self.damaged = self.damaged.saturating_add(bytes);
     }
 
     fn on_ecn(&mut self, loss: &Loss) {
@@ -432,8 +432,8 @@ impl CongestionControl for Bbr {
 }
 
 /// `percent` of a volume.
-fn share(octets: u32, percent: u64) -> u32 {
-    u32::try_from(u64::from(octets) * percent / 100).unwrap_or(u32::MAX)
+fn share(bytes: u32, percent: u64) -> u32 {
+    u32::try_from(u64::from(bytes) * percent / 100).unwrap_or(u32::MAX)
 }
 
 /// A window each round trip, in bits per second.

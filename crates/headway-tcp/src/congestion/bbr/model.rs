@@ -1,9 +1,9 @@
-//! What BBR knows of the path: its bandwidth, its delay, and how its ACKs bunch
+//! BBR's model of the path: its bandwidth, its delay, and ACK aggregation
 //! (draft-ietf-ccwg-bbr, section 5.5).
 
 use headway_units::{Duration, Instant};
 
-/// The path's model. Bandwidths in bits per second, volumes in octets.
+/// The path's model. Bandwidths in bits per second, volumes in bytes.
 #[derive(Debug)]
 pub(super) struct Model {
     bandwidth: MaxBandwidth,
@@ -35,23 +35,23 @@ impl Model {
 
     /// 5.5.6, AdvanceMaxBwFilter.
     pub(super) fn advance_cycle(&mut self) {
-        // A cycle without a sample must not wipe out what is known.
+        // A cycle without a sample must not discard the estimate.
         if self.bandwidth.this_cycle > 0 {
             self.bandwidth.last_cycle = core::mem::take(&mut self.bandwidth.this_cycle);
         }
     }
 
-    /// Octets that `bw` delivers in a round trip, times `percent`; `None` before the first sample.
+    /// The bytes that `bw` delivers in a round trip, times `percent`; `None` before the first sample.
     pub(super) fn bdp(&self, bw: u64, percent: u64) -> Option<u32> {
         let nanos = self.delay.min_rtt?.as_nanos();
         Some(volume(bw, nanos, percent))
     }
 }
 
-/// Octets that flow at `bw` bits per second in `nanos`, times `percent`.
+/// The bytes at `bw` bits per second in `nanos`, times `percent`.
 pub(super) fn volume(bw: u64, nanos: u64, percent: u64) -> u32 {
-    let octets = u128::from(bw) * u128::from(nanos) * u128::from(percent) / (8 * 100 * 1_000_000_000);
-    u32::try_from(octets).unwrap_or(u32::MAX)
+    let bytes = u128::from(bw) * u128::from(nanos) * u128::from(percent) / (8 * 100 * 1_000_000_000);
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// 5.5.3: the maximum over the current ProbeBW cycle and the last, `BBR.MaxBwFilterLen` being 2.
@@ -61,12 +61,11 @@ struct MaxBandwidth {
     last_cycle: u64,
 }
 
-/// 5.3.4.3: the least round-trip time of ten seconds, and that of five, which says when to look for
-/// it anew.
+/// 5.3.4.3: the minimum RTT of ten seconds, and that of five seconds, which determines the next ProbeRTT.
 ///
-/// In the draft only a lower sample puts off the next ProbeRTT. Here one that is as low does too,
-/// within a part in [`AS_LOW`]: it shows that the queue is empty at this moment, which is all that
-/// ProbeRTT is to bring about, and at a round-trip time of 600 ms costs a tenth of the throughput.
+/// In the draft only a lower sample postpones the next ProbeRTT. Here an equal one does too, within one
+/// part in [`EQUAL_MIN`]: it shows that the queue is empty, which is the purpose of ProbeRTT, which costs
+/// a tenth of the throughput at an RTT of 600 ms.
 #[derive(Debug, Default)]
 pub(super) struct MinRtt {
     pub(super) min_rtt: Option<Duration>,
@@ -80,27 +79,27 @@ pub(super) struct MinRtt {
 /// "MinRTTFilterLen is 10 secs", "ProbeRTTInterval: 5 secs".
 const FILTER_LENGTH: Duration = Duration::from_secs(10);
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// A sample is as low as the least if it is not above it by more than this part of it.
-const AS_LOW: u32 = 64;
+/// A sample equals the minimum if it exceeds it by at most this part of it.
+const EQUAL_MIN: u32 = 64;
 
 impl MinRtt {
     /// 5.3.4.3, UpdateMinRTT.
     pub(super) fn on_ack(&mut self, now: Instant, rtt: Option<Duration>) {
         self.expired = self.probe_min.is_some() && now > self.probe_stamp + PROBE_INTERVAL;
         if let Some(rtt) = rtt
-            && (self.expired || self.probe_min.is_none_or(|least| rtt < least))
+            && (self.expired || self.probe_min.is_none_or(|min| rtt < min))
         {
             self.probe_min = Some(rtt);
             self.probe_stamp = now;
-        } else if let (Some(rtt), Some(least)) = (rtt, self.min_rtt)
-            && rtt <= least + least / AS_LOW
+        } else if let (Some(rtt), Some(min)) = (rtt, self.min_rtt)
+            && rtt <= min + min / EQUAL_MIN
         {
             self.probe_stamp = now;
             self.stamp = now;
         }
         let stale = now > self.stamp + FILTER_LENGTH;
         if let Some(candidate) = self.probe_min
-            && (stale || self.min_rtt.is_none_or(|least| candidate < least))
+            && (stale || self.min_rtt.is_none_or(|min| candidate < min))
         {
             self.min_rtt = Some(candidate);
             self.stamp = self.probe_stamp;
@@ -108,12 +107,12 @@ impl MinRtt {
     }
 }
 
-/// 5.5.9: how much more than expected an ACK may acknowledge, as of late.
+/// 5.5.9: the recent excess of acknowledged over expected bytes.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
     start: Instant,
     delivered: u64,
-    /// The largest excess of each of the last rounds: (round, octets).
+    /// The largest excess of each of the last rounds: (round, bytes).
     excess: [(u64, u32); FILTER_ROUNDS],
 }
 
@@ -121,12 +120,13 @@ pub(super) struct Aggregation {
 const FILTER_ROUNDS: usize = 10;
 
 impl Aggregation {
-    /// The sender starts from idle.
+    /// The sender restarts from idle.
     pub(super) fn restart(&mut self, now: Instant) {
         self.start = now;
     }
 
-    /// 5.5.9, UpdateACKAggregation: `newly_acked` octets arrived in `round`, and `bw` is expected.
+    /// 5.5.9, UpdateACKAggregation: `newly_acked` bytes were delivered in `round`, at an expected rate of
+    /// `bw`.
     pub(super) fn on_ack(&mut self, now: Instant, newly_acked: u32, bw: u64, cwnd: u32, round: u64) {
         let mut expected = u64::from(volume(bw, now.saturating_since(self.start).as_nanos(), 100));
         // "Reset interval if ACK rate is below expected rate".
@@ -141,8 +141,8 @@ impl Aggregation {
         *slot = if slot.0 == round { (round, slot.1.max(extra)) } else { (round, extra) };
     }
 
-    /// `BBR.extra_acked`: the largest excess of this round and of nine before it; in Startup ("just
-    /// remember 1 round") of this alone.
+    /// `BBR.extra_acked`: the largest excess of this round and of the nine before; in Startup ("just
+    /// remember 1 round") of this round only.
     pub(super) fn extra_acked(&self, round: u64, startup: bool) -> u32 {
         let length = if startup { 1 } else { FILTER_ROUNDS as u64 };
         let recent = self.excess.iter().filter(|(at, _)| at + length > round);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_round_trip_lasts_ten_seconds_and_is_looked_for_after_five() {
+    fn the_min_rtt_lasts_ten_seconds_and_is_probed_after_five() {
         let mut delay = MinRtt::default();
         delay.on_ack(at(0), Some(Duration::from_millis(20)));
         delay.on_ack(at(5000), Some(Duration::from_millis(30)));
@@ -204,13 +204,13 @@ mod tests {
         assert!(delay.expired);
         assert_eq!(delay.min_rtt, Some(Duration::from_millis(20)), "remembered for ten");
         delay.on_ack(at(10_002), Some(Duration::from_millis(31)));
-        assert_eq!(delay.min_rtt, Some(Duration::from_millis(31)), "the least of the last five");
+        assert_eq!(delay.min_rtt, Some(Duration::from_millis(31)), "the min of the last five");
         delay.on_ack(at(10_003), Some(Duration::from_millis(10)));
         assert_eq!(delay.min_rtt, Some(Duration::from_millis(10)));
     }
 
     #[test]
-    fn a_sample_that_is_as_low_shows_the_queue_to_be_empty() {
+    fn a_sample_equal_to_the_minimum_shows_an_empty_queue() {
         let mut delay = MinRtt::default();
         let mut second = |second: u64, micros| {
             delay.on_ack(at(second * 1000), Some(Duration::from_micros(micros)));
@@ -222,16 +222,16 @@ mod tests {
         assert_eq!(second(10, 65_001), (true, 64_000));
     }
 
-    /// 10 Mbit/s are 1250 octets a millisecond.
+    /// 10 Mbit/s are 1250 bytes per millisecond.
     #[test]
     fn acks_that_bunch_are_remembered() {
         let mut aggregation = Aggregation::default();
         aggregation.on_ack(at(1000), 20_000, 10_000_000, 100_000, 1);
         assert_eq!(aggregation.extra_acked(1, false), 20_000);
-        // 16 ms later 20,000 octets were to be expected: the bunch is over.
+        // 16 ms later 20,000 bytes were expected: the aggregate has ended.
         aggregation.on_ack(at(1016), 20_000, 10_000_000, 100_000, 2);
         assert_eq!(aggregation.extra_acked(2, false), 20_000);
-        // 8 ms after that, 10,000: they come on top.
+        // 8 ms after that, 10,000 more: an excess.
         aggregation.on_ack(at(1024), 20_000, 10_000_000, 100_000, 3);
         assert_eq!(aggregation.extra_acked(3, false), 30_000);
         aggregation.on_ack(at(1025), 200_000, 10_000_000, 100_000, 4);

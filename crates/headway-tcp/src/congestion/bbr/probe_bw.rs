@@ -1,4 +1,4 @@
-//! ProbeBW: the cycle of sending less, as much, and more than is delivered (draft-ietf-ccwg-bbr,
+//! ProbeBW: the cycle of sending below, at, and above the delivery rate (draft-ietf-ccwg-bbr,
 //! section 5.3.3).
 
 use headway_units::{Duration, Instant};
@@ -7,13 +7,13 @@ use super::bounds::{NO_VOLUME, is_too_high};
 use super::model::volume;
 use super::{BETA, Bbr, Signal, State, share};
 
-/// ProbeBW_DOWN drains within this time what a probe left: half of the shortest wait for the next.
+/// ProbeBW_DOWN drains the queue of a probe within this time: half of the shortest wait for the next.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// What the ACKs at hand tell of a bandwidth probe.
+/// The phase of feedback on a bandwidth probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing: "not probing bandwidth; not getting probe feedback".
+    /// "not probing bandwidth; not getting probe feedback".
     #[default]
     Init,
     /// "sending at estimated bandwidth to fill pipe".
@@ -32,7 +32,7 @@ pub(super) struct Cycle {
     pub(super) ack_phase: AckPhase,
     /// `BBR.is_bw_probe_sample`.
     pub(super) is_probe_sample: bool,
-    /// ProbeRTT put an end to ProbeBW_UP.
+    /// ProbeRTT ended ProbeBW_UP.
     pub(super) cut_short: bool,
     pub(super) rounds_since_probe_up: u64,
     /// Pacing gain of ProbeBW_DOWN, percent.
@@ -42,9 +42,9 @@ pub(super) struct Cycle {
     wait: Duration,
     /// `BBR.bw_probe_up_rounds`.
     up_rounds: u32,
-    /// `BBR.bw_probe_up_acked`: octets.
+    /// `BBR.bw_probe_up_acked`, in bytes.
     up_acked: u32,
-    /// `BBR.probe_up_acked_per_inc`: octets; `None` while the bound does not grow.
+    /// `BBR.probe_up_acked_per_inc`, in bytes; `None` while the bound does not grow.
     up_acked_per_increment: Option<u32>,
     prev_probe_too_high: bool,
     prev_probe_precautionary: bool,
@@ -85,10 +85,10 @@ impl Bbr {
         self.state = State::Down;
     }
 
-    /// "ProbeBW_DOWN [...] pacing_gain of 0.90": drains a tenth of a second's worth each second. On a
-    /// long path a probe leaves more than that drains before the next: then the queue is never empty,
-    /// and only ProbeRTT, at the cost of idle time, finds the length of the path. So the gain is what
-    /// drains it in time, down to Drain's 0.5; on paths up to 100 ms it is 0.9.
+    /// "ProbeBW_DOWN [...] pacing_gain of 0.90": drains a tenth of a second of data each second. On a
+    /// long path a probe queues more than this drains before the next: then the queue is never empty, and
+    /// only ProbeRTT, at the cost of idle time, measures the minimum RTT. So the gain is chosen to drain
+    /// it in time, down to Drain's 0.5; on paths up to 100 ms it is 0.9.
     fn down_gain(&self) -> u64 {
         let excess = self.inflight.saturating_sub(self.bdp_multiple(self.model.max_bw(), 100));
         let drained = volume(self.model.max_bw(), DRAIN_TIME.as_nanos(), 100).max(1);
@@ -166,7 +166,7 @@ impl Bbr {
 
     // --- the long-term bound ------------------------------------------------------------------------
 
-    /// AdaptLongTermModel; says whether it decided on another state.
+    /// AdaptLongTermModel; returns whether it changed the state.
     fn adapt_long_term_model(&mut self, signal: &Signal<'_>) -> bool {
         let cycle = &mut self.cycle;
         if cycle.ack_phase == AckPhase::ProbeStarting && self.round_start {
@@ -178,8 +178,8 @@ impl Bbr {
             cycle.ack_phase = AckPhase::Init;
             let probes = self.state.probes_bandwidth();
             // "one round trip after exiting ProbeBW_UP [...] BBR increments BBR.cycle_count". The draft's
-            // code leaves that out where ProbeRTT ended ProbeBW_UP. With round trips of half a second
-            // and more it always does, and a bandwidth that is gone would never be forgotten.
+            // code omits this if ProbeRTT ended ProbeBW_UP. With RTTs of half a second and more ProbeRTT
+            // always does, and an outdated bandwidth would never expire.
             let cut_short = core::mem::take(&mut cycle.cut_short);
             if (probes && !signal.app_limited) || (cut_short && !signal.sample.app_limited) {
                 self.model.advance_cycle();
@@ -229,7 +229,7 @@ impl Bbr {
         self.cycle.up_acked_per_increment = Some((self.cwnd / growth_this_round).max(self.mss).max(1));
     }
 
-    /// HandleInflightTooHigh: more was in flight than the path bears.
+    /// HandleInflightTooHigh: more was in flight than the path carries.
     pub(super) fn handle_inflight_too_high(&mut self, now: Instant, in_flight: u32, app_limited: bool) {
         self.cycle.prev_probe_too_high = true;
         self.cycle.is_probe_sample = false;

@@ -1,4 +1,4 @@
-//! ProbeRTT: now and then leave the queue empty, to see how long the path is (draft-ietf-ccwg-bbr,
+//! ProbeRTT: periodically drain the queue, to measure the minimum RTT (draft-ietf-ccwg-bbr,
 //! section 5.3.4).
 
 use headway_units::{Duration, Instant};
@@ -12,15 +12,16 @@ const DURATION: Duration = Duration::from_millis(200);
 /// The state of a probe.
 #[derive(Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// When it may end, once the window has been small for a moment.
+    /// When it may end, after the window has been small.
     done: Option<Instant>,
     round_done: bool,
-    /// MarkConnectionAppLimited: segments sent with so much delivered measure the probe, not the path.
+    /// MarkConnectionAppLimited: samples of segments sent up to this delivered count measure the probe,
+    /// not the path.
     limited: (u64, u64),
 }
 
 impl ProbeRtt {
-    /// Whether a segment that was sent with so much delivered was sent during a probe.
+    /// Whether a segment, sent at this delivered count, was sent during a probe.
     pub(super) fn limited(&self, prior_delivered: u64) -> bool {
         (self.limited.0..self.limited.1).contains(&prior_delivered)
     }
@@ -75,7 +76,7 @@ impl Bbr {
         }
     }
 
-    /// ExitProbeRTT: what is in flight is below the estimate, so it goes on with cruising.
+    /// ExitProbeRTT: the bytes in flight are below the estimate, so it continues with cruising.
     fn exit_probe_rtt(&mut self, now: Instant) {
         self.bounds.forget_short_term();
         if self.full_pipe.reached {

@@ -7,7 +7,7 @@ use super::{Bbr, Signal, State};
 
 /// "BBRStartupFullLossCnt=6 discontiguous sequence ranges lost in that round trip".
 const FULL_LOSS_COUNT: u32 = 6;
-/// Drain ends after so many rounds, drained or not.
+/// Drain ends after this many rounds, drained or not.
 const DRAIN_ROUNDS: u64 = 3;
 
 impl Bbr {
@@ -24,21 +24,20 @@ impl Bbr {
             && is_too_high(signal.sample.lost, signal.sample.in_flight)
         {
             self.leave_startup_for_congestion();
-        } else if self.full_pipe.reached || self.has_reached_what_was_remembered() {
+        } else if self.full_pipe.reached || self.has_reached_the_saved_rate() {
             self.full_pipe.reached = true;
             self.enter_drain();
         }
     }
 
-    /// The path delivers what an earlier connection found to be its limit: the three rounds that
-    /// would show it again, and the queue that they fill, can be spared. If it carries more by now,
-    /// ProbeBW finds that.
-    fn has_reached_what_was_remembered(&self) -> bool {
+    /// The path delivers the limit found by an earlier connection: the three rounds to confirm it, and
+    /// the queue that they fill, are skipped. If the path carries more now, ProbeBW finds it.
+    fn has_reached_the_saved_rate(&self) -> bool {
         let measured = self.model.bdp(self.model.max_bw(), 100);
         self.resume.target().zip(measured).is_some_and(|(window, measured)| measured >= window - window / 16)
     }
 
-    /// Losses or marks say that the pipe is full.
+    /// Losses or marks show that the pipe is full.
     pub(super) fn leave_startup_for_congestion(&mut self) {
         self.undo.state = Some(State::Startup);
         self.full_pipe.reached = true;

@@ -2,7 +2,7 @@ use super::super::bottleneck::{Bottleneck, Fate, MSS};
 use super::super::testing::setup;
 use super::*;
 
-/// 10 Mbit/s and 100 ms: 125 packets of 1000 octets fill the path.
+/// 10 Mbit/s and 100 ms: 125 packets of 1000 bytes fill the path.
 fn path(limit: usize) -> Bottleneck<Bbr> {
     Bottleneck::new(Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) }), "10mbit", 100, limit)
 }
@@ -18,12 +18,12 @@ fn it_finds_bandwidth_and_delay_and_keeps_the_queue_short() {
     let bbr = &path.control;
     assert!(bbr.full_pipe.reached && bbr.state != State::Startup, "{:?}", bbr.state);
     assert!((9_900_000..=10_100_000).contains(&bbr.model.max_bw()), "{}", bbr.model.max_bw());
-    // One packet takes 0.8 ms beside the 100 ms.
+    // One packet takes 0.8 ms in addition to the 100 ms.
     assert_eq!(bbr.model.delay.min_rtt.map(Duration::as_millis), Some(100));
     path.longest = 0;
     let used = path.run(20_000);
     assert!(used >= 96, "{used} %");
-    // 1.25 times as fast for three rounds, and a window of twice the path's volume.
+    // A gain of 1.25 for three rounds, and a window of twice the BDP.
     assert!(path.longest <= 125, "{} packets", path.longest);
     assert_eq!(path.lost, 0);
 }
@@ -48,17 +48,17 @@ fn a_cycle_goes_through_its_states_in_order() {
             seen.push(path.control.state);
         }
     }
-    // Drain leaves so little in flight that Down ends with the ACK that began it.
+    // After Drain so little is in flight that Down ends with its first ACK.
     let expected = [State::Drain, State::Cruise, State::Refill, State::Up, State::Down];
     let from = seen.iter().position(|&state| state == State::Drain).expect("Drain");
     assert_eq!(seen[from..from + expected.len()], expected, "{seen:?}");
     assert!(!seen.contains(&State::ProbeRtt), "the queue was empty now and then: {seen:?}");
 }
 
-/// Section 5.3.4: half of the path's volume for 200 ms and a round trip, when no sample was as low as
-/// the least for five seconds.
+/// Section 5.3.4: half of the BDP for 200 ms and a round trip, if no sample equalled the minimum for five
+/// seconds.
 #[test]
-fn probe_rtt_looks_for_the_length_of_the_path() {
+fn probe_rtt_measures_the_minimum() {
     let mut path = path(1000);
     path.run(3000);
     path.delay = Duration::from_millis(110);
@@ -100,7 +100,7 @@ fn more_bandwidth_is_found() {
     let mut path = path(2000);
     path.run(5000);
     path.rate = Rate::from_bits_per_second(100_000_000);
-    // A probe every two to three seconds raises it by a quarter at least.
+    // A probe every two to three seconds increases it by at least a quarter.
     path.run(30_000);
     assert!(mbit(path.control.model.max_bw()) >= 95, "{}", path.control.model.max_bw());
 }
@@ -136,7 +136,7 @@ fn losses_below_the_threshold_are_borne() {
     path.fate = |number| if number % 100 == 50 { Fate::Lost } else { Fate::Arrives };
     path.run(3000);
     let used = path.run(30_000);
-    // While it cruises it gives way by the share that is lost each round, until it probes again.
+    // In Cruise it reduces the rate by the lost share each round, until it probes again.
     assert!((85..95).contains(&used), "{used} %");
 }
 
@@ -150,7 +150,7 @@ fn losses_above_the_threshold_slow_it_down() {
     assert!(bbr.bounds.inflight_longterm < bounds::NO_VOLUME);
     let used = path.run(20_000);
     assert!(used < 50, "{used} %");
-    // And when they end, it comes back.
+    // After the losses end, the rate recovers.
     path.fate = |_| Fate::Arrives;
     path.run(10_000);
     let used = path.run(20_000);
@@ -169,7 +169,7 @@ fn a_shallow_queue_ends_startup_by_its_losses() {
     let (used, lost) = (path.run(20_000), path.lost);
     assert!(used >= 85, "{used} %");
     path.run(20_000);
-    // Probing overflows the queue of 20 packets now and then.
+    // Probing sometimes overflows the queue of 20 packets.
     let share = (path.lost - lost) * 1000 / (20_000 * 1250);
     assert!(share <= 20, "{share} per mille");
 }
@@ -189,7 +189,7 @@ fn a_spurious_loss_that_ended_a_probe_is_taken_back() {
         path.control.on_segment_lost(&LostSegment {
             order,
             now,
-            octets: MSS,
+            bytes: MSS,
             in_flight: 150 * MSS,
             lost: u64::from(MSS) * (order + 1),
             prior_delivered: total,
@@ -230,7 +230,7 @@ fn ecn_marks_slow_it_down() {
         path.run(110);
     }
     assert!(path.control.window() < before, "{} of {before}", path.control.window());
-    // In Startup the first mark is the end of it.
+    // The first mark ends Startup.
     let mut bbr = Bbr::new(&setup(10));
     bbr.on_ecn(&Loss { now: Instant::ZERO, flight: MSS });
     assert_eq!(bbr.state, State::Drain);
@@ -252,7 +252,7 @@ fn before_anything_is_known_the_initial_window_sets_the_rate() {
     bbr.set_mss(MSS, true);
     assert_eq!((bbr.window(), bbr.pacing_rate()), (10 * MSS, None));
     bbr.init_pacing_rate(Duration::from_millis(100));
-    // 2.77 * 10,000 octets / 100 ms.
+    // 2.77 * 10,000 bytes / 100 ms.
     assert_eq!(bbr.pacing_rate(), Some(Rate::from_bits_per_second(2_216_000)));
 }
 
@@ -290,7 +290,7 @@ fn startup_ends_where_it_ended_before() {
     };
     let (cold, warm) = (queue(0), queue(125 * MSS));
     assert!(warm * 3 <= cold * 2, "{warm} and {cold} packets");
-    // A path that has become four times as fast is found by ProbeBW.
+    // ProbeBW finds that the path has become four times as fast.
     let mut path = path(1000);
     path.control.resume(125 * MSS / 4);
     path.run(15_000);
@@ -309,7 +309,7 @@ fn a_jump_that_is_too_far_retreats() {
     let used = path.run(10_000);
     assert!(used >= 85, "{used} %");
 }
-/// Probes of bandwidth leave most of a second's worth in the queue of a long path.
+/// Bandwidth probes queue most of a second of data on a long path.
 #[test]
 fn a_long_path_stays_full() {
     let bbr = Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) });

@@ -1,4 +1,4 @@
-//! The cubic function of RFC 9438, in integers: octets and microseconds.
+//! The cubic function of RFC 9438, in integers: bytes and microseconds.
 
 /// RFC 9438, 5.1: "`C` SHOULD be set to 0.4": segments per cubed second, as a fraction.
 const C: (u128, u128) = (4, 10);
@@ -13,13 +13,12 @@ pub(super) fn plateau(w_max: u32, cwnd_epoch: u32, mss: u32) -> u64 {
     cube_root(distance * C.1 * CUBED_SECOND / (C.0 * u128::from(mss.max(1))))
 }
 
-/// RFC 9438, equation (1): "`W_cubic`(t) = C*(t-K)^3 + `W_max`", in octets; `t` and `k` in
-/// microseconds.
+/// RFC 9438, equation (1): "`W_cubic`(t) = C*(t-K)^3 + `W_max`", in bytes; `t` and `k` in microseconds.
 pub(super) fn window(t: u64, k: u64, w_max: u32, mss: u32) -> u32 {
     let distance = u128::from(t.abs_diff(k).min(LONGEST));
-    let octets = distance.pow(3) * C.0 * u128::from(mss) / (C.1 * CUBED_SECOND);
-    let octets = u32::try_from(octets).unwrap_or(u32::MAX);
-    if t < k { w_max.saturating_sub(octets) } else { w_max.saturating_add(octets) }
+    let bytes = distance.pow(3) * C.0 * u128::from(mss) / (C.1 * CUBED_SECOND);
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    if t < k { w_max.saturating_sub(bytes) } else { w_max.saturating_add(bytes) }
 }
 
 /// The largest integer whose cube is not above `value`.

@@ -1,9 +1,8 @@
 //! CUBIC (RFC 9438).
 //!
-//! The window grows on what crosses the network: every octet once, whether it is acknowledged
-//! cumulatively or selectively, and what arrives damaged as well, since it proves the path's
-//! capacity as any other. With selective acknowledgements `SND.UNA` stands and then leaps, so
-//! counting what it moves would miss some growth and bunch the rest.
+//! The window grows by delivered bytes: every byte once, whether it is acknowledged cumulatively or
+//! selectively, and corrupted bytes too, since they show the path's capacity like any others. With SACK,
+//! `SND.UNA` advances in large steps, so counting its advance would miss some growth and delay the rest.
 
 mod curve;
 
@@ -32,19 +31,18 @@ pub struct Cubic {
     usage: Usage,
     resume: CarefulResume,
     smoothed_rtt: Option<Duration>,
-    /// When the last ACK arrived, or, if later, when sending began again after a pause.
+    /// When the last ACK arrived, or, if later, when sending resumed after a pause.
     last_progress: Instant,
     /// Whether the last ACK arrived in fast recovery.
     in_recovery: bool,
 }
 
-/// What a reduction changes and an undo restores (RFC 9438, 4.9.2). Windows in octets.
+/// What a reduction changes and an undo restores (RFC 9438, 4.9.2). Windows in bytes.
 #[derive(Clone, Debug)]
 struct State {
     cwnd: u32,
     ssthresh: u32,
-    /// The window before the last reduction, or less after fast convergence; `None` where it is
-    /// undefined.
+    /// The window before the last reduction, or less after fast convergence; `None` if undefined.
     w_max: Option<u32>,
     /// The window when the threshold was last set.
     cwnd_prior: u32,
@@ -56,17 +54,17 @@ struct State {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When it began, moved by the time in which the window was not used.
+    /// When it began, plus the time in which the window was not used.
     start: Instant,
     /// Microseconds from its beginning to the plateau.
     k: u64,
     /// Height of the plateau.
     w_max: u32,
-    /// What Reno's window would be.
+    /// The estimate of Reno's window.
     w_est: u32,
-    /// Parts of an octet by which `cwnd` is to grow, in units of 1/`cwnd`.
+    /// Fractions of a byte by which `cwnd` is to grow, in units of 1/`cwnd`.
     credit: u64,
-    /// Parts of an octet by which `w_est` is to grow, in units of 1/(17 * `cwnd`).
+    /// Fractions of a byte by which `w_est` is to grow, in units of 1/(17 * `cwnd`).
     credit_est: u64,
 }
 
@@ -99,21 +97,21 @@ impl Cubic {
         self.state.cwnd < self.state.ssthresh
     }
 
-    /// `octets` crossed the network, which had no reason to be careful.
-    fn grow(&mut self, now: Instant, octets: u32) {
+    /// Grows the window by `bytes` delivered bytes, outside of recovery.
+    fn grow(&mut self, now: Instant, bytes: u32) {
         if self.resume.holds_window() {
             return;
         }
         if self.in_slow_start() {
-            let growth = self.state.slow_start.growth(octets, self.mss);
+            let growth = self.state.slow_start.growth(bytes, self.mss);
             self.state.cwnd = self.state.cwnd.saturating_add(growth).min(self.state.ssthresh);
         } else {
-            self.avoid(now, octets);
+            self.avoid(now, bytes);
         }
     }
 
     /// Congestion avoidance: RFC 9438, 4.2 to 4.5.
-    fn avoid(&mut self, now: Instant, octets: u32) {
+    fn avoid(&mut self, now: Instant, bytes: u32) {
         let cwnd = self.state.cwnd;
         let mss = self.mss;
         let round_trip = self.smoothed_rtt.unwrap_or_default();
@@ -125,7 +123,7 @@ impl Cubic {
         // the cwnd at the time of most recently setting ssthresh -- that is, W_est >= cwnd_prior --
         // the sender SHOULD set alpha_cubic to 1".
         let alpha = if epoch.w_est >= cwnd_prior { ALPHA.1 } else { ALPHA.0 };
-        epoch.credit_est += alpha * u64::from(mss) * u64::from(octets);
+        epoch.credit_est += alpha * u64::from(mss) * u64::from(bytes);
         let unit = ALPHA.1 * u64::from(cwnd.max(1));
         epoch.w_est = epoch.w_est.saturating_add(clamp(epoch.credit_est / unit));
         epoch.credit_est %= unit;
@@ -140,7 +138,7 @@ impl Cubic {
         let target = curve::window((since + round_trip).as_micros(), epoch.k, epoch.w_max, mss)
             .clamp(cwnd, cwnd.saturating_add(cwnd / 2));
         // 4.4, 4.5: "cwnd MUST be incremented by (target - cwnd) / cwnd" for each segment.
-        epoch.credit += u64::from(target - cwnd) * u64::from(octets);
+        epoch.credit += u64::from(target - cwnd) * u64::from(bytes);
         let growth = clamp(epoch.credit / u64::from(cwnd.max(1)));
         epoch.credit %= u64::from(cwnd.max(1));
         self.state.cwnd = cwnd.saturating_add(growth);
@@ -178,14 +176,14 @@ impl Cubic {
             _ => cwnd,
         });
         self.state.cwnd_prior = cwnd;
-        // "ssthresh = flight_size * beta_cubic". FlightSize still counts what was lost or
-        // selectively acknowledged, so it may exceed the window.
+        // "ssthresh = flight_size * beta_cubic". FlightSize includes lost and selectively acknowledged
+        // bytes, so it may exceed the window.
         self.state.ssthresh = share(cwnd.min(loss.flight), BETA).max(2 * self.mss);
         self.state.epoch = None;
         self.state.slow_start.on_congestion();
         if let Some(retreat) = self.resume.on_congestion() {
             self.state.ssthresh = retreat.max(2 * self.mss);
-            // A window that was never validated is nothing to go back to.
+            // A window that was never validated must not be restored.
             self.state.w_max = None;
         }
     }
@@ -229,7 +227,7 @@ impl CongestionControl for Cubic {
         if let Some(jump) = self.resume.on_ack(ack, self.state.cwnd, limited) {
             self.state.cwnd = jump;
         }
-        // RFC 5681, 4.3 and RFC 6675, 5: the window stands still during fast recovery.
+        // RFC 5681, 4.3 and RFC 6675, 5: the window does not change during fast recovery.
         if ack.in_recovery || ack.duplicate {
             return;
         }
@@ -251,7 +249,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
-        // RFC 5681, 3.1: a segment that times out again leaves the threshold as it is.
+        // RFC 5681, 3.1: a repeated timeout of a segment does not change the threshold.
         if first {
             self.reduce(loss);
             self.state.w_max = None;
@@ -269,10 +267,10 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_damage(&mut self, now: Instant, octets: u32) {
-        self.resume.on_delivered(octets);
+    fn on_damage(&mut self, now: Instant, bytes: u32) {
+        self.resume.on_delivered(bytes);
         if !self.in_recovery && self.is_limited() {
-            self.grow(now, octets);
+            self.grow(now, bytes);
         }
     }
 
@@ -297,7 +295,7 @@ impl CongestionControl for Cubic {
     fn on_idle(&mut self) {
         self.resume.forget();
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
-        // RFC 7661, 4.4.3: "ssthresh = max(ssthresh, 3*cwnd/4)" remembers the way back.
+        // RFC 7661, 4.4.3: "ssthresh = max(ssthresh, 3*cwnd/4)" keeps the threshold for the return.
         let cwnd = self.state.cwnd;
         self.state.ssthresh = self.state.ssthresh.max(share(cwnd, (3, 4)));
         self.state.cwnd = cwnd.min(self.initial_segments.saturating_mul(self.mss));
@@ -325,7 +323,7 @@ impl Cubic {
         self.usage.is_limited(self.state.cwnd, self.mss, self.in_slow_start())
     }
 
-    /// The window was not used for that long.
+    /// Excludes a time in which the window was not used.
     fn pause(&mut self, time: Duration) {
         if let Some(epoch) = &mut self.state.epoch {
             epoch.start += time;
@@ -333,12 +331,12 @@ impl Cubic {
     }
 }
 
-fn share(octets: u32, (part, whole): (u64, u64)) -> u32 {
-    clamp(u64::from(octets) * part / whole)
+fn share(bytes: u32, (part, whole): (u64, u64)) -> u32 {
+    clamp(u64::from(bytes) * part / whole)
 }
 
-fn clamp(octets: u64) -> u32 {
-    u32::try_from(octets).unwrap_or(u32::MAX)
+fn clamp(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

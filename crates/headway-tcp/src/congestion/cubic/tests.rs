@@ -76,7 +76,7 @@ fn assert_near(value: u32, expected: u32, tolerance: u32) {
     assert!(value.abs_diff(expected) <= tolerance, "{value} is not {expected} +- {tolerance}");
 }
 
-/// 9438, 4.3: at 10 ms Reno is faster. 70 segments grow by 9/17 a round trip until `W_est` reaches
+/// 9438, 4.3: at 10 ms Reno grows faster. 70 segments grow by 9/17 per round trip until `W_est` reaches
 /// 100, which takes 57 round trips, then by 1.
 #[test]
 fn the_reno_friendly_region_grows_by_alpha_and_then_by_one() {
@@ -91,7 +91,7 @@ fn the_reno_friendly_region_grows_by_alpha_and_then_by_one() {
 
 /// 9438, 4.7: `W_max` = 80 * (1 + 0.7) / 2 = 68.
 #[test]
-fn fast_convergence_gives_way() {
+fn fast_convergence_reduces_w_max() {
     let mut cubic = reduced();
     acknowledge(&mut cubic, 600, 0, 500);
     let cwnd = cubic.window();
@@ -182,12 +182,12 @@ fn a_pause_does_not_age_the_curve() {
     let mut cubic = reduced();
     acknowledge(&mut cubic, 600, 0, 600);
     let window = cubic.window();
-    // A minute of little to send.
+    // A minute with little to send.
     for step in 0..60 {
         cubic.on_ack(&Ack { now: at(1000 + 1000 * step), ..ack(MSS, MSS) });
     }
     assert_eq!(cubic.window(), window);
-    // A minute of nothing at all.
+    // A minute without sending.
     cubic.on_sent(at(120_000), 0);
     acknowledge(&mut cubic, 600, 120_000, 121_000);
     assert_near(cubic.window(), window + 10_000, 4000);
@@ -209,7 +209,7 @@ fn damage_opens_the_window_and_never_closes_it() {
     cubic.on_ack(&ack(10 * MSS, 10 * MSS));
     cubic.on_damage(Instant::ZERO, 5 * MSS);
     assert_eq!(cubic.window(), 25 * MSS);
-    // In congestion avoidance likewise: half of the octets arrive damaged, and the curve is kept.
+    // In congestion avoidance likewise: half of the bytes arrive corrupted, and the curve does not change.
     let mut cubic = reduced();
     let mut now = 0;
     while now < 4_217_000 {
@@ -249,9 +249,9 @@ fn a_path_that_is_as_remembered_is_filled_in_two_round_trips() {
     assert!(!cubic.in_slow_start());
 }
 
-/// RFC 9406 with RFC 9438, 4.10, on a path of 125 segments. A round shows its least round-trip time
-/// at its beginning, so the queue is seen in the second round in which there is one, when the window
-/// is 2.5 times the path; five rounds at a quarter more make three times that.
+/// RFC 9406 with RFC 9438, 4.10, on a path of 125 segments. A round has its minimum RTT at its beginning,
+/// so a queue is detected in the second round that has one, when the window is 2.5 times the BDP; five
+/// rounds with a quarter of the growth make three times that.
 #[test]
 fn slow_start_ends_without_a_loss() {
     let controller = Cubic::new(&Setup { hystart: true, pacing: true, deliveries: true, ..setup(10) });
@@ -264,28 +264,28 @@ fn slow_start_ends_without_a_loss() {
     assert_eq!(path.lost, 0);
     let left_at = path.control.ssthresh();
     assert!((311 * 3 * MSS..350 * 3 * MSS).contains(&left_at), "{left_at}");
-    // Without it nothing but a loss ends slow start.
+    // Without it only a loss ends slow start.
     let blind = Cubic::new(&Setup { pacing: true, deliveries: true, ..setup(10) });
     let mut path = Bottleneck::new(blind, "10mbit", 100, 1000);
     path.run(5000);
     assert!(path.lost >= 300 * u64::from(MSS), "{}", path.lost);
 }
 
-/// Each loss takes three tenths; between losses the curve brings them back.
+/// Each loss reduces the window by three tenths; between losses the curve restores it.
 #[test]
 fn a_full_queue_makes_a_sawtooth_that_keeps_the_link_busy() {
     let controller = Cubic::new(&Setup { hystart: true, pacing: true, deliveries: true, ..setup(10) });
     let mut path = Bottleneck::new(controller, "10mbit", 100, 125);
     path.run(10_000);
-    let (mut least, mut most) = (u32::MAX, 0);
+    let (mut min, mut most) = (u32::MAX, 0);
     for _ in 0..600 {
         path.run(100);
-        least = least.min(path.control.window());
+        min = min.min(path.control.window());
         most = most.max(path.control.window());
     }
-    // 125 segments on the way and 125 in the queue, and what was sent before the loss was found.
+    // 125 segments in flight and 125 in the queue, and those sent before the loss was detected.
     assert!((250 * MSS..300 * MSS).contains(&most), "{most}");
-    assert!(least >= most / 10 * 6, "{least} of {most}");
+    assert!(min >= most / 10 * 6, "{min} of {most}");
     let used = path.run(30_000);
     assert!(used >= 98, "{used} %");
 }
