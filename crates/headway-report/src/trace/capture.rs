@@ -187,7 +187,7 @@ fn place(interfaces: &[Interface], name: &str) -> Result<usize, CaptureError> {
     known.ok_or_else(|| {
         let names: Vec<&str> = interfaces.iter().filter_map(|interface| interface.name.as_deref()).collect();
         let expected = match names[..] {
-            [] => "the capture has no interfaces".into(),
+            [] => "the capture has no interface names".into(),
             _ => format!("expected one of {}", names.join(", ")),
         };
         CaptureError::UnknownInterface { name: name.into(), expected }

@@ -42,7 +42,7 @@ fn words_that_make_no_sense() {
         &[&simulated, "--interface", "eth0"],
         &["--interface eth0", "expected one of sender, receiver"],
     );
-    refused(root, &[&classic, "--interface", "eth0"], &["the capture names no interfaces"]);
+    refused(root, &[&classic, "--interface", "eth0"], &["the capture has no interface names"]);
     refused(root, &[&simulated, "--connection", "2"], &["--connection 2", "expected a number from 1 to 1"]);
     refused(root, &[&simulated, "--connection", "0"], &["--connection 0", "expected a number from 1 on"]);
     refused(root, &[&simulated, "--connection", "x"], &["--connection", "invalid digit"]);
