@@ -23,7 +23,6 @@ mod errno;
 mod events;
 #[allow(unsafe_code)]
 mod ffi;
-mod icmp;
 mod info;
 mod offload;
 mod pipes;

@@ -10,7 +10,6 @@ use libc::c_int;
 use crate::config::Config;
 use crate::descriptors::Descriptors;
 use crate::errno::Result;
-use crate::icmp;
 use crate::info::Phases;
 use crate::offload::Offload;
 use crate::pipes::Pipes;
@@ -56,10 +55,6 @@ impl Stack {
 
     /// A packet arrives from the network.
     pub(crate) fn inject(&mut self, packet: &[u8]) {
-        if let Some(found) = icmp::too_big(packet) {
-            self.host.set_path_mtu(self.now, found.local, found.remote, found.mtu);
-            return;
-        }
         if let Ok(datagram) = Datagram::parse(packet) {
             // The stack is the only host on this network.
             self.host.add_address(datagram.header.dst);
