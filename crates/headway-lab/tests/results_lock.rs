@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use headway_lab::{Experiment, Overrides, Request, Results, Row, replay, run};
-use headway_link::{Headers, Link, LinkConfig, Offer};
+use headway_link::{EnqueueResult, Headers, Link, LinkConfig};
 use headway_sim::{Passing, Tap};
 use headway_units::{Duration, Instant};
 use sha2::{Digest, Sha256};
@@ -347,8 +347,10 @@ fn links() -> String {
                 deliver(&mut link, now, &mut digest);
                 let bytes = vec![packet as u8; if packet % 3 == 0 { 52 } else { 1500 }];
                 let len = bytes.len();
-                let refused =
-                    matches!(link.offer(now, bytes, len, HEADERS, packet % 5 != 0), Offer::QueueFull(_));
+                let refused = matches!(
+                    link.enqueue(now, bytes, len, HEADERS, packet % 5 != 0),
+                    EnqueueResult::Dropped(_)
+                );
                 digest.update([u8::from(refused)]);
             }
             deliver(&mut link, Instant::ZERO + Duration::from_secs(3600), &mut digest);

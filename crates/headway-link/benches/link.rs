@@ -1,4 +1,4 @@
-//! Packets per second through a link: offer, transmission, arrival.
+//! Packets per second through a link: enqueue, transmission, arrival.
 //!
 //! The load is that of a simulator: a packet is offered every 1.2 ms of virtual time to a link of
 //! 10 Mbit/s and 300 ms, so that 250 are on their way.
@@ -39,7 +39,9 @@ fn carry(bencher: Bencher, config: LinkConfig) {
             let packet = pool.pop().unwrap_or_else(|| vec![0; 1500].into());
             // A nanosecond late, so that the next one finds the link busy: every other packet is queued.
             let at = if id % 2 == 0 { now } else { now + Duration::from_nanos(1) };
-            if let headway_link::Offer::QueueFull(packet) = link.offer(at, packet, 1500, HEADERS, true) {
+            if let headway_link::EnqueueResult::Dropped(packet) =
+                link.enqueue(at, packet, 1500, HEADERS, true)
+            {
                 pool.push(packet);
             }
             black_box(link.next_event());

@@ -4,7 +4,7 @@
 //! `headway race --damage trace:link.fates`. A live link is recorded in the same way: number the
 //! packets, compare what arrives with what was sent.
 
-use headway_link::{BitOrigin, Fate, Headers, Link, LinkConfig, Offer, TraceBuilder};
+use headway_link::{BitOrigin, EnqueueResult, Fate, Headers, Link, LinkConfig, TraceBuilder};
 use headway_units::Instant;
 
 const PACKETS: usize = 2_000;
@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut trace = TraceBuilder::new();
     for _ in 0..PACKETS {
         let sent = vec![0; 1500];
-        let Offer::Queued = link.offer(Instant::ZERO, sent.clone(), sent.len(), HEADERS, true) else {
+        let EnqueueResult::Queued = link.enqueue(Instant::ZERO, sent.clone(), sent.len(), HEADERS, true)
+        else {
             return Err("the link has no queue that could be full".into());
         };
         trace.push(match link.poll(Instant::ZERO) {

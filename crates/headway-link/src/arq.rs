@@ -1,24 +1,24 @@
-//! A link that resends damaged frames itself, and hands up in the original order.
+//! A link that retransmits damaged frames itself, and hands up in the original order.
 
 use headway_units::Instant;
 use std::collections::VecDeque;
 
-/// What a link ARQ remembers of a frame: where it stands in the sequence, how often it was resent.
+/// What a link ARQ remembers of a frame: its place in the sequence, how often it was retransmitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     number: u64,
-    resends: u32,
+    retransmissions: u32,
 }
 
-/// The state of a link ARQ. `F` is a frame that may have to be resent, `A` one that has arrived.
+/// The state of a link ARQ. `F` is a frame that may have to be retransmitted, `A` one that has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Arq<F, A> {
-    max_resends: u32,
-    /// Frames to resend and from when on, in that order.
-    resends: VecDeque<(Instant, Ticket, F)>,
+    max_retransmissions: u32,
+    /// Frames to retransmit and from when on, in that order.
+    retransmissions: VecDeque<(Instant, Ticket, F)>,
     /// The number of the first place in `sequence`.
     first: u64,
-    /// From the first frame that is not settled on.
+    /// From the first frame that is not resolved on.
     sequence: VecDeque<Place<A>>,
     /// No frame is handed up before those in front of it: the time of the last one.
     released: Instant,
@@ -33,10 +33,10 @@ enum Place<A> {
 }
 
 impl<F, A> Arq<F, A> {
-    pub(crate) fn new(max_resends: u32) -> Self {
+    pub(crate) fn new(max_retransmissions: u32) -> Self {
         Self {
-            max_resends,
-            resends: VecDeque::new(),
+            max_retransmissions,
+            retransmissions: VecDeque::new(),
             first: 0,
             sequence: VecDeque::new(),
             released: Instant::ZERO,
@@ -47,40 +47,40 @@ impl<F, A> Arq<F, A> {
     pub(crate) fn number(&mut self) -> Ticket {
         let number = self.first + self.sequence.len() as u64;
         self.sequence.push_back(Place::Awaited);
-        Ticket { number, resends: 0 }
+        Ticket { number, retransmissions: 0 }
     }
 
     /// A frame arrives intact `at` that time.
     pub(crate) fn arrived(&mut self, ticket: Ticket, at: Instant, frame: A) {
-        self.settle(ticket, Place::Arrived(at, frame));
+        self.resolve(ticket, Place::Arrived(at, frame));
     }
 
-    /// A frame arrives damaged `at` that time; `resend_at` is the earliest time to resend it. False if
-    /// it is given up, because this was its last resend.
-    pub(crate) fn damaged(&mut self, ticket: Ticket, at: Instant, resend_at: Instant, frame: F) -> bool {
-        if ticket.resends == self.max_resends {
-            self.settle(ticket, Place::GivenUp(at));
+    /// A frame arrives damaged `at` that time; `retransmit_at` is the earliest time to retransmit it. False if
+    /// it is given up, because this was its last retransmission.
+    pub(crate) fn damaged(&mut self, ticket: Ticket, at: Instant, retransmit_at: Instant, frame: F) -> bool {
+        if ticket.retransmissions == self.max_retransmissions {
+            self.resolve(ticket, Place::GivenUp(at));
             return false;
         }
-        let ticket = Ticket { resends: ticket.resends + 1, ..ticket };
-        debug_assert!(self.resends.back().is_none_or(|(last, ..)| *last <= resend_at));
-        self.resends.push_back((resend_at, ticket, frame));
+        let ticket = Ticket { retransmissions: ticket.retransmissions + 1, ..ticket };
+        debug_assert!(self.retransmissions.back().is_none_or(|(last, ..)| *last <= retransmit_at));
+        self.retransmissions.push_back((retransmit_at, ticket, frame));
         true
     }
 
-    fn settle(&mut self, ticket: Ticket, place: Place<A>) {
+    fn resolve(&mut self, ticket: Ticket, place: Place<A>) {
         let index = (ticket.number - self.first) as usize;
         self.sequence[index] = place;
     }
 
-    /// The earliest time for the next resend.
+    /// The earliest time for the next retransmission.
     #[inline]
-    pub(crate) fn next_resend(&self) -> Option<Instant> {
-        self.resends.front().map(|(at, ..)| *at)
+    pub(crate) fn next_retransmission(&self) -> Option<Instant> {
+        self.retransmissions.front().map(|(at, ..)| *at)
     }
 
-    pub(crate) fn pop_resend(&mut self) -> Option<(Ticket, F)> {
-        self.resends.pop_front().map(|(_, ticket, frame)| (ticket, frame))
+    pub(crate) fn pop_retransmission(&mut self) -> Option<(Ticket, F)> {
+        self.retransmissions.pop_front().map(|(_, ticket, frame)| (ticket, frame))
     }
 
     /// The next frame that may be handed up, and when: it has arrived, and so have all before it that
@@ -103,9 +103,9 @@ impl<F, A> Arq<F, A> {
         }
     }
 
-    /// Frames that are held, waiting for a resend or for those in front of them.
+    /// Frames that are held, waiting for a retransmission or for those in front of them.
     pub(crate) fn len(&self) -> usize {
         let arrived = self.sequence.iter().filter(|place| matches!(place, Place::Arrived(..))).count();
-        self.resends.len() + arrived
+        self.retransmissions.len() + arrived
     }
 }

@@ -45,7 +45,7 @@ pub fn share_hit(damage: &Damage, exposed_len: usize) -> f64 {
     }
 }
 
-/// The bound on the goodput of a link, in bits per second, the same for every sender that resends
+/// The bound on the goodput of a link, in bits per second, the same for every sender that retransmits
 /// whole packets: the rate of IP bytes times the payload's share of a packet times the share of packets
 /// not hit.
 ///

@@ -9,12 +9,12 @@ pub struct LinkConfig {
     /// How fast bytes leave the queue; `None` is infinitely fast. Counts the bytes of the packet and
     /// [`overhead`](Self::overhead).
     pub rate: Option<Rate>,
-    /// Propagation delay, one way: from the end of the transmission to the arrival.
+    /// One-way propagation delay: from the end of the transmission to the arrival.
     pub delay: Duration,
     /// The drop-tail queue in front of the transmitter.
     pub queue: QueueLimit,
     /// A packet that finds the queue fuller than this is marked "congestion experienced" if its sender knows
-    /// ECN (RFC 3168), and waits like any other; `None`: none is.
+    /// ECN (RFC 3168), and waits like any other; `None`: no packet is.
     pub mark: Option<QueueLimit>,
     /// Layer-2 bytes a packet, counted by the rate. They are never damaged.
     pub overhead: u32,
@@ -24,12 +24,12 @@ pub struct LinkConfig {
     /// Share of the packets that arrive twice. The copy is made behind the transmitter: it takes no
     /// transmission time, carries the same damage and arrives right behind the original.
     pub duplicate: Share,
-    /// Share of the packets that are held back by [`reorder_delay`](Self::reorder_delay), so that
+    /// Reordering rate: share of the packets that are held back by [`reorder_delay`](Self::reorder_delay), so that
     /// later ones overtake them.
     pub reorder: Share,
     /// How long a packet picked by [`reorder`](Self::reorder) is held back.
     pub reorder_delay: Duration,
-    /// Share of the packets that vanish without a trace, after taking their transmission time.
+    /// Loss rate: share of the packets that are lost, after taking their transmission time.
     pub loss: Share,
     /// Which packets are damaged.
     pub damage: Damage,

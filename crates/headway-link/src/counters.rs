@@ -4,16 +4,16 @@ use std::ops::AddAssign;
 
 /// What a link has done so far, in packets unless a name says otherwise.
 ///
-/// Every packet offered is accounted for at any time: `offered` is `queue_drops + lost +
+/// Every packet given to the link is accounted for at any time: `offered` is `queue_drops + lost +
 /// frame_check_drops + (delivered - duplicated)` and the packets [in the link](crate::Link::in_link).
-/// A link looks at a packet's fate when it begins to transmit it, so `lost`, `hit` and
+/// A link decides what happens to a packet when it begins to transmit it, so `lost`, `hit` and
 /// `frame_check_drops` count up to one delay before the receiver could know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkCounters {
-    /// Offered to the link.
+    /// Given to the link.
     pub offered: u64,
-    /// Bytes offered to the link.
+    /// Bytes given to the link.
     pub offered_bytes: u64,
     /// Dropped because the queue was full.
     pub queue_drops: u64,
@@ -27,9 +27,9 @@ pub struct LinkCounters {
     pub max_queue_packets: u64,
     /// Most bytes of packets that were in the queue at once.
     pub max_queue_bytes: u64,
-    /// Transmissions, resends of a link ARQ included.
+    /// Transmissions, retransmissions of a link ARQ included.
     pub transmissions: u64,
-    /// Bytes transmitted, resends and layer-2 overhead included: what the rate counts.
+    /// Bytes transmitted, retransmissions and layer-2 overhead included: what the rate counts.
     pub transmitted_bytes: u64,
     /// Lost without a trace.
     pub lost: u64,
@@ -39,10 +39,10 @@ pub struct LinkCounters {
     pub hit_in_header: u64,
     /// Bits flipped.
     pub flipped_bits: u64,
-    /// Damaged frames dropped by the frame check, or by a link ARQ after its last resend.
+    /// Damaged frames dropped by the frame check, or by a link ARQ after its last retransmission.
     pub frame_check_drops: u64,
-    /// Resends of a link ARQ.
-    pub arq_resends: u64,
+    /// Retransmissions of a link ARQ.
+    pub arq_retransmissions: u64,
     /// Handed up, duplicates and damaged packets included.
     pub delivered: u64,
     /// Bytes handed up, duplicates and damaged packets included.
@@ -74,7 +74,7 @@ impl AddAssign for LinkCounters {
             hit_in_header,
             flipped_bits,
             frame_check_drops,
-            arq_resends,
+            arq_retransmissions,
             delivered,
             delivered_bytes,
             delivered_damaged,
@@ -96,7 +96,7 @@ impl AddAssign for LinkCounters {
         self.hit_in_header += hit_in_header;
         self.flipped_bits += flipped_bits;
         self.frame_check_drops += frame_check_drops;
-        self.arq_resends += arq_resends;
+        self.arq_retransmissions += arq_retransmissions;
         self.delivered += delivered;
         self.delivered_bytes += delivered_bytes;
         self.delivered_damaged += delivered_damaged;

@@ -13,14 +13,14 @@ pub enum FrameCheck {
     Keep,
     /// Damaged frames are dropped, as an ordinary link does.
     Drop,
-    /// The link resends a damaged frame itself, at most this many times.
+    /// The link retransmits a damaged frame itself, at most this many times.
     ///
     /// - A frame that arrives damaged is asked for again: one link round trip (twice the propagation
     ///   delay) after its transmission ended it stands at the head of the transmit queue, and takes
-    ///   its transmission time once more. Meanwhile other frames are sent. Each resend may be damaged
+    ///   its transmission time once more. Meanwhile other frames are sent. Each retransmission may be damaged
     ///   like any transmission. Requests themselves are never lost.
     /// - Frames are handed up in their original order: those behind a damaged frame wait until it has
-    ///   arrived or its last resend has arrived damaged, when it is dropped and the sequence goes on.
+    ///   arrived or its last retransmission has arrived damaged, when it is dropped and the sequence goes on.
     /// - Silent loss happens before the link numbers its frames, and so is not repaired.
     Arq(u32),
 }
@@ -29,13 +29,15 @@ impl FromStr for FrameCheck {
     type Err = ParseLinkError;
 
     fn from_str(input: &str) -> Result<Self, ParseLinkError> {
-        let wrong = || ParseLinkError::new(input, "a frame check: keep, drop or arq:N with N resends");
+        let wrong =
+            || ParseLinkError::new(input, "a frame check: keep, drop or arq:N with N retransmissions");
         match input.trim() {
             "keep" => Ok(Self::Keep),
             "drop" => Ok(Self::Drop),
             text => {
-                let resends = text.strip_prefix("arq:").filter(|n| !n.starts_with('+')).ok_or_else(wrong)?;
-                resends.parse().map(Self::Arq).map_err(|_| wrong())
+                let retransmissions =
+                    text.strip_prefix("arq:").filter(|n| !n.starts_with('+')).ok_or_else(wrong)?;
+                retransmissions.parse().map(Self::Arq).map_err(|_| wrong())
             }
         }
     }
@@ -46,7 +48,7 @@ impl fmt::Display for FrameCheck {
         match self {
             Self::Keep => f.pad("keep"),
             Self::Drop => f.pad("drop"),
-            Self::Arq(resends) => f.pad(&format!("arq:{resends}")),
+            Self::Arq(limit) => f.pad(&format!("arq:{limit}")),
         }
     }
 }
@@ -75,7 +77,7 @@ mod tests {
         }
         assert_eq!(
             "arq".parse::<FrameCheck>().unwrap_err().to_string(),
-            "\"arq\": expected a frame check: keep, drop or arq:N with N resends"
+            "\"arq\": expected a frame check: keep, drop or arq:N with N retransmissions"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Damages packets: decides which and where, and flips the bits.
 
 use crate::{
-    BitOrigin, Damage, Fate, Headers, HitPlace, HitZone, LinkConfig,
+    BitOrigin, Damage, Fate, Frame, Headers, HitPlace, HitZone, LinkConfig,
     bit_errors::BitErrors,
     packet_errors::PacketErrors,
     place::{Placer, Zone},
@@ -34,7 +34,7 @@ impl fmt::Display for Hit {
 pub(crate) enum Effect {
     /// Its bits are flipped.
     Flip,
-    /// Nothing: the damaged copy is another one, which nobody will see.
+    /// Nothing: the damaged copy is another one, which no one will see.
     Spare,
 }
 
@@ -99,24 +99,22 @@ impl Injector {
         }
     }
 
-    /// Passes the first `wire_len` bytes of `packet`, whose transmission begins at `start`, through the
-    /// damage. A packet without a bit in the zone is never hit, but moves the model on.
+    /// Passes a frame, whose transmission begins at `start`, through the damage. A packet without a bit in the zone is never hit, but moves the model on.
     #[inline]
     pub(crate) fn pass(
         &mut self,
-        packet: &mut impl AsMut<[u8]>,
-        wire_len: usize,
-        headers: Headers,
+        frame: &mut Frame<impl AsMut<[u8]>>,
         start: Instant,
         effect: Effect,
     ) -> Outcome {
+        let headers = frame.headers;
         match &mut self.model {
             Model::None => Outcome::Intact,
             Model::Packets(model) => {
                 if !model.hits(start, &mut self.which) {
                     return Outcome::Intact;
                 }
-                let bytes = first(packet.as_mut(), wire_len);
+                let bytes = frame.bytes_mut();
                 let zone = zone(self.zone, headers, bytes.len());
                 let mut flipped = Flipped::new(bytes, zone, effect);
                 self.placer.place(self.flips.into(), zone, self.header_hit, &mut self.place, |bit| {
@@ -125,7 +123,7 @@ impl Injector {
                 flipped.hit().into()
             }
             Model::Bits(model) => {
-                let bytes = first(packet.as_mut(), wire_len);
+                let bytes = frame.bytes_mut();
                 let zone = zone(self.zone, headers, bytes.len());
                 model.pass(zone.end - zone.start, &mut self.wrong, &mut self.which);
                 if self.wrong.is_empty() {
@@ -146,7 +144,7 @@ impl Injector {
                     Fate::Lost => return Outcome::Lost,
                     fate => fate,
                 };
-                let bytes = first(packet.as_mut(), wire_len);
+                let bytes = frame.bytes_mut();
                 let zone = zone(self.zone, headers, bytes.len());
                 let mut flipped = Flipped::new(bytes, zone, effect);
                 match fate {
@@ -175,12 +173,6 @@ impl Injector {
             }
         }
     }
-}
-
-/// The packet within a buffer that may be longer.
-fn first(buffer: &mut [u8], wire_len: usize) -> &mut [u8] {
-    let len = wire_len.min(buffer.len());
-    &mut buffer[..len]
 }
 
 /// The bit of a packet that a trace counts from.

@@ -1,7 +1,7 @@
 //! The error/delay box as a model: rate, queue, delay and damage to real bytes.
 //!
 //! A [`Link`] is one direction of a link. It does no I/O and reads no clock: packets and the time
-//! come in through [`Link::offer`], arrivals go out through [`Link::poll`], and
+//! come in through [`Link::enqueue`], arrivals go out through [`Link::poll`], and
 //! [`Link::next_event`] says when to poll next. The same link thus runs in virtual time and in real
 //! time. It knows nothing of TCP: with each packet it is told where the [`Headers`] end.
 //!
@@ -12,10 +12,10 @@
 //!
 //! Same seed and same calls, same bytes, on every machine. Which packet is hit, where it is hit,
 //! and every other kind of chance (loss, jitter, duplication, reordering) draw from streams of their
-//! own, so that changing one parameter leaves the other fates alone.
+//! own, so that changing one parameter leaves the others alone.
 //!
 //! ```
-//! use headway_link::{Headers, Link, LinkConfig, Offer};
+//! use headway_link::{EnqueueResult, Headers, Link, LinkConfig};
 //! use headway_units::{Duration, Instant};
 //!
 //! let config = LinkConfig {
@@ -28,7 +28,8 @@
 //! };
 //! let mut link = Link::new(config, 1);
 //! let headers = Headers { ip_header_len: 20, header_len: 52 };
-//! assert!(matches!(link.offer(Instant::ZERO, vec![0; 1500], 1500, headers, true), Offer::Queued));
+//! let result = link.enqueue(Instant::ZERO, vec![0; 1500], 1500, headers, true);
+//! assert!(matches!(result, EnqueueResult::Queued));
 //!
 //! // 1.2 ms to transmit, 300 ms on the way.
 //! let arrival = link.next_event().unwrap();
@@ -39,7 +40,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod air;
 mod arq;
 mod bit_errors;
 mod bound;
@@ -47,16 +47,21 @@ mod config;
 mod counters;
 mod damage;
 mod error;
+mod frame;
 mod frame_check;
 mod gaps;
 mod hit_zone;
+mod impairments;
+mod in_flight;
 mod injector;
 mod link;
 mod mark;
 mod packet_errors;
 mod place;
-mod queue_limit;
+mod propagation;
+mod queue;
 mod random;
+mod serializer;
 mod trace;
 
 pub use bound::{bound, share_hit};
@@ -64,9 +69,10 @@ pub use config::{Headers, LinkConfig};
 pub use counters::LinkCounters;
 pub use damage::{BurstClock, Damage};
 pub use error::ParseLinkError;
+pub use frame::Frame;
 pub use frame_check::FrameCheck;
 pub use hit_zone::HitZone;
 pub use injector::Hit;
-pub use link::{Delivery, Link, Offer};
-pub use queue_limit::QueueLimit;
+pub use link::{Delivery, Link};
+pub use queue::{DropTail, EnqueueResult, QueueDiscipline, QueueLimit};
 pub use trace::{BitOrigin, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};

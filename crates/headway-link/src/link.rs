@@ -1,60 +1,33 @@
 //! One direction of a link.
 
 use crate::{
-    FrameCheck, Headers, Hit, LinkConfig, LinkCounters,
-    air::{Air, Flight},
+    DropTail, EnqueueResult, Frame, FrameCheck, Headers, Hit, LinkConfig, LinkCounters, QueueDiscipline,
     arq::{Arq, Ticket},
-    injector::{Effect, Injector, Outcome},
-    mark::mark,
-    random::{Chance, Stream, Streams},
+    impairments::Impairments,
+    in_flight::PacketInFlight,
+    injector::{Effect, Outcome},
+    propagation::Propagation,
+    random::Streams,
+    serializer::Serializer,
 };
-use headway_units::{Duration, Instant};
-use std::collections::VecDeque;
+use headway_units::Instant;
 
-/// One direction of a link: a drop-tail queue, a transmitter and the way to the receiver.
+/// One direction of a link, in stages: a queue, a transmitter, what goes wrong while it transmits, and the
+/// way to the receiver.
 ///
-/// `P` is a packet, or a buffer that holds one at its start. It is cloned for duplicates only.
+/// `P` is a packet, or a buffer that holds one at its start. It is cloned for duplicates only. `Q` is the
+/// queue discipline.
 ///
 /// Time must not run backwards from call to call.
 #[derive(Clone, Debug)]
-pub struct Link<P> {
+pub struct Link<P, Q = DropTail<P>> {
     config: LinkConfig,
-    waiting: VecDeque<Frame<P>>,
-    waiting_bytes: u64,
-    /// When the transmitter has done with all that it has begun.
-    free_at: Instant,
-    /// The length that was transmitted last, and how long that took: most are alike.
-    last_time: (usize, Duration),
-    injector: Injector,
-    loss: (Chance, Stream),
-    jitter: Stream,
-    duplicate: (Chance, Stream),
-    reorder: (Chance, Stream),
+    queue: Q,
+    serializer: Serializer,
+    impairments: Impairments,
     arq: Option<Arq<Frame<P>, Frame<P>>>,
-    air: Air<P>,
-    air_duplicates: usize,
-    /// The latest arrival of a packet that was not held back: none arrives before it.
-    last_arrival: Instant,
+    propagation: Propagation<P>,
     counters: LinkCounters,
-}
-
-/// A packet on its way to the transmitter, or through a link ARQ.
-#[derive(Clone, Debug)]
-struct Frame<P> {
-    packet: P,
-    len: usize,
-    headers: Headers,
-    exposed: bool,
-}
-
-/// What became of a packet that was offered to a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Offer<P> {
-    /// The link has it.
-    Queued,
-    /// The queue is full; here it is back.
-    QueueFull(P),
 }
 
 /// A packet that arrives at the far end.
@@ -64,7 +37,7 @@ pub struct Delivery<P> {
     pub packet: P,
     /// When its last bit arrived.
     pub at: Instant,
-    /// How many bytes of the buffer are the packet: the `wire_len` it was offered with.
+    /// How many bytes of the buffer are the packet: the `wire_len` it was enqueued with.
     pub len: usize,
     /// What damage was done to it. For observers: a receiver finds out by its checksums.
     pub damage: Option<Hit>,
@@ -73,105 +46,101 @@ pub struct Delivery<P> {
 }
 
 impl<P: AsMut<[u8]> + Clone> Link<P> {
-    /// A link that has carried nothing yet. All its chance comes from `seed`.
+    /// A link that has carried nothing yet, with a drop-tail queue. All its randomness comes from `seed`.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
+        let queue = DropTail::new(&config);
+        Self::with_queue(config, queue, seed)
+    }
+
+    /// A link of another configuration that takes the place of `earlier`, which carries what it has to
+    /// its end and is given nothing more.
+    ///
+    /// Its transmitter is busy until that of `earlier` has transmitted everything that waits, and no packet
+    /// arrives before those that `earlier` had: both are one link to whoever sends through it. Not waited
+    /// for are packets that `earlier` holds back so that others overtake them, and retransmissions of its
+    /// link ARQ. What waits in `earlier` takes no room in the queue of the new link.
+    pub fn succeeding(config: LinkConfig, seed: u64, earlier: &Self) -> Self {
+        let mut link = Self::new(config, seed);
+        let free_at = earlier.serializer.free_after(earlier.queue.lengths());
+        let last_transmission = (!earlier.queue.is_empty()).then_some(free_at);
+        link.serializer.occupy_until(free_at);
+        link.propagation.hold_until(earlier.propagation.latest_arrival(last_transmission));
+        link
+    }
+}
+
+impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
+    /// A link that has carried nothing yet, with this queue.
+    pub fn with_queue(config: LinkConfig, queue: Q, seed: u64) -> Self {
         let streams = Streams::new(seed);
-        let reorder = Chance::new(config.reorder);
         Self {
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            free_at: Instant::ZERO,
-            last_time: (0, transmit_time(&config, 0)),
-            injector: Injector::new(&config, streams.hit, streams.place),
-            loss: (Chance::new(config.loss), streams.loss),
-            jitter: streams.jitter,
-            duplicate: (Chance::new(config.duplicate), streams.duplicate),
-            reorder: (reorder, streams.reorder),
+            queue,
+            serializer: Serializer::new(&config),
+            impairments: Impairments::new(&config, &streams),
             arq: match config.frame_check {
-                FrameCheck::Arq(max_resends) => Some(Arq::new(max_resends)),
+                FrameCheck::Arq(max_retransmissions) => Some(Arq::new(max_retransmissions)),
                 FrameCheck::Keep | FrameCheck::Drop => None,
             },
-            air: Air::new(!reorder.is_never()),
-            air_duplicates: 0,
-            last_arrival: Instant::ZERO,
+            propagation: Propagation::new(&config, &streams),
             counters: LinkCounters::default(),
             config,
         }
     }
 
-    /// A link of another configuration that takes the place of `earlier`, which carries what it has to
-    /// its end and is offered nothing more.
-    ///
-    /// Its transmitter is busy until that of `earlier` has done with all that waits, and no packet arrives
-    /// before those that `earlier` had: both are one link to whoever sends through it. Not waited for are
-    /// packets that `earlier` holds back so that others overtake them, and resends of its link ARQ. What
-    /// waits in `earlier` takes no room in the queue of the new link.
-    pub fn succeeding(config: LinkConfig, seed: u64, earlier: &Self) -> Self {
-        let mut link = Self::new(config, seed);
-        let transmit = |frame: &Frame<P>| transmit_time(&earlier.config, frame.len);
-        link.free_at = earlier.waiting.iter().map(transmit).fold(earlier.free_at, |at, time| at + time);
-        link.last_arrival = if earlier.waiting.is_empty() {
-            earlier.last_arrival
-        } else {
-            earlier.last_arrival.max(link.free_at + earlier.config.delay + earlier.config.jitter)
-        };
-        link
-    }
-
-    /// Offers a packet: the first `wire_len` bytes of `packet`, whose headers end where `headers` says.
+    /// Gives the link a packet: the first `wire_len` bytes of `packet`, whose headers end where `headers`
+    /// says.
     ///
     /// One that is not `exposed` is never damaged, and the damage model takes no notice of it.
     ///
     /// Afterwards [`next_event`](Self::next_event) may be earlier or later than before.
     #[inline]
-    pub fn offer(
+    pub fn enqueue(
         &mut self,
         now: Instant,
         packet: P,
         wire_len: usize,
         headers: Headers,
         exposed: bool,
-    ) -> Offer<P> {
+    ) -> EnqueueResult<P> {
         self.advance(now);
         self.counters.offered += 1;
         self.counters.offered_bytes += wire_len as u64;
         let mut frame = Frame { packet, len: wire_len, headers, exposed };
-        if self.free_at <= now {
+        if self.serializer.free_at() <= now {
             // All that waited has begun by now, or the transmitter would be busy.
-            debug_assert!(self.waiting.is_empty());
+            debug_assert!(self.queue.is_empty());
+            if !self.queue.passes_idle(now, &mut frame, &mut self.counters) {
+                self.counters.queue_drops += 1;
+                return EnqueueResult::Dropped(frame.packet);
+            }
             self.transmit(frame, None, now);
-            return Offer::Queued;
+            return EnqueueResult::Queued;
         }
-        if !self.config.queue.admits(self.waiting.len(), self.waiting_bytes, wire_len) {
-            self.counters.queue_drops += 1;
-            return Offer::QueueFull(frame.packet);
+        let result = self.queue.enqueue(now, frame, &mut self.counters);
+        match result {
+            EnqueueResult::Dropped(_) => self.counters.queue_drops += 1,
+            EnqueueResult::Queued => {
+                let counters = &mut self.counters;
+                counters.queue_entered += 1;
+                counters.max_queue_packets = counters.max_queue_packets.max(self.queue.len() as u64);
+                counters.max_queue_bytes = counters.max_queue_bytes.max(self.queue.bytes());
+            }
         }
-        if let Some(limit) = self.config.mark
-            && !limit.admits(self.waiting.len(), self.waiting_bytes, wire_len)
-            && mark(&mut frame.packet.as_mut()[..wire_len])
-        {
-            self.counters.marked += 1;
-        }
-        self.waiting.push_back(frame);
-        self.waiting_bytes += wire_len as u64;
-        self.counters.queue_entered += 1;
-        self.counters.max_queue_packets = self.counters.max_queue_packets.max(self.waiting.len() as u64);
-        self.counters.max_queue_bytes = self.counters.max_queue_bytes.max(self.waiting_bytes);
-        Offer::Queued
+        result
     }
 
     /// When to call [`poll`](Self::poll) next: no packet arrives earlier. `None` while the link is empty.
     ///
     /// A poll at that time may find nothing, where packets are lost or dropped on the way; then the
-    /// answer is a later time. It changes by calls of [`offer`](Self::offer) and `poll` only.
+    /// answer is a later time. It changes by calls of [`enqueue`](Self::enqueue) and `poll` only.
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
-        let arrival = self.air.next_arrival();
-        if arrival.is_some() && !self.air.may_reorder() {
+        let arrival = self.propagation.next_arrival();
+        if arrival.is_some() && !self.propagation.may_reorder() {
             // What is transmitted later arrives later.
             return arrival;
         }
-        let later = self.next_start().map(|(start, _)| start + self.config.delay);
+        let later = self.next_start().map(|(start, _)| start + self.propagation.delay());
         match (arrival, later) {
             (Some(arrival), Some(later)) => Some(arrival.min(later)),
             (arrival, later) => arrival.or(later),
@@ -182,14 +151,11 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Delivery<P>> {
         self.advance(now);
-        let Flight { at, packet, len, damage, duplicate } = self.air.pop(now)?;
+        let PacketInFlight { at, packet, len, damage, duplicate } = self.propagation.receive(now)?;
         self.counters.delivered += 1;
         self.counters.delivered_bytes += len as u64;
         self.counters.delivered_damaged += u64::from(damage.is_some());
-        if duplicate {
-            self.counters.duplicated += 1;
-            self.air_duplicates -= 1;
-        }
+        self.counters.duplicated += u64::from(duplicate);
         Some(Delivery { packet, at, len, damage, duplicate })
     }
 
@@ -204,24 +170,24 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
         &self.counters
     }
 
-    /// Packets in the queue at the time of the last call of [`offer`](Self::offer) or
+    /// Packets in the queue at the time of the last call of [`enqueue`](Self::enqueue) or
     /// [`poll`](Self::poll), without the one being transmitted.
     #[inline]
     pub fn queue_len(&self) -> usize {
-        self.waiting.len()
+        self.queue.len()
     }
 
     /// Bytes of the packets in the queue, as [`queue_len`](Self::queue_len).
     #[inline]
     pub fn queue_bytes(&self) -> u64 {
-        self.waiting_bytes
+        self.queue.bytes()
     }
 
     /// Packets taken and neither delivered nor dropped nor lost: in the queue, in a link ARQ or on the
     /// way. Duplicates are not counted.
     pub fn in_link(&self) -> usize {
         let in_arq = self.arq.as_ref().map_or(0, Arq::len);
-        self.waiting.len() + in_arq + self.air.len() - self.air_duplicates
+        self.queue.len() + in_arq + self.propagation.originals()
     }
 
     /// Begins every transmission that is due by `now`.
@@ -233,14 +199,15 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
             }
             match source {
                 Source::Queue => {
-                    let Some(frame) = self.waiting.pop_front() else { return };
-                    self.waiting_bytes -= frame.len as u64;
+                    let Some(frame) = self.queue.dequeue(start, &mut self.counters) else { return };
                     self.counters.queue_left += 1;
                     self.transmit(frame, None, start);
                 }
-                Source::Resend => {
-                    let Some((ticket, frame)) = self.arq.as_mut().and_then(Arq::pop_resend) else { return };
-                    self.counters.arq_resends += 1;
+                Source::Arq => {
+                    let Some((ticket, frame)) = self.arq.as_mut().and_then(Arq::pop_retransmission) else {
+                        return;
+                    };
+                    self.counters.arq_retransmissions += 1;
                     self.transmit(frame, Some(ticket), start);
                 }
             }
@@ -250,34 +217,33 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     /// When the next transmission begins, and of what.
     #[inline]
     fn next_start(&self) -> Option<(Instant, Source)> {
-        let resend = self.arq.as_ref().and_then(Arq::next_resend).map(|ready| ready.max(self.free_at));
-        match resend {
-            // A frame to resend stands at the head of the queue.
-            Some(start) if self.waiting.is_empty() || start <= self.free_at => Some((start, Source::Resend)),
+        let free_at = self.serializer.free_at();
+        let is_waiting = !self.queue.is_empty();
+        let retransmission =
+            self.arq.as_ref().and_then(Arq::next_retransmission).map(|ready| ready.max(free_at));
+        match retransmission {
+            // A frame to retransmit stands at the head of the queue.
+            Some(start) if !is_waiting || start <= free_at => Some((start, Source::Arq)),
             // Packets wait only while the transmitter is busy.
-            _ if !self.waiting.is_empty() => Some((self.free_at, Source::Queue)),
+            _ if is_waiting => Some((free_at, Source::Queue)),
             _ => None,
         }
     }
 
     /// Transmits a frame from `start` on and decides what becomes of it. `ticket` is there if a link ARQ
-    /// resends it.
+    /// retransmits it.
     #[inline]
     fn transmit(&mut self, mut frame: Frame<P>, ticket: Option<Ticket>, start: Instant) {
-        if frame.len != self.last_time.0 {
-            self.last_time = (frame.len, transmit_time(&self.config, frame.len));
-        }
-        let end = start + self.last_time.1;
-        self.free_at = end;
+        let end = self.serializer.transmit(frame.len, start);
         self.counters.transmissions += 1;
-        self.counters.transmitted_bytes += frame.len as u64 + u64::from(self.config.overhead);
+        self.counters.transmitted_bytes += self.serializer.frame_bytes(frame.len);
 
         if self.arq.is_some() {
             return self.transmit_arq(frame, ticket, start, end);
         }
         // A packet that is lost moves the damage model on like any other: which ones are hit does not
         // depend on the loss.
-        let outcome = self.damage(&mut frame, start, Effect::Flip);
+        let outcome = self.impairments.damage(&mut frame, start, Effect::Flip);
         if self.is_lost(outcome) {
             return;
         }
@@ -286,24 +252,25 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
             self.counters.frame_check_drops += 1;
             return;
         }
-        let at = self.arrival(end);
+        let at = self.propagation.arrival(end);
         self.send(frame, at, damage);
     }
 
     /// The part of [`transmit`](Self::transmit) that is special to a link ARQ.
     fn transmit_arq(&mut self, mut frame: Frame<P>, ticket: Option<Ticket>, start: Instant, end: Instant) {
         // The receiving end drops a damaged copy; the frame here is the sending end's own.
-        let outcome = self.damage(&mut frame, start, Effect::Spare);
+        let outcome = self.impairments.damage(&mut frame, start, Effect::Spare);
         if ticket.is_none() && self.is_lost(outcome) {
             return;
         }
         self.count_hit(outcome);
-        let at = self.arrival(end);
+        let at = self.propagation.arrival(end);
+        let ready = end + self.propagation.delay() * 2;
         let Some(arq) = &mut self.arq else { return };
         let ticket = ticket.unwrap_or_else(|| arq.number());
         if outcome == Outcome::Intact {
             arq.arrived(ticket, at, frame);
-        } else if !arq.damaged(ticket, at, end + self.config.delay * 2, frame) {
+        } else if !arq.damaged(ticket, at, ready, frame) {
             self.counters.frame_check_drops += 1;
         }
         while let Some((at, frame)) = self.arq.as_mut().and_then(Arq::pop_released) {
@@ -312,16 +279,8 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     }
 
     #[inline]
-    fn damage(&mut self, frame: &mut Frame<P>, start: Instant, effect: Effect) -> Outcome {
-        if !frame.exposed {
-            return Outcome::Intact;
-        }
-        self.injector.pass(&mut frame.packet, frame.len, frame.headers, start, effect)
-    }
-
-    #[inline]
     fn is_lost(&mut self, outcome: Outcome) -> bool {
-        let lost = self.loss.0.happens(&mut self.loss.1) || outcome == Outcome::Lost;
+        let lost = self.impairments.loses() || outcome == Outcome::Lost;
         self.counters.lost += u64::from(lost);
         lost
     }
@@ -335,33 +294,16 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
         Some(hit)
     }
 
-    /// When a frame whose transmission ends at `end` arrives.
+    /// Sends a frame on its way, to arrive when `due` or later.
     #[inline]
-    fn arrival(&mut self, end: Instant) -> Instant {
-        let at = end + self.config.delay;
-        if self.config.jitter.is_zero() {
-            return at;
-        }
-        at + Duration::from_nanos(self.jitter.below(self.config.jitter.as_nanos().saturating_add(1)))
-    }
-
-    /// Sends a frame on its way, to arrive at `at` or later.
-    #[inline]
-    fn send(&mut self, frame: Frame<P>, at: Instant, damage: Option<Hit>) {
-        let mut at = at.max(self.last_arrival);
-        self.last_arrival = at;
-        if self.reorder.0.happens(&mut self.reorder.1) {
-            at += self.config.reorder_delay;
-            self.counters.reordered += 1;
-        }
+    fn send(&mut self, frame: Frame<P>, due: Instant, damage: Option<Hit>) {
+        let (at, is_held_back) = self.propagation.schedule(due);
+        self.counters.reordered += u64::from(is_held_back);
         let Frame { packet, len, .. } = frame;
-        if self.duplicate.0.happens(&mut self.duplicate.1) {
-            let copy = packet.clone();
-            self.air.push(Flight { at, packet, len, damage, duplicate: false });
-            self.air.push(Flight { at, packet: copy, len, damage, duplicate: true });
-            self.air_duplicates += 1;
-        } else {
-            self.air.push(Flight { at, packet, len, damage, duplicate: false });
+        let copy = self.impairments.duplicates().then(|| packet.clone());
+        self.propagation.send(PacketInFlight { at, packet, len, damage, duplicate: false });
+        if let Some(packet) = copy {
+            self.propagation.send(PacketInFlight { at, packet, len, damage, duplicate: true });
         }
     }
 }
@@ -370,10 +312,5 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Queue,
-    Resend,
-}
-
-fn transmit_time(config: &LinkConfig, len: usize) -> Duration {
-    let bytes = len as u64 + u64::from(config.overhead);
-    config.rate.map_or(Duration::ZERO, |rate| rate.transmit_time(bytes))
+    Arq,
 }

@@ -4,7 +4,7 @@
 /// The ECN field's codepoints: 00 is no ECN, 11 is CE (RFC 3168, 5).
 const CE: u8 = 3;
 
-/// Marks the IP packet at the start of `packet`, if its sender knows ECN. Says whether it bears CE then
+/// Marks the IP packet at the start of `packet`, if its sender knows ECN. Says whether it carries CE then
 /// and did not before.
 pub(crate) fn mark(packet: &mut [u8]) -> bool {
     match packet.first() {
@@ -21,7 +21,7 @@ fn mark_v4(packet: &mut [u8]) -> bool {
         return false;
     }
     header[1] |= CE;
-    // RFC 1624, equation 3: "HC' = ~(~HC + ~m + m')", the word being version, length and this octet.
+    // RFC 1624, equation 3: "HC' = ~(~HC + ~m + m')", the word being version, length and this byte.
     let change = u32::from(!u16::from(before)) + u32::from(header[1]);
     let sum = u32::from(!u16::from_be_bytes([header[10], header[11]])) + change;
     let folded = (sum & 0xffff) + (sum >> 16);
@@ -30,13 +30,13 @@ fn mark_v4(packet: &mut [u8]) -> bool {
     true
 }
 
-/// IPv6 has no header checksum; the traffic class straddles the first two octets (RFC 8200, 3).
+/// IPv6 has no header checksum; the traffic class straddles the first two bytes (RFC 8200, 3).
 fn mark_v6(packet: &mut [u8]) -> bool {
-    let Some(octet) = packet.get_mut(1) else { return false };
-    if !may_mark(*octet >> 4) {
+    let Some(byte) = packet.get_mut(1) else { return false };
+    if !may_mark(*byte >> 4) {
         return false;
     }
-    *octet |= CE << 4;
+    *byte |= CE << 4;
     true
 }
 
@@ -54,7 +54,7 @@ mod tests {
         (folded & 0xffff) + (folded >> 16) == 0xffff
     }
 
-    /// A header with these last octets of the addresses and this traffic class.
+    /// A header with these last bytes of the addresses and this traffic class.
     fn header(tos: u8, last: [u8; 2]) -> [u8; 20] {
         let mut header = [0x45, tos, 5, 220, 0, 9, 64, 0, 64, 6, 0, 0, 10, 0, 0, last[0], 10, 0, 1, last[1]];
         let sum: u32 = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();

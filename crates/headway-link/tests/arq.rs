@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Tagged, drain, offer, run, share, timetable, us};
+use common::{Tagged, drain, enqueue, run, share, timetable, us};
 use headway_link::{FrameCheck, Link, LinkConfig, share_hit};
 use headway_units::{Duration, Rate};
 
@@ -35,7 +35,7 @@ fn timetable_for(config: LinkConfig, fates: &str, packets: usize) -> (String, Li
 fn without_damage_it_is_an_ordinary_link() {
     let (link, deliveries) = run(arq("none", 3), 1, 3, 1500);
     assert_eq!(timetable(&deliveries), "0@4200 1@5400 2@6600");
-    assert_eq!(link.counters().arq_resends, 0);
+    assert_eq!(link.counters().arq_retransmissions, 0);
 }
 
 /// Packet 0 is damaged. Its transmission ends at 1.2 ms, its resend is due at 7.2 ms, when packet 5
@@ -45,7 +45,7 @@ fn a_resend_takes_a_round_trip_and_its_turn() {
     let (times, link) = timetable_for(arq("random:20%", 1), "x.......", 7);
     assert_eq!(times, "0@11400 1@11400 2@11400 3@11400 4@11400 5@11400 6@12600");
     let c = link.counters();
-    assert_eq!((c.arq_resends, c.transmissions, c.hit, c.frame_check_drops), (1, 8, 1, 0));
+    assert_eq!((c.arq_retransmissions, c.transmissions, c.hit, c.frame_check_drops), (1, 8, 1, 0));
     assert_eq!((c.delivered, c.delivered_damaged), (7, 0));
 }
 
@@ -72,14 +72,14 @@ fn after_the_last_resend_the_sequence_goes_on() {
     // Resends end at 8.4 + 1.2 and 15.6 + 1.2 ms; the last copy arrives 3 ms later.
     assert_eq!(times, "0@4200 2@19800 3@19800");
     let c = link.counters();
-    assert_eq!((c.arq_resends, c.hit, c.frame_check_drops, c.delivered), (2, 3, 1, 3));
+    assert_eq!((c.arq_retransmissions, c.hit, c.frame_check_drops, c.delivered), (2, 3, 1, 3));
 }
 
 #[test]
 fn no_resends_is_a_drop_in_order() {
     let (link, deliveries) = run(arq("random:30%", 0), 3, 1_000, 1500);
     let c = link.counters();
-    assert_eq!((c.arq_resends, c.frame_check_drops), (0, c.hit));
+    assert_eq!((c.arq_retransmissions, c.frame_check_drops), (0, c.hit));
     let dropped = LinkConfig { frame_check: FrameCheck::Drop, ..arq("random:30%", 0) };
     assert_eq!(deliveries, run(dropped, 3, 1_000, 1500).1);
 }
@@ -94,8 +94,8 @@ fn order_holds_and_what_is_handed_up_is_intact() {
         );
         let c = link.counters();
         assert_eq!(c.delivered + c.frame_check_drops, 5_000);
-        assert_eq!(c.transmissions, 5_000 + c.arq_resends);
-        assert_eq!(c.hit, c.arq_resends + c.frame_check_drops);
+        assert_eq!(c.transmissions, 5_000 + c.arq_retransmissions);
+        assert_eq!(c.hit, c.arq_retransmissions + c.frame_check_drops);
         let expected = share_hit(&arq(damage, resends).damage, 1480);
         assert!((c.hit as f64 / c.transmissions as f64 - expected).abs() < 0.02);
     }
@@ -124,9 +124,9 @@ fn resends_do_not_count_as_queued() {
     let config = LinkConfig { queue: "1p".parse().unwrap(), ..arq("random:100%", 1) };
     let mut link = Link::new(config, 1);
     for id in 0..5 {
-        offer(&mut link, us(1_200 * id), id as usize, 1500);
+        enqueue(&mut link, us(1_200 * id), id as usize, 1500);
         // Without a bit to flip it passes intact, but in its turn.
-        offer(&mut link, us(1_200 * id), id as usize, 0);
+        enqueue(&mut link, us(1_200 * id), id as usize, 0);
     }
     let c = *link.counters();
     assert_eq!((c.queue_drops, c.max_queue_packets, link.in_link()), (0, 1, 10));

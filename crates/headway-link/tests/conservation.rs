@@ -3,7 +3,7 @@
 mod common;
 
 use common::{HEADERS, Tagged, packet, share, us};
-use headway_link::{Delivery, FrameCheck, Link, LinkConfig, Offer, QueueLimit};
+use headway_link::{Delivery, EnqueueResult, FrameCheck, Link, LinkConfig, QueueLimit};
 use headway_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 
@@ -95,9 +95,9 @@ proptest! {
         for (id, (gap, len, exposed, poll)) in steps.into_iter().enumerate() {
             now += gap;
             seen.offered += 1;
-            match link.offer(us(now), packet(id, len), len, HEADERS, exposed) {
-                Offer::Queued => {}
-                Offer::QueueFull(back) => {
+            match link.enqueue(us(now), packet(id, len), len, HEADERS, exposed) {
+                EnqueueResult::Queued => {}
+                EnqueueResult::Dropped(back) => {
                     prop_assert_eq!(back, packet(id, len));
                     seen.refused += 1;
                 }
@@ -123,7 +123,7 @@ proptest! {
             let mut all = Vec::new();
             for id in 0..100 {
                 let now = us(700 * id);
-                let _ = link.offer(now, packet(id as usize, 1000), 1000, HEADERS, true);
+                let _ = link.enqueue(now, packet(id as usize, 1000), 1000, HEADERS, true);
                 if id % step == 0 {
                     all.extend(std::iter::from_fn(|| link.poll(now)));
                 }

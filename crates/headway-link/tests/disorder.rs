@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Tagged, drain, offer, run, share, us};
+use common::{Tagged, drain, enqueue, run, share, us};
 use headway_link::{Delivery, Link, LinkConfig};
 use headway_units::{Duration, Rate};
 
@@ -25,7 +25,7 @@ fn jitter_is_uniform() {
     let mut link = Link::new(config, 5);
     let n = 50_000;
     for id in 0..n {
-        offer(&mut link, us(2_000 * id), id as usize, 1500);
+        enqueue(&mut link, us(2_000 * id), id as usize, 1500);
     }
     let late: Vec<u64> = drain(&mut link)
         .iter()
@@ -79,7 +79,7 @@ fn next_event_is_never_late() {
         ..base()
     };
     let mut link = Link::new(config, 5);
-    (0..2_000).for_each(|id| offer(&mut link, us(0), id, 1500));
+    (0..2_000).for_each(|id| enqueue(&mut link, us(0), id, 1500));
     while let Some(now) = link.next_event() {
         while let Some(delivery) = link.poll(now) {
             assert_eq!(delivery.at, now);

@@ -50,7 +50,7 @@ fn fates(damage: &str, frame_check: &str) -> u64 {
         take(&mut link, now);
         let len = if id % 3 == 0 { 52 } else { 500 + (id as usize * 37) % 1000 };
         // Those that find the queue full are missing among the arrivals.
-        let _ = link.offer(now, packet(id as usize, len), len, HEADERS, id % 7 != 0);
+        let _ = link.enqueue(now, packet(id as usize, len), len, HEADERS, id % 7 != 0);
     }
     while let Some(now) = link.next_event() {
         take(&mut link, now);

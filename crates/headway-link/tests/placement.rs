@@ -3,7 +3,7 @@
 mod common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
-use headway_link::{Damage, Headers, HitZone, Link, LinkConfig, Offer};
+use headway_link::{Damage, EnqueueResult, Headers, HitZone, Link, LinkConfig};
 use headway_units::{Instant, Share};
 use proptest::prelude::*;
 
@@ -69,7 +69,7 @@ fn no_more_bits_are_flipped_than_there_are() {
 fn odd_shapes() {
     let pass = |len: usize, headers: Headers, zone: HitZone| {
         let mut link = Link::new(LinkConfig { hit_zone: zone, ..always(Some(8)) }, 1);
-        assert_eq!(link.offer(Instant::ZERO, packet(0, 10), len, headers, true), Offer::Queued);
+        assert_eq!(link.enqueue(Instant::ZERO, packet(0, 10), len, headers, true), EnqueueResult::Queued);
         let delivery = link.poll(Instant::ZERO).unwrap();
         assert_eq!(delivery.damage.is_some(), link.counters().hit == 1);
         (delivery.len, flipped(&delivery.packet.bytes).len())
@@ -89,7 +89,7 @@ fn odd_shapes() {
 #[test]
 fn only_the_packet_is_damaged() {
     let mut link = Link::new(always(Some(10_000)), 1);
-    assert_eq!(link.offer(Instant::ZERO, packet(0, 2048), 100, HEADERS, true), Offer::Queued);
+    assert_eq!(link.enqueue(Instant::ZERO, packet(0, 2048), 100, HEADERS, true), EnqueueResult::Queued);
     let delivery = link.poll(Instant::ZERO).unwrap();
     assert_eq!(delivery.len, 100);
     assert_eq!(flipped(&delivery.packet.bytes), (160..800).collect::<Vec<_>>());
@@ -125,7 +125,7 @@ proptest! {
         let len = ip + tcp + payload;
         let mut link: Link<Tagged> = Link::new(config, seed);
         for id in 0..50 {
-            prop_assert_eq!(link.offer(Instant::ZERO, packet(id, len + 7), len, headers, true), Offer::Queued);
+            prop_assert_eq!(link.enqueue(Instant::ZERO, packet(id, len + 7), len, headers, true), EnqueueResult::Queued);
             let delivery = link.poll(Instant::ZERO).unwrap();
             let bits = flipped(&delivery.packet.bytes);
             let start = if whole { 0 } else { ip };

@@ -98,7 +98,7 @@ fn timed_bursts_run_out_while_idle() {
         let mut hits = Vec::new();
         for id in 0..20_000 {
             let now = Instant::from_nanos(gap * id);
-            let _ = link.offer(now, packet(id as usize, len), len, HEADERS, true);
+            let _ = link.enqueue(now, packet(id as usize, len), len, HEADERS, true);
             hits.extend(
                 std::iter::from_fn(|| link.poll(now))
                     .map(|d: headway_link::Delivery<Tagged>| d.damage.is_some()),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
-use headway_link::{Headers, HitZone, Link, LinkConfig, Offer};
+use headway_link::{EnqueueResult, Headers, HitZone, Link, LinkConfig};
 use headway_units::{Duration, Instant};
 
 const MODELS: [&str; 5] =
@@ -72,13 +72,16 @@ fn unexposed_packets_leave_no_trace() {
             let mut link: Link<Tagged> = Link::new(damaged_by(damage), 11);
             let mut exposed = Vec::new();
             for id in 0..5_000 {
-                assert_eq!(link.offer(Instant::ZERO, packet(id, 200), 200, HEADERS, true), Offer::Queued);
+                assert_eq!(
+                    link.enqueue(Instant::ZERO, packet(id, 200), 200, HEADERS, true),
+                    EnqueueResult::Queued
+                );
                 exposed.push(flipped(&link.poll(Instant::ZERO).unwrap().packet.bytes));
                 if unexposed {
                     let headers = Headers { ip_header_len: 20, header_len: 28 };
                     assert_eq!(
-                        link.offer(Instant::ZERO, packet(id, 900), 900, headers, false),
-                        Offer::Queued
+                        link.enqueue(Instant::ZERO, packet(id, 900), 900, headers, false),
+                        EnqueueResult::Queued
                     );
                     let delivery = link.poll(Instant::ZERO).unwrap();
                     assert!(delivery.damage.is_none() && flipped(&delivery.packet.bytes).is_empty());

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{HEADERS, Tagged, drain, offer, packet, run, share, timetable, us};
+use common::{HEADERS, Tagged, drain, enqueue, packet, run, share, timetable, us};
 use headway_link::{Delivery, Link, LinkConfig, LinkCounters};
 use headway_units::{Duration, Rate};
 
@@ -27,12 +27,12 @@ fn what_waits_is_transmitted_first_at_its_own_rate() {
     // 1200 us for each packet.
     let mut earlier = Link::new(mbit(10, 5_000), 1);
     for id in 0..3 {
-        offer(&mut earlier, us(0), id, 1500);
+        enqueue(&mut earlier, us(0), id, 1500);
     }
     // 120 us for each packet.
     let mut later = Link::succeeding(mbit(100, 5_000), 2, &earlier);
-    offer(&mut later, us(100), 3, 1500);
-    offer(&mut later, us(100), 4, 1500);
+    enqueue(&mut later, us(100), 3, 1500);
+    enqueue(&mut later, us(100), 4, 1500);
     assert_eq!(later.queue_len(), 2, "the transmitter is busy until 3600 us");
     let all = drain_both(&mut earlier, &mut later);
     assert_eq!(timetable(&all), "0@6200 1@7400 2@8600 3@8720 4@8840");
@@ -41,11 +41,11 @@ fn what_waits_is_transmitted_first_at_its_own_rate() {
 #[test]
 fn a_shorter_delay_overtakes_nothing() {
     let mut earlier = Link::new(mbit(10, 300_000), 1);
-    offer(&mut earlier, us(0), 0, 1500);
-    offer(&mut earlier, us(0), 1, 1500);
+    enqueue(&mut earlier, us(0), 0, 1500);
+    enqueue(&mut earlier, us(0), 1, 1500);
     let mut later = Link::succeeding(mbit(10, 1_000), 2, &earlier);
-    offer(&mut later, us(2_400), 2, 1500);
-    offer(&mut later, us(400_000), 3, 1500);
+    enqueue(&mut later, us(2_400), 2, 1500);
+    enqueue(&mut later, us(400_000), 3, 1500);
     // The third would be there at 4600 us.
     assert_eq!(timetable(&drain_both(&mut earlier, &mut later)), "0@301200 1@302400 2@302400 3@402200");
 }
@@ -58,11 +58,11 @@ fn nothing_overtakes_whatever_the_links_are() {
         let config = mbit(1 + seed % 33, seed * 31 % 5_000);
         let mut earlier = Link::new(earlier, seed);
         for id in 0..20 {
-            offer(&mut earlier, us(seed * 10), id, 1000);
+            enqueue(&mut earlier, us(seed * 10), id, 1000);
         }
         let mut later = Link::succeeding(config, seed, &earlier);
         for id in 20..40 {
-            offer(&mut later, us(seed * 10 + 1), id, 1000);
+            enqueue(&mut later, us(seed * 10 + 1), id, 1000);
         }
         let all = drain_both(&mut earlier, &mut later);
         assert!(all.is_sorted_by_key(|delivery| delivery.packet.id), "seed {seed}: {}", timetable(&all));
@@ -74,7 +74,7 @@ fn an_empty_link_leaves_nothing_behind() {
     let (earlier, _) = run(mbit(10, 5_000), 1, 3, 1500);
     let (mut fresh, mut later) = (Link::new(mbit(100, 50), 2), Link::succeeding(mbit(100, 50), 2, &earlier));
     for link in [&mut fresh, &mut later] {
-        offer(link, us(50_000), 0, 1500);
+        enqueue(link, us(50_000), 0, 1500);
     }
     assert_eq!(drain(&mut fresh), drain(&mut later));
 }
@@ -102,8 +102,8 @@ fn hits_are_put_into_words() {
         let config = LinkConfig { damage, flips: Some(flips), header_hit: Some(share(1.0)), ..mbit(10, 0) };
         let mut link = Link::new(config, 1);
         assert_eq!(
-            link.offer(us(0), packet(0, 100), 100, HEADERS, true),
-            headway_link::Offer::Queued,
+            link.enqueue(us(0), packet(0, 100), 100, HEADERS, true),
+            headway_link::EnqueueResult::Queued,
             "an idle link takes it"
         );
         drain(&mut link)[0].damage.unwrap().to_string()

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{HEADERS, Tagged, drain, ms, offer, packet, run, share, timetable, us};
-use headway_link::{Delivery, Link, LinkConfig, Offer, QueueLimit};
+use common::{HEADERS, Tagged, drain, enqueue, ms, packet, run, share, timetable, us};
+use headway_link::{Delivery, EnqueueResult, Link, LinkConfig, QueueLimit};
 use headway_units::{Duration, Instant, Rate};
 
 fn ten_mbit() -> LinkConfig {
@@ -23,11 +23,11 @@ fn packets_leave_one_after_the_other() {
 #[test]
 fn an_idle_link_starts_at_once() {
     let mut link = Link::new(ten_mbit(), 1);
-    offer(&mut link, us(0), 0, 1500);
-    offer(&mut link, us(1_000), 1, 500);
+    enqueue(&mut link, us(0), 0, 1500);
+    enqueue(&mut link, us(1_000), 1, 500);
     // Free since 1600 us.
-    offer(&mut link, us(2_000), 2, 1500);
-    offer(&mut link, us(3_200), 3, 1500);
+    enqueue(&mut link, us(2_000), 2, 1500);
+    enqueue(&mut link, us(3_200), 3, 1500);
     assert_eq!(timetable(&drain(&mut link)), "0@301200 1@301600 2@303200 3@304400");
 }
 
@@ -54,8 +54,8 @@ fn without_a_rate_there_is_only_delay() {
 fn a_rate_of_zero_never_delivers() {
     let config = LinkConfig { rate: Some(Rate::from_bits_per_second(0)), ..ten_mbit() };
     let mut link = Link::new(config, 1);
-    offer(&mut link, ms(0), 0, 100);
-    offer(&mut link, ms(1), 1, 100);
+    enqueue(&mut link, ms(0), 0, 100);
+    enqueue(&mut link, ms(1), 1, 100);
     assert_eq!(link.next_event(), Some(Instant::MAX));
     assert_eq!(link.poll(ms(1_000_000)), None);
     assert_eq!((link.queue_len(), link.in_link()), (1, 2));
@@ -66,15 +66,15 @@ fn a_rate_of_zero_never_delivers() {
 fn the_queue_holds_as_many_packets_as_it_may() {
     let mut link = Link::new(LinkConfig { queue: QueueLimit::Packets(2), ..ten_mbit() }, 1);
     for id in 0..3 {
-        offer(&mut link, us(0), id, 1500);
+        enqueue(&mut link, us(0), id, 1500);
     }
     assert_eq!((link.queue_len(), link.queue_bytes()), (2, 3_000));
-    let full = link.offer(us(1_199), packet(3, 1500), 1500, HEADERS, true);
-    assert_eq!(full, Offer::QueueFull(packet(3, 1500)));
+    let full = link.enqueue(us(1_199), packet(3, 1500), 1500, HEADERS, true);
+    assert_eq!(full, EnqueueResult::Dropped(packet(3, 1500)));
     // The next transmission begins: one place is free.
-    offer(&mut link, us(1_200), 4, 1500);
+    enqueue(&mut link, us(1_200), 4, 1500);
     assert_eq!(link.queue_len(), 2);
-    assert!(matches!(link.offer(us(1_200), packet(5, 40), 40, HEADERS, true), Offer::QueueFull(_)));
+    assert!(matches!(link.enqueue(us(1_200), packet(5, 40), 40, HEADERS, true), EnqueueResult::Dropped(_)));
     assert_eq!(timetable(&drain(&mut link)), "0@301200 1@302400 2@303600 4@304800");
     let c = link.counters();
     assert_eq!((c.offered, c.queue_drops, c.delivered, c.max_queue_packets), (6, 2, 4, 2));
@@ -85,12 +85,12 @@ fn the_queue_holds_as_many_packets_as_it_may() {
 fn the_queue_holds_as_many_bytes_as_it_may() {
     let config = LinkConfig { queue: QueueLimit::Bytes(2_000), overhead: 1_000, ..ten_mbit() };
     let mut link = Link::new(config, 1);
-    offer(&mut link, us(0), 0, 1500);
-    offer(&mut link, us(0), 1, 1500);
-    assert!(matches!(link.offer(us(0), packet(2, 501), 501, HEADERS, true), Offer::QueueFull(_)));
+    enqueue(&mut link, us(0), 0, 1500);
+    enqueue(&mut link, us(0), 1, 1500);
+    assert!(matches!(link.enqueue(us(0), packet(2, 501), 501, HEADERS, true), EnqueueResult::Dropped(_)));
     // A smaller one still fits.
-    offer(&mut link, us(0), 3, 500);
-    assert!(matches!(link.offer(us(0), packet(4, 1), 1, HEADERS, true), Offer::QueueFull(_)));
+    enqueue(&mut link, us(0), 3, 500);
+    assert!(matches!(link.enqueue(us(0), packet(4, 1), 1, HEADERS, true), EnqueueResult::Dropped(_)));
     assert_eq!(link.counters().max_queue_bytes, 2_000);
     let ids: Vec<usize> = drain(&mut link).iter().map(|d| d.packet.id).collect();
     assert_eq!(ids, [0, 1, 3]);
@@ -99,9 +99,12 @@ fn the_queue_holds_as_many_bytes_as_it_may() {
 #[test]
 fn a_queue_of_none_passes_what_finds_the_link_idle() {
     let mut link = Link::new(LinkConfig { queue: QueueLimit::Packets(0), ..ten_mbit() }, 1);
-    offer(&mut link, us(0), 0, 1500);
-    assert!(matches!(link.offer(us(1_199), packet(1, 1500), 1500, HEADERS, true), Offer::QueueFull(_)));
-    offer(&mut link, us(1_200), 2, 1500);
+    enqueue(&mut link, us(0), 0, 1500);
+    assert!(matches!(
+        link.enqueue(us(1_199), packet(1, 1500), 1500, HEADERS, true),
+        EnqueueResult::Dropped(_)
+    ));
+    enqueue(&mut link, us(1_200), 2, 1500);
     assert_eq!(timetable(&drain(&mut link)), "0@301200 2@302400");
 }
 
@@ -110,7 +113,7 @@ fn a_queue_of_none_passes_what_finds_the_link_idle() {
 fn late_polls_find_the_true_times() {
     let mut link: Link<Tagged> = Link::new(ten_mbit(), 1);
     for id in 0..5 {
-        offer(&mut link, us(0), id, 1500);
+        enqueue(&mut link, us(0), id, 1500);
     }
     let late: Vec<Delivery<Tagged>> = std::iter::from_fn(|| link.poll(us(303_600))).collect();
     assert_eq!(timetable(&late), "0@301200 1@302400 2@303600");

@@ -4,8 +4,8 @@ mod common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
 use headway_link::{
-    BitOrigin, Damage, Fate, FrameCheck, HitPlace, HitZone, Link, LinkConfig, Offer, Trace, TraceBuilder,
-    share_hit,
+    BitOrigin, Damage, EnqueueResult, Fate, FrameCheck, HitPlace, HitZone, Link, LinkConfig, Trace,
+    TraceBuilder, share_hit,
 };
 use headway_units::{Duration, Instant};
 
@@ -137,7 +137,7 @@ fn short_packets_are_spared_what_lies_behind_them() {
 fn packets_that_are_not_open_to_damage_take_no_fate() {
     let mut link: Link<Tagged> = Link::new(replaying("lost\nok"), 1);
     let mut send = |exposed| {
-        assert_eq!(link.offer(Instant::ZERO, packet(0, 100), 100, HEADERS, exposed), Offer::Queued);
+        assert_eq!(link.enqueue(Instant::ZERO, packet(0, 100), 100, HEADERS, exposed), EnqueueResult::Queued);
         link.poll(Instant::ZERO).is_some()
     };
     assert!(send(false) && send(false));
@@ -168,10 +168,10 @@ fn a_link_arq_makes_good_what_a_trace_damages() {
     // The first packet is damaged, the second lost before it is numbered, and the resend is intact.
     let (link, deliveries) = run(config.clone(), 1, 3, 1500);
     assert_eq!(deliveries.iter().map(|d| d.packet.id).collect::<Vec<_>>(), [0, 2]);
-    assert_eq!((link.counters().arq_resends, link.counters().lost), (1, 1));
+    assert_eq!((link.counters().arq_retransmissions, link.counters().lost), (1, 1));
     // A resend that is lost counts as a damaged one.
     let (link, deliveries) = run(config, 1, 1, 1500);
-    assert_eq!((deliveries.len(), link.counters().arq_resends, link.counters().lost), (1, 2, 0));
+    assert_eq!((deliveries.len(), link.counters().arq_retransmissions, link.counters().lost), (1, 2, 0));
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn it_equals_the_link_of_the_simulator() {
         let packet = frame.packet().to_vec();
         edbox.enqueue(End::Second, now, frame);
         let (len, headers) = (packet.len(), Headers { ip_header_len: 20, header_len: 40 });
-        let _ = alone.offer(now, packet, len, headers, true);
+        let _ = alone.enqueue(now, packet, len, headers, true);
     }
     let deliveries = drain(&mut edbox, End::Second);
     assert!(deliveries.iter().any(|delivery| delivery.damage.is_some()));

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use headway_link::{Damage, Headers, Link, LinkConfig, Offer};
+use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig};
 use headway_trace::{Capture, Direction, FatesError, PathDirection, read_fates};
 use headway_units::{Duration, Instant};
 use headway_wire::checksum;
@@ -53,7 +53,7 @@ fn a_replay_of_a_capture_hits_the_same_packets() {
             let at = Instant::ZERO + Duration::from_millis(number);
             let packet = segment(SENDER, RECEIVER, 1_000);
             let len = packet.len();
-            assert_eq!(link.offer(at, packet, len, HEADERS, true), Offer::Queued);
+            assert_eq!(link.enqueue(at, packet, len, HEADERS, true), EnqueueResult::Queued);
             let delivery = link.poll(at).unwrap();
             let comment = delivery.damage.map(|hit| {
                 let place = if hit.header { ", header hit" } else { "" };

@@ -20,7 +20,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 ///
 /// A packet whose fate is [`Fate::Lost`] is lost like one of [`LinkConfig::loss`], which may lose
 /// others. Where a [link ARQ](crate::FrameCheck::Arq) is to make good what the trace does, each
-/// transmission takes a fate, and a resend that is lost counts as a damaged one.
+/// transmission takes a fate, and a retransmission that is lost counts as a damaged one.
 ///
 /// # Text
 ///

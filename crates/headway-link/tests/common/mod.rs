@@ -1,7 +1,7 @@
 //! Packets with a name, and a link run to its end.
 #![allow(dead_code, unreachable_pub)]
 
-use headway_link::{Delivery, Headers, Link, LinkConfig, Offer};
+use headway_link::{Delivery, EnqueueResult, Headers, Link, LinkConfig};
 use headway_units::{Duration, Instant, Share};
 
 /// IPv4 and TCP with timestamps.
@@ -41,8 +41,8 @@ pub fn damaged_by(damage: &str) -> LinkConfig {
 }
 
 /// Offers a packet that must be taken.
-pub fn offer(link: &mut Link<Tagged>, now: Instant, id: usize, len: usize) {
-    assert_eq!(link.offer(now, packet(id, len), len, HEADERS, true), Offer::Queued);
+pub fn enqueue(link: &mut Link<Tagged>, now: Instant, id: usize, len: usize) {
+    assert_eq!(link.enqueue(now, packet(id, len), len, HEADERS, true), EnqueueResult::Queued);
 }
 
 /// Polls at each next event until the link is empty.
@@ -65,7 +65,7 @@ pub fn drain(link: &mut Link<Tagged>) -> Vec<Delivery<Tagged>> {
 pub fn run(config: LinkConfig, seed: u64, n: usize, len: usize) -> (Link<Tagged>, Vec<Delivery<Tagged>>) {
     let mut link = Link::new(config, seed);
     for id in 0..n {
-        offer(&mut link, Instant::ZERO, id, len);
+        enqueue(&mut link, Instant::ZERO, id, len);
     }
     let deliveries = drain(&mut link);
     (link, deliveries)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use headway_link::{Delivery, Link, LinkConfig, LinkCounters, Offer};
+use headway_link::{Delivery, EnqueueResult, Link, LinkConfig, LinkCounters};
 use headway_units::Instant;
 
 use super::Frame;
@@ -38,9 +38,9 @@ impl Lane {
         self.time = self.time.max(at);
         let (len, headers) = (frame.packet().len(), frame.headers());
         let Some(link) = self.links.back_mut() else { return };
-        match link.offer(self.time, frame, len, headers, true) {
+        match link.enqueue(self.time, frame, len, headers, true) {
             // The link counts both.
-            Offer::Queued | Offer::QueueFull(_) => {}
+            EnqueueResult::Queued | EnqueueResult::Dropped(_) => {}
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Resolver {
 /// A task for the box.
 pub(super) enum Task {
     /// A packet from the TUN, with its Ethernet header, to pass the link.
-    Offer(Frame),
+    Enqueue(Frame),
     /// A frame to send at the Ethernet at once.
     Send(Frame),
 }
@@ -65,11 +65,11 @@ impl Resolver {
             IpAddr::V6(src) => self.asking.1 = src,
         }
         if let Some(group) = group_mac(dst) {
-            return each(Task::Offer(self.frame(group, dst, packet)));
+            return each(Task::Enqueue(self.frame(group, dst, packet)));
         }
         match self.neighbours.route(now, dst, packet) {
             Route::Send(mac, ask) => {
-                each(Task::Offer(self.frame(mac, dst, packet)));
+                each(Task::Enqueue(self.frame(mac, dst, packet)));
                 if ask {
                     self.request(dst, Some(mac), each);
                 }
@@ -176,7 +176,7 @@ impl Resolver {
     fn learn(&mut self, at: Instant, ip: IpAddr, info: NeighbourInfo, each: &mut impl FnMut(Task)) {
         let Some((mac, waited)) = self.neighbours.learn(at, ip, info) else { return };
         for packet in waited {
-            each(Task::Offer(self.frame(mac, ip, &packet)));
+            each(Task::Enqueue(self.frame(mac, ip, &packet)));
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
         let mut tasks = Vec::new();
         work(&mut |task| {
             let (letter, frame) = match task {
-                Task::Offer(frame) => ('o', frame),
+                Task::Enqueue(frame) => ('o', frame),
                 Task::Send(frame) => ('s', frame),
             };
             tasks.push((letter, [frame.link_header(), frame.packet()].concat()));

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use headway_link::{Headers, Link, LinkConfig, LinkCounters, Offer};
+use headway_link::{EnqueueResult, Headers, Link, LinkConfig, LinkCounters};
 use headway_units::Instant;
 use headway_wire::ip::Datagram;
 
@@ -60,9 +60,9 @@ impl<T: Tap> Node<T> for LinkNode {
                 Headers { ip_header_len: layout.ip_header_len, header_len: layout.header_len }
             });
         let exposed = self.exposure.includes(bytes);
-        match self.link.offer(cx.now, packet, len, headers, exposed) {
-            Offer::Queued => {}
-            Offer::QueueFull(packet) => cx.discard(packet),
+        match self.link.enqueue(cx.now, packet, len, headers, exposed) {
+            EnqueueResult::Queued => {}
+            EnqueueResult::Dropped(packet) => cx.discard(packet),
         }
     }
 

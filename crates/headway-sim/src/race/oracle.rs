@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use headway_link::{FrameCheck, Headers, Link, LinkConfig, Offer, QueueLimit};
+use headway_link::{EnqueueResult, FrameCheck, Headers, Link, LinkConfig, QueueLimit};
 use headway_units::{Duration, Instant, Rate};
 
 use super::Scenario;
@@ -293,9 +293,9 @@ impl Oracle {
         let bytes = self.spare.pop().unwrap_or_else(|| vec![0; self.mtu]);
         let parcel = Parcel { transmission: self.packets, bytes };
         let places = Headers { ip_header_len: IP_HEADER, header_len };
-        match self.link.offer(self.now, parcel, len, places, true) {
-            Offer::Queued => {}
-            Offer::QueueFull(_) => unreachable!("the oracle's queue has no limit"),
+        match self.link.enqueue(self.now, parcel, len, places, true) {
+            EnqueueResult::Queued => {}
+            EnqueueResult::Dropped(_) => unreachable!("the oracle's queue has no limit"),
         }
         let takes = self.rate.transmit_time(len as u64 + u64::from(self.link.config().overhead));
         self.free_at = self.free_at.max(self.now) + takes;

@@ -58,14 +58,14 @@ impl Channel {
         }
         let packet = Packet { bytes, sent };
         if self.is_healed {
-            self.offer(now, packet);
+            self.enqueue(now, packet);
             return Some(1);
         }
         let copies = self.adversary.treat(now.saturating_since(self.start), packet, &mut self.rng);
         let count = copies.len();
         for (hold, copy) in copies {
             if hold.is_zero() {
-                self.offer(now, copy);
+                self.enqueue(now, copy);
             } else {
                 self.holds += 1;
                 self.held.insert((now + hold, self.holds), copy);
@@ -74,7 +74,7 @@ impl Channel {
         Some(count)
     }
 
-    fn offer(&mut self, now: Instant, packet: Packet) {
+    fn enqueue(&mut self, now: Instant, packet: Packet) {
         let len = packet.bytes.len();
         let headers = headway_wire::layout(&packet.bytes).map_or(
             Headers { ip_header_len: 0, header_len: len },
@@ -82,7 +82,7 @@ impl Channel {
         );
         let link = if self.is_healed { &mut self.healed } else { &mut self.harsh };
         // A full queue drops it.
-        let _ = link.offer(now, packet, len, headers, true);
+        let _ = link.enqueue(now, packet, len, headers, true);
     }
 
     /// When something may arrive, or leave the adversary's hands.
@@ -103,7 +103,7 @@ impl Channel {
                 break;
             }
             let packet = entry.remove();
-            self.offer(now, packet);
+            self.enqueue(now, packet);
         }
         let delivery = self.harsh.poll(now).or_else(|| self.healed.poll(now))?;
         Some(delivery.packet)

@@ -24,7 +24,7 @@ impl LiveBox {
         let mut now = None;
         // Frames of the resolver are sent after the port has been read.
         let mut replies = Vec::new();
-        let mut offer = |model: &mut ErrorDelayBox, from: End, at, frame: Frame| {
+        let mut enqueue = |model: &mut ErrorDelayBox, from: End, at, frame: Frame| {
             let now = *now.get_or_insert_with(|| clock.now());
             reading.add(now.saturating_since(at));
             recorder.record_at(from.index(), at, frame.packet(), Direction::Outbound, None);
@@ -33,13 +33,13 @@ impl LiveBox {
         let read = port.read(clock, |at, incoming| {
             let Some(resolver) = resolver else {
                 return match incoming {
-                    Incoming::Packet(frame) => offer(model, end, at, frame),
+                    Incoming::Packet(frame) => enqueue(model, end, at, frame),
                     Incoming::Other(frame) => across.queue(Outgoing::at_once(frame)),
                 };
             };
             let mut each = |task| match task {
-                Task::Offer(frame) if from_ethernet => offer(model, end.opposite(), at, frame),
-                Task::Offer(frame) => offer(model, end, at, frame),
+                Task::Enqueue(frame) if from_ethernet => enqueue(model, end.opposite(), at, frame),
+                Task::Enqueue(frame) => enqueue(model, end, at, frame),
                 Task::Send(frame) if from_ethernet => replies.push(frame),
                 Task::Send(frame) => across.queue(Outgoing::at_once(frame)),
             };
@@ -49,7 +49,7 @@ impl LiveBox {
                 }
                 Incoming::Packet(frame) => {
                     if let Some(frame) = resolver.inward(at, &frame, true, &mut each) {
-                        offer(model, end, at, frame);
+                        enqueue(model, end, at, frame);
                     }
                 }
                 Incoming::Other(frame) if from_ethernet => {
@@ -75,7 +75,7 @@ impl LiveBox {
         let Some(ethernet) = ethernet else { return };
         resolver.handle_timeout(now, &mut |task| match task {
             // A request releases no packet.
-            Task::Offer(_) => {}
+            Task::Enqueue(_) => {}
             Task::Send(frame) => ethernet.queue(Outgoing::at_once(frame)),
         });
     }

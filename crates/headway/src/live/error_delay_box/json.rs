@@ -61,7 +61,7 @@ fn lane_row(lane: &LaneReport, end: bool) -> Value {
         "hit_in_header": link.hit_in_header,
         "flipped_bits": link.flipped_bits,
         "frame_check_drops": link.frame_check_drops,
-        "arq_resends": link.arq_resends,
+        "arq_retransmissions": link.arq_retransmissions,
         "marked": link.marked,
         "duplicated": link.duplicated,
         "reordered": link.reordered,

@@ -151,7 +151,7 @@ fn notes(lane: &LaneReport) -> Vec<String> {
     let LaneReport { link, port, to, from, .. } = lane;
     let counts = [
         (link.frame_check_drops, "damaged frames dropped by the frame check".to_owned()),
-        (link.arq_resends, "frames retransmitted by the link".to_owned()),
+        (link.arq_retransmissions, "frames retransmitted by the link".to_owned()),
         (lane.in_link as u64, "packets still in the link".to_owned()),
         (port.passed, "frames without an IP packet forwarded".to_owned()),
         (port.completed, "packets with checksum offload completed".to_owned()),

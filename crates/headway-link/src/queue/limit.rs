@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 ///
 /// The packet that is being transmitted has left the queue and does not count: a link with
 /// `Packets(0)` still carries packets that come while it is idle. Nor do frames that a link ARQ keeps
-/// for resending.
+/// for retransmission.
 ///
 /// Written as a number of packets (`100p`), as a [`Size`] (`64KiB`) or as `unlimited`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Packets on their way from the transmitter to the receiver.
+//! Packets in flight, in the order of their arrival.
 
 use crate::Hit;
 use headway_units::Instant;
@@ -9,7 +9,7 @@ use std::{
 
 /// A packet on its way.
 #[derive(Clone, Debug)]
-pub(crate) struct Flight<P> {
+pub(crate) struct PacketInFlight<P> {
     pub(crate) at: Instant,
     pub(crate) packet: P,
     pub(crate) len: usize,
@@ -20,14 +20,14 @@ pub(crate) struct Flight<P> {
 /// Packets on their way, in order of arrival; those that arrive at the same time in the order they
 /// were sent.
 #[derive(Clone, Debug)]
-pub(crate) enum Air<P> {
+pub(crate) enum InFlight<P> {
     /// For links where nothing overtakes.
-    InOrder(VecDeque<Flight<P>>),
+    InOrder(VecDeque<PacketInFlight<P>>),
     /// For links where packets may be held back.
     AnyOrder { heap: BinaryHeap<Sorted<P>>, sent: u64 },
 }
 
-impl<P> Air<P> {
+impl<P> InFlight<P> {
     pub(crate) fn new(may_reorder: bool) -> Self {
         if may_reorder {
             Self::AnyOrder { heap: BinaryHeap::new(), sent: 0 }
@@ -37,14 +37,14 @@ impl<P> Air<P> {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, flight: Flight<P>) {
+    pub(crate) fn push(&mut self, packet: PacketInFlight<P>) {
         match self {
             Self::InOrder(queue) => {
-                debug_assert!(queue.back().is_none_or(|last| last.at <= flight.at));
-                queue.push_back(flight);
+                debug_assert!(queue.back().is_none_or(|last| last.at <= packet.at));
+                queue.push_back(packet);
             }
             Self::AnyOrder { heap, sent } => {
-                heap.push(Sorted { order: *sent, flight });
+                heap.push(Sorted { order: *sent, packet });
                 *sent += 1;
             }
         }
@@ -52,21 +52,21 @@ impl<P> Air<P> {
 
     /// Takes the first packet, if it has arrived by `now`.
     #[inline]
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Flight<P>> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<PacketInFlight<P>> {
         if self.next_arrival()? > now {
             return None;
         }
         match self {
             Self::InOrder(queue) => queue.pop_front(),
-            Self::AnyOrder { heap, .. } => heap.pop().map(|sorted| sorted.flight),
+            Self::AnyOrder { heap, .. } => heap.pop().map(|sorted| sorted.packet),
         }
     }
 
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         match self {
-            Self::InOrder(queue) => queue.front().map(|flight| flight.at),
-            Self::AnyOrder { heap, .. } => heap.peek().map(|sorted| sorted.flight.at),
+            Self::InOrder(queue) => queue.front().map(|packet| packet.at),
+            Self::AnyOrder { heap, .. } => heap.peek().map(|sorted| sorted.packet.at),
         }
     }
 
@@ -84,16 +84,16 @@ impl<P> Air<P> {
     }
 }
 
-/// A flight that sorts first (as the greatest of a max-heap) when it arrives first.
+/// A packet that sorts first (as the greatest of a max-heap) when it arrives first.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted<P> {
     order: u64,
-    flight: Flight<P>,
+    packet: PacketInFlight<P>,
 }
 
 impl<P> Sorted<P> {
     fn key(&self) -> (Instant, u64) {
-        (self.flight.at, self.order)
+        (self.packet.at, self.order)
     }
 }
 

@@ -1,0 +1,25 @@
+//! A packet as a link handles it.
+
+use crate::Headers;
+
+/// A packet on its way to the transmitter, or through a link ARQ.
+#[derive(Clone, Debug)]
+pub struct Frame<P> {
+    /// The packet, or a buffer that holds it at its start.
+    pub packet: P,
+    /// The length of the packet, in bytes.
+    pub len: usize,
+    /// Where its headers end.
+    pub headers: Headers,
+    /// Whether it may be damaged.
+    pub exposed: bool,
+}
+
+impl<P: AsMut<[u8]>> Frame<P> {
+    /// The bytes of the packet.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let buffer = self.packet.as_mut();
+        let len = self.len.min(buffer.len());
+        &mut buffer[..len]
+    }
+}

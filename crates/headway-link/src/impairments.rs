@@ -1,0 +1,50 @@
+//! What goes wrong while a frame is transmitted: loss, damage and duplication.
+
+use crate::{
+    Frame, LinkConfig,
+    injector::{Effect, Injector, Outcome},
+    random::{Chance, Stream, Streams},
+};
+use headway_units::Instant;
+
+/// Decides what happens to each frame. Each kind of chance has a random stream of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Impairments {
+    injector: Injector,
+    loss: (Chance, Stream),
+    duplicate: (Chance, Stream),
+}
+
+impl Impairments {
+    pub(crate) fn new(config: &LinkConfig, streams: &Streams) -> Self {
+        Self {
+            injector: Injector::new(config, streams.hit.clone(), streams.place.clone()),
+            loss: (Chance::new(config.loss), streams.loss.clone()),
+            duplicate: (Chance::new(config.duplicate), streams.duplicate.clone()),
+        }
+    }
+
+    /// Passes a frame whose transmission begins at `start` through the damage model. One that is not
+    /// exposed is left alone, and the model takes no notice of it.
+    #[inline]
+    pub(crate) fn damage<P: AsMut<[u8]>>(
+        &mut self,
+        frame: &mut Frame<P>,
+        start: Instant,
+        effect: Effect,
+    ) -> Outcome {
+        if frame.exposed { self.injector.pass(frame, start, effect) } else { Outcome::Intact }
+    }
+
+    /// Whether a frame is lost, apart from what a trace says.
+    #[inline]
+    pub(crate) fn loses(&mut self) -> bool {
+        self.loss.0.happens(&mut self.loss.1)
+    }
+
+    /// Whether a packet arrives twice.
+    #[inline]
+    pub(crate) fn duplicates(&mut self) -> bool {
+        self.duplicate.0.happens(&mut self.duplicate.1)
+    }
+}

@@ -1,0 +1,107 @@
+//! The way from the transmitter to the receiver: delay, jitter and reordering.
+
+use crate::{
+    LinkConfig,
+    in_flight::{InFlight, PacketInFlight},
+    random::{Chance, Stream, Streams},
+};
+use headway_units::{Duration, Instant};
+
+/// Brings packets to the receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Propagation<P> {
+    delay: Duration,
+    jitter: (Duration, Stream),
+    reorder: (Chance, Stream),
+    reorder_delay: Duration,
+    /// The latest arrival of a packet that was not held back: none arrives before it.
+    last_arrival: Instant,
+    in_flight: InFlight<P>,
+    duplicates: usize,
+}
+
+impl<P> Propagation<P> {
+    pub(crate) fn new(config: &LinkConfig, streams: &Streams) -> Self {
+        let reorder = Chance::new(config.reorder);
+        Self {
+            delay: config.delay,
+            jitter: (config.jitter, streams.jitter.clone()),
+            reorder: (reorder, streams.reorder.clone()),
+            reorder_delay: config.reorder_delay,
+            last_arrival: Instant::ZERO,
+            in_flight: InFlight::new(!reorder.is_never()),
+            duplicates: 0,
+        }
+    }
+
+    /// The delay without jitter.
+    #[inline]
+    pub(crate) fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// When a frame whose transmission ends at `end` arrives, if nothing before it arrives later.
+    #[inline]
+    pub(crate) fn arrival(&mut self, end: Instant) -> Instant {
+        let at = end + self.delay;
+        let (jitter, stream) = &mut self.jitter;
+        if jitter.is_zero() {
+            return at;
+        }
+        at + Duration::from_nanos(stream.below(jitter.as_nanos().saturating_add(1)))
+    }
+
+    /// The arrival of the next packet, which is due at `due`: no packet overtakes another, except those
+    /// that are held back. Says whether this one is.
+    #[inline]
+    pub(crate) fn schedule(&mut self, due: Instant) -> (Instant, bool) {
+        let at = due.max(self.last_arrival);
+        self.last_arrival = at;
+        if self.reorder.0.happens(&mut self.reorder.1) {
+            (at + self.reorder_delay, true)
+        } else {
+            (at, false)
+        }
+    }
+
+    /// Sends a packet on its way.
+    #[inline]
+    pub(crate) fn send(&mut self, packet: PacketInFlight<P>) {
+        self.duplicates += usize::from(packet.duplicate);
+        self.in_flight.push(packet);
+    }
+
+    /// Takes the first packet, if it has arrived by `now`.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<PacketInFlight<P>> {
+        let packet = self.in_flight.pop(now)?;
+        self.duplicates -= usize::from(packet.duplicate);
+        Some(packet)
+    }
+
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        self.in_flight.next_arrival()
+    }
+
+    /// Whether a packet that is sent later may arrive before one that is on its way.
+    #[inline]
+    pub(crate) fn may_reorder(&self) -> bool {
+        self.in_flight.may_reorder()
+    }
+
+    /// Packets on their way, without duplicates.
+    pub(crate) fn originals(&self) -> usize {
+        self.in_flight.len() - self.duplicates
+    }
+
+    /// The latest arrival of anything sent so far or until `end`, without packets that are held back.
+    pub(crate) fn latest_arrival(&self, end: Option<Instant>) -> Instant {
+        end.map_or(self.last_arrival, |end| self.last_arrival.max(end + self.delay + self.jitter.0))
+    }
+
+    /// No packet arrives before `at`.
+    pub(crate) fn hold_until(&mut self, at: Instant) {
+        self.last_arrival = at;
+    }
+}
