@@ -59,7 +59,7 @@ pub enum NetError {
     Start(#[source] io::Error),
     /// The profile has HACK, and the carrier coalesces segments or hides damage.
     #[error(
-        "{0}: expected a profile without HACK: segments are put together there, and each of HACK bears its own sums"
+        "{0}: expected a profile without HACK: it coalesces segments, but HACK needs each segment's own checksums"
     )]
     NoHack(String),
     /// A system resource of the box is not available.

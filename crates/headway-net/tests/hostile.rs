@@ -86,13 +86,13 @@ async fn arbitrary_and_mutated_segments() {
 /// Sends partly valid segments; reads the answers, so that sequence numbers can be valid too.
 fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
     let mut chance = Rng::new(seed);
-    let mut heard = packet::tcp(80, 1000, TcpFlags::SYN);
+    let mut last = packet::tcp(80, 1000, TcpFlags::SYN);
     let mut buffer = [0; 2048];
     let mut answer = [0; 2048];
     for _ in 0..PACKETS {
         while let Ok(len) = socket.recv(&mut answer) {
             if let Some(fixed) = answer[..len].first_chunk::<20>() {
-                heard = parse(fixed);
+                last = parse(fixed);
             }
         }
         let roll = chance.next();
@@ -102,7 +102,7 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
             chance.fill(&mut buffer[..len]);
             len
         } else {
-            let len = segment(&mut buffer, &mut chance, &heard, to);
+            let len = segment(&mut buffer, &mut chance, &last, to);
             if roll % 8 < 4 {
                 // Mutated: bits flipped, or truncated.
                 for _ in 0..1 + roll % 3 {
@@ -133,7 +133,7 @@ fn parse(fixed: &[u8; 20]) -> TcpHeader {
 
 /// A segment that answers the last one received, or opens a connection, without its IP header; the
 /// pseudo-header is the carrier's.
-fn segment(buffer: &mut [u8], chance: &mut Rng, heard: &TcpHeader, to: std::net::SocketAddr) -> usize {
+fn segment(buffer: &mut [u8], chance: &mut Rng, last: &TcpHeader, to: std::net::SocketAddr) -> usize {
     let roll = chance.next();
     let near = |number: SeqNumber, roll: u64| match roll % 4 {
         0 | 1 => number,
@@ -143,10 +143,10 @@ fn segment(buffer: &mut [u8], chance: &mut Rng, heard: &TcpHeader, to: std::net:
     let new = roll.is_multiple_of(8);
     let flags = if new { TcpFlags::SYN } else { TcpFlags::from_bits((roll >> 8) as u8 & 0x1f | 0x10) };
     let tcp = TcpHeader {
-        src_port: if new { 1000 + (roll >> 16) as u16 % 500 } else { heard.dst_port },
+        src_port: if new { 1000 + (roll >> 16) as u16 % 500 } else { last.dst_port },
         dst_port: 80,
-        seq: near(heard.ack, chance.next()),
-        ack: if new { SeqNumber(0) } else { near(heard.seq + 1, chance.next()) },
+        seq: near(last.ack, chance.next()),
+        ack: if new { SeqNumber(0) } else { near(last.seq + 1, chance.next()) },
         flags,
         window: (roll >> 32) as u16,
         urgent: 0,

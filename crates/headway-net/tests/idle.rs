@@ -31,8 +31,8 @@ async fn ten_thousand_idle_connections() {
         let before = resident();
         let (clients, servers) = open(&pair).await;
         let cost = (resident() - before) / COUNT / 2 - BUFFERS;
-        eprintln!("{name}: {cost} octets for each end of an idle connection");
-        assert!(cost <= LIMIT, "{name}: {cost} octets for each end of an idle connection, at most {LIMIT}");
+        eprintln!("{name}: {cost} bytes for each end of an idle connection");
+        assert!(cost <= LIMIT, "{name}: {cost} bytes for each end of an idle connection, at most {LIMIT}");
         // The next connections must not reuse this memory.
         all.push((pair, clients, servers));
     }
@@ -42,9 +42,9 @@ async fn ten_thousand_idle_connections() {
             let port = clients[index].local_addr().unwrap();
             clients[index].write_all(b"hello").await.unwrap();
             let server = servers.iter_mut().find(|stream| stream.peer_addr().unwrap() == port).unwrap();
-            let mut heard = [0; 5];
-            server.read_exact(&mut heard).await.unwrap();
-            assert_eq!(&heard, b"hello");
+            let mut received = [0; 5];
+            server.read_exact(&mut received).await.unwrap();
+            assert_eq!(&received, b"hello");
         }
     }
 }
@@ -56,9 +56,9 @@ async fn open(pair: &Arc<Pair>) -> (Vec<TcpStream>, Vec<TcpStream>) {
             let mut streams = Vec::with_capacity(COUNT);
             while streams.len() < COUNT {
                 let mut stream = pair.listener.accept().await.unwrap().0;
-                let mut heard = [0; 5];
-                stream.read_exact(&mut heard).await.unwrap();
-                stream.write_all(&heard).await.unwrap();
+                let mut received = [0; 5];
+                stream.read_exact(&mut received).await.unwrap();
+                stream.write_all(&received).await.unwrap();
                 streams.push(stream);
             }
             streams
@@ -67,10 +67,10 @@ async fn open(pair: &Arc<Pair>) -> (Vec<TcpStream>, Vec<TcpStream>) {
     let mut clients = Vec::with_capacity(COUNT);
     for _ in 0..COUNT {
         let mut stream = pair.client.connect(pair.address).await.unwrap();
-        let mut heard = [0; 5];
+        let mut received = [0; 5];
         stream.write_all(b"hello").await.unwrap();
-        stream.read_exact(&mut heard).await.unwrap();
-        assert_eq!(&heard, b"hello");
+        stream.read_exact(&mut received).await.unwrap();
+        assert_eq!(&received, b"hello");
         clients.push(stream);
     }
     (clients, accepting.await.unwrap())

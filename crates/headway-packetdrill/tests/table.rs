@@ -101,14 +101,14 @@ fn a_waiting_call_returns_at_its_time() {
     let listener = table.listener();
     let start = table.now();
     thread::scope(|scope| {
-        let (tell, hear) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let table = &table;
         let waiting = scope.spawn(move || {
-            tell.send(unsafe { libc::gettid() }).unwrap();
+            sender.send(unsafe { libc::gettid() }).unwrap();
             let fd = table.accept(listener).unwrap() as c_int;
             (fd, table.now())
         });
-        wait_until_asleep(hear.recv().unwrap());
+        wait_until_asleep(receiver.recv().unwrap());
         table.sleep(300_000);
         Peer::connect(table, &syn_options());
         table.sleep(5_000_000);
@@ -260,7 +260,7 @@ fn edges_are_told_once() {
         table.inject(&peer.packet(TcpFlags::ACK, text));
         peer.seq += 3;
         assert_eq!(wait(), Ok(1));
-        assert_eq!(wait(), Ok(0), "it was told, and nothing came since");
+        assert_eq!(wait(), Ok(0), "it was reported, and there was no event since");
     }
     assert_eq!({ found.u64 }, 99);
 }

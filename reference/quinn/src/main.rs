@@ -6,8 +6,8 @@
 //! alone in their namespaces.
 #![forbid(unsafe_code)]
 
+mod any_certificate;
 mod settings;
-mod strangers;
 
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -9,7 +9,7 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ServerConfig, TransportConfig, VarInt};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
-use crate::strangers::Anybody;
+use crate::any_certificate::AnyCertificate;
 
 /// The settings that can be chosen; all others are `quinn`'s defaults.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl Settings {
         let crypto = rustls::ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth();
         let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(crypto)?));
         config.transport_config(self.transport());

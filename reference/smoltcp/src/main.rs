@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The request to the kernel's side: whether it sends, and for how long.
     let mut request = vec![u8::from(!sends)];
     request.extend((time.as_nanos() as u64).to_be_bytes());
-    let mut octets = 0;
+    let mut bytes = 0;
     let mut begun = None;
     let (started, before) = loop {
         let now = Instant::now();
@@ -64,10 +64,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         if let Some((started, before)) = begun {
             if sends && socket.can_send() {
-                octets += socket.send(|room| (room.len(), room.len()))?;
+                bytes += socket.send(|room| (room.len(), room.len()))?;
             }
             while socket.can_recv() {
-                octets += socket.recv(|data| (data.len(), data.len()))?;
+                bytes += socket.recv(|data| (data.len(), data.len()))?;
             }
             if !socket.may_recv() && socket.recv_queue() == 0 {
                 break (started, before);
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             wait(fd, delay)?;
         }
     };
-    println!("{octets} {} {}", started.elapsed().as_nanos(), processor()? - before);
+    println!("{bytes} {} {}", started.elapsed().as_nanos(), processor()? - before);
     Ok(())
 }
 

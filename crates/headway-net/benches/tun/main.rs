@@ -82,7 +82,7 @@ impl Options {
         Ok(options)
     }
 
-    fn wants(&self, case: &Case) -> bool {
+    fn includes(&self, case: &Case) -> bool {
         let named = self.only.iter().any(|key| key == case.key);
         named || self.only.is_empty() && (self.smoltcp || !case.is_smoltcp())
     }
@@ -93,15 +93,15 @@ fn measure(options: &Options) -> Result<(), Error> {
         let asked = |case: &&Case| options.profile.iter().any(|key| key == case.key);
         return profile::run(&cases::ALL.iter().filter(asked).collect::<Vec<_>>(), options.seconds.max(5.0));
     }
-    let wanted: Vec<&Case> = cases::ALL.iter().filter(|case| options.wants(case)).collect();
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); wanted.len()];
+    let cases: Vec<&Case> = cases::ALL.iter().filter(|case| options.includes(case)).collect();
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); cases.len()];
     for repetition in 1..=options.repetitions {
-        for (case, samples) in wanted.iter().zip(&mut samples) {
+        for (case, samples) in cases.iter().zip(&mut samples) {
             let sample = case.run(options.seconds)?;
             eprintln!("{repetition}/{}  {:20} {sample}", options.repetitions, case.key);
             samples.push(sample);
         }
     }
-    report::print(&wanted, &samples, options.seconds);
+    report::print(&cases, &samples, options.seconds);
     Ok(())
 }

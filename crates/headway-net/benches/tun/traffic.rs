@@ -57,7 +57,7 @@ pub(crate) fn request<S: Read + Write>(
 pub(crate) fn answer(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut request = [0; 9];
     stream.read_exact(&mut request)?;
-    let nanos = request[1..].iter().fold(0, |sum, &octet| sum << 8 | u64::from(octet));
+    let nanos = request[1..].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
     if request[0] == 0 { receive(stream) } else { send(stream, Duration::from_nanos(nanos)) }.map(|_| ())
 }
 

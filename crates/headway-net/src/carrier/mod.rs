@@ -1,4 +1,4 @@
-//! Bringing packets in and out.
+//! Carriers of packets.
 
 pub(crate) mod arp;
 pub(crate) mod batch;
@@ -21,79 +21,77 @@ pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use tun::{TunCarrier, TunConfig};
 pub use udp::{UdpCarrier, UdpConfig};
 
-/// A packet that arrived, parsed and judged.
+/// A received packet, parsed and verified.
 #[derive(Debug)]
 pub struct Arrival<'a> {
     /// The IP packet.
     pub packet: &'a [u8],
-    /// When it arrived, as near to the wire as the carrier can tell.
+    /// When it arrived; the carrier's most precise timestamp.
     pub at: Instant,
-    /// What it is.
+    /// Its kind.
     pub received: Received<'a>,
 }
 
 impl<'a> Arrival<'a> {
-    /// Parses a packet and judges it by those checksums that the carrier does not vouch for.
+    /// Parses a packet and verifies the checksums that the carrier has not verified.
     #[inline]
     pub fn new(packet: &'a [u8], at: Instant, trust: ChecksumTrust) -> Self {
         Self { packet, at, received: Received::parse(packet, trust) }
     }
 }
 
-/// Brings IP packets in and out. It knows nothing of TCP's state.
+/// Receives and sends IP packets. It has no TCP state.
 ///
-/// A driver waits until [`Carrier::fd`] is readable, lets the carrier read what waits
-/// ([`Carrier::fill`]), takes it ([`Carrier::received`]), writes packets into the places that
-/// [`Carrier::slot`] gives, and has them sent ([`Carrier::flush`]). System calls happen in `fill` and
-/// `flush` alone, each for a batch of packets.
+/// A driver waits until [`Carrier::fd`] is readable, lets the carrier read packets ([`Carrier::fill`]),
+/// processes them ([`Carrier::received`]), writes packets to the buffers of [`Carrier::slot`], and has
+/// them sent ([`Carrier::flush`]). Only `fill` and `flush` make system calls, each for a batch of
+/// packets.
 pub trait Carrier: Send {
-    /// Readable when packets wait; writable when packets that `flush` kept may go.
+    /// Readable when there are packets; writable when packets kept by `flush` can be sent.
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// The longest IP packet that it carries, in bytes.
     fn mtu(&self) -> u16;
 
-    /// What it is, for people.
+    /// Its description in messages.
     fn name(&self) -> String;
 
-    /// Whether each segment goes and comes as a packet of its own, with its own checksums, as HACK needs
-    /// it.
+    /// Whether each segment is a packet of its own with its own checksums, as HACK requires.
     fn keeps_segments(&self) -> bool {
         true
     }
 
-    /// Reads packets that wait, as many as fit a batch, without waiting for any; says how many there
-    /// are. Those of the call before are dropped.
+    /// Reads at most a batch of packets without waiting; returns their number. The packets of the
+    /// previous call are dropped.
     ///
     /// # Errors
     ///
-    /// The carrier cannot go on: its interface is gone.
+    /// The carrier failed: its interface was removed.
     fn fill(&mut self, clock: &Clock) -> io::Result<usize>;
 
-    /// The packets that [`Carrier::fill`] read, judged, in the order of their arrival.
+    /// The packets that [`Carrier::fill`] read, verified, in the order of arrival.
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>);
 
-    /// A place for a packet to be sent, as long as [`Carrier::mtu`] says; `None` while a batch waits
-    /// to be flushed.
+    /// A buffer of [`Carrier::mtu`] bytes for a packet to send; `None` if the batch is full.
     fn slot(&mut self) -> Option<&mut [u8]>;
 
-    /// The packet of `len` bytes that was written into the last slot is to be sent.
+    /// Queues the packet of `len` bytes that was written to the last slot.
     fn queue(&mut self, len: usize);
 
-    /// Sends what is queued, and says whether all of it went; otherwise it is kept until the carrier
-    /// is writable. A packet that the system refuses is dropped, as if lost.
+    /// Sends the queued packets; returns whether all were sent. The others are kept until the carrier is
+    /// writable. A packet that the system refuses is dropped.
     ///
     /// # Errors
     ///
-    /// The carrier cannot go on: its interface is gone.
+    /// The carrier failed: its interface was removed.
     fn flush(&mut self) -> io::Result<bool>;
 
-    /// When the carrier has something to do of its own, such as asking again for a neighbour.
+    /// The carrier's next deadline, such as repeating a request for a neighbour.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Does what is due. Packets that this queues go with the next [`Carrier::flush`].
+    /// Handles expired deadlines. Packets queued here are sent by the next [`Carrier::flush`].
     fn handle_timeout(&mut self, now: Instant) {
         let _ = now;
     }
@@ -145,7 +143,7 @@ impl Carrier for Box<dyn Carrier> {
     }
 }
 
-/// Whether `error` says that an interface or socket will never work again.
+/// Whether `error` means that an interface or socket is permanently unusable.
 pub(crate) fn is_fatal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBADFD | libc::EBADF | libc::ENODEV | libc::ENXIO))
 }

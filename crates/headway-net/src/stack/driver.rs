@@ -17,7 +17,7 @@ use super::shared::{Core, Shared};
 use crate::capture::Recorder;
 use crate::{Arrival, CaptureFile, Carrier};
 
-/// Takes packets from the carrier to the host and back, and lets the host's timers expire.
+/// Moves packets between the carrier and the host, and handles the host's timers.
 pub(super) struct Driver<C> {
     carrier: C,
     shared: Arc<Shared>,
@@ -28,11 +28,11 @@ pub(super) struct Driver<C> {
     congested: bool,
 }
 
-/// What the host left to be done.
+/// What the host needs next.
 enum Turn {
-    /// There is more to send.
+    /// There are more packets to send.
     Again,
-    /// Nothing, until then or until something happens.
+    /// Nothing until this time or the next event.
     Sleep(Option<Instant>),
     /// Everything has ended.
     Over,
@@ -45,11 +45,11 @@ impl<C: Carrier> Driver<C> {
     }
 
     pub(super) fn run(mut self) {
-        // Timers that are exact to the millisecond, and better: by default Linux rounds up by 50 us.
+        // Exact timers: by default Linux rounds up by 50 us.
         if let Err(error) = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)) {
             tracing::debug!(%error, "the timer slack stays");
         }
-        // A defect must be heard of by those who wait, not leave them waiting.
+        // A panic must be reported to the waiting tasks, or they would wait forever.
         let carried = catch_unwind(AssertUnwindSafe(|| self.carry())).unwrap_or_else(|_| {
             Err(io::Error::other("the thread of the stack panicked: a defect of headway"))
         });
@@ -59,7 +59,7 @@ impl<C: Carrier> Driver<C> {
         self.end(carried);
     }
 
-    /// Waits for the first program that wants something.
+    /// Waits for the first listener or connection.
     fn wait_for_start(&self) -> io::Result<()> {
         loop {
             {
@@ -73,7 +73,7 @@ impl<C: Carrier> Driver<C> {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            // The counter goes back to zero.
+            // Resets the counter to zero.
             let _ = rustix::io::read(&self.kicks, &mut [0; 8]);
         }
     }
@@ -84,7 +84,7 @@ impl<C: Carrier> Driver<C> {
         loop {
             let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };
             let turn = self.turn(arrived > 0);
-            // Packets first: a peer waits for them.
+            // Packets first, since they are urgent for the peer.
             let flushed = self.carrier.flush();
             for waker in self.wakers.drain(..) {
                 waker.wake();
@@ -100,7 +100,7 @@ impl<C: Carrier> Driver<C> {
         }
     }
 
-    /// Everything that needs the host, in one go.
+    /// All work that needs the host, under one lock.
     fn turn(&mut self, arrived: bool) -> Turn {
         let shared = self.shared.clone();
         let mut packets = Vec::new();
@@ -111,7 +111,7 @@ impl<C: Carrier> Driver<C> {
         let mut core = shared.lock();
         core.sleeping = false;
         for Arrival { packet, at, received } in &packets {
-            // Packets of other protocols are no part of a capture of TCP.
+            // Packets of other protocols are not captured.
             if !matches!(received, Received::OtherProtocol(_)) {
                 self.recorder.record(*at, packet, Direction::Inbound, remark(received));
             }
@@ -139,16 +139,15 @@ impl<C: Carrier> Driver<C> {
             let deadlines = [core.host.next_deadline(), self.carrier.next_deadline(), core.closing];
             Turn::Sleep(deadlines.into_iter().flatten().min())
         };
-        // Tasks that wait for the host get it first, or a busy driver would starve them.
+        // Tasks that wait for the lock get it first, or a busy driver would starve them.
         MutexGuard::unlock_fair(core);
         turn
     }
 
-    /// Hands the carrier what the host has to send, as far as a batch goes; says whether that was
-    /// all.
+    /// Passes at most a batch of the host's packets to the carrier; returns whether those were all.
     fn transmit(&mut self, core: &mut Core, now: Instant) -> bool {
         if self.congested {
-            // Back pressure: what cannot leave is not made. The carrier says when it can.
+            // Back pressure: packets are built only when the carrier can send them.
             return true;
         }
         while let Some(slot) = self.carrier.slot() {
@@ -159,8 +158,7 @@ impl<C: Carrier> Driver<C> {
         false
     }
 
-    /// Waits until the carrier or a task has something, or until the time. Says whether the carrier
-    /// has.
+    /// Waits for the carrier, a task or the time. Returns whether the carrier is ready.
     fn sleep(&mut self, until: Option<Instant>) -> io::Result<bool> {
         let timeout = until.map(|until| {
             let left = until.saturating_since(self.shared.clock.now()).as_nanos();
@@ -177,18 +175,18 @@ impl<C: Carrier> Driver<C> {
         }
         let [carrier, kicks] = fds.map(|fd| fd.revents());
         if kicks.contains(PollFlags::IN) {
-            // The counter goes back to zero.
+            // Resets the counter to zero.
             let _ = rustix::io::read(&self.kicks, &mut [0; 8]);
         }
-        // An error or a hang-up shows when it is read.
+        // An error or hang-up is reported when the carrier is read.
         Ok(!carrier.difference(PollFlags::OUT).is_empty())
     }
 
-    /// The last things: everybody hears that it is over.
+    /// Ends the stack: wakes all tasks.
     fn end(self, carried: io::Result<()>) {
         let Self { carrier, shared, recorder, mut wakers, .. } = self;
         let name = carrier.name();
-        // What it changed of an interface is put back before anybody may end the process.
+        // The interface is restored before a task may end the process.
         drop(carrier);
         let recorded = recorder.finish();
         let mut core = shared.lock();
@@ -207,7 +205,7 @@ impl<C: Carrier> Driver<C> {
     }
 }
 
-/// What a capture says of a packet that arrived corrupted.
+/// The comment of a corrupted packet in a capture.
 fn remark(received: &Received<'_>) -> Option<&'static str> {
     match received {
         Received::Unreadable(_) => Some("corrupted: the header cannot be read"),

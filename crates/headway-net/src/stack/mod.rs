@@ -99,7 +99,7 @@ impl Stack {
         &self.handle.profile
     }
 
-    /// Listens at `local`; port and address as [`Host::listen`] says. At most `backlog` connections
+    /// Listens at `local`; port and address as for [`Host::listen`]. At most `backlog` connections
     /// wait to be accepted.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use headway_test_fixture::rng::Rng;
 use headway_wire::icmp::ICMP;
 use headway_wire::{Segment, TcpFlags, ip::Datagram};
 
-use crate::mutation::{Heard, damage, icmp, ip, noise, replayed, segment};
+use crate::mutation::{LastPacket, damage, icmp, ip, noise, replayed, segment};
 
 /// Packets per seed, and packets before waiting for the stack.
 const PACKETS: usize = 5_000;
@@ -20,7 +20,7 @@ pub(crate) struct Attacker {
     socket: PacketSocket,
     clock: Clock,
     recorded: Vec<Vec<u8>>,
-    heard: Heard,
+    last: LastPacket,
     sent: usize,
     pings: u16,
 }
@@ -29,9 +29,9 @@ impl Attacker {
     /// An attacker on the kernel's side of the TUN.
     pub(crate) fn new(recorded: Vec<Vec<u8>>) -> Self {
         let tcp = packet::tcp(80, 1000, TcpFlags::SYN);
-        let heard = Heard { family: 0, tcp, timestamp: 0, bytes: vec![0x45; 40] };
+        let last = LastPacket { family: 0, tcp, timestamp: 0, bytes: vec![0x45; 40] };
         let socket = PacketSocket::open("hw0", 2048).unwrap();
-        Self { socket, clock: Clock::new(), recorded, heard, sent: 0, pings: 0 }
+        Self { socket, clock: Clock::new(), recorded, last, sent: 0, pings: 0 }
     }
 
     pub(crate) fn sent(&self) -> usize {
@@ -47,9 +47,9 @@ impl Attacker {
             let recorded = self.recorded[next % self.recorded.len()].clone();
             let mut packet = match chance.below(10) {
                 0 => noise(chance),
-                1..=4 => segment(chance, &self.heard),
-                5 => icmp(chance, &self.heard),
-                _ => replayed(chance, &recorded, &self.heard),
+                1..=4 => segment(chance, &self.last),
+                5 => icmp(chance, &self.last),
+                _ => replayed(chance, &recorded, &self.last),
             };
             if chance.below(2) == 0 {
                 damage(chance, &mut packet, &recorded);
@@ -83,7 +83,7 @@ impl Attacker {
                 if let Ok(segment) = Segment::parse(bytes) {
                     let timestamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
                     let family = usize::from(segment.ip.dst.is_ipv6());
-                    self.heard = Heard { family, tcp: segment.tcp, timestamp, bytes: bytes.to_vec() };
+                    self.last = LastPacket { family, tcp: segment.tcp, timestamp, bytes: bytes.to_vec() };
                 } else if let Ok(Datagram { protocol: ICMP, body, .. }) = Datagram::parse(bytes) {
                     answered |= body.first() == Some(&0) && body.get(6..8) == Some(&self.pings.to_be_bytes());
                 }

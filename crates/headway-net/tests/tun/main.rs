@@ -60,7 +60,7 @@ fn survive(handle: &Handle) {
         assert!(resident() < LIMIT, "seed {seed}: {} bytes", resident());
     }
     let counters = stack.counters();
-    eprintln!("{} packets, {} octets resident, {counters:?}", attacker.sent(), resident());
+    eprintln!("{} packets, {} bytes resident, {counters:?}", attacker.sent(), resident());
     let met = [
         counters.malformed,
         counters.unreadable,

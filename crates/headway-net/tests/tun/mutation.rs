@@ -10,7 +10,7 @@ use crate::{OURS, THEIRS};
 
 /// The last packet of the stack.
 #[derive(Clone)]
-pub(crate) struct Heard {
+pub(crate) struct LastPacket {
     pub(crate) family: usize,
     pub(crate) tcp: TcpHeader,
     pub(crate) timestamp: u32,
@@ -33,9 +33,9 @@ pub(crate) fn noise(chance: &mut Rng) -> Vec<u8> {
 }
 
 /// A segment that answers a received one, or opens a connection.
-pub(crate) fn segment(chance: &mut Rng, heard: &Heard) -> Vec<u8> {
+pub(crate) fn segment(chance: &mut Rng, last: &LastPacket) -> Vec<u8> {
     let new = chance.below(8) == 0;
-    let family = if new { chance.below(2) } else { heard.family };
+    let family = if new { chance.below(2) } else { last.family };
     let near = |number: SeqNumber, chance: &mut Rng| match chance.below(8) {
         0..=4 => number,
         5 => number + chance.below(100_000) as u32,
@@ -45,10 +45,10 @@ pub(crate) fn segment(chance: &mut Rng, heard: &Heard) -> Vec<u8> {
     let flags = if new { TcpFlags::SYN } else { TcpFlags::from_bits(chance.next() as u8 & 0xfb | 0x10) };
     let flags = if chance.below(20) == 0 { TcpFlags::from_bits(chance.next() as u8) } else { flags };
     let tcp = TcpHeader {
-        src_port: if new { 1000 + chance.below(500) as u16 } else { heard.tcp.dst_port },
+        src_port: if new { 1000 + chance.below(500) as u16 } else { last.tcp.dst_port },
         dst_port: if chance.below(50) == 0 { 81 } else { 80 },
-        seq: near(heard.tcp.ack, chance),
-        ack: near(heard.tcp.seq + 1, chance),
+        seq: near(last.tcp.ack, chance),
+        ack: near(last.tcp.seq + 1, chance),
         flags,
         window: chance.next() as u16,
         urgent: chance.next() as u16,
@@ -62,14 +62,14 @@ pub(crate) fn segment(chance: &mut Rng, heard: &Heard) -> Vec<u8> {
     options.hack = (chance.below(4) == 0).then_some(0x5848);
     let timestamp = chance.next() as u32;
     options.timestamps =
-        (chance.below(2) == 0).then_some(Timestamps { value: timestamp, echo: heard.timestamp });
+        (chance.below(2) == 0).then_some(Timestamps { value: timestamp, echo: last.timestamp });
     let mut payload = vec![0; if new { 0 } else { chance.below(1400) }];
     chance.fill(&mut payload);
     packet::segment(&ip(family), &tcp, &options, &payload)
 }
 
 /// A captured packet with the attacker's address, possibly with sequence numbers of a current connection.
-pub(crate) fn replayed(chance: &mut Rng, recorded: &[u8], heard: &Heard) -> Vec<u8> {
+pub(crate) fn replayed(chance: &mut Rng, recorded: &[u8], last: &LastPacket) -> Vec<u8> {
     let mut packet = recorded.to_vec();
     let header = usize::from(packet[0] & 0xf) * 4;
     if packet[0] >> 4 != 4 || packet.len() < header + 20 {
@@ -84,25 +84,25 @@ pub(crate) fn replayed(chance: &mut Rng, recorded: &[u8], heard: &Heard) -> Vec<
     if packet[dst_port..dst_port + 2] != 80_u16.to_be_bytes() {
         packet[header..header + 4].rotate_left(2);
     }
-    if chance.below(2) == 0 && heard.family == 0 {
-        packet[header..header + 2].copy_from_slice(&heard.tcp.dst_port.to_be_bytes());
-        packet[header + 4..header + 8].copy_from_slice(&heard.tcp.ack.0.to_be_bytes());
-        packet[header + 8..header + 12].copy_from_slice(&(heard.tcp.seq + 1).0.to_be_bytes());
+    if chance.below(2) == 0 && last.family == 0 {
+        packet[header..header + 2].copy_from_slice(&last.tcp.dst_port.to_be_bytes());
+        packet[header + 4..header + 8].copy_from_slice(&last.tcp.ack.0.to_be_bytes());
+        packet[header + 8..header + 12].copy_from_slice(&(last.tcp.seq + 1).0.to_be_bytes());
     }
     repair(&mut packet);
     packet
 }
 
 /// An ICMP message: a ping, or an error about a received or an unknown packet.
-pub(crate) fn icmp(chance: &mut Rng, heard: &Heard) -> Vec<u8> {
+pub(crate) fn icmp(chance: &mut Rng, last: &LastPacket) -> Vec<u8> {
     let kinds: [&[[u8; 2]]; 2] = [
         &[[3, 4], [3, 1], [3, 2], [3, 3], [3, 13], [11, 0], [12, 0], [8, 0], [0, 0], [5, 1]],
         &[[2, 0], [1, 0], [1, 1], [1, 4], [3, 0], [4, 1], [128, 0], [129, 0], [135, 0], [137, 0]],
     ];
-    let kind = kinds[heard.family][chance.below(10)];
+    let kind = kinds[last.family][chance.below(10)];
     let mtu = [0, 68, 296, 576, 1279, 1280, 1400, 65_535][chance.below(8)] as u32;
-    let kept = chance.below(heard.bytes.len() + 1).min(600);
-    packet::icmp(&ip(heard.family), kind, mtu.to_be_bytes(), &heard.bytes[..kept])
+    let kept = chance.below(last.bytes.len() + 1).min(600);
+    packet::icmp(&ip(last.family), kind, mtu.to_be_bytes(), &last.bytes[..kept])
 }
 
 /// Flips bits, truncates, extends, or inserts a part of another packet; half of the time with valid

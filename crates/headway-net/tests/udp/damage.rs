@@ -39,7 +39,7 @@ async fn through_damage(variant: Variant) {
     drop(relay);
     let hit = hits.load(Ordering::Relaxed);
     eprintln!(
-        "{variant}: {hit} hit, {} resends, {} recoveries, {} timeouts",
+        "{variant}: {hit} hit, {} retransmissions, {} recoveries, {} timeouts",
         sender.damage_retransmissions, sender.fast_recoveries, sender.timeouts
     );
     assert!(hit > 50, "{variant}: only {hit} packets were hit");

@@ -101,7 +101,7 @@ async fn a_peer_that_does_not_read_stops_the_writer() {
     let mut taken = 0;
     while let Ok(n) = tokio::time::timeout(Duration::from_millis(300), client.write(&bytes[taken..])).await {
         taken += n.unwrap();
-        assert!(taken <= 200_000, "{taken} octets were taken");
+        assert!(taken <= 200_000, "{taken} bytes were accepted");
     }
     let (sent, got) = tokio::join!(send(client, &bytes[taken..]), receive(server, pattern));
     sent.unwrap();

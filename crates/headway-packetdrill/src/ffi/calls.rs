@@ -21,7 +21,7 @@ pub(super) unsafe extern "C" fn socket(
     kind: c_int,
     protocol: c_int,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     number(shared.with(|stack| stack.socket(domain, kind, protocol)))
 }
@@ -32,7 +32,7 @@ pub(super) unsafe extern "C" fn bind(
     address: *const sockaddr,
     len: socklen_t,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let (shared, target) = unsafe { (shared(userdata), address::read(address, len)) };
     success(target.and_then(|target| match target {
         Target::Address(address) => shared.with(|stack| stack.bind(fd, address)),
@@ -41,7 +41,7 @@ pub(super) unsafe extern "C" fn bind(
 }
 
 pub(super) unsafe extern "C" fn listen(userdata: *mut c_void, fd: c_int, backlog: c_int) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     success(shared.with(|stack| stack.listen(fd, backlog)))
 }
@@ -52,12 +52,12 @@ pub(super) unsafe extern "C" fn accept(
     address: *mut sockaddr,
     len: *mut socklen_t,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let wait_limit = shared.with(|stack| stack.wait_limit(fd, Flags::default(), false));
     let accepted = shared.wait(wait_limit, |stack| stack.accept(fd)).map(|(accepted, remote)| {
         let as_v6 = shared.with(|stack| stack.descriptors.socket(fd).is_ok_and(|socket| socket.is_v6));
-        // SAFETY: as the module vouches.
+        // SAFETY: as the module guarantees.
         unsafe { address::write(address, len, remote, as_v6) };
         accepted
     });
@@ -70,7 +70,7 @@ pub(super) unsafe extern "C" fn connect(
     address: *const sockaddr,
     len: socklen_t,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let (shared, target) = unsafe { (shared(userdata), address::read(address, len)) };
     success(target.and_then(|target| match target {
         Target::Nowhere => shared.with(|stack| stack.disconnect(fd)),
@@ -84,7 +84,7 @@ pub(super) unsafe extern "C" fn connect(
 }
 
 pub(super) unsafe extern "C" fn close(userdata: *mut c_void, fd: c_int) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     success(shared.with(|stack| stack.close(fd)).map(|lingering| {
         if let Some((id, wait_limit)) = lingering {
@@ -95,7 +95,7 @@ pub(super) unsafe extern "C" fn close(userdata: *mut c_void, fd: c_int) -> c_int
 }
 
 pub(super) unsafe extern "C" fn shutdown(userdata: *mut c_void, fd: c_int, how: c_int) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     success(shared.with(|stack| stack.shutdown(fd, how)))
 }
@@ -110,7 +110,7 @@ pub(super) unsafe extern "C" fn setsockopt(
     value: *const c_void,
     len: socklen_t,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let (shared, value) = unsafe { (shared(userdata), copy_in(value.cast(), len as usize)) };
     success(value.and_then(|value| shared.with(|stack| stack.set_option(fd, level, name, &value))))
 }
@@ -123,13 +123,13 @@ pub(super) unsafe extern "C" fn getsockopt(
     value: *mut c_void,
     len: *mut socklen_t,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let result = shared.with(|stack| stack.option(fd, level, name)).and_then(|found| {
         if len.is_null() {
             return Err(Errno(libc::EFAULT));
         }
-        // SAFETY: not null, and as the module vouches: `value` has room for `len` bytes.
+        // SAFETY: not null, and as the module guarantees: `value` has room for `len` bytes.
         unsafe {
             let room = found.len().min(len.read() as usize);
             copy_out(&found[..room], value.cast())?;
@@ -147,7 +147,7 @@ pub(super) unsafe extern "C" fn fcntl(
     command: c_int,
     argument: c_int,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     number(shared.with(|stack| stack.control(fd, command, argument)))
 }
@@ -159,7 +159,7 @@ pub(super) unsafe extern "C" fn ioctl(
     request: c_ulong,
     argument: *mut c_int,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let found = shared.with(|stack| stack.query(fd, request));
     // SAFETY: every supported request has a pointer to a number.
@@ -191,14 +191,14 @@ pub(super) unsafe extern "C" fn poll(
     count: nfds_t,
     timeout: c_int,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let count = count as usize;
     if list.is_null() && count > 0 {
         return success(Err(Errno(libc::EFAULT)));
     }
     let entries =
-        // SAFETY: not null unless empty, and as the module vouches.
+        // SAFETY: not null unless empty, and as the module guarantees.
         if count == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(list, count) } };
     let mut polled: Vec<Polled> =
         entries.iter().map(|entry| Polled { fd: entry.fd, wanted: entry.events, found: 0 }).collect();
@@ -210,7 +210,7 @@ pub(super) unsafe extern "C" fn poll(
 }
 
 pub(super) unsafe extern "C" fn epoll_create(userdata: *mut c_void, size: c_int) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     number(shared.with(|stack| stack.epoll_create(size)))
 }
@@ -223,11 +223,11 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     event: *mut epoll_event,
 ) -> c_int {
     let event = (!event.is_null()).then(|| {
-        // SAFETY: not null, and as the module vouches.
+        // SAFETY: not null, and as the module guarantees.
         let event = unsafe { event.read_unaligned() };
         (event.events, event.u64)
     });
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     success(shared.with(|stack| stack.epoll_ctl(set, operation, fd, event)))
 }
@@ -242,7 +242,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
     let Ok(limit @ 1..) = usize::try_from(limit) else {
         return success(Err(Errno(libc::EINVAL)));
     };
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let found = match shared.wait(wait_limit(timeout), |stack| stack.epoll_wait(set, limit)) {
         Ok(found) => found,
@@ -259,9 +259,9 @@ pub(super) unsafe extern "C" fn epoll_wait(
 // --- pipes -------------------------------------------------------------------------------------------
 
 pub(super) unsafe extern "C" fn pipe(userdata: *mut c_void, ends: *mut c_int) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
-    // SAFETY: as the module vouches, `ends` has room for two.
+    // SAFETY: as the module guarantees, `ends` has room for two.
     success(shared.with(Stack::pipe).and_then(|made| unsafe { put(ends.cast(), made) }))
 }
 
@@ -274,14 +274,14 @@ pub(super) unsafe extern "C" fn splice(
     len: size_t,
     flags: c_uint,
 ) -> c_int {
-    // SAFETY: as the module vouches, non-null pointers are readable.
+    // SAFETY: as the module guarantees, non-null pointers are readable.
     let has_offset = |offset: *mut loff_t| !offset.is_null() && unsafe { offset.read_unaligned() } != 0;
     if has_offset(from_offset) || has_offset(to_offset) {
         // Pipes and sockets have no offsets. packetdrill passes the address of a zero for NULL in a
         // script.
         return success(Err(Errno(libc::ESPIPE)));
     }
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let wait_limit = shared.with(|stack| {
         let waits = flags & libc::SPLICE_F_NONBLOCK == 0
@@ -299,7 +299,7 @@ pub(super) unsafe extern "C" fn netdev_send(
     packet: *const c_void,
     len: size_t,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let (shared, packet) = unsafe { (shared(userdata), copy_in(packet.cast(), len)) };
     success(packet.map(|packet| shared.with(|stack| stack.inject(&packet))))
 }
@@ -313,17 +313,17 @@ pub(super) unsafe extern "C" fn netdev_receive(
     if len.is_null() {
         return success(Err(Errno(libc::EFAULT)));
     }
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let Some(sent) = shared.next_sent() else {
         // packetdrill reports an empty packet as an error and ends the script: the expected packet will
         // never be sent.
         eprintln!("headway: no packet will be sent: nothing is queued and no timer is running");
-        // SAFETY: not null, and as the module vouches.
+        // SAFETY: not null, and as the module guarantees.
         unsafe { len.write(0) };
         return 0;
     };
-    // SAFETY: not null, and as the module vouches: `buffer` has room for `len` bytes.
+    // SAFETY: not null, and as the module guarantees: `buffer` has room for `len` bytes.
     let result = unsafe {
         let fits = sent.packet.len().min(len.read());
         len.write(fits);
@@ -334,7 +334,7 @@ pub(super) unsafe extern "C" fn netdev_receive(
 }
 
 pub(super) unsafe extern "C" fn usleep(userdata: *mut c_void, micros: useconds_t) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     unsafe { shared(userdata) }.sleep(Duration::from_micros(micros.into()));
     0
 }
@@ -344,9 +344,9 @@ pub(super) unsafe extern "C" fn gettimeofday(
     time: *mut timeval,
     _zone: *mut timezone,
 ) -> c_int {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let now = unsafe { shared(userdata) }.read_clock().as_nanos() / 1000;
     let value = timeval { tv_sec: (now / 1_000_000) as _, tv_usec: (now % 1_000_000) as _ };
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     success(unsafe { put(time, value) })
 }

@@ -61,7 +61,7 @@ pub(super) unsafe extern "C" fn read(
     buffer: *mut c_void,
     len: size_t,
 ) -> ssize_t {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     unsafe { recv(userdata, fd, buffer, len, 0) }
 }
 
@@ -72,7 +72,7 @@ pub(super) unsafe extern "C" fn recv(
     len: size_t,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     unsafe { receive_into(userdata, fd, &[(buffer.cast(), len)], flags) }
 }
 
@@ -83,9 +83,9 @@ pub(super) unsafe extern "C" fn readv(
     count: c_int,
 ) -> ssize_t {
     let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL));
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     match count.and_then(|count| unsafe { pieces(vector, count) }) {
-        // SAFETY: as the module vouches.
+        // SAFETY: as the module guarantees.
         Ok(pieces) => unsafe { receive_into(userdata, fd, &pieces, 0) },
         Err(error) => byte_count(Err(error)),
     }
@@ -100,7 +100,7 @@ unsafe fn receive_into(
     pieces: &[(*mut u8, usize)],
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     let len = pieces.iter().map(|(_, len)| len).sum();
     let is_dropped = flags & libc::MSG_TRUNC != 0;
@@ -124,10 +124,10 @@ pub(super) unsafe extern "C" fn recvfrom(
     _source: *mut sockaddr,
     source_len: *mut socklen_t,
 ) -> ssize_t {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let count = unsafe { recv(userdata, fd, buffer, len, flags) };
     if count >= 0 && !source_len.is_null() {
-        // SAFETY: not null, and as the module vouches. TCP returns no source address.
+        // SAFETY: not null, and as the module guarantees. TCP returns no source address.
         unsafe { source_len.write(0) };
     }
     count
@@ -142,24 +142,24 @@ pub(super) unsafe extern "C" fn recvmsg(
     if message.is_null() {
         return byte_count(Err(Errno(libc::EFAULT)));
     }
-    // SAFETY: not null, and as the module vouches.
+    // SAFETY: not null, and as the module guarantees.
     let header = unsafe { &mut *message };
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let pieces = match unsafe { pieces(header.msg_iov, header.msg_iovlen) } {
         Ok(pieces) => pieces,
         Err(error) => return byte_count(Err(error)),
     };
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let count = unsafe { receive_into(userdata, fd, &pieces, flags) };
     if count >= 0 {
         header.msg_namelen = 0;
         header.msg_flags = 0;
-        // SAFETY: as the module vouches.
+        // SAFETY: as the module guarantees.
         let left = unsafe { shared(userdata) }.with(|stack| {
             let socket = stack.descriptors.socket(fd).ok()?;
             socket.settings.reports_unread.then(|| stack.unread(fd))
         });
-        // SAFETY: as the module vouches.
+        // SAFETY: as the module guarantees.
         unsafe { tell_left(header, left) };
     }
     count
@@ -196,7 +196,7 @@ pub(super) unsafe extern "C" fn write(
     buffer: *const c_void,
     len: size_t,
 ) -> ssize_t {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     unsafe { send(userdata, fd, buffer, len, 0) }
 }
 
@@ -207,7 +207,7 @@ pub(super) unsafe extern "C" fn send(
     len: size_t,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let (shared, data) = unsafe { (shared(userdata), copy_in(buffer.cast(), len)) };
     byte_count(data.and_then(|data| write_all(shared, fd, &data, flags)))
 }
@@ -222,7 +222,7 @@ pub(super) unsafe extern "C" fn sendto(
     _destination_len: socklen_t,
 ) -> ssize_t {
     // The destination of a stream is that of `connect`; it is ignored.
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     unsafe { send(userdata, fd, buffer, len, flags) }
 }
 
@@ -233,7 +233,7 @@ pub(super) unsafe extern "C" fn writev(
     count: c_int,
 ) -> ssize_t {
     let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL));
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     count.map_or_else(
         |error| byte_count(Err(error)),
         |count| unsafe { send_from(userdata, fd, vector, count, 0) },
@@ -249,7 +249,7 @@ pub(super) unsafe extern "C" fn sendmsg(
     if message.is_null() {
         return byte_count(Err(Errno(libc::EFAULT)));
     }
-    // SAFETY: not null, and as the module vouches.
+    // SAFETY: not null, and as the module guarantees.
     unsafe {
         let header = &*message;
         send_from(userdata, fd, header.msg_iov, header.msg_iovlen, flags)
@@ -268,7 +268,7 @@ unsafe fn send_from(
 ) -> ssize_t {
     // SAFETY: as the caller guarantees.
     let data = unsafe { pieces(vector, count).and_then(|pieces| gather(&pieces)) };
-    // SAFETY: as the module vouches.
+    // SAFETY: as the module guarantees.
     let shared = unsafe { shared(userdata) };
     byte_count(data.and_then(|data| write_all(shared, fd, &data, flags)))
 }

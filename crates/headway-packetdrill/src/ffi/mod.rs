@@ -26,7 +26,7 @@ use crate::stack::Stack;
 /// The table that packetdrill has filled in: `struct packetdrill_interface` of its
 /// `packetdrill.h`, in that order. Every function takes the table's `userdata` first.
 ///
-/// Errors are -1 with `errno`, unless said otherwise.
+/// Errors are -1 with `errno`, unless stated otherwise.
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the system calls of the same name")]
 pub struct Interface {
@@ -110,7 +110,7 @@ unsafe extern "C" {
 /// Makes a stack as `flags` say and fills in `interface`. The calling thread becomes the one that
 /// moves the stack's clock.
 ///
-/// Flags that cannot be used are told on standard error and end the process: packetdrill does not
+/// Invalid flags are reported on standard error and end the process: packetdrill does not
 /// ask whether this went well.
 ///
 /// # Safety
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, interf
     let flags = if flags.is_null() {
         ""
     } else {
-        // SAFETY: the caller vouches for the zero byte.
+        // SAFETY: the caller guarantees for the zero byte.
         unsafe { CStr::from_ptr(flags) }.to_str().unwrap_or("flags that are no text")
     };
     let config = match Config::parse(flags) {
@@ -168,12 +168,12 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, interf
         pipe: Some(calls::pipe),
         splice: Some(calls::splice),
     };
-    // SAFETY: the caller vouches for the room.
+    // SAFETY: the caller guarantees for the room.
     unsafe { interface.write(table) };
 }
 
 unsafe extern "C" fn free(userdata: *mut c_void) {
-    // SAFETY: it comes from `Box::into_raw` above, and nobody uses it after this call.
+    // SAFETY: it comes from `Box::into_raw` above, and it is not used after this call.
     drop(unsafe { Box::from_raw(userdata.cast::<Userdata>()) });
 }
 
@@ -183,6 +183,6 @@ unsafe extern "C" fn free(userdata: *mut c_void) {
 ///
 /// `userdata` is that of the table, and not freed.
 unsafe fn shared<'a>(userdata: *mut c_void) -> &'a Shared {
-    // SAFETY: as the caller vouches; it is only ever shared.
+    // SAFETY: as the caller guarantees; it is only ever shared.
     unsafe { &(*userdata.cast::<Userdata>()).shared }
 }

@@ -122,7 +122,7 @@ function draw(panel, ink) {
     c.stroke();
   }
   c.restore();
-  panel.tip.textContent = pointerAt ? tell(panel, p) : "\u00a0";
+  panel.tip.textContent = pointerAt ? describe(panel, p) : "\u00a0";
 }
 
 function axes(panel, p) {
@@ -145,7 +145,7 @@ function axes(panel, p) {
 }
 
 // A description of the nearest point to the pointer.
-function tell(panel, p) {
+function describe(panel, p) {
   const time = timeText(pointerAt.time, view.to - view.from);
   let best = null, least = 24 * 24;
   for (const [list, step, offset, words] of panel.graph.near(data)) {

@@ -37,7 +37,7 @@ struct Shared {
     others: u32,
     /// Members that the window or pacing holds back: the first is the next to send.
     turns: VecDeque<ConnectionId>,
-    /// A member has told the controller its sizes.
+    /// A member has set the controller's segment size.
     started: bool,
     /// When the window was last reduced because of a loss, and whose.
     reduced: Option<(Instant, ConnectionId)>,

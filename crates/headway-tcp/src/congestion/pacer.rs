@@ -18,7 +18,7 @@ impl Pacer {
         self.next
     }
 
-    /// A segment of so many bytes leaves.
+    /// A segment of this many bytes is sent.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, rate: Rate) {
         // Time that was not used gives no right to a burst, but for a little.
         let from = self.next.max(now - BURST);

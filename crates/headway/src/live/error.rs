@@ -15,7 +15,7 @@ pub(crate) enum LiveError {
     BadOption(#[from] BadOption),
     #[error("no network: expected --tun DEVICE, --udp LOCAL PEER, --packet INTERFACE or --kernel")]
     NoCarrier,
-    /// A carrier or a stack that cannot be made; it says itself what was expected.
+    /// A carrier or a stack cannot be created.
     #[error(transparent)]
     Net(#[from] NetError),
     #[error(transparent)]
@@ -26,7 +26,7 @@ pub(crate) enum LiveError {
     Listen { local: SocketAddr, source: io::Error },
     #[error("{remote}: {source}")]
     Connect { remote: SocketAddr, source: io::Error },
-    #[error("{host}: {reason}; expected an address or a name that the system knows")]
+    #[error("{host}: {reason}; expected an address or a name that the system resolves")]
     UnknownHost { host: String, reason: String },
     #[error("the connection: {0}")]
     Connection(io::Error),

@@ -203,8 +203,8 @@ impl NetworkArgs {
             profile.congestion = congestion;
         }
         if let Some(window) = self.window {
-            let octets = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
-            profile = profile.with_window(octets);
+            let bytes = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
+            profile = profile.with_window(bytes);
         }
         let mut switches = Switches::default();
         self.with.iter().for_each(|part| switches.set(*part, true));

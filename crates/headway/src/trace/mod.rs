@@ -38,13 +38,13 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
         let count = xplot::write(directory, &chosen)?;
         eprintln!("wrote {count} files to {}", directory.display());
     }
-    let told = match (arguments.json, arguments.csv) {
+    let text = match (arguments.json, arguments.csv) {
         (true, _) => json::render(&capture, &chosen),
         (_, Some(Table::Connections)) => csv::connections(&capture, &chosen),
         (_, Some(Table::Throughput)) => csv::throughput(&chosen),
         _ => text::render(&capture, &chosen, !arguments.connection.is_empty()),
     };
-    Ok(output::print(&told)?)
+    Ok(output::print(&text)?)
 }
 
 /// The chosen connections.

@@ -13,7 +13,7 @@ const MOST_IN_FULL: usize = 8;
 /// The width of the throughput chart.
 const COLUMNS: usize = 60;
 
-/// What `capture` says. `is_chosen`: the connections were asked for by number.
+/// The text of `capture`. `is_chosen`: the connections were chosen by number.
 pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>], is_chosen: bool) -> String {
     let mut text = head(capture);
     if chosen.len() > MOST_IN_FULL && !is_chosen {

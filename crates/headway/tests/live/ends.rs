@@ -86,9 +86,9 @@ fn the_peers_fin_closes_standard_output() {
          print(c.recv(100).decode())",
     );
     let mut nc = nc(&namespace).spawn().unwrap();
-    let mut heard = String::new();
-    std::io::Read::read_to_string(nc.stdout.as_mut().unwrap(), &mut heard).unwrap();
-    assert_eq!(heard, "bye");
+    let mut received = String::new();
+    std::io::Read::read_to_string(nc.stdout.as_mut().unwrap(), &mut received).unwrap();
+    assert_eq!(received, "bye");
     // The other direction remains open.
     nc.stdin.take().unwrap().write_all(b"later").unwrap();
     assert!(nc.wait().unwrap().success());

@@ -184,30 +184,33 @@ fn missing_requirements_are_named() {
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
         Some(complaint)
     };
-    let Some(told) = refuse("linux:vegas-of-none", &|_| {}) else { return };
-    assert!(told.contains("linux:vegas-of-none") && told.contains("this kernel has"), "{told}");
+    let Some(message) = refuse("linux:vegas-of-none", &|_| {}) else { return };
+    assert!(message.contains("linux:vegas-of-none") && message.contains("this kernel has"), "{message}");
     let bare = tempfile::tempdir().unwrap();
     let nowhere = |command: &mut Command| {
         command.env("PATH", bare.path());
     };
-    let told = refuse("headway", &nowhere).unwrap();
-    assert!(told.contains("expected the package iproute2"), "{told}");
+    let message = refuse("headway", &nowhere).unwrap();
+    assert!(message.contains("expected the package iproute2"), "{message}");
     let ip = String::from_utf8(Command::new("sh").args(["-c", "command -v ip"]).output().unwrap().stdout);
     std::os::unix::fs::symlink(ip.unwrap().trim(), bare.path().join("ip")).unwrap();
-    let told = refuse("kcptun", &nowhere).unwrap();
-    assert!(told.contains("expected the package kcptun"), "{told}");
+    let message = refuse("kcptun", &nowhere).unwrap();
+    assert!(message.contains("expected the package kcptun"), "{message}");
     if !Path::new(HEADWAY).with_file_name("headway-quic-pipe").exists() {
-        let told = refuse("quinn:bbr", &nowhere).unwrap();
-        assert!(told.contains("cargo build --release --manifest-path reference/quinn/Cargo.toml"), "{told}");
+        let message = refuse("quinn:bbr", &nowhere).unwrap();
+        assert!(
+            message.contains("cargo build --release --manifest-path reference/quinn/Cargo.toml"),
+            "{message}"
+        );
     }
     // An unprivileged user, in an own folder.
-    let told = refuse("headway", &|command| {
+    let message = refuse("headway", &|command| {
         let folder = command.get_current_dir().unwrap().to_owned();
         std::os::unix::fs::chown(&folder, Some(65_534), None).unwrap();
         command.uid(65_534);
     });
-    let told = told.unwrap();
-    assert!(told.contains("expected root"), "{told}");
+    let message = message.unwrap();
+    assert!(message.contains("expected root"), "{message}");
     let folder = with_experiment(SMALL).unwrap();
     let output =
         Command::new(HEADWAY).args(["lab", "run", "small.toml"]).current_dir(folder.path()).output().unwrap();

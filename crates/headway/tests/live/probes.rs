@@ -121,7 +121,7 @@ impl Scanner {
 
     /// Sends the packet, and returns the stack's responses to the port, without duplicates.
     fn exchange(&mut self, packet: &[u8], port: u16) -> Vec<(TcpHeader, TcpOptions)> {
-        let line: String = packet.iter().map(|octet| format!("{octet:02x}")).collect();
+        let line: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
         writeln!(self.input, "{line}").unwrap();
         let mut answers = Vec::new();
         loop {

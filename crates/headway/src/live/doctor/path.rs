@@ -160,7 +160,7 @@ fn name(kind: u8) -> String {
 fn hex(value: &[u8]) -> String {
     match value.first_chunk() {
         Some(number) if value.len() == 2 => u16::from_be_bytes(*number).to_string(),
-        _ => value.iter().map(|octet| format!("{octet:02x}")).collect(),
+        _ => value.iter().map(|byte| format!("{byte:02x}")).collect(),
     }
 }
 

@@ -78,7 +78,7 @@ async fn receive_line<T: DeserializeOwned>(stream: &mut Stream) -> io::Result<T>
     let other = || io::Error::new(io::ErrorKind::InvalidData, "the peer is not `headway doctor`");
     let (mut message, mut buffer) = (Vec::new(), vec![0; 16_384]);
     loop {
-        let line = message.iter().position(|&octet| octet == b'\n');
+        let line = message.iter().position(|&byte| byte == b'\n');
         if let Some(line) = line.filter(|line| message.len() > line + FILLING) {
             return serde_json::from_slice(&message[..line]).map_err(|_| other());
         }

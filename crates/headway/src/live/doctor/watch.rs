@@ -211,8 +211,8 @@ impl Carrier for Watch {
                     }
                 });
             }
-            if let Some(octet) = hit.and_then(|at| packet.get_mut(at)) {
-                *octet ^= 0x10;
+            if let Some(byte) = hit.and_then(|at| packet.get_mut(at)) {
+                *byte ^= 0x10;
             }
         }
         self.inner.queue(len);

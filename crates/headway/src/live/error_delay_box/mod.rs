@@ -120,8 +120,8 @@ async fn attend(
             end = &mut *ended => return end.map(Some).map_err(|_| BoxError::Panicked),
             () = &mut time_is_up => return Ok(None),
             signal = signals.next() => match signal {
-                Told::Stop => return Ok(None),
-                Told::Reload => reload(arguments, control, &mut generation, output)?,
+                Request::Stop => return Ok(None),
+                Request::Reload => reload(arguments, control, &mut generation, output)?,
             },
             _ = ticks.tick() => {
                 if let Some(report) = control.report() {
@@ -148,16 +148,16 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> Request {
         tokio::select! {
-            _ = self.interrupt.recv() => Told::Stop,
-            _ = self.terminate.recv() => Told::Stop,
-            _ = self.hangup.recv() => Told::Reload,
+            _ = self.interrupt.recv() => Request::Stop,
+            _ = self.terminate.recv() => Request::Stop,
+            _ = self.hangup.recv() => Request::Reload,
         }
     }
 }
 
-enum Told {
+enum Request {
     Stop,
     Reload,
 }

@@ -102,7 +102,7 @@ pub(super) async fn receive_line<T: DeserializeOwned>(
     loop {
         match stream.read_u8().await? {
             b'\n' => break,
-            octet => line.push(octet),
+            byte => line.push(byte),
         }
         if line.len() > MAX_LINE {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long"));

@@ -9,9 +9,9 @@ use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
 /// Accepts any certificate; verifies only the signature of the handshake.
 #[derive(Debug)]
-pub(crate) struct Anybody(pub(crate) Arc<CryptoProvider>);
+pub(crate) struct AnyCertificate(pub(crate) Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
