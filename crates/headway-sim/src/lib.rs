@@ -6,6 +6,24 @@
 //! same packets, on every machine.
 //!
 //! [`race`] runs the product's main experiment on it: a file sent across an emulated lossy link.
+//!
+//! ```
+//! use headway_sim::Content;
+//! use headway_sim::race::{Scenario, run};
+//! use headway_tcp::Variant;
+//! use headway_units::Duration;
+//!
+//! // 1 MB over 10 Mbit/s, a one-way delay of 20 ms; with 5 % of the packets a burst of 5 corrupted ones begins.
+//! let mut scenario = Scenario::default();
+//! (scenario.forward.delay, scenario.reverse.delay) = (Duration::from_millis(20), Duration::from_millis(20));
+//! scenario.forward.damage = "burst:5%:5".parse()?;
+//! let content = Content::generated(1_000_000);
+//! let [sack, headway] = [Variant::Sack, Variant::Headway].map(|sender| run(&scenario, sender, &content, 1, true));
+//! let (sack, headway) = (sack?, headway?);
+//! assert!(sack.finished && headway.finished);
+//! assert!(headway.time < sack.time, "{} and {}", headway.time, sack.time);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod agenda;

@@ -104,7 +104,33 @@ pub struct HostCounters {
     pub echoes_dropped: u64,
 }
 
-/// A TCP host. See the crate's documentation.
+/// A TCP host: connections, listeners and what they share, without I/O and without a clock.
+///
+/// # Contract
+///
+/// A carrier and a loop drive the host. In each turn:
+///
+/// 1. [`Host::receive`] takes every packet that has arrived, with its time of arrival.
+/// 2. [`Host::handle_timeout`] is called if the time of [`Host::next_deadline`] has come. Calling it early does no harm.
+/// 3. [`Host::poll_notification`] is called until it returns `None`, and programs do what follows from it:
+///    [`Host::accept`], [`Host::read`], [`Host::write`], [`Host::close`].
+/// 4. [`Host::poll_transmit`] is called until it returns `None`, and what it gives is sent. Where the carrier can send no
+///    more, it is called again when the carrier can.
+/// 5. [`Host::next_deadline`] says when the next turn is due at the latest. An earlier packet or program begins one.
+///
+/// Several packets may be received before the rest of a turn. The times given to a host never decrease. No call blocks.
+///
+/// | answer of | may be another after |
+/// |---|---|
+/// | [`Host::poll_transmit`] | `receive`, `handle_timeout`; `connect`, `write`, `read`, `consume`, `close`, `abort`, `release`, `close_listener`; changes of settings or of the path's MTU |
+/// | [`Host::next_deadline`] | the same, and `poll_transmit`: valid once that has returned `None` |
+/// | [`Host::poll_notification`] | the same as of `next_deadline` |
+/// | [`Host::accept`] | `receive`, `handle_timeout` |
+/// | [`Host::readable`], [`Host::peek`], [`Host::is_finished`] | `receive`; `read`, `consume`, `abort`. [`Notification::Readable`](crate::Notification::Readable) follows |
+/// | [`Host::writable`] | `receive`, `write`, `poll_transmit`. [`Notification::Writable`](crate::Notification::Writable) follows after a short `write` |
+///
+/// A [`ConnectionId`] stays valid until [`Host::release`], even when the connection has ended or failed. Then the host
+/// closes what is open, and forgets the connection once that is done.
 pub struct Host<O: Observer = ()> {
     config: HostConfig,
     identity: Identity,

@@ -152,7 +152,7 @@ impl<O: Observer> Host<O> {
     /// Builds the next packet to send into `buffer` and returns its length; `None` when there is
     /// nothing more to send now. `buffer` must hold the largest MTU of any profile in use.
     ///
-    /// Any other call that takes `&mut self` may change the answer.
+    /// The table of [`Host`] says which calls may change the answer.
     ///
     /// # Panics
     ///
@@ -178,7 +178,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// When [`Host::handle_timeout`] must be called at the latest. Valid after
-    /// [`Host::poll_transmit`] returned `None`; any other call that takes `&mut self` may change it.
+    /// [`Host::poll_transmit`] returned `None`; the table of [`Host`] says which calls may change it.
     pub fn next_deadline(&mut self) -> Option<Instant> {
         self.connections.next_deadline().into_iter().chain(self.paths.next_mtu_deadline()).min()
     }

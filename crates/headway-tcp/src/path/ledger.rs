@@ -1,4 +1,4 @@
-//! The cause ledger: which losses were damage and which congestion (design 2.4).
+//! The cause ledger: which losses were damage and which congestion (`docs/ledger.md`).
 //!
 //! It belongs to a path (a pair of addresses) and serves every connection on it. Evidence goes in:
 //! special ACKs, the receiver's running count of damaged packets, readable or not (HACK v2), ECN
