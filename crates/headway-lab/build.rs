@@ -22,7 +22,7 @@ const CODE: [&str; 7] = [
     "../headway-link/src",
     "../headway-sim/src",
     "src/runner.rs",
-    "src/experiment/scenario.rs",
+    "../headway-scenario/src",
 ];
 
 /// What packets of other TCPs go through in real time.

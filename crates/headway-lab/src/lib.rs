@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod claims;
-mod damage;
 mod error;
 mod experiment;
 mod replay;
@@ -17,14 +16,15 @@ mod statistics;
 mod testbed;
 
 pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, judge, weigh};
-pub use damage::{DamageError, Traces};
 pub use error::LabError;
 pub use experiment::{
-    Aim, Cell, Claim, Clock, EvidenceSource, Experiment, Figure, FigureKind, Foreign, Given, LINK_KEYS,
-    Measure, Overrides, Scalar, Sender, Statistic, load_links, schema,
+    Aim, Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides, Scalar,
+    Statistic, load_links, schema,
 };
+pub use headway_scenario::{Clock, DamageError, Foreign, Sender, Traces};
+pub use headway_sim::{Kind, Value};
 pub use replay::replay;
-pub use results::{CODE, COLUMNS, Column, Kind, Manifest, ManifestCell, Results, Row, Value};
+pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;
-pub use testbed::{RealTimeOutcome, Testbed};
+pub use testbed::Testbed;

@@ -1,18 +1,15 @@
 //! Running one run of an experiment again, to look at it closely.
 
-use std::io;
-
+use headway_scenario::{Clock, Defaults, KeyError, Sender, Traces, keys};
 use headway_sim::Tap;
 use headway_sim::race::{self, Entrant, Recording};
 
-use crate::damage::Traces;
 use crate::error::LabError;
-use crate::experiment::{Clock, Complaint, Sender, Settings};
 use crate::results::{Manifest, ManifestCell};
 use crate::runner::content;
 
 /// Makes the run of `cell`, one of those of `manifest`, with this seed (a [`crate::Row`] has it) again, with
-/// a tap on its packets. It takes the same course, octet by octet.
+/// a tap on its packets. It takes the same course, byte by byte.
 ///
 /// # Errors
 ///
@@ -23,23 +20,18 @@ pub fn replay<T: Tap>(
     seed: u64,
     tap: T,
 ) -> Result<Recording<(), T>, LabError> {
-    let mut settings = Settings::new();
-    for (key, value) in &cell.settings {
-        // The file of a recorded link may be elsewhere by now, or another: the results hold its fates.
-        let traces = Traces::new(|_| match manifest.recordings.get(&format!("{key}={value}")) {
-            Some(fates) => Ok(Box::new(io::Cursor::new(fates.clone()))),
-            None => Err(io::Error::other("the results do not hold this recording")),
-        });
-        settings
-            .set(key, value, &traces)
-            .map_err(|problem| LabError::NotReplayable { key: key.clone(), problem })?;
-    }
-    let sender = settings
-        .sender()
-        .map_err(|Complaint { key, problem }| LabError::NotReplayable { key: key.into(), problem })?;
+    let bad = |KeyError { key, problem }: KeyError| LabError::NotReplayable { key: key.into(), problem };
+    // The file of a recorded link may be elsewhere by now, or another: the results hold its fates.
+    let traces = Traces::stored(|direction| {
+        let key = keys().iter().find(|key| key.direction_of_damage() == Some(direction))?.name;
+        manifest.recordings.get(&format!("{key}={}", cell.settings.get(key)?)).cloned()
+    });
+    let given = |key: &str| cell.settings.get(key).map(String::as_str);
+    let settings = headway_scenario::read(given, Defaults::Files, &traces).map_err(bad)?;
+    let sender = settings.sender().map_err(bad)?;
     let (Sender::Ours(Entrant::Tcp(tcp)), Clock::Virtual) = (&sender, settings.clock) else {
         return Err(LabError::NoConnection { sender: sender.to_string() });
     };
-    let content = content(settings.size());
+    let content = content(settings.sent_size());
     Ok(race::run_recorded(&settings.scenario, *tcp, &content, seed, false, || (), tap)?)
 }

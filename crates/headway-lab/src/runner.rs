@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use headway_scenario::{Clock, Sender};
 use headway_sim::race::{self, OracleOutcome, RunOutcome};
 use headway_sim::{Content, derive_seed};
 use headway_units::Size;
 use rayon::prelude::*;
 
 use crate::error::LabError;
-use crate::experiment::{Cell, Clock, Experiment, Sender};
+use crate::experiment::{Cell, Experiment};
 use crate::results::{Code, Journal, Made, Results, Row, write_tables};
 use crate::testbed::Testbed;
 
@@ -125,12 +126,14 @@ fn run_in_real_time<'a>(
         let mut made = Vec::new();
         while let Some(missing) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
             let seed = run_seed(experiment, missing.cell, missing.run);
-            let outcome = testbed.run(missing.cell, seed).inspect_err(|_| {
+            let metrics = testbed.run(missing.cell, seed).inspect_err(|_| {
                 // The others end what they are at, and begin nothing.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             })?;
-            let oracle = oracles.of(missing.cell, seed);
-            made.push(keep(missing, outcome.row(missing.cell, missing.run, seed, oracle))?);
+            let metrics = metrics
+                .of_single_flow(&missing.cell.scenario)
+                .beside(oracles.of(missing.cell, seed).as_ref());
+            made.push(keep(missing, Row { run: missing.run, seed, metrics })?);
         }
         Ok(made)
     };
@@ -177,7 +180,7 @@ impl Oracles {
 /// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
 /// other, and senders face the same fates.
 pub(crate) fn run_seed(experiment: &Experiment, cell: &Cell, run: u32) -> u64 {
-    derive_seed(experiment.seed, &format!("{}\n{}", experiment.name, cell.fate), run.into())
+    derive_seed(experiment.seed, &format!("{}\n{}", experiment.name, cell.channel_key), run.into())
 }
 
 fn simulate(
@@ -192,35 +195,5 @@ fn simulate(
         unreachable!("the check finds senders that are not of virtual time");
     };
     let outcome: RunOutcome = race::run(&cell.scenario, entrant, content, seed, cell.size.is_some())?;
-    let oracle = oracles.of(cell, seed);
-    let outcome = outcome.beside(oracle.as_ref());
-    Ok(Row {
-        run,
-        seed,
-        finished: outcome.finished,
-        seconds: outcome.time.as_secs_f64(),
-        goodput_bps: outcome.goodput,
-        share_of_bound: outcome.share_of_bound,
-        oracle_bps: oracle.map(|oracle| oracle.goodput),
-        share_of_oracle: outcome.share_of_oracle,
-        sha256_ok: outcome.sha256_ok,
-        damaged_bytes_delivered: outcome.damaged_bytes_delivered,
-        undetected_packets: Some(outcome.undetected_packets),
-        delivered_bytes: outcome.delivered,
-        octets_sent: Some(outcome.octets_sent),
-        retransmissions: Some(outcome.retransmissions),
-        timeouts: Some(outcome.timeouts),
-        slow_starts: Some(outcome.slow_starts),
-        fast_recoveries: Some(outcome.fast_recoveries),
-        special_acks: Some(outcome.special_acks),
-        queue_drops: Some(outcome.queue_drops),
-        drops_per_megabyte: outcome.drops_per_megabyte,
-        jain: outcome.jain,
-        jain_alike: outcome.jain_alike,
-        rival_goodput_bps: outcome.rival_goodput(),
-        companions_bps: outcome.companions.iter().map(|other| other.goodput).collect(),
-        box_late_s: None,
-        box_latest_s: None,
-        failure: outcome.failure.map(|failure| failure.to_string()),
-    })
+    Ok(Row { run, seed, metrics: outcome.metrics.beside(oracles.of(cell, seed).as_ref()) })
 }

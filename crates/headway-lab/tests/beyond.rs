@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::run_in;
-use headway_lab::{COLUMNS, Experiment, Overrides, Verdict, judge};
+use headway_lab::{Experiment, Overrides, Verdict, columns, judge};
 use headway_link::QueueLimit;
 
 const AIMS: &str = r#"
@@ -69,7 +69,7 @@ fn aims_are_judged_cell_by_cell() {
         .iter()
         .map(|rows| {
             let mut shares: Vec<f64> =
-                rows.iter().map(|row| row.share_of_oracle.expect("an oracle")).collect();
+                rows.iter().map(|row| row.metrics.share_of_oracle.expect("an oracle")).collect();
             shares.sort_by(f64::total_cmp);
             shares[1]
         })
@@ -98,10 +98,10 @@ fn columns_tell_the_sender_and_the_oracle() {
     let text = AIMS.replace("size =", "tlp = \"off\"\nsize =").replace("\"sack\"", "\"headway:bbr\"");
     run_in(&parse(&text).expect("an experiment"), folder.path());
     let mut csv = csv::Reader::from_path(folder.path().join("runs.csv")).expect("a table");
-    let place = |name: &str| COLUMNS.iter().position(|column| column.name == name).expect("a column");
+    let place = |name: &str| columns().position(|column| column.name == name).expect("a column");
     let rows: Vec<csv::StringRecord> = csv.records().collect::<Result<_, _>>().expect("rows");
     let told = |row: usize, names: [&str; 4]| names.map(|name| rows[row][place(name)].to_owned());
-    let columns = ["profile", "variant", "cc", "switches"];
+    let columns = ["profile", "variant", "cc", "features"];
     assert_eq!(told(0, columns), ["modern", "headway", "bbr", "-tlp"]);
     assert_eq!(told(6, columns), ["", "oracle", "", "-tlp"]);
     assert_eq!(told(12, columns), ["modern", "modern", "cubic", "-tlp"]);
@@ -132,10 +132,10 @@ fn runs_of_fixed_duration_beside_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = run_in(&experiment, folder.path());
     for row in results.rows.iter().flatten() {
-        assert_eq!((row.finished, row.seconds, row.sha256_ok), (true, 5.0, None));
-        assert_eq!((row.share_of_oracle, row.companions_bps.len()), (None, 3));
-        let rivals = (row.companions_bps[1] + row.companions_bps[2]) / 2.0;
-        assert!((row.rival_goodput_bps.expect("rivals") - rivals).abs() < 1e-6);
+        assert_eq!((row.metrics.finished, row.metrics.seconds, row.metrics.sha256_ok), (true, 5.0, None));
+        assert_eq!((row.metrics.share_of_oracle, row.metrics.companions_bps.len()), (None, 3));
+        let rivals = (row.metrics.companions_bps[1] + row.metrics.companions_bps[2]) / 2.0;
+        assert!((row.metrics.rival_goodput_bps.expect("rivals") - rivals).abs() < 1e-6);
     }
     let csv = fs::read_to_string(folder.path().join("runs.csv")).expect("a table");
     assert!(csv.contains("\"sack undamaged, sack undamaged\""), "{csv}");
@@ -148,9 +148,9 @@ fn what_does_not_fit_together_names_its_key() {
         ("\"sack\"", "\"sack:vegas\"", "\"vegas\": expected a congestion controller: newreno, cubic or bbr"),
         ("size =", "cc = \"tahoe\"\nsize =", "aims.toml:10: cc: \"tahoe\": expected a congestion"),
         ("size =", "duration = \"9s\"\nsize =", "aims.toml:10: duration: a run of fixed duration"),
-        ("size =", "duration = \"0s\"\nsize =", "expected some time"),
+        ("size =", "duration = \"0s\"\nsize =", "expected some virtual time"),
         ("size =", "ledger = \"maybe\"\nsize =", "aims.toml:10: ledger: \"maybe\": expected on or off"),
-        ("size =", "partial = \"on\"\nsize =", "+partial: sack of profile linux22 has no such parts"),
+        ("size =", "partial = \"on\"\nsize =", "+partial: sack of profile linux22 has no such features"),
         ("size =", "rivals = \"9 sack, x cubic\"\nsize =", "aims.toml:10: rivals: \"x\": invalid digit"),
         ("size =", "rivals = \"201 sack\"\nsize =", "expected at most 200 flows"),
         ("size =", "warm = \"on\"\nrivals = \"sack\"\nsize =", "aims.toml:10: warm: warm: expected no other"),

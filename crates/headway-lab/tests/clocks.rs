@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use headway_lab::{
-    Cell, Clock, Experiment, LabError, Overrides, RealTimeOutcome, Request, Sender, Testbed, run,
-};
+use headway_lab::{Cell, Experiment, LabError, Overrides, Request, Testbed, run};
+use headway_scenario::{Clock, Sender};
+use headway_sim::race::RunMetrics;
 
 const BOTH: &str = r#"
 title = "Both clocks"
@@ -41,10 +41,10 @@ impl Testbed for Told {
         Ok(())
     }
 
-    fn run(&self, cell: &Cell, _seed: u64) -> Result<RealTimeOutcome, LabError> {
+    fn run(&self, cell: &Cell, _seed: u64) -> Result<RunMetrics, LabError> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        let delivered = cell.size.expect("a size").bytes();
-        Ok(RealTimeOutcome { finished: true, seconds: 1.0, delivered, ..RealTimeOutcome::default() })
+        let delivered_bytes = cell.size.expect("a size").bytes();
+        Ok(RunMetrics { finished: true, seconds: 1.0, delivered_bytes, ..RunMetrics::default() })
     }
 
     fn jobs(&self) -> usize {
@@ -72,7 +72,7 @@ fn senders_that_a_clock_does_not_have_and_cells_to_skip_are_left_out() {
     ];
     assert_eq!(cells, expected);
     let of = |clock| experiment.cells.iter().find(|cell| cell.clock == clock && is_sack(cell)).expect("sack");
-    assert_eq!(of(Clock::Virtual).fate, of(Clock::Real).fate, "they face the same fates");
+    assert_eq!(of(Clock::Virtual).channel_key, of(Clock::Real).channel_key, "they meet the same damage");
     assert_ne!(of(Clock::Virtual).identity, of(Clock::Real).identity);
 }
 
@@ -97,10 +97,13 @@ fn real_runs_stand_beside_virtual_ones_and_are_made_once() {
         assert_eq!((results.missing(), results.outdated), (0, 0));
         for (cell, rows) in experiment.cells.iter().zip(&results.rows) {
             let real = cell.clock == Clock::Real;
-            assert!(rows.iter().all(|row| (row.seconds == 1.0) == real), "{}", cell.identity);
-            assert!(rows.iter().all(|row| row.retransmissions.is_none() == real));
+            assert!(rows.iter().all(|row| (row.metrics.seconds == 1.0) == real), "{}", cell.identity);
+            assert!(rows.iter().all(|row| row.metrics.retransmissions.is_none() == real));
             let tcp = matches!(&cell.sender, Sender::Ours(entrant) if entrant.tcp().is_some());
-            assert!(rows.iter().all(|row| row.oracle_bps.is_some() || !tcp), "the oracle's fates are known");
+            assert!(
+                rows.iter().all(|row| row.metrics.oracle_bps.is_some() || !tcp),
+                "the oracle's fates are known"
+            );
         }
         assert_eq!(testbed.0.load(Ordering::Relaxed), 8, "runs of the second time are the first's");
     }

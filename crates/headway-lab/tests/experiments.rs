@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::run_in;
-use headway_lab::{CODE, COLUMNS, Experiment, Overrides, Progress, Request, Results, Verdict, judge, run};
+use headway_lab::{CODE, Experiment, Overrides, Progress, Request, Results, Verdict, columns, judge, run};
 use headway_test_fixture::experiment;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -79,7 +79,7 @@ fn mistakes_name_file_line_and_what_is_allowed() {
         (
             "delay = \"20ms\"",
             "dealy = \"20ms\"",
-            "small.toml:9: dealy: unknown key: expected one of clock, profile,",
+            "small.toml:9: dealy: unknown key (did you mean delay?): expected one of clock, profile,",
         ),
         (
             "{length}",
@@ -117,7 +117,10 @@ fn overrides_change_keys_and_axes() {
     assert_eq!(experiment.cells.len(), 6);
     assert_eq!(experiment.cells[5].scenario.forward.delay.as_millis(), 150);
     for (setting, expected) in [
-        ("dealy=1ms", "\"dealy\" is neither an axis (variant, length) nor a key of [scenario] (clock,"),
+        (
+            "dealy=1ms",
+            "\"dealy\" is neither an axis nor a key of [scenario]: unknown key (did you mean delay?): expected one of variant, length, clock,",
+        ),
         ("delay", "expected KEY=VALUE"),
         ("delay=fast", "expected"),
     ] {
@@ -222,7 +225,7 @@ fn both_tables_hold_every_column_of_every_run() {
     run_in(&parse(&SMALL).expect("an experiment"), folder.path());
     let mut csv = csv::Reader::from_path(folder.path().join("runs.csv")).expect("a table");
     let names: Vec<String> = csv.headers().expect("a header").iter().map(Into::into).collect();
-    assert_eq!(names, COLUMNS.map(|column| column.name));
+    assert_eq!(names, columns().map(|column| column.name).collect::<Vec<_>>());
     let rows: Vec<csv::StringRecord> = csv.records().collect::<Result<_, _>>().expect("rows");
     assert_eq!(rows.len(), 12);
     let file = fs::File::open(folder.path().join("runs.parquet")).expect("a table");

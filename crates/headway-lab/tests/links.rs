@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use headway_lab::{LINK_KEYS, load_links};
+use headway_lab::load_links;
 use headway_link::{Damage, FrameCheck, HitZone, LinkConfig, QueueLimit};
+use headway_scenario::keys;
 use headway_units::{Duration, Rate, Share};
 
 fn load(text: &str) -> Result<[LinkConfig; 2], String> {
@@ -63,8 +64,8 @@ fn every_key_says_what_it_says_in_an_experiment() {
     };
     assert_eq!(load(EVERYTHING), Ok([forward.clone(), reverse.clone()]));
     assert_eq!(load(&format!("[scenario]\n{EVERYTHING}")), Ok([forward, reverse]));
-    for key in LINK_KEYS {
-        assert!(EVERYTHING.contains(&format!("\n{key} = ")), "{key}");
+    for key in keys().iter().filter(|key| key.scope.is_of_link()) {
+        assert!(EVERYTHING.contains(&format!("\n{} = ", key.name)), "{}", key.name);
     }
 }
 

@@ -53,7 +53,7 @@ fn goodput(sweep: &Results, wanted: &[(&str, &str)]) -> f64 {
     let cells = sweep.manifest.cells.iter().zip(&sweep.rows);
     let rates: Vec<f64> = cells
         .filter(|(cell, _)| wanted.iter().all(|(axis, value)| cell.values[*axis] == *value))
-        .flat_map(|(_, rows)| rows.iter().map(|row| row.goodput_bps / 8e3))
+        .flat_map(|(_, rows)| rows.iter().map(|row| row.metrics.goodput_bps / 8e3))
         .collect();
     assert!(!rates.is_empty(), "{wanted:?}");
     rates.iter().sum::<f64>() / rates.len() as f64

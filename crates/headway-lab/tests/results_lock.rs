@@ -8,6 +8,7 @@ use std::path::Path;
 
 use headway_lab::{Experiment, Overrides, Request, Results, Row, replay, run};
 use headway_link::{EnqueueResult, Headers, Link, LinkConfig};
+use headway_sim::race::RunMetrics;
 use headway_sim::{Passing, Tap};
 use headway_units::{Duration, Instant};
 use sha2::{Digest, Sha256};
@@ -265,9 +266,8 @@ fn add(digest: &mut Sha256, results: &Results) {
 
 /// Every value that was measured. A new one is in no stored row: it goes in here, and makes them stale.
 fn add_row(digest: &mut Sha256, row: &Row) {
-    let Row {
-        run,
-        seed,
+    let Row { run, seed, metrics } = row;
+    let RunMetrics {
         finished,
         seconds,
         goodput_bps,
@@ -278,7 +278,7 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         damaged_bytes_delivered,
         undetected_packets,
         delivered_bytes,
-        octets_sent,
+        bytes_sent,
         retransmissions,
         timeouts,
         slow_starts,
@@ -291,13 +291,13 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         rival_goodput_bps,
         companions_bps,
         // Of runs in real time.
-        box_late_s: _,
-        box_latest_s: _,
+        box_late_seconds: _,
+        box_latest_seconds: _,
         failure,
-    } = row;
+    } = metrics;
     let text = format!(
         "{run} {seed} {finished} {seconds:?} {goodput_bps:?} {share_of_bound:?} {oracle_bps:?} {share_of_oracle:?} \
-         {sha256_ok:?} {damaged_bytes_delivered} {undetected_packets:?} {delivered_bytes} {octets_sent:?} \
+         {sha256_ok:?} {damaged_bytes_delivered} {undetected_packets:?} {delivered_bytes} {bytes_sent:?} \
          {retransmissions:?} {timeouts:?} {slow_starts:?} {fast_recoveries:?} {special_acks:?} {queue_drops:?} \
          {drops_per_megabyte:?} {jain:?} {jain_alike:?} {rival_goodput_bps:?} {companions_bps:?} {}\n",
         failure.is_some()

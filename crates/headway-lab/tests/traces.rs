@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use common::{parse, run_in};
-use headway_lab::{Experiment, Overrides, Results, Traces, replay};
+use headway_lab::{Experiment, Overrides, Results, replay};
 use headway_link::Damage;
+use headway_scenario::Traces;
 
 const OVER_TRACES: &str = r#"
 title = "Recorded links"
@@ -50,7 +51,7 @@ fn traces_lie_beside_their_experiment() {
     assert_eq!(experiment.cells[1].scenario.forward.damage.to_string(), "trace:links/bad.fates");
     let results = folder.path().join("results");
     let results = run_in(&experiment, &results);
-    assert!(results.rows.iter().flatten().all(|row| row.finished));
+    assert!(results.rows.iter().flatten().all(|row| row.metrics.finished));
 }
 
 /// A folder of results can be moved, and outlives the files of its recorded links.
@@ -66,10 +67,10 @@ fn results_hold_their_recordings() {
     assert_eq!(manifest.recordings.len(), 2);
     for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
         let again = replay(manifest, cell, rows[0].seed, ()).expect("a run").outcome;
-        assert_eq!(again.time.as_secs_f64(), rows[0].seconds, "{:?}", cell.values);
-        assert_eq!(Some(again.octets_sent), rows[0].octets_sent, "{:?}", cell.values);
+        assert_eq!(again.metrics.seconds, rows[0].metrics.seconds, "{:?}", cell.values);
+        assert_eq!(again.metrics.bytes_sent, rows[0].metrics.bytes_sent, "{:?}", cell.values);
     }
-    let seconds = |cell: usize| results.rows[cell][0].seconds;
+    let seconds = |cell: usize| results.rows[cell][0].metrics.seconds;
     assert!(seconds(1) > seconds(0), "the bad link is slower: its fates came back");
     let mut without = manifest.clone();
     without.recordings.clear();
@@ -89,13 +90,13 @@ fn the_fates_count_not_the_name_of_the_file() {
     let after = load(folder.path());
     for (cell, is_changed) in [(0, false), (1, true), (2, false), (3, true)] {
         let identity = |experiment: &Experiment| experiment.cells[cell].identity.clone();
-        let fate = |experiment: &Experiment| experiment.cells[cell].fate.clone();
+        let fate = |experiment: &Experiment| experiment.cells[cell].channel_key.clone();
         assert_eq!((identity(&before), fate(&before)), (identity(&same), fate(&same)));
         assert_eq!(identity(&before) != identity(&after), is_changed);
         assert_eq!(fate(&before) != fate(&after), is_changed);
     }
     // All senders of a combination meet the same link.
-    assert_eq!(before.cells[1].fate, before.cells[3].fate);
+    assert_eq!(before.cells[1].channel_key, before.cells[3].channel_key);
 }
 
 #[test]

@@ -137,7 +137,7 @@ mod tests {
                 // connections are closed.
                 let sent = headers.directions[0].data.bytes;
                 assert!(
-                    (outcome.octets_sent..outcome.octets_sent + SIZE).contains(&sent),
+                    outcome.metrics.bytes_sent.is_some_and(|least| (least..least + SIZE).contains(&sent)),
                     "{variant} {seed}"
                 );
                 for (whole, headers) in whole.directions.iter().zip(&headers.directions) {
@@ -162,13 +162,17 @@ mod tests {
             for variant in Variant::ALL {
                 let (outcome, file) =
                     run(&scenario, variant, seed, RunCapture::at_both_ends(Vec::new()).unwrap());
-                assert!(outcome.finished, "{variant} {seed}");
+                assert!(outcome.metrics.finished, "{variant} {seed}");
                 let receiver = analyse(&file, 1);
                 let graph = receiver.directions[0].graph.as_ref().expect("points were asked for");
                 let new = graph.sent.points().iter().chain(graph.out_of_order.points());
                 let last = new.filter(|segment| segment.len > 0).map(|segment| segment.at).max();
                 let time = last.map(|at| at.saturating_since(Instant::ZERO));
-                assert_eq!(time, Some(outcome.time), "{variant} {seed}");
+                assert_eq!(
+                    time.map(Duration::as_secs_f64),
+                    Some(outcome.metrics.seconds),
+                    "{variant} {seed}"
+                );
                 assert_eq!(receiver.directions[0].data.unique_bytes, SIZE, "{variant} {seed}");
             }
         }

@@ -34,5 +34,5 @@ fn transfer(bencher: divan::Bencher<'_, '_>, variant: &Variant) {
     let events = race::run(&scenario, *variant, &content, 1, false).map_or(0, |outcome| outcome.events);
     bencher
         .counter(ItemsCount::new(events))
-        .bench(|| race::run(&scenario, *variant, &content, 1, false).map(|outcome| outcome.time));
+        .bench(|| race::run(&scenario, *variant, &content, 1, false).map(|outcome| outcome.metrics.seconds));
 }

@@ -30,7 +30,7 @@ fn scenario(damage: &Damage, one_way: Duration, partial: bool) -> Scenario {
         window: Size::from_bytes(4 << 20),
         ..Scenario::default()
     };
-    scenario.switches.set("partial".parse().expect("a part"), partial);
+    scenario.features.set("partial".parse().expect("a feature"), partial);
     scenario
 }
 
@@ -72,9 +72,12 @@ fn main() {
                     .collect::<Vec<_>>()
             });
             let twice = |outcome: &RunOutcome| {
-                100.0 * (outcome.octets_sent as f64 / outcome.delivered.max(1) as f64 - 1.0)
+                100.0
+                    * (outcome.metrics.bytes_sent.unwrap_or_default() as f64
+                        / outcome.metrics.delivered_bytes.max(1) as f64
+                        - 1.0)
             };
-            let goodput = |outcome: &RunOutcome| outcome.goodput;
+            let goodput = |outcome: &RunOutcome| outcome.metrics.goodput_bps;
             println!(
                 "| `{damage}` | {one_way} | {:.2} | {:.2} | {:.3} | {:.3} | {:.3} | {:.1} % | {:.1} % | {} |",
                 bound / 1e6,
@@ -84,7 +87,7 @@ fn main() {
                 mean(&part, goodput) / possible(&damage),
                 mean(&whole, twice),
                 mean(&part, twice),
-                whole.iter().chain(&part).map(|outcome| outcome.damaged_bytes_delivered).sum::<u64>(),
+                whole.iter().chain(&part).map(|outcome| outcome.metrics.damaged_bytes_delivered).sum::<u64>(),
             );
         }
     }

@@ -36,6 +36,7 @@ mod seed;
 pub mod statistics;
 mod tap;
 mod transfer;
+mod value;
 
 pub use application::Application;
 pub use content::{Content, ContentError, ContentReader};
@@ -46,3 +47,4 @@ pub use network::{
 pub use seed::derive_seed;
 pub use tap::{Passing, Tap};
 pub use transfer::{Receiver, ReceiverReport, Sender};
+pub use value::{Kind, Unit, Value};

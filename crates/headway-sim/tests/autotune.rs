@@ -15,14 +15,14 @@ fn scenario(one_way: u64, damage: &str, autotune: bool) -> Scenario {
     scenario.forward.queue =
         QueueLimit::Packets(u32::try_from(one_way * 2 * 10 / 12).expect("a queue").max(20));
     scenario.window = Size::from_bytes(16 << 20);
-    scenario.switches.set("autotune".parse().expect("a part"), autotune);
+    scenario.features.set("autotune".parse().expect("a feature"), autotune);
     scenario
 }
 
 fn seconds(scenario: &Scenario, variant: Variant, seed: u64) -> f64 {
     let outcome = run(scenario, variant, &Content::generated(8 << 20), seed, true).expect("a run");
-    assert_eq!((outcome.finished, outcome.sha256_ok), (true, Some(true)));
-    outcome.time.as_secs_f64()
+    assert_eq!((outcome.metrics.finished, outcome.metrics.sha256_ok), (true, Some(true)));
+    outcome.metrics.seconds
 }
 
 #[test]

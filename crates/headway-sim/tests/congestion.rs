@@ -37,9 +37,9 @@ fn a_clean_link_is_filled() {
     {
         for (round_trip, least) in [20, 150, 600].into_iter().zip(least) {
             let outcome = race(&scenario(round_trip, 60), sender, 1);
-            let share = outcome.share_of_bound.expect("a bound");
+            let share = outcome.metrics.share_of_bound.expect("a bound");
             assert!(share >= least, "{sender} at {round_trip} ms: {share:.3}");
-            assert_eq!(outcome.timeouts, 0, "{sender} at {round_trip} ms");
+            assert_eq!(outcome.metrics.timeouts, Some(0), "{sender} at {round_trip} ms");
         }
     }
 }
@@ -51,8 +51,9 @@ fn flows_of_a_kind_share_alike() {
             let mut scenario = scenario(round_trip, 60);
             scenario.companions = vec![Companion { sender, damaged: true, rival: false }; 3];
             let outcome = race(&scenario, sender, 1);
-            assert!(outcome.jain >= 0.95, "{sender} at {round_trip} ms: {:.3}", outcome.jain);
-            let goodput = outcome.goodput + outcome.companions.iter().map(|flow| flow.goodput).sum::<f64>();
+            assert!(outcome.metrics.jain >= 0.95, "{sender} at {round_trip} ms: {:.3}", outcome.metrics.jain);
+            let goodput = outcome.metrics.goodput_bps
+                + outcome.companions.iter().map(|flow| flow.goodput_bps).sum::<f64>();
             let share = goodput / scenario.bound().expect("a bound");
             assert!(share >= 0.87, "{sender} at {round_trip} ms: all of them {share:.3}");
         }
@@ -66,9 +67,9 @@ fn losses_by_chance_slow_cubic_as_its_formula_says_and_bbr_hardly() {
     let mut scenario = scenario(150, 120);
     scenario.forward.loss = Share::new(0.01).expect("a share");
     let expected = 12.25 * 1448.0 * 8.0 / 0.150;
-    let cubic = race(&scenario, CUBIC, 1).goodput / expected;
+    let cubic = race(&scenario, CUBIC, 1).metrics.goodput_bps / expected;
     assert!((0.7..1.3).contains(&cubic), "{cubic:.2} times the formula");
-    let bbr = race(&scenario, BBR, 1).share_of_bound.expect("a bound");
+    let bbr = race(&scenario, BBR, 1).metrics.share_of_bound.expect("a bound");
     assert!(bbr >= 0.8, "{bbr:.3} of the bound");
 }
 
@@ -82,10 +83,12 @@ fn damage_that_is_named_costs_what_it_hits() {
         scenario.forward.header_hit = Some(Share::ZERO);
         scenario.forward.damage = Damage::Random { p: Share::new(0.2).expect("a share") };
         let outcome = race(&scenario, sender, 1);
-        let share = outcome.share_of_bound.expect("a bound");
+        let share = outcome.metrics.share_of_bound.expect("a bound");
         assert!(share >= 0.93, "{sender}: {share:.3}");
-        let drops = outcome.queue_drops as f64 / outcome.octets_sent as f64;
-        assert!(drops * 1448.0 <= 0.015, "{sender}: {} drops", outcome.queue_drops);
+        let [drops, sent] =
+            [outcome.metrics.queue_drops, outcome.metrics.bytes_sent].map(Option::unwrap_or_default);
+        let rate = drops as f64 / sent as f64;
+        assert!(rate * 1448.0 <= 0.015, "{sender}: {drops} drops");
     }
 }
 
@@ -99,7 +102,7 @@ fn neither_bbr_nor_cubic_starves_the_other() {
         scenario.companions = vec![Companion { sender: CUBIC, damaged: true, rival: true }];
         let outcome = race(&scenario, BBR, 1);
         let bound = scenario.bound().expect("a bound");
-        let (bbr, cubic) = (outcome.goodput / bound, outcome.companions[0].goodput / bound);
+        let (bbr, cubic) = (outcome.metrics.goodput_bps / bound, outcome.companions[0].goodput_bps / bound);
         assert!(bbr >= 0.15 && cubic >= 0.15, "{round_trip} ms, queue {queues}: {bbr:.3} and {cubic:.3}");
     }
 }

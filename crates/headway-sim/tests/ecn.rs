@@ -13,33 +13,31 @@ fn scenario(damage: &str, marks: bool, ecn: bool) -> Scenario {
     scenario.forward.damage = damage.parse().expect("a damage model");
     scenario.forward.queue = QueueLimit::Packets(100);
     scenario.forward.mark = marks.then_some(QueueLimit::Packets(30));
-    scenario.switches.set("ecn".parse().expect("a part"), ecn);
+    scenario.features.set("ecn".parse().expect("a feature"), ecn);
     // The window finds the queue's end, not the path's.
-    scenario.switches.set("hystart".parse().expect("a part"), false);
+    scenario.features.set("hystart".parse().expect("a feature"), false);
     scenario
 }
 
 fn transfer(scenario: &Scenario, sender: &str, seed: u64) -> RunOutcome {
     let sender: headway_sim::race::Entrant = sender.parse().expect("a sender");
     let outcome = run(scenario, sender, &Content::generated(20 << 20), seed, true).expect("a run");
-    assert_eq!((outcome.finished, outcome.sha256_ok), (true, Some(true)));
+    assert_eq!((outcome.metrics.finished, outcome.metrics.sha256_ok), (true, Some(true)));
     outcome
 }
 
 #[test]
 fn marks_keep_the_queue_from_overflowing() {
     for sender in ["modern:newreno", "modern:cubic"] {
-        let dropped = transfer(&scenario("none", true, false), sender, 1);
-        assert!(dropped.queue_drops > 20, "{sender} without ECN: {}", dropped.queue_drops);
-        let marked = transfer(&scenario("none", true, true), sender, 1);
-        println!(
-            "{sender}: {} drops {} and {} drops {}",
-            dropped.queue_drops, dropped.time, marked.queue_drops, marked.time
-        );
-        assert_eq!((marked.timeouts, marked.fast_recoveries), (0, 0), "{sender}");
-        assert_eq!(marked.queue_drops, 0, "{sender}");
+        let dropped = transfer(&scenario("none", true, false), sender, 1).metrics;
+        let drops = dropped.queue_drops.expect("counted");
+        assert!(drops > 20, "{sender} without ECN: {drops}");
+        let marked = transfer(&scenario("none", true, true), sender, 1).metrics;
+        println!("{sender}: {drops} drops {} s and no drops {} s", dropped.seconds, marked.seconds);
+        assert_eq!((marked.timeouts, marked.fast_recoveries), (Some(0), Some(0)), "{sender}");
+        assert_eq!(marked.queue_drops, Some(0), "{sender}");
         // The link stays busy: 20 MiB take 17.5 s.
-        assert!(marked.time < Duration::from_millis(18_500), "{sender}: {}", marked.time);
+        assert!(marked.seconds < 18.5, "{sender}: {} s", marked.seconds);
     }
 }
 
@@ -48,13 +46,11 @@ fn marks_keep_the_queue_from_overflowing() {
 #[test]
 fn damage_does_not_hide_marks() {
     for seed in 1..=3 {
-        let marked = transfer(&scenario("random:20%", true, true), "headway:cubic", seed);
-        let unmarked = transfer(&scenario("random:20%", false, true), "headway:cubic", seed);
-        println!(
-            "{} and {} drops, {} and {}",
-            marked.queue_drops, unmarked.queue_drops, marked.time, unmarked.time
-        );
-        assert!(unmarked.queue_drops > 0, "seed {seed}: the window reaches the queue's end");
-        assert_eq!(marked.queue_drops, 0, "seed {seed}");
+        let [marked, unmarked] = [true, false].map(|marks| {
+            let outcome = transfer(&scenario("random:20%", marks, true), "headway:cubic", seed);
+            outcome.metrics.queue_drops.expect("counted")
+        });
+        assert!(unmarked > 0, "seed {seed}: the window reaches the queue's end");
+        assert_eq!(marked, 0, "seed {seed}");
     }
 }

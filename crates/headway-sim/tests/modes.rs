@@ -25,11 +25,14 @@ fn endless() -> Content {
 fn a_run_of_fixed_duration_counts_what_arrived() {
     let size_of = |seconds| {
         let outcome = run(&for_seconds(seconds, "none"), Variant::Sack, &endless(), 1, true).expect("a run");
-        assert!(outcome.finished);
-        assert_eq!(outcome.time, Duration::from_secs(seconds));
-        assert_eq!((outcome.size, outcome.sha256_ok), (outcome.delivered, None));
-        assert_eq!(outcome.goodput, outcome.delivered as f64 * 8.0 / seconds as f64);
-        outcome.delivered
+        assert!(outcome.metrics.finished);
+        assert_eq!(outcome.metrics.seconds, seconds as f64);
+        assert_eq!((outcome.size, outcome.metrics.sha256_ok), (outcome.metrics.delivered_bytes, None));
+        assert_eq!(
+            outcome.metrics.goodput_bps,
+            outcome.metrics.delivered_bytes as f64 * 8.0 / seconds as f64
+        );
+        outcome.metrics.delivered_bytes
     };
     let (short, long) = (size_of(10), size_of(20));
     // 10 s more at the full rate, once the window is open: 8333 segments.
@@ -60,13 +63,17 @@ fn the_transfer_before_is_not_counted() {
     let cold = run(&scenario("random:2%"), Variant::Sack, &content, 1, true).expect("a run");
     let warm = Scenario { warm: true, ..scenario("random:2%") };
     let warm = run(&warm, Variant::Sack, &content, 1, true).expect("a run");
-    assert!(warm.finished);
-    assert_eq!((warm.sha256_ok, warm.delivered, warm.size), (Some(true), 300_000, 300_000));
+    assert!(warm.metrics.finished);
+    assert_eq!(
+        (warm.metrics.sha256_ok, warm.metrics.delivered_bytes, warm.size),
+        (Some(true), 300_000, 300_000)
+    );
     assert!(warm.events > 3 * cold.events / 2, "there were two transfers: {} events", warm.events);
     // This sender remembers nothing: its second transfer is like the first, with other fates.
-    let ratio = warm.time.as_secs_f64() / cold.time.as_secs_f64();
-    assert!((0.2..5.0).contains(&ratio), "{} and {}", warm.time, cold.time);
-    assert!(warm.octets_sent < 400_000, "{} octets of the second transfer alone", warm.octets_sent);
+    let ratio = warm.metrics.seconds / cold.metrics.seconds;
+    assert!((0.2..5.0).contains(&ratio), "{} and {}", warm.metrics.seconds, cold.metrics.seconds);
+    let sent = warm.metrics.bytes_sent.expect("counted");
+    assert!(sent < 400_000, "{sent} bytes of the second transfer alone");
 }
 
 #[test]
@@ -75,18 +82,23 @@ fn rivals_are_told_apart_from_flows_that_are_alike() {
     let mut scenario = for_seconds(30, "none");
     scenario.companions = vec![beside(false), beside(true), beside(true)];
     let outcome = run(&scenario, Variant::Sack, &endless(), 1, true).expect("a run");
-    let goodputs: Vec<f64> = outcome.companions.iter().map(|other| other.goodput).collect();
+    let goodputs: Vec<f64> = outcome.companions.iter().map(|other| other.goodput_bps).collect();
     let mean = (goodputs[1] + goodputs[2]) / 2.0;
-    assert!((outcome.rival_goodput().expect("rivals") - mean).abs() < 1e-6);
-    let (own, other) = (outcome.goodput, goodputs[0]);
+    assert!((outcome.metrics.rival_goodput_bps.expect("rivals") - mean).abs() < 1e-6);
+    let (own, other) = (outcome.metrics.goodput_bps, goodputs[0]);
     let index = (own + other).powi(2) / (2.0 * (own * own + other * other));
-    assert!((outcome.jain_alike - index).abs() < 1e-9, "{} of {own} and {other}", outcome.jain_alike);
+    assert!(
+        (outcome.metrics.jain_alike - index).abs() < 1e-9,
+        "{} of {own} and {other}",
+        outcome.metrics.jain_alike
+    );
     let megabytes = (own + goodputs.iter().sum::<f64>()) * 30.0 / 8e6;
-    assert!(outcome.queue_drops > 0, "four flows fill the queue");
-    assert!((outcome.drops_per_megabyte - outcome.queue_drops as f64 / megabytes).abs() < 1e-9);
+    let drops = outcome.metrics.queue_drops.expect("counted");
+    assert!(drops > 0, "four flows fill the queue");
+    assert!((outcome.metrics.drops_per_megabyte - drops as f64 / megabytes).abs() < 1e-9);
     scenario.companions.clear();
     let alone = run(&scenario, Variant::Sack, &endless(), 1, true).expect("a run");
-    assert_eq!((alone.rival_goodput(), alone.jain_alike), (None, 1.0));
+    assert_eq!((alone.metrics.rival_goodput_bps, alone.metrics.jain_alike), (None, 1.0));
 }
 
 #[test]
@@ -95,14 +107,16 @@ fn the_oracle_takes_part_like_any_other() {
     let scenario = scenario("burst:5%:5");
     let outcome = run(&scenario, Entrant::Oracle, &content, 7, true).expect("a run");
     let best = oracle(&scenario, 1_000_000, 7).expect("an oracle");
-    assert_eq!((outcome.time, outcome.delivered, outcome.finished), (best.time, 1_000_000, true));
-    assert_eq!(outcome.beside(Some(&best)).share_of_oracle, Some(1.0));
+    let metrics = &outcome.metrics;
+    assert_eq!((metrics.delivered_bytes, metrics.finished), (1_000_000, true));
+    assert_eq!(metrics.seconds, best.time.as_secs_f64());
+    assert_eq!(outcome.beside(Some(&best)).metrics.share_of_oracle, Some(1.0));
     let sack = run(&scenario, Variant::Sack, &content, 7, true).expect("a run");
-    let share = best.time.as_secs_f64() / sack.time.as_secs_f64();
-    let told = sack.clone().beside(Some(&best)).share_of_oracle.expect("a share");
+    let share = best.time.as_secs_f64() / sack.metrics.seconds;
+    let told = sack.clone().beside(Some(&best)).metrics.share_of_oracle.expect("a share");
     assert!((told - share).abs() < 1e-9 && share < 1.0, "{told}, {share}");
     let other = oracle(&scenario, 1_000_000, 8).expect("an oracle");
-    assert_eq!(sack.beside(Some(&other)).share_of_oracle, None, "another run says nothing");
+    assert_eq!(sack.beside(Some(&other)).metrics.share_of_oracle, None, "another run says nothing");
 }
 
 #[test]
@@ -117,9 +131,9 @@ fn what_makes_no_sense_is_refused() {
     let plain = scenario("random:5%");
     refused(&plain, "sack:bbr", "bbr: sack of profile linux22 has the window of Linux 2.2");
     let mut switched = plain.clone();
-    switched.switches.set("tlp".parse().expect("a part"), false);
-    refused(&switched, "sack", "-tlp: sack of profile linux22 has no such parts");
-    switched.switches.set("partial".parse().expect("a part"), true);
+    switched.features.set("tlp".parse().expect("a feature"), false);
+    refused(&switched, "sack", "-tlp: sack of profile linux22 has no such features");
+    switched.features.set("partial".parse().expect("a feature"), true);
     refused(&switched, "modern", "partial recovery needs HACK v2, which modern does not have");
     let warm = Scenario { warm: true, duration: Some(Duration::from_secs(60)), ..plain.clone() };
     refused(&warm, "sack", "expected a size");

@@ -34,7 +34,10 @@ fn a_clean_window_takes_what_the_link_takes() {
     let outcome = run(&scenario("none"), 10 * MSS);
     assert_eq!(outcome.time, Duration::from_nanos(HANDSHAKE + 10 * PACKET + DELAY));
     assert!(outcome.finished);
-    assert_eq!((outcome.delivered, outcome.octets_sent, outcome.resent), (10 * MSS, 10 * MSS, 0));
+    assert_eq!(
+        (outcome.delivered_bytes, outcome.bytes_sent, outcome.retransmissions),
+        (10 * MSS, 10 * MSS, 0)
+    );
     // The eleventh leaves with the report of the first, and so does the twelfth.
     let outcome = run(&scenario("none"), 12 * MSS);
     assert_eq!(outcome.time, Duration::from_nanos(HANDSHAKE + PACKET + 2 * DELAY + 2 * PACKET + DELAY));
@@ -49,10 +52,10 @@ fn a_hit_is_told_of_where_it_would_have_arrived() {
     for frame_check in [FrameCheck::Keep, FrameCheck::Drop] {
         scenario.forward.frame_check = frame_check;
         let outcome = run(&scenario, 3 * MSS);
-        assert_eq!((outcome.time, outcome.resent), (expected, 1), "{frame_check}");
+        assert_eq!((outcome.time, outcome.retransmissions), (expected, 1), "{frame_check}");
     }
     let outcome = run(&traced("ok 3\nlost\nok 1000"), 3 * MSS);
-    assert_eq!((outcome.time, outcome.resent), (expected, 1), "lost");
+    assert_eq!((outcome.time, outcome.retransmissions), (expected, 1), "lost");
 }
 
 #[test]
@@ -71,9 +74,9 @@ fn duplicates_and_packets_that_are_overtaken_are_counted_once() {
     scenario.forward.loss = scenario.forward.duplicate;
     let outcome = run(&scenario, 1000 * MSS);
     assert!(outcome.finished);
-    assert_eq!(outcome.delivered, 1000 * MSS);
+    assert_eq!(outcome.delivered_bytes, 1000 * MSS);
     // Each segment beyond the thousand was hit or lost, 14.5 % of all that were sent.
-    assert!((120..230).contains(&outcome.resent), "{}", outcome.resent);
+    assert!((120..230).contains(&outcome.retransmissions), "{}", outcome.retransmissions);
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn runs_end_in_time() {
     fixed.duration = Some(Duration::from_secs(10));
     let outcome = run(&fixed, u64::MAX);
     assert_eq!((outcome.finished, outcome.time), (true, Duration::from_secs(10)));
-    assert_eq!(outcome.delivered % MSS, 0);
+    assert_eq!(outcome.delivered_bytes % MSS, 0);
 }
 
 /// The median share of the bound, as the oracle was calibrated: "In 60 s on 10 Mbit/s it reaches 0.97/0.96
@@ -113,7 +116,7 @@ fn calibration() {
         assert_eq!(scenario.forward.rate, Some(Rate::from_bits_per_second(10_000_000)));
         let bound = scenario.bound().expect("a bound");
         let mut shares: Vec<f64> = (1..=runs)
-            .map(|seed| oracle(&scenario, size, seed).expect("an oracle").goodput / bound)
+            .map(|seed| oracle(&scenario, size, seed).expect("an oracle").goodput_bps / bound)
             .collect();
         shares.sort_by(f64::total_cmp);
         quantile(&shares, 0.5).expect("runs")

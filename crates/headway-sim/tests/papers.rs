@@ -22,10 +22,10 @@ fn mean_seconds(scenario: &Scenario, variant: Variant, content: &Content, runs: 
     let total: f64 = (1..=runs)
         .map(|seed| {
             let outcome = run(scenario, variant, content, seed, true).expect("a run");
-            assert!(outcome.finished, "{variant}, seed {seed}: {:?}", outcome.failure);
-            let intact = outcome.damaged_bytes_delivered == 0;
-            assert_eq!(outcome.sha256_ok, Some(intact), "{variant}, seed {seed}");
-            outcome.time.as_secs_f64()
+            assert!(outcome.metrics.finished, "{variant}, seed {seed}: {:?}", outcome.metrics.failure);
+            let intact = outcome.metrics.damaged_bytes_delivered == 0;
+            assert_eq!(outcome.metrics.sha256_ok, Some(intact), "{variant}, seed {seed}");
+            outcome.metrics.seconds
         })
         .sum();
     total / runs as f64

@@ -24,13 +24,13 @@ fn transfer(damage: &str, flips: Option<u32>, header_hit: Option<&str>, size: u6
         window: Size::from_bytes(4 << 20),
         ..Scenario::default()
     };
-    scenario.switches.set("partial".parse().unwrap(), true);
+    scenario.features.set("partial".parse().unwrap(), true);
     let bytes: Vec<u8> =
         (0..size.div_ceil(8)).flat_map(|at| derive_seed(seed, "content", at).to_le_bytes()).collect();
     let outcome = run(&scenario, Variant::Headway, &Content::from_bytes(bytes), seed, true).unwrap();
-    assert!(outcome.finished, "{} of {size} octets", outcome.delivered);
-    assert_eq!(outcome.damaged_bytes_delivered, 0);
-    assert_eq!(outcome.sha256_ok, Some(true));
+    assert!(outcome.metrics.finished, "{} of {size} octets", outcome.metrics.delivered_bytes);
+    assert_eq!(outcome.metrics.damaged_bytes_delivered, 0);
+    assert_eq!(outcome.metrics.sha256_ok, Some(true));
     outcome
 }
 
@@ -56,7 +56,7 @@ fn the_bound_of_whole_packets_is_passed() {
     for (damage, gain) in [("ber:1e-5", 1.05), ("ber:3e-5", 1.25), ("random:5%", 1.01)] {
         let whole = bound(RATE, 1436, 1500, share_hit(&damage.parse().unwrap(), 1480));
         let outcome = transfer(damage, None, None, 20_000_000, 8);
-        let share = outcome.goodput / whole;
+        let share = outcome.metrics.goodput_bps / whole;
         assert!(share > gain, "{damage}: {share:.3} of the bound");
     }
 }

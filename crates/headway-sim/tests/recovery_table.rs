@@ -100,12 +100,14 @@ fn one_flow(table: &mut String, profile: ProfileName, senders: &[TcpSender]) {
                 let recording = run_recorded(&scenario, variant, &content, seed, true, || (), fingerprint)
                     .expect("a run");
                 let outcome = recording.outcome;
-                assert!(outcome.finished, "{name}, {variant}, seed {seed}");
-                assert!(outcome.sha256_ok == Some(true) || outcome.damaged_bytes_delivered > 0);
-                seconds += outcome.time.as_secs_f64() / RUNS as f64;
-                resent += outcome.retransmissions;
-                timeouts += outcome.timeouts;
-                special += outcome.special_acks;
+                assert!(outcome.metrics.finished, "{name}, {variant}, seed {seed}");
+                assert!(
+                    outcome.metrics.sha256_ok == Some(true) || outcome.metrics.damaged_bytes_delivered > 0
+                );
+                seconds += outcome.metrics.seconds / RUNS as f64;
+                resent += outcome.metrics.retransmissions.unwrap_or_default();
+                timeouts += outcome.metrics.timeouts.unwrap_or_default();
+                special += outcome.metrics.special_acks.unwrap_or_default();
                 fingerprint = recording.tap;
             }
             let digest = fingerprint.0.finalize();
@@ -231,21 +233,23 @@ fn companions(table: &mut String) {
         for variant in [Variant::Sack, Variant::HackSack] {
             let outcome = run(&scenario, variant, &content, 1, true).expect("a run");
             assert!(
-                outcome.sha256_ok == Some(true) || !outcome.finished || outcome.damaged_bytes_delivered > 0
+                outcome.metrics.sha256_ok == Some(true)
+                    || !outcome.metrics.finished
+                    || outcome.metrics.damaged_bytes_delivered > 0
             );
             let others: Vec<String> = outcome
                 .companions
                 .iter()
-                .map(|other| format!("{} {}", other.sender, other.delivered))
+                .map(|other| format!("{} {}", other.sender, other.delivered_bytes))
                 .collect();
             writeln!(
                 table,
                 "standard  {name:<22} {variant:<11} {:>8.2} {:>7} {:>7} drops {:>5}  Jain {:.3}  {}",
-                outcome.time.as_secs_f64(),
-                outcome.retransmissions,
-                outcome.timeouts,
-                outcome.queue_drops,
-                outcome.jain,
+                outcome.metrics.seconds,
+                outcome.metrics.retransmissions.unwrap_or_default(),
+                outcome.metrics.timeouts.unwrap_or_default(),
+                outcome.metrics.queue_drops.unwrap_or_default(),
+                outcome.metrics.jain,
                 others.join(", ")
             )
             .expect("a string takes all");

@@ -30,7 +30,7 @@ fn undetected_damage_is_known_behind_routers() {
     scenario.companions = vec![Companion { sender: Variant::Sack.into(), damaged: true, rival: false }];
     let damaged: u64 = (1..=5)
         .map(|seed| run(&scenario, Variant::HackSack, &content(), seed, true).expect("an explicable run"))
-        .map(|outcome| outcome.damaged_bytes_delivered)
+        .map(|outcome| outcome.metrics.damaged_bytes_delivered)
         .sum();
     assert!(damaged > 0, "damage that passed was delivered somewhere in five runs");
 }
@@ -43,8 +43,13 @@ fn damage_spares_whom_it_should() {
     let spared = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
     scenario.companions[0].damaged = true;
     let hit = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
-    assert_eq!(spared.companions[0].delivered, 400_000, "the undamaged companion is done first");
-    assert!(spared.jain < hit.jain, "{} when one is spared, {} when both are hit", spared.jain, hit.jain);
+    assert_eq!(spared.companions[0].delivered_bytes, 400_000, "the undamaged companion is done first");
+    assert!(
+        spared.metrics.jain < hit.metrics.jain,
+        "{} when one is spared, {} when both are hit",
+        spared.metrics.jain,
+        hit.metrics.jain
+    );
 }
 
 /// Traffic that does not answer to congestion takes its share of the rate.
@@ -55,6 +60,11 @@ fn cross_traffic_takes_its_rate() {
     let alone = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
     scenario.cross = Some(CrossTraffic { rate: "9mbit".parse().expect("a rate"), packet: 1500 });
     let beside = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
-    assert!(alone.finished && beside.finished);
-    assert!(beside.goodput < alone.goodput / 2.0, "{} beside, {} alone", beside.goodput, alone.goodput);
+    assert!(alone.metrics.finished && beside.metrics.finished);
+    assert!(
+        beside.metrics.goodput_bps < alone.metrics.goodput_bps / 2.0,
+        "{} beside, {} alone",
+        beside.metrics.goodput_bps,
+        alone.metrics.goodput_bps
+    );
 }

@@ -18,8 +18,8 @@ fn scenario(damage: &str, packets: u32) -> Scenario {
 
 fn seconds(scenario: &Scenario, variant: Variant, seed: u64) -> f64 {
     let outcome = run(scenario, variant, &Content::generated(SIZE), seed, true).expect("a run");
-    assert_eq!((outcome.finished, outcome.sha256_ok), (true, Some(true)));
-    outcome.time.as_secs_f64()
+    assert_eq!((outcome.metrics.finished, outcome.metrics.sha256_ok), (true, Some(true)));
+    outcome.metrics.seconds
 }
 
 /// A second transfer of 2 MB against the oracle, which starts from nothing: as times of it.

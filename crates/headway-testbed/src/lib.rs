@@ -16,8 +16,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use headway_lab::{Cell, Foreign, LabError, RealTimeOutcome, Sender, Testbed};
+use headway_lab::{Cell, Foreign, LabError, Sender, Testbed};
 use headway_net::{CaptureFile, Namespace};
+use headway_sim::race::RunMetrics;
 use headway_trace::Capture;
 use socket2::{Domain, Socket, Type};
 
@@ -76,7 +77,7 @@ impl Testbed for NamespaceTestbed {
         Ok(())
     }
 
-    fn run(&self, cell: &Cell, seed: u64) -> Result<RealTimeOutcome, LabError> {
+    fn run(&self, cell: &Cell, seed: u64) -> Result<RunMetrics, LabError> {
         let capture = self.pcap.as_deref().map(|folder| capture(folder, cell, seed)).transpose()?;
         self.processors.take().map_err(real_time_error("a processor"))?;
         run::run(cell, seed, capture, self.launcher)

@@ -1,10 +1,10 @@
 //! One run: a network, a box, two hosts, and what came of it.
 
-use headway_lab::{Cell, LabError, RealTimeOutcome, Sender};
+use headway_lab::{Cell, LabError, Sender};
 use headway_net::CaptureFile;
 use headway_net::error_delay_box::{BoxControl, BoxEnd};
 use headway_sim::Content;
-use headway_sim::race::Entrant;
+use headway_sim::race::{Entrant, RunMetrics};
 use headway_tcp::Statistics;
 use headway_units::Size;
 use tokio::runtime;
@@ -25,7 +25,7 @@ pub(crate) fn run(
     seed: u64,
     capture: Option<CaptureFile>,
     launcher: Launcher,
-) -> Result<RealTimeOutcome, LabError> {
+) -> Result<RunMetrics, LabError> {
     let scenario = &cell.scenario;
     let owner = match cell.sender {
         Sender::Ours(_) => Owner::Ours,
@@ -57,21 +57,22 @@ pub(crate) fn run(
     let failure = transfer.failure();
     let seconds = if arrived.complete { arrived.last } else { Duration::from_nanos(limit.as_nanos()) };
     let late = report.lanes.iter().map(|lane| lane.lateness_overall);
-    Ok(RealTimeOutcome {
+    Ok(RunMetrics {
         finished: failure.is_none() && (cell.size.is_none() || arrived.complete),
         seconds: seconds.as_secs_f64(),
-        delivered: arrived.delivered,
-        differing: arrived.differing,
-        octets_sent: sender.map(|sender| sender.bytes_sent),
+        delivered_bytes: arrived.delivered,
+        damaged_bytes_delivered: arrived.differing,
+        bytes_sent: sender.map(|sender| sender.bytes_sent),
         retransmissions: sender.map(|sender| sender.retransmissions),
         timeouts: sender.map(|sender| sender.timeouts),
         slow_starts: sender.map(|sender| sender.slow_starts),
         fast_recoveries: sender.map(|sender| sender.fast_recoveries),
         special_acks: arrived.statistics.map(|receiver| receiver.special_acks_sent),
         queue_drops: Some(report.lanes[0].link.queue_drops),
-        box_late: late.clone().map(|late| late.p99.as_secs_f64()).reduce(f64::max),
-        box_latest: late.map(|late| late.max.as_secs_f64()).reduce(f64::max),
+        box_late_seconds: late.clone().map(|late| late.p99.as_secs_f64()).reduce(f64::max),
+        box_latest_seconds: late.map(|late| late.max.as_secs_f64()).reduce(f64::max),
         failure,
+        ..RunMetrics::default()
     })
 }
 

@@ -1,5 +1,6 @@
 //! What ends a command early: every command has an error of its own, and all of them are told in one line.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -35,14 +36,18 @@ pub(crate) fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
 #[derive(Debug, thiserror::Error)]
 #[error("{option} {value}: {expected}")]
 pub(crate) struct BadOption {
-    pub(crate) option: &'static str,
+    pub(crate) option: Cow<'static, str>,
     pub(crate) value: String,
     pub(crate) expected: String,
 }
 
 impl BadOption {
-    pub(crate) fn new(option: &'static str, value: impl Into<String>, expected: impl ToString) -> Self {
-        Self { option, value: value.into(), expected: expected.to_string() }
+    pub(crate) fn new(
+        option: impl Into<Cow<'static, str>>,
+        value: impl Into<String>,
+        expected: impl ToString,
+    ) -> Self {
+        Self { option: option.into(), value: value.into(), expected: expected.to_string() }
     }
 }
 

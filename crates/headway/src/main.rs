@@ -3,13 +3,13 @@
 
 mod command_line;
 mod failure;
+mod json_object;
 mod lab;
-mod link_arguments;
-mod link_row;
 mod live;
 mod output;
 mod parent_death;
 mod race;
+mod scenario_arguments;
 mod trace;
 
 use std::process::ExitCode;

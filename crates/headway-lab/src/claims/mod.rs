@@ -143,7 +143,7 @@ impl<'a> Question<'a> {
         } else if self.measure() == self.figure.measure {
             self.figure.unit_name()
         } else {
-            self.measure().units()[0]
+            self.measure().unit().names()[0]
         }
     }
 

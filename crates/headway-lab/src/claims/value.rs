@@ -30,12 +30,5 @@ pub(super) fn value_of(results: &Results, of: &Place, measure: Measure, statisti
 
 /// A measure in the unit that a figure asks for.
 pub fn in_unit(value: f64, measure: Measure, unit: Option<&str>) -> f64 {
-    match (measure, unit) {
-        (Measure::Goodput | Measure::RivalGoodput, Some("kbit/s")) => value / 1e3,
-        (Measure::Goodput | Measure::RivalGoodput, Some("Mbit/s")) => value / 1e6,
-        (Measure::Goodput | Measure::RivalGoodput, Some("KB/s")) => value / 8e3,
-        (Measure::Goodput | Measure::RivalGoodput, Some("B/s")) => value / 8.0,
-        (Measure::ShareOfBound | Measure::ShareOfOracle | Measure::Finished, Some("%")) => value * 100.0,
-        _ => value,
-    }
+    unit.map_or(value, |unit| measure.unit().convert(value, unit))
 }

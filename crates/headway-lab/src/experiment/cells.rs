@@ -1,11 +1,10 @@
 //! From axes to cells.
 
+use headway_scenario::{DamageError, Defaults, Key, KeyError, Traces, key, keys, parameters, unknown_key};
 use indexmap::IndexMap;
 
 use super::Cell;
 use super::file::{ExperimentFile, line_of};
-use super::scenario::{Complaint, KEYS, Settings, direction, is_key, is_of_sender};
-use crate::damage::{DamageError, Traces};
 use crate::error::LabError;
 
 /// The fates of all recorded links that cells name, as text, by the setting that names them.
@@ -14,9 +13,9 @@ pub(super) fn recordings(
     traces: &Traces<'_>,
 ) -> Result<IndexMap<String, String>, DamageError> {
     let mut recordings = IndexMap::new();
-    for (key, value) in cells.iter().flat_map(|cell| &cell.settings) {
-        let Some(direction) = direction(key) else { continue };
-        let setting = format!("{key}={value}");
+    for (name, value) in cells.iter().flat_map(|cell| &cell.settings) {
+        let Some(direction) = key(name).and_then(Key::direction_of_damage) else { continue };
+        let setting = format!("{name}={value}");
         if recordings.contains_key(&setting) {
             continue;
         }
@@ -69,59 +68,56 @@ fn cell(
         problem,
     };
     // An axis with the name of a key sets that key.
-    let mut keys: IndexMap<&str, String> = IndexMap::new();
-    for (key, value) in &read.scenario {
-        if !is_key(key) {
-            return Err(complaint(key, format!("unknown key: expected one of {}", KEYS.join(", "))));
+    let mut set: IndexMap<&str, String> = IndexMap::new();
+    for (name, value) in &read.scenario {
+        if key(name).is_none() {
+            return Err(complaint(name, unknown_key(name, keys().iter().map(|key| key.name))));
         }
         // Twice: what an axis puts in may name other axes.
         let value = fill(&value.to_string(), &values)
             .and_then(|value| fill(&value, &values))
-            .map_err(|problem| complaint(key, problem))?;
-        keys.insert(key, value);
+            .map_err(|problem| complaint(name, problem))?;
+        set.insert(name, value);
     }
     for (axis, value) in &values {
-        if is_key(axis) && !keys.contains_key(axis.as_str()) {
-            keys.insert(axis, value.clone());
+        if key(axis).is_some() && !set.contains_key(axis.as_str()) {
+            set.insert(axis, value.clone());
         }
     }
-    let given = in_order(&keys);
-    let mut settings = Settings::new();
-    for (key, value) in &given {
-        settings.set(key, value, traces).map_err(|problem| complaint(key, problem))?;
-    }
+    let given: Vec<(&'static Key, String)> =
+        keys().iter().filter_map(|key| Some((key, set.swap_remove(key.name)?))).collect();
+    let value = |name: &str| given.iter().find(|(key, _)| key.name == name).map(|(_, value)| value.as_str());
+    let invalid = |KeyError { key, problem }: KeyError| complaint(key, problem);
+    let settings = headway_scenario::read(value, Defaults::Files, traces).map_err(invalid)?;
     if values.contains_key("clock") && !settings.is_possible() {
         return Ok(None);
     }
-    let sender = settings.sender().map_err(|Complaint { key, problem }| complaint(key, problem))?;
+    let sender = settings.sender().map_err(invalid)?;
     // A trace is what its file says, not what the file is called.
     let mut recorded = Vec::new();
     for (key, value) in &given {
-        let Some(direction) = direction(key) else { continue };
-        let digest = traces.digest(value, direction).map_err(|error| complaint(key, error.to_string()))?;
-        recorded.extend(digest.map(|digest| format!("{key}-fates={digest}")));
+        let Some(direction) = key.direction_of_damage() else { continue };
+        let digest =
+            traces.digest(value, direction).map_err(|error| complaint(key.name, error.to_string()))?;
+        recorded.extend(digest.map(|digest| format!("{}-fates={digest}", key.name)));
     }
-    let write = |with: &dyn Fn(&str) -> bool| {
-        let mut lines: Vec<String> =
-            given.iter().filter(|(key, _)| with(key)).map(|(key, value)| format!("{key}={value}")).collect();
+    let write = |with: &dyn Fn(&Key) -> bool| {
+        let given = given.iter().filter(|(key, _)| with(key));
+        let mut lines: Vec<String> = given.map(|(key, value)| format!("{}={value}", key.name)).collect();
         lines.extend(recorded.iter().cloned());
         lines.join("\n")
     };
     Ok(Some(Cell {
         identity: write(&|_| true),
-        fate: write(&|key| !is_of_sender(key)),
+        channel_key: write(&|key| key.scope.is_in_channel_key()),
         values,
         clock: settings.clock,
         sender,
-        size: settings.size(),
+        size: settings.sent_size(),
+        parameters: parameters().iter().map(|column| column.value(&settings)).collect(),
         scenario: settings.scenario,
-        settings: given,
+        settings: given.into_iter().map(|(key, value)| (key.name.to_owned(), value)).collect(),
     }))
-}
-
-/// In a fixed order, since some keys build on others.
-fn in_order(keys: &IndexMap<&str, String>) -> IndexMap<String, String> {
-    KEYS.iter().filter_map(|key| Some(((*key).to_owned(), keys.get(*key)?.clone()))).collect()
 }
 
 /// Puts axis values in the place of `{axis}`.

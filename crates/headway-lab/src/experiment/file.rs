@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use headway_scenario::{Defaults, keys, unknown_key};
 use indexmap::IndexMap;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::measure::Measure;
 use crate::error::LabError;
 
 /// A value of a key or an axis.
@@ -57,13 +59,10 @@ pub(super) struct ExperimentFile {
     /// Combinations that are left out: those where each axis named has the value, or one of the values.
     #[serde(default)]
     pub(super) skip: Vec<IndexMap<String, OneOrMore>>,
-    /// Keys and units of the options of `headway race`; `{axis}` stands for the axis' value,
-    /// which may name other axes in the same way. Beside those options: the parts of the modern sender,
-    /// such as `tlp`, each `on` or `off`; `companions` and `rivals` on the link, such as
-    /// `3 modern:cubic undamaged, sack`; `cross` traffic with its `cross-packet`; `warm`, `on` where
-    /// the hosts make one transfer before; and `clock`, `virtual` or `real`. In real time (`headway lab
-    /// live`) there are further senders: `linux:cubic` and the kernel's other congestion controls,
-    /// `quinn:bbr`, `kcptun`. Where `clock` is an axis, senders that a clock does not have are left out.
+    /// The link, the senders, what is sent and how long it may take. `{axis}` in a value is replaced by the
+    /// axis' value, which may name other axes in the same way. Where `clock` is an axis, senders that a clock
+    /// does not have are left out.
+    #[schemars(schema_with = "scenario_schema")]
     pub(super) scenario: IndexMap<String, Scalar>,
     /// How it is drawn.
     pub(super) figure: Figure,
@@ -122,7 +121,7 @@ pub struct Figure {
 impl Figure {
     /// The unit that values are shown in; empty for plain numbers.
     pub fn unit_name(&self) -> &str {
-        self.unit.as_deref().unwrap_or(self.measure.units()[0])
+        self.unit.as_deref().unwrap_or(self.measure.unit().names()[0])
     }
 }
 
@@ -140,82 +139,6 @@ pub enum FigureKind {
     TimeSequence,
     /// Throughput over time, from a capture of one run of each series.
     ThroughputOverTime,
-}
-
-/// What can be measured of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Seconds until the last octet arrived.
-    Time,
-    /// Payload bits per second.
-    Goodput,
-    /// Goodput as a share of the bound.
-    ShareOfBound,
-    /// Goodput as a share of the oracle's in the same run.
-    ShareOfOracle,
-    /// 1 for a run that finished, 0 for one that did not.
-    Finished,
-    /// Segments sent again.
-    Retransmissions,
-    /// Expiries of the retransmission timer.
-    Timeouts,
-    /// Falls of the window to one segment.
-    SlowStarts,
-    /// Times that fast recovery began.
-    FastRecoveries,
-    /// Special ACKs sent.
-    SpecialAcks,
-    /// Packets that the queue dropped.
-    QueueDrops,
-    /// Octets delivered although damaged.
-    DamagedBytes,
-    /// Payload octets sent, repeats included.
-    OctetsSent,
-    /// Jain's fairness index.
-    Jain,
-    /// The same of the flows alone that have the sender that is measured.
-    JainAlike,
-    /// Mean goodput of the rivals.
-    RivalGoodput,
-    /// Packets that the queue dropped for each 10^6 octets delivered to anybody.
-    DropsPerMegabyte,
-}
-
-impl Measure {
-    /// What it is called under a figure.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::Goodput => "goodput",
-            Self::ShareOfBound => "share of the bound",
-            Self::ShareOfOracle => "share of the oracle",
-            Self::Finished => "share of runs finished",
-            Self::Retransmissions => "segments sent again",
-            Self::Timeouts => "timeouts",
-            Self::SlowStarts => "slow starts",
-            Self::FastRecoveries => "fast recoveries",
-            Self::SpecialAcks => "special ACKs",
-            Self::QueueDrops => "packets dropped by the queue",
-            Self::DamagedBytes => "damaged octets delivered",
-            Self::OctetsSent => "octets sent",
-            Self::Jain => "Jain's fairness index",
-            Self::JainAlike => "Jain's fairness index of like flows",
-            Self::RivalGoodput => "goodput of the rivals",
-            Self::DropsPerMegabyte => "queue drops a megabyte",
-        }
-    }
-
-    /// The units it can be shown in, its own first.
-    pub const fn units(self) -> &'static [&'static str] {
-        match self {
-            Self::Time => &["s"],
-            Self::Goodput | Self::RivalGoodput => &["bit/s", "kbit/s", "Mbit/s", "B/s", "KB/s"],
-            Self::ShareOfBound | Self::ShareOfOracle | Self::Finished => &["", "%"],
-            Self::DamagedBytes | Self::OctetsSent => &["B"],
-            _ => &[""],
-        }
-    }
 }
 
 /// Over the runs of a cell.
@@ -351,6 +274,22 @@ impl Claim {
     }
 }
 
+/// The keys of `[scenario]`.
+fn scenario_schema(generator: &mut SchemaGenerator) -> Schema {
+    let value = generator.subschema_for::<Scalar>();
+    let properties: serde_json::Map<String, serde_json::Value> = keys()
+        .iter()
+        .map(|key| {
+            let mut schema = value.clone();
+            let default = key.default.text(Defaults::Files);
+            let description = format!("{}: {}. Default: {default}.", key.placeholder(), key.help);
+            schema.insert("description".into(), description.into());
+            (key.name.to_owned(), schema.to_value())
+        })
+        .collect();
+    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
 /// The JSON schema of experiment files, for editors.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(ExperimentFile);
@@ -379,14 +318,14 @@ impl ExperimentFile {
         let text = |value: &str| Scalar::Text(value.trim().into());
         if let Some(values) = self.sweep.get_mut(key) {
             *values = value.split(',').map(text).collect();
-        } else if super::scenario::is_key(key) {
+        } else if headway_scenario::key(key).is_some() {
             self.scenario.insert(key.into(), text(value));
         } else {
-            let axes: Vec<&str> = self.sweep.keys().map(String::as_str).collect();
+            let axes = self.sweep.keys().map(String::as_str);
+            let keys = keys().iter().map(|key| key.name);
             return Err(complaint(format!(
-                "{key:?} is neither an axis ({}) nor a key of [scenario] ({})",
-                axes.join(", "),
-                super::scenario::KEYS.join(", ")
+                "{key:?} is neither an axis nor a key of [scenario]: {}",
+                unknown_key(key, axes.chain(keys))
             )));
         }
         Ok(())

@@ -1,38 +1,22 @@
 //! A file that describes a link alone, with the keys that experiments have for it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use headway_link::LinkConfig;
+use headway_scenario::{Defaults, KeyError, Traces, keys, unknown_key};
 
 use super::file::{line_of, malformed};
-use super::scenario::{KEYS, Settings};
-use crate::damage::Traces;
 use crate::error::LabError;
 
-/// The keys of `[scenario]` that describe the link and its damage, in the order in which they are applied.
-pub const LINK_KEYS: [&str; 17] = [
-    "rate",
-    "reverse-rate",
-    "delay",
-    "queue",
-    "mark",
-    "overhead",
-    "jitter",
-    "loss",
-    "duplicate",
-    "reorder",
-    "reorder-delay",
-    "damage",
-    "reverse-damage",
-    "header-hit",
-    "hit-zone",
-    "flips",
-    "frame-check",
-];
+/// The keys of a link.
+fn link_keys() -> impl Iterator<Item = &'static str> + Clone {
+    keys().iter().filter(|key| key.scope.is_of_link()).map(|key| key.name)
+}
 
-/// Reads the way of the data and the way back from a TOML file of [`LINK_KEYS`], at its top or in a table
+/// Reads the forward and the reverse path from a TOML file with the keys of a link, at its top or in a table
 /// `[scenario]`. What it does not say has the defaults of experiments; a queue in bandwidth-delay products
-/// counts packets of `mtu` octets. Traces are looked for in the folder of the file.
+/// counts packets of `mtu` bytes. Traces are looked for in the folder of the file.
 ///
 /// # Errors
 ///
@@ -58,9 +42,15 @@ pub fn load_links(path: &Path, mtu: u16) -> Result<[LinkConfig; 2], LabError> {
         (None, _) => &table,
     };
     for (key, value) in table {
-        if !LINK_KEYS.contains(&key.as_str()) {
-            let problem = if KEYS.contains(&key.as_str()) { "is not about the link" } else { "unknown key" };
-            return Err(complaint(key, format!("{problem}: expected one of {}", LINK_KEYS.join(", "))));
+        if !link_keys().any(|known| known == key) {
+            let problem = match headway_scenario::key(key) {
+                Some(_) => {
+                    let names: Vec<&str> = link_keys().collect();
+                    format!("is not about the link: expected one of {}", names.join(", "))
+                }
+                None => unknown_key(key, link_keys()),
+            };
+            return Err(complaint(key, problem));
         }
         if text_of(value).is_none() {
             let kind = value.type_str();
@@ -70,12 +60,11 @@ pub fn load_links(path: &Path, mtu: u16) -> Result<[LinkConfig; 2], LabError> {
         }
     }
     let traces = Traces::in_folder(path.parent().unwrap_or(Path::new("")));
-    let mut settings = Settings::new();
-    settings.scenario.mtu = mtu;
-    for key in LINK_KEYS {
-        let Some(value) = table.get(key).and_then(text_of) else { continue };
-        settings.set(key, &value, &traces).map_err(|problem| complaint(key, problem))?;
-    }
+    let mut given: BTreeMap<&str, String> =
+        table.iter().filter_map(|(key, value)| Some((key.as_str(), text_of(value)?))).collect();
+    given.insert("mtu", mtu.to_string());
+    let settings = headway_scenario::read(|key| given.get(key).map(String::as_str), Defaults::Files, &traces)
+        .map_err(|KeyError { key, problem }| complaint(key, problem))?;
     Ok([settings.scenario.forward, settings.scenario.reverse])
 }
 
@@ -86,15 +75,5 @@ fn text_of(value: &toml::Value) -> Option<String> {
         toml::Value::Integer(number) => Some(number.to_string()),
         toml::Value::Float(number) => Some(number.to_string()),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_of_the_link_stand_together_among_all_in_this_order() {
-        assert!(KEYS.windows(LINK_KEYS.len()).any(|keys| keys == LINK_KEYS));
     }
 }

@@ -3,22 +3,21 @@
 mod cells;
 mod file;
 mod links;
-mod scenario;
-mod sender;
+mod measure;
 
 use std::path::Path;
 
+use headway_scenario::{Clock, Sender, Traces};
+use headway_sim::Value;
 use headway_sim::race::Scenario;
 use headway_units::Size;
 use indexmap::IndexMap;
 
 use file::ExperimentFile;
-pub use file::{Aim, Claim, EvidenceSource, Figure, FigureKind, Given, Measure, Scalar, Statistic, schema};
-pub use links::{LINK_KEYS, load_links};
-pub(crate) use scenario::{Complaint, Settings};
-pub use sender::{Clock, Foreign, Sender};
+pub use file::{Aim, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
+pub use links::load_links;
+pub use measure::Measure;
 
-use crate::damage::Traces;
 use crate::error::LabError;
 
 /// An experiment that has been read and checked: every cell makes sense.
@@ -66,11 +65,13 @@ pub struct Cell {
     pub scenario: Scenario,
     /// The keys that were given, with the values of the axes filled in.
     pub settings: IndexMap<String, String>,
-    /// Every parameter as text, in a fixed order: what determines the results of the cell.
+    /// The value of each column of parameters.
+    pub parameters: Vec<Value>,
+    /// The keys that were given, as text in a fixed order: what determines the results of the cell.
     pub identity: String,
-    /// What determines the link's fate: the same for all senders of a combination, so that they face
-    /// the same damage.
-    pub fate: String,
+    /// Those of them that are not the sender's: the seeds of the runs derive from it, so that the senders
+    /// of a combination meet the same damage.
+    pub channel_key: String,
 }
 
 /// What the command line changes in an experiment.
@@ -202,7 +203,7 @@ fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabEr
     };
     let figure = &read.figure;
     if let Some(unit) = &figure.unit {
-        let units = figure.measure.units();
+        let units = figure.measure.unit().names();
         if !units.contains(&unit.as_str()) {
             return Err(complaint("unit", format!("{unit:?}: expected one of {units:?}")));
         }

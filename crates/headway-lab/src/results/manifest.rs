@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use headway_sim::Value;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::columns::{Value, parameters};
 use super::tables::write_whole;
 use crate::error::LabError;
 use crate::experiment::{Claim, Experiment, Figure};
@@ -65,7 +65,7 @@ impl Manifest {
             .iter()
             .map(|cell| ManifestCell {
                 values: cell.values.clone(),
-                parameters: parameters(cell),
+                parameters: cell.parameters.clone(),
                 settings: cell.settings.clone(),
                 keys: (0..experiment.runs)
                     .map(|run| key(&cell.identity, run_seed(experiment, cell, run)))

@@ -8,16 +8,18 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use headway_scenario::Sender;
+use headway_sim::race::RunMetrics;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-pub use columns::{COLUMNS, Column, Kind, Value};
+pub use columns::{Column, columns};
 pub(crate) use journal::{Journal, Made};
 pub use manifest::{Manifest, ManifestCell};
 pub(crate) use tables::write_tables;
 
 use crate::error::LabError;
-use crate::experiment::{Experiment, Measure, Sender};
+use crate::experiment::{Experiment, Measure};
 
 /// What the results of this code are known by: the digest of its packets in `results.lock`, where that is of
 /// this code; otherwise a fingerprint of the sources of the TCP, the link and the simulator. Each row is stored
@@ -50,95 +52,22 @@ impl Code {
     }
 }
 
-/// What was measured of one run. What a sender does not tell is `None`.
+/// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The run within its cell, from 0.
     pub run: u32,
     /// The seed of the run.
     pub seed: u64,
-    /// Whether all arrived within the time limit.
-    pub finished: bool,
-    /// Seconds until the last octet arrived, or until the run was ended.
-    pub seconds: f64,
-    /// Payload bits per second.
-    pub goodput_bps: f64,
-    /// As a share of the bound.
-    pub share_of_bound: Option<f64>,
-    /// Payload bits per second of the oracle in the same run.
-    #[serde(default)]
-    pub oracle_bps: Option<f64>,
-    /// Goodput as a share of that.
-    #[serde(default)]
-    pub share_of_oracle: Option<f64>,
-    /// Whether the SHA-256 of what arrived is right.
-    pub sha256_ok: Option<bool>,
-    /// Octets delivered although damaged.
-    pub damaged_bytes_delivered: u64,
-    /// Damaged packets that passed every check.
-    pub undetected_packets: Option<u64>,
-    /// Octets delivered.
-    pub delivered_bytes: u64,
-    /// Payload octets sent.
-    pub octets_sent: Option<u64>,
-    /// Segments sent again.
-    pub retransmissions: Option<u64>,
-    /// Expiries of the retransmission timer.
-    pub timeouts: Option<u64>,
-    /// Falls of the window to one segment.
-    pub slow_starts: Option<u64>,
-    /// Times that fast recovery began.
-    pub fast_recoveries: Option<u64>,
-    /// Special ACKs sent.
-    pub special_acks: Option<u64>,
-    /// Packets that the queue dropped.
-    pub queue_drops: Option<u64>,
-    /// Of those, for each 10^6 octets delivered to anybody.
-    #[serde(default)]
-    pub drops_per_megabyte: f64,
-    /// Jain's fairness index.
-    pub jain: f64,
-    /// The same of the flows alone that have the sender that is measured.
-    #[serde(default)]
-    pub jain_alike: f64,
-    /// Mean goodput of the rivals, bits per second.
-    #[serde(default)]
-    pub rival_goodput_bps: Option<f64>,
-    /// Goodput of each other flow, bits per second: companions and rivals in the file's order.
-    #[serde(default)]
-    pub companions_bps: Vec<f64>,
-    /// Of a run in real time: how late the box let packets go, seconds; 99 % of them by no more than this.
-    #[serde(default)]
-    pub box_late_s: Option<f64>,
-    /// And the latest of them.
-    #[serde(default)]
-    pub box_latest_s: Option<f64>,
-    /// Why the connection failed, if it did.
-    pub failure: Option<String>,
+    /// What was measured.
+    #[serde(flatten)]
+    pub metrics: RunMetrics,
 }
 
 impl Row {
     /// A measure in its own unit.
     pub fn measure(&self, measure: Measure) -> Option<f64> {
-        Some(match measure {
-            Measure::Time => self.seconds,
-            Measure::Goodput => self.goodput_bps,
-            Measure::ShareOfBound => self.share_of_bound?,
-            Measure::ShareOfOracle => self.share_of_oracle?,
-            Measure::Finished => f64::from(u8::from(self.finished)),
-            Measure::Retransmissions => self.retransmissions? as f64,
-            Measure::Timeouts => self.timeouts? as f64,
-            Measure::SlowStarts => self.slow_starts? as f64,
-            Measure::FastRecoveries => self.fast_recoveries? as f64,
-            Measure::SpecialAcks => self.special_acks? as f64,
-            Measure::QueueDrops => self.queue_drops? as f64,
-            Measure::DamagedBytes => self.damaged_bytes_delivered as f64,
-            Measure::OctetsSent => self.octets_sent? as f64,
-            Measure::Jain => self.jain,
-            Measure::JainAlike => self.jain_alike,
-            Measure::RivalGoodput => self.rival_goodput_bps?,
-            Measure::DropsPerMegabyte => self.drops_per_megabyte,
-        })
+        measure.metric().of(&self.metrics).number()
     }
 }
 
@@ -181,7 +110,7 @@ impl Results {
 
     /// Runs that did not finish.
     pub fn unfinished(&self) -> usize {
-        self.rows.iter().flatten().filter(|row| !row.finished).count()
+        self.rows.iter().flatten().filter(|row| !row.metrics.finished).count()
     }
 
     pub(crate) fn assemble(experiment: &Experiment, journal: &BTreeMap<String, Made>) -> Self {

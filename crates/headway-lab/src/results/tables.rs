@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use headway_sim::{Kind, Value};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -13,7 +14,7 @@ use parquet::schema::types::Type;
 use tempfile::NamedTempFile;
 
 use super::Results;
-use super::columns::{COLUMNS, Column, Kind, Value, measures};
+use super::columns::{Column, columns, measures};
 use crate::error::LabError;
 
 /// Writes `runs.csv` and `runs.parquet`, each whole or not at all.
@@ -58,7 +59,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
 fn csv(rows: &[Vec<Value>]) -> Result<Vec<u8>, String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let complaint = |error: csv::Error| error.to_string();
-    writer.write_record(COLUMNS.iter().map(|column| column.name)).map_err(complaint)?;
+    writer.write_record(columns().map(|column| column.name)).map_err(complaint)?;
     for row in rows {
         let cells = row.iter().map(|value| match value {
             Value::Nothing => String::new(),
@@ -73,7 +74,7 @@ fn csv(rows: &[Vec<Value>]) -> Result<Vec<u8>, String> {
 }
 
 fn parquet(rows: &[Vec<Value>]) -> Result<Vec<u8>, parquet::errors::ParquetError> {
-    let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new)).collect::<Result<Vec<_>, _>>()?;
+    let fields = columns().map(|column| field(&column).map(Arc::new)).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("runs").with_fields(fields).build()?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -82,11 +83,10 @@ fn parquet(rows: &[Vec<Value>]) -> Result<Vec<u8>, parquet::errors::ParquetError
     let mut bytes = Vec::new();
     let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    let mut index = 0;
-    while let Some(mut writer) = group.next_column()? {
-        write_column(&mut writer, COLUMNS[index].kind, rows.iter().map(|row| &row[index]))?;
+    for (index, column) in columns().enumerate() {
+        let Some(mut writer) = group.next_column()? else { break };
+        write_column(&mut writer, column.kind, rows.iter().map(|row| &row[index]))?;
         writer.close()?;
-        index += 1;
     }
     group.close()?;
     file.close()?;

@@ -119,7 +119,8 @@ impl Figure {
             text.push_str(". Their values, as far as they came, are among the others.");
             self.notes.push(text);
         }
-        let damaged = results.rows.iter().flatten().filter(|row| row.damaged_bytes_delivered > 0).count();
+        let damaged =
+            results.rows.iter().flatten().filter(|row| row.metrics.damaged_bytes_delivered > 0).count();
         if damaged > 0 {
             let runs = count(damaged, "run", "runs");
             self.notes.push(format!("{runs} delivered damaged octets: every checksum had passed them."));

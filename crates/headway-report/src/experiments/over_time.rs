@@ -82,7 +82,7 @@ fn sequence(figure: &mut Figure, title: &str, run: &Recorded) -> Result<(), Repo
     let svg = graph.draw_sequence()?;
     let name = if run.name.is_empty() { outcome.sender.to_string() } else { run.name.clone() };
     let title = if title.is_empty() { name } else { format!("{name}, {title}") };
-    let ended = if outcome.finished { "" } else { ", unfinished" };
+    let ended = if outcome.metrics.finished { "" } else { ", unfinished" };
     let label = format!("{title}: {}{ended}", seconds_text(seconds));
     let markup: Markup = html! {
         h4 { (label) }
@@ -119,7 +119,7 @@ fn throughput(
         for run in runs {
             let done = spot(run.seconds(), 0.0);
             legend::mark(area, run.look, done)?;
-            if !run.captured.outcome.finished {
+            if !run.captured.outcome.metrics.finished {
                 legend::ring(area, done)?;
             }
         }
@@ -128,7 +128,7 @@ fn throughput(
     let told: Vec<String> = runs
         .iter()
         .map(|run| {
-            let ended = if run.captured.outcome.finished { "" } else { " (unfinished)" };
+            let ended = if run.captured.outcome.metrics.finished { "" } else { " (unfinished)" };
             format!("{} {}{ended}", run.name, seconds_text(run.seconds()))
         })
         .collect();

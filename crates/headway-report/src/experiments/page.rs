@@ -288,7 +288,7 @@ fn values(results: &Results) -> Markup {
                     }
                     tbody {
                         @for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
-                            @let unfinished = rows.iter().filter(|row| !row.finished).count();
+                            @let unfinished = rows.iter().filter(|row| !row.metrics.finished).count();
                             @let measured: Vec<f64> = rows.iter().filter_map(|row| row.measure(figure.measure))
                                 .map(|value| in_unit(value, figure.measure, figure.unit.as_deref())).collect();
                             @let summary = Summary::of(&measured, figure.statistic);

@@ -111,7 +111,7 @@ fn point(results: &Results, x: &str, place: &Place<'_>) -> Point {
         let measured = rows.iter().filter_map(|row| row.measure(figure.measure));
         values.extend(measured.map(|value| in_unit(value, figure.measure, figure.unit.as_deref())));
         runs += rows.len();
-        unfinished += rows.iter().filter(|row| !row.finished).count();
+        unfinished += rows.iter().filter(|row| !row.metrics.finished).count();
     }
     let summary = Summary::of(&values, figure.statistic);
     let value = summary.as_ref().map(|summary| summary.value(figure.statistic));

@@ -98,7 +98,7 @@ fn value(results: &Results, rows: &[Row]) -> String {
     let (least, most) = values
         .iter()
         .fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
-    let unfinished = rows.iter().filter(|row| !row.finished).count();
+    let unfinished = rows.iter().filter(|row| !row.metrics.finished).count();
     let unfinished =
         if unfinished == 0 { String::new() } else { format!(", {unfinished} of {} unfinished", rows.len()) };
     let spread =

@@ -46,7 +46,7 @@ impl Tally {
             tally.outdated += entry.results.outdated;
             let rows = entry.results.rows.iter().flatten();
             tally.runs += rows.clone().count();
-            tally.damaged += rows.filter(|row| row.damaged_bytes_delivered > 0).count();
+            tally.damaged += rows.filter(|row| row.metrics.damaged_bytes_delivered > 0).count();
             tally.missing += if entry.figure.is_some() { entry.results.missing() } else { 0 };
             tally.unfinished += entry.results.unfinished();
         }

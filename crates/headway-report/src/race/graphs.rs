@@ -24,13 +24,13 @@ fn figure(first: &FirstRun) -> Result<Markup, ReportError> {
         "seed {}, {}, {}, {}",
         outcome.seed,
         runs::end(outcome),
-        seconds_text(outcome.time.as_secs_f64()),
-        rate_text(outcome.goodput),
+        seconds_text(outcome.metrics.seconds),
+        rate_text(outcome.metrics.goodput_bps),
     );
     let drawn = match &first.sequence {
         Some(sequence) => {
             let layers = Layers::observed(sequence);
-            graphs(&name, &Graph::new(&layers, outcome.size, outcome.time.as_secs_f64()))?
+            graphs(&name, &Graph::new(&layers, outcome.size, outcome.metrics.seconds))?
         }
         None => html! { p { "Nothing was recorded of this run." } },
     };

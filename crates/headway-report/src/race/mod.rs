@@ -11,7 +11,7 @@ use headway_sim::race::{Entrant, RunOutcome, Scenario};
 use headway_trace::TimeSequence;
 
 pub use page::page;
-pub use summary::{COLUMNS, groups, notes, row, rules_name, sent};
+pub use summary::{COLUMNS, groups, notes, row, sent};
 
 /// What the first run of a sender left to look at.
 pub struct FirstRun {

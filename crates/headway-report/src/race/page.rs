@@ -135,10 +135,10 @@ fn times(summaries: &[Summary]) -> Bars<'static> {
 
 fn goodputs(results: &Results, summaries: &[Summary]) -> Bars<'static> {
     let bound = results.scenario.bound();
-    let highest = summaries.iter().filter_map(|summary| summary.goodput).map(|spread| spread.p90);
+    let highest = summaries.iter().filter_map(|summary| summary.goodput_bps).map(|spread| spread.p90);
     let highest = highest.chain(bound).fold(0.0, f64::max);
     Bars {
-        bars: bars_of(summaries, |summary| summary.goodput, rate_text, ""),
+        bars: bars_of(summaries, |summary| summary.goodput_bps, rate_text, ""),
         bound: bound.map(|bound| (bound, format!("bound {}", rate_text(bound)))),
         whiskers: whiskers(summaries),
         unit: if highest >= 1e6 { (1e6, " Mbit/s") } else { (1e3, " kbit/s") },

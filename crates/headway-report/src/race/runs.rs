@@ -26,7 +26,7 @@ const COLUMNS: [&str; 15] = [
 
 /// A table that is folded away until it is wanted.
 pub(super) fn table(results: &Results) -> Markup {
-    let unfinished = results.runs.iter().filter(|run| !run.finished).count();
+    let unfinished = results.runs.iter().filter(|run| !run.metrics.finished).count();
     html! {
         details {
             summary {
@@ -44,26 +44,28 @@ pub(super) fn table(results: &Results) -> Markup {
 }
 
 fn row(run: &RunOutcome) -> Markup {
-    let time = seconds_text(run.time.as_secs_f64());
+    let metrics = &run.metrics;
+    let time = seconds_text(metrics.seconds);
+    let count = |count: Option<u64>| count.map_or("-".into(), |count| count.to_string());
     let text = |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share));
     html! {
-        tr.unfinished[!run.finished] {
+        tr.unfinished[!metrics.finished] {
             th scope="row" { (run.sender) }
             td { (run.seed) }
             td { (end(run)) }
-            td { @if !run.finished { "> " } (time) }
-            td { (rate_text(run.goodput)) }
-            td { (text(run.share_of_bound)) }
-            td { (text(run.share_of_oracle)) }
-            td { (run.retransmissions) }
-            td { (run.timeouts) }
-            td { (run.slow_starts) }
-            td { (run.fast_recoveries) }
-            td { (run.special_acks) }
-            td { (run.queue_drops) }
-            td { (run.damaged_bytes_delivered) }
+            td { @if !metrics.finished { "> " } (time) }
+            td { (rate_text(metrics.goodput_bps)) }
+            td { (text(metrics.share_of_bound)) }
+            td { (text(metrics.share_of_oracle)) }
+            td { (count(metrics.retransmissions)) }
+            td { (count(metrics.timeouts)) }
+            td { (count(metrics.slow_starts)) }
+            td { (count(metrics.fast_recoveries)) }
+            td { (count(metrics.special_acks)) }
+            td { (count(metrics.queue_drops)) }
+            td { (metrics.damaged_bytes_delivered) }
             td {
-                @match run.sha256_ok {
+                @match metrics.sha256_ok {
                     Some(true) => "ok",
                     Some(false) => strong { "differs" },
                     None => "-",
@@ -75,9 +77,9 @@ fn row(run: &RunOutcome) -> Markup {
 
 /// How the run ended.
 pub(super) fn end(run: &RunOutcome) -> String {
-    if run.finished {
+    if run.metrics.finished {
         return "finished".into();
     }
-    let why = run.failure.map_or("time limit".into(), |failure| failure.to_string());
-    format!("unfinished at {} of {} B: {why}", run.delivered, run.size)
+    let why = run.metrics.failure.as_deref().unwrap_or("time limit");
+    format!("unfinished at {} of {} B: {why}", run.metrics.delivered_bytes, run.size)
 }

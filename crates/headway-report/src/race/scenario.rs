@@ -1,13 +1,13 @@
 //! What the race was run over, in a sentence and in a table.
 
 use headway_link::{Damage, LinkConfig};
-use headway_sim::race::Scenario;
+use headway_sim::race::{Scenario, rules_name};
 use headway_units::{Rate, Size};
 use maud::{Markup, html};
 
 use super::Results;
 use super::page::short_rate;
-use super::summary::{rules_name, sent};
+use super::summary::sent;
 use crate::quantities::rate_text;
 
 /// The scenario as a sentence.
@@ -112,11 +112,11 @@ fn end_rows(scenario: &Scenario, size: Option<u64>) -> [(&'static str, String); 
         Some(size) => format!("{} ({size} B)", Size::from_bytes(size)),
         None => sent(scenario, size),
     };
-    let switches = if scenario.switches.is_empty() { "none".into() } else { scenario.switches.to_string() };
+    let features = if scenario.features.is_empty() { "none".into() } else { scenario.features.to_string() };
     [
         ("content", content),
         ("profile of the papers' senders", scenario.profile.to_string()),
-        ("parts switched", switches),
+        ("features turned on or off", features),
         ("rules for special ACKs", rules_name(scenario.rules).into()),
         ("receiver's window", scenario.window.to_string()),
         ("largest packet", format!("{} B", scenario.mtu)),

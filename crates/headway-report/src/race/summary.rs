@@ -1,7 +1,6 @@
 //! The results of senders in words and numbers, as the page and the table of a terminal show them.
 
 use headway_sim::race::{RunOutcome, Scenario, Spread, Summary};
-use headway_tcp::HackRules;
 use headway_units::Size;
 
 use super::Results;
@@ -54,7 +53,7 @@ pub fn row(results: &Results, summary: &Summary) -> Vec<String> {
         time,
         seconds(|spread| spread.median),
         summary.seconds.map_or("-".into(), span_text),
-        summary.goodput.map_or("-".into(), |spread| rate_text(spread.median)),
+        summary.goodput_bps.map_or("-".into(), |spread| rate_text(spread.median)),
         share_text(summary.share_of_bound),
         share_text(summary.share_of_oracle),
         format!("{:.0}", summary.retransmissions),
@@ -71,12 +70,12 @@ fn share_text(share: Option<Spread>) -> String {
 
 fn hash_text(results: &Results, summary: &Summary) -> String {
     let own = || results.runs.iter().filter(|run| run.sender == summary.sender);
-    if own().all(|run| run.sha256_ok.is_none() && run.finished) {
-        // An oracle, or time was up before all had arrived: every octet that did was compared.
+    if own().all(|run| run.metrics.sha256_ok.is_none() && run.metrics.finished) {
+        // An oracle, or time was up before all had arrived: every byte that did was compared.
         let damaged = summary.damaged_bytes_delivered;
         return if damaged > 0 { format!("{damaged} B damaged") } else { "-".into() };
     }
-    let right = own().filter(|run| run.sha256_ok == Some(true)).count();
+    let right = own().filter(|run| run.metrics.sha256_ok == Some(true)).count();
     let mut text = if right == summary.runs { "ok".into() } else { format!("{right}/{} ok", summary.runs) };
     let unfinished = summary.runs - summary.finished;
     if unfinished > 0 {
@@ -110,8 +109,8 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
     if let Some(note) = oracle_note(results) {
         notes.push(note);
     }
-    let undetected: u64 = results.runs.iter().map(|run| run.undetected_packets).sum();
-    let damaged: u64 = results.runs.iter().map(|run| run.damaged_bytes_delivered).sum();
+    let undetected: u64 = results.runs.iter().filter_map(|run| run.metrics.undetected_packets).sum();
+    let damaged: u64 = results.runs.iter().map(|run| run.metrics.damaged_bytes_delivered).sum();
     if damaged > 0 {
         notes.push(format!(
             "damaged: {damaged} bytes were delivered although damaged; they came in the {undetected} damaged \
@@ -119,14 +118,14 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
             if undetected == 1 { "" } else { "s" },
         ));
     }
-    if let Some(failed) = results.runs.iter().find(|run| run.failure.is_some()) {
+    if let Some(failed) = results.runs.iter().find(|run| run.metrics.failure.is_some()) {
         notes.push(failure_note(failed));
     }
     notes
 }
 
 fn oracle_note(results: &Results) -> Option<String> {
-    results.runs.iter().any(|run| run.share_of_oracle.is_some()).then(|| {
+    results.runs.iter().any(|run| run.metrics.share_of_oracle.is_some()).then(|| {
         "of oracle: beside a sender that is told of every hit at once, starts with 10 segments and holds \
          one bandwidth-delay product"
             .into()
@@ -134,7 +133,7 @@ fn oracle_note(results: &Results) -> Option<String> {
 }
 
 fn failure_note(run: &RunOutcome) -> String {
-    let why = run.failure.map_or(String::new(), |failure| failure.to_string());
+    let why = run.metrics.failure.as_deref().unwrap_or_default();
     format!("unfinished: {} with seed {} gave up: {why}", run.sender, run.seed)
 }
 
@@ -142,12 +141,4 @@ fn failure_note(run: &RunOutcome) -> String {
 fn span_text(spread: Spread) -> String {
     let bare = |value| seconds_text(value).trim_end_matches(" s").to_owned();
     format!("{}..{}", bare(spread.p10), bare(spread.p90))
-}
-
-/// The name of rules for special ACKs.
-pub fn rules_name(rules: HackRules) -> &'static str {
-    match rules {
-        HackRules::Literal => "literal",
-        HackRules::Default => "default",
-    }
 }

@@ -1,4 +1,4 @@
-//! What cannot be raced.
+//! Scenarios that make no sense.
 
 use headway_tcp::HackMode;
 
@@ -9,8 +9,8 @@ use super::{ProfileName, Scenario};
 /// A scenario, or a sender in it, that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{subject}: {problem}")]
-pub struct Unraceable {
-    /// What cannot be.
+pub struct InvalidScenario {
+    /// What makes no sense.
     pub subject: String,
     /// Why, and what was expected.
     pub problem: String,
@@ -22,9 +22,9 @@ impl Scenario {
     /// # Errors
     ///
     /// It says what does not fit together.
-    pub fn check(&self, entrant: impl Into<Entrant>) -> Result<(), Unraceable> {
+    pub fn check(&self, entrant: impl Into<Entrant>) -> Result<(), InvalidScenario> {
         let fail = |subject: &str, problem: &str| {
-            Err(Unraceable { subject: subject.into(), problem: problem.into() })
+            Err(InvalidScenario { subject: subject.into(), problem: problem.into() })
         };
         if self.warm && self.duration.is_some() {
             return fail("warm", "a run of fixed duration has no end to warm up to; expected a size");
@@ -42,14 +42,14 @@ impl Scenario {
             },
             Entrant::Tcp(sender) => {
                 self.check_congestion(sender)?;
-                self.check_switches(sender)
+                self.check_features(sender)
             }
         }
     }
 
-    fn check_congestion(&self, sender: TcpSender) -> Result<(), Unraceable> {
+    fn check_congestion(&self, sender: TcpSender) -> Result<(), InvalidScenario> {
         let Some(congestion) = sender.congestion.filter(|_| self.is_linux22(sender)) else { return Ok(()) };
-        Err(Unraceable {
+        Err(InvalidScenario {
             subject: format!("congestion controller {}", congestion_name(congestion)),
             problem: format!(
                 "{} of profile linux22 has the window of Linux 2.2, which is part of what the papers measured; \
@@ -59,12 +59,12 @@ impl Scenario {
         })
     }
 
-    fn check_switches(&self, sender: TcpSender) -> Result<(), Unraceable> {
-        let complaint = |problem: String| Unraceable { subject: self.switches.to_string(), problem };
-        if !self.switches.is_empty() && self.profile_name(sender) != ProfileName::Modern {
+    fn check_features(&self, sender: TcpSender) -> Result<(), InvalidScenario> {
+        let complaint = |problem: String| InvalidScenario { subject: self.features.to_string(), problem };
+        if !self.features.is_empty() && self.profile_name(sender) != ProfileName::Modern {
             let profile = self.profile_name(sender);
             return Err(complaint(format!(
-                "{} of profile {profile} has no such parts; expected modern, modern+hack or headway, or \
+                "{} of profile {profile} has no such features; expected modern, modern+hack or headway, or \
                  profile modern",
                 sender.variant
             )));
@@ -76,7 +76,7 @@ impl Scenario {
         }
         profile
             .check()
-            .map_err(|error| Unraceable { subject: sender.to_string(), problem: error.to_string() })
+            .map_err(|error| InvalidScenario { subject: sender.to_string(), problem: error.to_string() })
     }
 
     fn is_linux22(&self, sender: TcpSender) -> bool {

@@ -2,6 +2,8 @@
 
 mod arena;
 mod check;
+mod features;
+mod metrics;
 mod oracle;
 mod outcome;
 mod queue_size;
@@ -9,15 +11,15 @@ mod run;
 mod scenario;
 mod sender;
 mod summary;
-mod switches;
 
 pub use arena::{FORWARD_LINK, REVERSE_LINK, Racer};
-pub use check::Unraceable;
+pub use check::InvalidScenario;
+pub use features::{Feature, FeatureOverrides};
+pub use metrics::{FigureName, METRICS, Metric, RunMetrics};
 pub use oracle::{OracleOutcome, oracle};
 pub use outcome::{CompanionOutcome, RunOutcome};
 pub use queue_size::QueueSize;
 pub use run::{Recording, RunError, run, run_recorded};
-pub use scenario::{Companion, CrossTraffic, ProfileName, Scenario, UnknownName};
+pub use scenario::{Companion, CrossTraffic, ProfileName, Scenario, UnknownName, parse_rules, rules_name};
 pub use sender::{Entrant, TcpSender, congestion_name, parse_congestion};
 pub use summary::{Spread, Summary, summarize};
-pub use switches::{Part, Switches};

@@ -29,16 +29,16 @@ pub struct OracleOutcome {
     pub seed: u64,
     /// Whether all had arrived within the time limit; in a run of fixed duration, always.
     pub finished: bool,
-    /// From the SYN to the arrival of the last octet, or until the run was ended.
+    /// From the SYN to the arrival of the last byte, or until the run was ended.
     pub time: Duration,
-    /// Octets that had arrived in order.
-    pub delivered: u64,
+    /// Bytes that had arrived in order.
+    pub delivered_bytes: u64,
     /// Payload bits delivered per second.
-    pub goodput: f64,
-    /// Packets sent again.
-    pub resent: u64,
-    /// Payload octets sent, repeats included.
-    pub octets_sent: u64,
+    pub goodput_bps: f64,
+    /// Packets retransmitted.
+    pub retransmissions: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
     /// Packets sent, those of the handshake too.
     pub packets: u64,
 }
@@ -131,8 +131,8 @@ struct Oracle {
     in_order: u64,
     completed: Option<Instant>,
     spare: Vec<Vec<u8>>,
-    resent: u64,
-    octets_sent: u64,
+    retransmissions: u64,
+    bytes_sent: u64,
     packets: u64,
 }
 
@@ -172,8 +172,8 @@ impl Oracle {
             in_order: 0,
             completed: None,
             spare: Vec::new(),
-            resent: 0,
-            octets_sent: 0,
+            retransmissions: 0,
+            bytes_sent: 0,
             packets: 0,
         }
     }
@@ -264,7 +264,7 @@ impl Oracle {
         while self.in_flight < self.window {
             let number = match self.again.pop_front() {
                 Some(number) => {
-                    self.resent += 1;
+                    self.retransmissions += 1;
                     number
                 }
                 None if self.next < self.segments => {
@@ -286,7 +286,7 @@ impl Oracle {
             Load::Ack => (headers, headers),
             Load::Segment(number) => {
                 let payload = self.mss.min(self.size - number * self.mss);
-                self.octets_sent += payload;
+                self.bytes_sent += payload;
                 (headers + payload as usize, headers)
             }
         };
@@ -311,10 +311,10 @@ impl Oracle {
             seed,
             finished: self.completed.is_some() || duration.is_some(),
             time,
-            delivered,
-            goodput: if time.is_zero() { 0.0 } else { delivered as f64 * 8.0 / time.as_secs_f64() },
-            resent: self.resent,
-            octets_sent: self.octets_sent,
+            delivered_bytes: delivered,
+            goodput_bps: if time.is_zero() { 0.0 } else { delivered as f64 * 8.0 / time.as_secs_f64() },
+            retransmissions: self.retransmissions,
+            bytes_sent: self.bytes_sent,
             packets: self.packets,
         }
     }

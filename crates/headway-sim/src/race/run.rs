@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant};
 
 use super::Scenario;
 use super::arena::Arena;
-use super::check::Unraceable;
+use super::check::InvalidScenario;
 use super::oracle::oracle;
 use super::outcome::{RunOutcome, Shares, Start, judge};
 use super::sender::{Entrant, TcpSender};
@@ -24,14 +24,14 @@ pub enum RunError {
     Content(#[from] ContentError),
     /// The sender cannot be raced over the scenario.
     #[error(transparent)]
-    Unraceable(#[from] Unraceable),
+    InvalidScenario(#[from] InvalidScenario),
     /// Bytes differ although no damaged packet passed its checksums: a defect of the simulator or
     /// of the TCP.
     #[error(
         "{sender}, seed {seed}: {damaged} delivered bytes differ from what was sent, but no damaged \
          packet had passed its checksums; this is a defect of headway, please report it"
     )]
-    Inexplicable {
+    UnexplainedCorruption {
         /// The sender.
         sender: Entrant,
         /// The run's seed.
@@ -62,7 +62,7 @@ pub struct Recording<O, T> {
 ///
 /// # Errors
 ///
-/// The content cannot be read, the sender cannot be raced here, or the result is inexplicable.
+/// The content cannot be read, the sender cannot be raced here, or the result shows unexplained corruption.
 pub fn run(
     scenario: &Scenario,
     entrant: impl Into<Entrant>,
@@ -127,12 +127,12 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     let shares = Shares::of(&arena);
     run_until(&mut arena, limit, |arena| is_over(arena, 0));
     let outcome = judge(&arena, scenario, content.len(), seed, start, &shares);
-    if outcome.finished && scenario.duration.is_none() {
+    if outcome.metrics.finished && scenario.duration.is_none() {
         close(&mut arena);
     }
-    if outcome.damaged_bytes_delivered > 0 && arena.network.counters().undetected == 0 {
-        let damaged = outcome.damaged_bytes_delivered;
-        return Err(RunError::Inexplicable { sender: sender.into(), seed, damaged });
+    if outcome.metrics.damaged_bytes_delivered > 0 && arena.network.counters().undetected == 0 {
+        let damaged = outcome.metrics.damaged_bytes_delivered;
+        return Err(RunError::UnexplainedCorruption { sender: sender.into(), seed, damaged });
     }
     let first = arena.flows[0];
     let (sender, receiver) = arena.network.take_observers(first.sender, first.receiver);

@@ -8,8 +8,8 @@ use headway_link::{LinkConfig, bound, share_hit};
 use headway_tcp::{HackRules, Profile};
 use headway_units::{Duration, Rate, Share, Size};
 
+use super::features::FeatureOverrides;
 use super::sender::TcpSender;
-use super::switches::Switches;
 
 /// A sender profile by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,19 +72,40 @@ impl FromStr for ProfileName {
     }
 }
 
-/// Everything that determines a race but the content, the senders and the seed.
+/// How special ACKs are answered, by its name.
+///
+/// # Errors
+///
+/// There are no rules of this name.
+pub fn parse_rules(input: &str) -> Result<HackRules, UnknownName> {
+    match input {
+        "literal" => Ok(HackRules::Literal),
+        "default" => Ok(HackRules::Default),
+        _ => Err(UnknownName { input: input.into(), expected: "literal or default" }),
+    }
+}
+
+/// The name of the rules for special ACKs.
+pub fn rules_name(rules: HackRules) -> &'static str {
+    match rules {
+        HackRules::Literal => "literal",
+        HackRules::Default => "default",
+    }
+}
+
+/// Everything that determines a race, except the content, the senders and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The profile of the papers' senders; ours bring their own ([`Variant::is_modern`](headway_tcp::Variant::is_modern)).
     pub profile: ProfileName,
     /// How special ACKs are answered.
     pub rules: HackRules,
-    /// Parts of the modern sender that are switched on or off, in the flow that is raced and in its
-    /// companions that are no rivals.
-    pub switches: Switches,
-    /// The way of the data.
+    /// Features of the modern sender that are turned on or off, in the flow that is raced and in its
+    /// companions that are not rivals.
+    pub features: FeatureOverrides,
+    /// The forward path.
     pub forward: LinkConfig,
-    /// The way of the ACKs.
+    /// The reverse path.
     pub reverse: LinkConfig,
     /// The largest window that the receiver offers.
     pub window: Size,
@@ -104,7 +125,7 @@ pub struct Scenario {
     pub warm: bool,
     /// Other senders of the same content that share the link.
     pub companions: Vec<Companion>,
-    /// Traffic that does not answer to congestion, through the same queue.
+    /// Traffic that does not respond to congestion, through the same queue.
     pub cross: Option<CrossTraffic>,
 }
 
@@ -115,8 +136,8 @@ pub struct Companion {
     pub sender: TcpSender,
     /// Whether the damage of the link hits its packets too.
     pub damaged: bool,
-    /// Whether it stands for the others, whose share is measured, rather than for more flows like
-    /// the one that is raced.
+    /// Whether it represents the others, whose share is measured, rather than more flows like the one
+    /// that is raced.
     pub rival: bool,
 }
 
@@ -124,9 +145,9 @@ pub struct Companion {
 /// corrupted").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossTraffic {
-    /// Rate of IP octets.
+    /// Rate in bits of IP packets.
     pub rate: Rate,
-    /// Length of a datagram with its headers; at least 28 octets.
+    /// Length of a datagram with its headers; at least 28 bytes.
     pub packet: u16,
 }
 
@@ -136,7 +157,7 @@ pub(super) const IP_HEADER: usize = 20;
 pub(super) const TCP_HEADER: u32 = 32;
 
 impl Default for Scenario {
-    /// The papers' headline cell: 10 Mbit/s, 300 ms one way, bursts of 5 packets that start with
+    /// The papers' headline cell: 10 Mbit/s, one-way delay 300 ms, bursts of 5 packets that start with
     /// 5 % (paper 000, Figs 20-24), at the share of header hits that fits the papers' figures.
     fn default() -> Self {
         let clean = LinkConfig {
@@ -148,7 +169,7 @@ impl Default for Scenario {
         Self {
             profile: ProfileName::Linux22,
             rules: HackRules::Default,
-            switches: Switches::default(),
+            features: FeatureOverrides::default(),
             forward: LinkConfig {
                 damage: headway_link::Damage::Burst {
                     p: Share::new(0.05).unwrap_or(Share::ZERO),
@@ -175,7 +196,7 @@ impl Scenario {
     /// The profile of `sender` in this scenario, as the flow that is raced.
     pub fn profile_of(&self, sender: impl Into<TcpSender>) -> Arc<Profile> {
         let mut profile = self.bare_profile(sender.into());
-        self.switches.apply(&mut profile.modern);
+        self.features.apply(&mut profile.modern);
         Arc::new(profile)
     }
 
@@ -207,7 +228,7 @@ impl Scenario {
         if sender.into().variant.is_modern() { ProfileName::Modern } else { self.profile }
     }
 
-    /// Share of the packets of the way of the data that are expected to be hit.
+    /// Share of the packets of the forward path that are expected to be hit.
     pub fn share_hit(&self) -> f64 {
         share_hit(&self.forward.damage, usize::from(self.mtu) - IP_HEADER)
     }

@@ -1,6 +1,6 @@
 //! Several runs of one sender in a few numbers.
 
-use super::{Entrant, RunOutcome};
+use super::{Entrant, RunMetrics, RunOutcome};
 use crate::statistics::{mean, quantile};
 
 /// Where the values of several runs lie.
@@ -43,12 +43,12 @@ pub struct Summary {
     /// it is never taken for a fast one.
     pub seconds: Option<Spread>,
     /// Payload bits per second.
-    pub goodput: Option<Spread>,
+    pub goodput_bps: Option<Spread>,
     /// Goodput as a share of the bound.
     pub share_of_bound: Option<Spread>,
     /// Goodput as a share of the oracle's in the same run.
     pub share_of_oracle: Option<Spread>,
-    /// Octets that were delivered although damaged, in all runs.
+    /// Bytes that were delivered although damaged, in all runs.
     pub damaged_bytes_delivered: u64,
     /// Means over the runs.
     pub retransmissions: f64,
@@ -72,16 +72,17 @@ pub fn summarize(runs: &[RunOutcome]) -> Vec<Summary> {
 }
 
 fn of_sender(sender: Entrant, runs: &[RunOutcome]) -> Summary {
-    let own: Vec<&RunOutcome> = runs.iter().filter(|run| run.sender == sender).collect();
-    let mean = |value: fn(&RunOutcome) -> u64| {
-        own.iter().map(|run| value(run) as f64).sum::<f64>() / own.len() as f64
+    let own: Vec<&RunMetrics> =
+        runs.iter().filter(|run| run.sender == sender).map(|run| &run.metrics).collect();
+    let mean = |value: fn(&RunMetrics) -> Option<u64>| {
+        own.iter().map(|run| value(run).unwrap_or_default() as f64).sum::<f64>() / own.len() as f64
     };
     Summary {
         sender,
         runs: own.len(),
         finished: own.iter().filter(|run| run.finished).count(),
-        seconds: Spread::of(own.iter().map(|run| run.time.as_secs_f64())),
-        goodput: Spread::of(own.iter().map(|run| run.goodput)),
+        seconds: Spread::of(own.iter().map(|run| run.seconds)),
+        goodput_bps: Spread::of(own.iter().map(|run| run.goodput_bps)),
         share_of_bound: Spread::of(own.iter().filter_map(|run| run.share_of_bound)),
         share_of_oracle: Spread::of(own.iter().filter_map(|run| run.share_of_oracle)),
         damaged_bytes_delivered: own.iter().map(|run| run.damaged_bytes_delivered).sum(),

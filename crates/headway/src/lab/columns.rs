@@ -1,6 +1,6 @@
 //! The meaning of the columns of a table of results.
 
-use headway_lab::{COLUMNS, Kind};
+use headway_lab::{Kind, columns};
 
 /// One row per column, as Markdown.
 pub(super) fn markdown() -> String {
@@ -13,7 +13,7 @@ pub(super) fn markdown() -> String {
          `headway lab columns` prints this page.\n\n\
          | column | type | meaning |\n|---|---|---|\n",
     );
-    for column in COLUMNS {
+    for column in columns() {
         let kind = match column.kind {
             Kind::Text => "text",
             Kind::Integer => "whole number",

@@ -21,7 +21,7 @@ pub(super) fn results(results: &Results) -> String {
             .filter_map(|row| row.measure(figure.measure))
             .map(|value| in_unit(value, figure.measure, figure.unit.as_deref()))
             .collect();
-        let finished = rows.iter().filter(|row| row.finished).count();
+        let finished = rows.iter().filter(|row| row.metrics.finished).count();
         let (value, interval) = match Summary::of(&values, figure.statistic) {
             Some(summary) => (
                 number(summary.value(figure.statistic)),

@@ -10,7 +10,7 @@ use headway_net::{
     CaptureFile, Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, Stack, StackConfig, TunCarrier,
     TunConfig, UdpCarrier, UdpConfig,
 };
-use headway_sim::race::{Part, ProfileName, Switches, TcpSender, parse_congestion};
+use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{HackMode, Profile};
 use headway_trace::{Capture, EventLog};
@@ -72,11 +72,11 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "linux22|standard|modern", default_value = "standard", help_heading = "TCP")]
     profile: ProfileName,
     /// Features of the modern sender to enable (see `headway race --help`)
-    #[arg(long, value_delimiter = ',', value_name = "PART,...", help_heading = "TCP")]
-    with: Vec<Part>,
+    #[arg(long, value_delimiter = ',', value_name = "FEATURE,...", help_heading = "TCP")]
+    with: Vec<Feature>,
     /// Features of the modern sender to disable
-    #[arg(long, value_delimiter = ',', value_name = "PART,...", help_heading = "TCP")]
-    without: Vec<Part>,
+    #[arg(long, value_delimiter = ',', value_name = "FEATURE,...", help_heading = "TCP")]
+    without: Vec<Feature>,
     /// The maximum receive window [default: the profile's]
     #[arg(long, value_name = "SIZE", help_heading = "TCP")]
     window: Option<Size>,
@@ -206,10 +206,10 @@ impl NetworkArgs {
             let bytes = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
             profile = profile.with_window(bytes);
         }
-        let mut switches = Switches::default();
-        self.with.iter().for_each(|part| switches.set(*part, true));
-        self.without.iter().for_each(|part| switches.set(*part, false));
-        switches.apply(&mut profile.modern);
+        let mut features = FeatureOverrides::default();
+        self.with.iter().for_each(|feature| features.set(*feature, true));
+        self.without.iter().for_each(|feature| features.set(*feature, false));
+        features.apply(&mut profile.modern);
         profile
             .check()
             .map_err(|error| bad("--window", self.window.map_or(String::new(), |w| w.to_string()), error))?;

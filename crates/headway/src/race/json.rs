@@ -1,60 +1,18 @@
 //! The results for machines: one object, SI units.
 
-use headway_sim::race::{RunOutcome, Scenario, Spread, Summary, congestion_name};
+use headway_report::race::Results;
+use headway_scenario::{Column, Scope, Sender, Settings, parameters};
+use headway_sim::race::{METRICS, RunOutcome, Spread, Summary};
+use headway_units::Size;
 use serde::Serialize;
 
-use headway_report::race::{Results, rules_name};
-
-use crate::link_row::{LinkRow, link_row};
+use crate::json_object::Object;
 
 #[derive(Serialize)]
 struct Document {
-    scenario: ScenarioRow,
-    runs: Vec<RunRow>,
+    scenario: Object,
+    runs: Vec<Object>,
     summary: Vec<SummaryRow>,
-}
-
-/// Every parameter; times in seconds, sizes in bytes, rates in bit/s, shares from 0 to 1.
-#[derive(Serialize)]
-struct ScenarioRow {
-    profile: &'static str,
-    rules: &'static str,
-    switches: String,
-    size_bytes: Option<u64>,
-    duration_seconds: Option<f64>,
-    window_bytes: u64,
-    mtu_bytes: u16,
-    retries: Option<u32>,
-    time_limit_seconds: f64,
-    forward: LinkRow,
-    reverse: LinkRow,
-    share_of_packets_hit: f64,
-    bound_bps: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct RunRow {
-    variant: String,
-    rules: &'static str,
-    profile: Option<&'static str>,
-    cc: Option<&'static str>,
-    seed: u64,
-    finished: bool,
-    seconds: f64,
-    goodput_bps: f64,
-    share_of_bound: Option<f64>,
-    share_of_oracle: Option<f64>,
-    sha256_ok: Option<bool>,
-    damaged_bytes_delivered: u64,
-    delivered_bytes: u64,
-    retransmissions: u64,
-    timeouts: u64,
-    slow_starts: u64,
-    fast_recoveries: u64,
-    special_acks: u64,
-    queue_drops: u64,
-    undetected_packets: u64,
-    failure: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -76,11 +34,11 @@ struct SpreadRow {
     p90: f64,
 }
 
-pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
-    let scenario = &results.scenario;
+/// `settings` are those of the race, without a sender.
+pub(super) fn render(results: &Results, settings: &Settings, summaries: &[Summary]) -> String {
     let document = Document {
-        scenario: scenario_row(scenario, results.content_len),
-        runs: results.runs.iter().map(|run| run_row(scenario, run)).collect(),
+        scenario: scenario_object(results, settings),
+        runs: results.runs.iter().map(|run| run_object(settings, run)).collect(),
         summary: summaries.iter().map(summary_row).collect(),
     };
     // Numbers, strings and lists: nothing in it can fail to serialize.
@@ -89,49 +47,37 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
     text
 }
 
-fn scenario_row(scenario: &Scenario, size: Option<u64>) -> ScenarioRow {
-    ScenarioRow {
-        profile: scenario.profile.name(),
-        rules: rules_name(scenario.rules),
-        switches: scenario.switches.to_string(),
-        size_bytes: size,
-        duration_seconds: scenario.duration.map(headway_units::Duration::as_secs_f64),
-        window_bytes: scenario.window.bytes(),
-        mtu_bytes: scenario.mtu,
-        retries: scenario.retries,
-        time_limit_seconds: scenario.time_limit.as_secs_f64(),
-        forward: link_row(&scenario.forward),
-        reverse: link_row(&scenario.reverse),
-        share_of_packets_hit: scenario.share_hit(),
-        bound_bps: scenario.bound(),
-    }
+/// Every parameter except the sender and those of the link's directions, which have objects of their own.
+fn scenario_object(results: &Results, settings: &Settings) -> Object {
+    let settings = Settings { size: results.content_len.map(Size::from_bytes), ..settings.clone() };
+    let members = |wanted: fn(&Column) -> bool| {
+        let columns = parameters().iter().filter(move |column| wanted(column));
+        Object::new(columns.map(|column| (column.name.clone(), column.value(&settings))))
+    };
+    let is_of_run = |column: &Column| {
+        column.scope.is_some_and(|scope| scope != Scope::Clock && !scope.is_of_link()) && !is_variant(column)
+    };
+    members(is_of_run)
+        .with_object("forward", Object::of_link(&settings.scenario.forward))
+        .with_object("reverse", Object::of_link(&settings.scenario.reverse))
+        .extended(members(|column| column.scope.is_none()))
 }
 
-fn run_row(scenario: &Scenario, run: &RunOutcome) -> RunRow {
-    let tcp = run.sender.tcp();
-    RunRow {
-        variant: run.sender.to_string(),
-        rules: rules_name(scenario.rules),
-        profile: tcp.map(|tcp| scenario.profile_name(tcp).name()),
-        cc: tcp.map(|tcp| congestion_name(scenario.profile_of(tcp).congestion)),
-        seed: run.seed,
-        finished: run.finished,
-        seconds: run.time.as_secs_f64(),
-        goodput_bps: run.goodput,
-        share_of_bound: run.share_of_bound,
-        share_of_oracle: run.share_of_oracle,
-        sha256_ok: run.sha256_ok,
-        damaged_bytes_delivered: run.damaged_bytes_delivered,
-        delivered_bytes: run.delivered,
-        retransmissions: run.retransmissions,
-        timeouts: run.timeouts,
-        slow_starts: run.slow_starts,
-        fast_recoveries: run.fast_recoveries,
-        special_acks: run.special_acks,
-        queue_drops: run.queue_drops,
-        undetected_packets: run.undetected_packets,
-        failure: run.failure.map(|failure| failure.to_string()),
-    }
+fn is_variant(column: &Column) -> bool {
+    column.key().is_some_and(|key| key.name == "variant")
+}
+
+/// The sender and what was measured of it.
+fn run_object(settings: &Settings, run: &RunOutcome) -> Object {
+    let settings = Settings { variant: Some(Sender::Ours(run.sender)), ..settings.clone() };
+    let of_sender = parameters()
+        .iter()
+        .filter(|column| column.scope == Some(Scope::Sender) && !is_variant(column))
+        .map(|column| (column.name.clone(), column.value(&settings)));
+    Object::new([("variant".into(), run.sender.to_string().into())])
+        .extended(Object::new(of_sender))
+        .with("seed", run.seed)
+        .extended(Object::new(METRICS.iter().map(|metric| (metric.name.into(), metric.of(&run.metrics)))))
 }
 
 fn summary_row(summary: &Summary) -> SummaryRow {
@@ -140,7 +86,7 @@ fn summary_row(summary: &Summary) -> SummaryRow {
         runs: summary.runs,
         finished: summary.finished,
         seconds: summary.seconds.map(spread_row),
-        goodput_bps: summary.goodput.map(spread_row),
+        goodput_bps: summary.goodput_bps.map(spread_row),
         share_of_bound: summary.share_of_bound.map(spread_row),
         share_of_oracle: summary.share_of_oracle.map(spread_row),
     }
@@ -148,4 +94,50 @@ fn summary_row(summary: &Summary) -> SummaryRow {
 
 fn spread_row(spread: Spread) -> SpreadRow {
     SpreadRow { mean: spread.mean, median: spread.median, p10: spread.p10, p90: spread.p90 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use headway_scenario::{Defaults, Traces, keys, read};
+    use headway_sim::Content;
+    use headway_sim::race::{run, summarize};
+    use headway_tcp::Variant;
+
+    use super::*;
+
+    #[test]
+    fn the_object_has_every_key_and_every_measure() {
+        let traces = Traces::in_folder(Path::new(""));
+        let settings = read(|_| None, Defaults::Commands, &traces).expect("settings");
+        let content = Content::generated(10_000);
+        let outcome = run(&settings.scenario, Variant::Headway, &content, 1, true).expect("a run");
+        let results = Results {
+            scenario: settings.scenario.clone(),
+            content_len: Some(content.len()),
+            runs: vec![outcome],
+            first_runs: Vec::new(),
+        };
+        let text = render(&results, &settings, &summarize(&results.runs));
+        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let (scenario, run) = (&document["scenario"], &document["runs"][0]);
+        for key in keys() {
+            let name = key.column();
+            let place = match key.scope {
+                Scope::Clock => continue,
+                Scope::Feature => scenario.get("features"),
+                Scope::Sender => run.get(&name),
+                scope if !scope.is_of_link() => scenario.get(&name),
+                _ => match name.strip_prefix("reverse_") {
+                    Some(name) => scenario["reverse"].get(name),
+                    None => scenario["forward"].get(&name),
+                },
+            };
+            assert!(place.is_some(), "{}", key.name);
+        }
+        for metric in &METRICS {
+            assert!(run.get(metric.name).is_some(), "{}", metric.name);
+        }
+    }
 }

@@ -23,9 +23,9 @@ pub(crate) use error::RaceError;
 
 /// Runs the race. `words` are the words of the command line, without the program's name.
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceError> {
-    let scenario = arguments.scenario()?;
-    let content = arguments.content()?;
-    let senders = arguments.senders();
+    let settings = arguments.settings()?;
+    let content = arguments.content(&settings)?;
+    let senders = arguments.senders(&settings);
     // Where the page is to go is tried before the race, not after it.
     let report = match &arguments.report {
         Some(path) => Some((path, output::begin(path)?)),
@@ -34,15 +34,18 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceErr
     if let Some(directory) = &arguments.pcap {
         output::create_directory(directory)?;
     }
-    let results = race_all(arguments, &scenario, &content, &senders)?;
+    let results = race_all(arguments, &settings.scenario, &content, &senders)?;
     let summaries = summarize(&results.runs);
     if let Some((path, file)) = report {
         let page = page(&results, &summaries, &command_line(words))?;
         output::write_to(file, path, page)?;
     }
     announce(arguments, &senders);
-    let text =
-        if arguments.json { json::render(&results, &summaries) } else { table::render(&results, &summaries) };
+    let text = if arguments.json {
+        json::render(&results, &settings, &summaries)
+    } else {
+        table::render(&results, &summaries)
+    };
     Ok(output::print(&text)?)
 }
 

@@ -3,9 +3,9 @@
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
 use headway_link::Damage;
-use headway_report::race::{COLUMNS, Results, groups, notes, row, rules_name, sent};
+use headway_report::race::{COLUMNS, Results, groups, notes, row, sent};
 use headway_report::rate_text;
-use headway_sim::race::{Scenario, Summary};
+use headway_sim::race::{Scenario, Summary, rules_name};
 
 /// The most columns of text that the table takes.
 const WIDTH: u16 = 120;
@@ -46,7 +46,7 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     let link = &scenario.forward;
     let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
     let mut text = format!(
-        "{} over {rate}, {} one way, queue {}, window {}; profile {}, {} rules",
+        "{} over {rate}, one-way delay {}, queue {}, window {}; profile {}, {} rules",
         sent(scenario, size),
         link.delay,
         link.queue,
@@ -54,8 +54,8 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
         scenario.profile,
         rules_name(scenario.rules),
     );
-    if !scenario.switches.is_empty() {
-        text.push_str(&format!(", {}", scenario.switches));
+    if !scenario.features.is_empty() {
+        text.push_str(&format!(", {}", scenario.features));
     }
     text.push_str(&format!(
         "\ndamage {}: {:.1} % of the packets hit",
@@ -65,7 +65,7 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     if let Some(share) = link.header_hit.filter(|_| !matches!(link.damage, Damage::None | Damage::Trace(_))) {
         text.push_str(&format!(", {share} of them in the header"));
     }
-    text.push_str(&format!("; way back: {}; frame check {}", scenario.reverse.damage, link.frame_check));
+    text.push_str(&format!("; reverse path: {}; frame check {}", scenario.reverse.damage, link.frame_check));
     if let Some(bound) = scenario.bound() {
         text.push_str(&format!("; bound {}", rate_text(bound)));
     }

@@ -134,14 +134,14 @@ fn senders_that_do_not_fit_the_scenario() {
         &["tahoe", "expected a congestion controller"],
     );
     let without = ["race", "--variant", "modern,sack", "--without", "tlp"];
-    HEADWAY.refuse(root, &without, &["--variant sack", "-tlp", "has no such parts"]);
+    HEADWAY.refuse(root, &without, &["--variant sack", "-tlp", "has no such features"]);
     HEADWAY.refuse(
         root,
         &["race", "--without", "brakes"],
-        &["brakes", "expected a part of the modern sender: tlp"],
+        &["brakes", "expected a feature of the modern sender: tlp"],
     );
     let both = ["race", "--variant", "modern", "--with", "tlp", "--without", "prr,tlp"];
-    HEADWAY.refuse(root, &both, &["--without tlp", "another part"]);
+    HEADWAY.refuse(root, &both, &["--without tlp", "another feature"]);
     let partial = ["race", "--variant", "modern", "--with", "partial"];
     HEADWAY.refuse(root, &partial, &["--variant modern", "partial recovery needs HACK v2"]);
     let arq = ["race", "--variant", "oracle", "--frame-check", "arq:3"];

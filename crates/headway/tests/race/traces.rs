@@ -55,7 +55,7 @@ fn a_text_is_replayed_and_named() {
     let bad = race(root, &["--damage", "trace:bad"]);
     assert!(bad["runs"][0]["retransmissions"].as_u64().expect("a number") > 50);
     let table = HEADWAY.succeed(root, &[&SIZE[..], &["--damage", "trace:bad"]].concat());
-    assert!(table.contains("damage trace:bad: 20.0 % of the packets hit; way back"), "{table}");
+    assert!(table.contains("damage trace:bad: 20.0 % of the packets hit; reverse path"), "{table}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use headway_units::Duration;
 
 use super::BoxError;
 use crate::failure::BadOption;
-use crate::link_arguments::{LinkArguments, models};
+use crate::scenario_arguments::{LinkArguments, models};
 
 const EXAMPLES: &str = concat!(
     "\
@@ -28,7 +28,7 @@ Examples:
   headway box hw1 hw2 --duration 60s --pcap box.pcapng
       What the hosts at both ends sent and got, with a remark at what the link damaged.
 
-The way of the data is that from IFACE_A to IFACE_B.
+The forward path is that from IFACE_A to IFACE_B.
 
 ",
     models!()

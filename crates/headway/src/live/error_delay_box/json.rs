@@ -4,10 +4,10 @@ use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, LaneReport, Priority, Quantiles};
 use serde_json::{Value, json};
 
-use crate::link_row::link_row;
+use crate::json_object::Object;
 
 pub(super) fn ready(interfaces: &[String; 2], links: &[LinkConfig; 2], priority: Priority) -> String {
-    let [forward, reverse] = links.each_ref().map(link_row);
+    let [forward, reverse] = links.each_ref().map(Object::of_link);
     json!({
         "ready": true,
         "interfaces": interfaces,
@@ -19,7 +19,7 @@ pub(super) fn ready(interfaces: &[String; 2], links: &[LinkConfig; 2], priority:
 }
 
 pub(super) fn changed(links: &[LinkConfig; 2]) -> String {
-    let [forward, reverse] = links.each_ref().map(link_row);
+    let [forward, reverse] = links.each_ref().map(Object::of_link);
     json!({ "reloaded": true, "forward": forward, "reverse": reverse }).to_string()
 }
 

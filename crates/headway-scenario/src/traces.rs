@@ -35,7 +35,7 @@ pub enum DamageError {
     },
 }
 
-type Open<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Read>> + 'a;
+type Open<'a> = dyn Fn(&Path, PathDirection) -> io::Result<Box<dyn Read>> + 'a;
 
 /// Where traces come from. Each file is read once.
 pub struct Traces<'a> {
@@ -52,7 +52,7 @@ struct Known {
 impl<'a> Traces<'a> {
     /// Traces that `open` opens, given the path as it stands behind `trace:`.
     pub fn new(open: impl Fn(&Path) -> io::Result<Box<dyn Read>> + 'a) -> Self {
-        Self { open: Box::new(open), known: RefCell::default() }
+        Self { open: Box::new(move |path, _| open(path)), known: RefCell::default() }
     }
 
     /// Traces whose paths count from `folder`; an empty one is the working directory.
@@ -60,8 +60,17 @@ impl<'a> Traces<'a> {
         Self::new(move |path| Ok(Box::new(File::open(folder.join(path))?)))
     }
 
+    /// Traces that were stored as text, one for each direction: their files are not looked for.
+    pub fn stored(fates: impl Fn(PathDirection) -> Option<String> + 'a) -> Self {
+        let open = move |_: &Path, direction| -> io::Result<Box<dyn Read>> {
+            let missing = || io::Error::other("the results do not hold this recording");
+            Ok(Box::new(io::Cursor::new(fates(direction).ok_or_else(missing)?)))
+        };
+        Self { open: Box::new(open), known: RefCell::default() }
+    }
+
     /// No traces: each is refused, with this reason.
-    pub(crate) fn refused(reason: &'static str) -> Self {
+    pub fn refused(reason: &'static str) -> Self {
         Self::new(move |_| Err(io::Error::other(reason)))
     }
 
@@ -83,7 +92,7 @@ impl<'a> Traces<'a> {
     /// # Errors
     ///
     /// As [`Traces::damage`].
-    pub(crate) fn digest(&self, text: &str, direction: PathDirection) -> Result<Option<String>, DamageError> {
+    pub fn digest(&self, text: &str, direction: PathDirection) -> Result<Option<String>, DamageError> {
         file_of(text).map(|path| Ok(self.read(path, direction)?.digest)).transpose()
     }
 
@@ -92,7 +101,7 @@ impl<'a> Traces<'a> {
     /// # Errors
     ///
     /// As [`Traces::damage`].
-    pub(crate) fn fates(&self, text: &str, direction: PathDirection) -> Result<Option<String>, DamageError> {
+    pub fn fates(&self, text: &str, direction: PathDirection) -> Result<Option<String>, DamageError> {
         file_of(text).map(|path| Ok(self.read(path, direction)?.trace.to_string())).transpose()
     }
 
@@ -101,8 +110,8 @@ impl<'a> Traces<'a> {
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let file =
-            (self.open)(path).map_err(|source| DamageError::Unreadable { path: path.into(), source })?;
+        let file = (self.open)(path, direction)
+            .map_err(|source| DamageError::Unreadable { path: path.into(), source })?;
         let trace = read_fates(&path.display().to_string(), direction, file)
             .map_err(|source| DamageError::Fates { path: path.into(), source })?;
         let digest = Sha256::digest(trace.to_string());

@@ -6,38 +6,8 @@ use std::str::FromStr;
 use headway_sim::race::{Entrant, Scenario};
 use headway_tcp::congestion::Algorithm;
 
-use super::scenario::Complaint;
-
-/// What a run takes place in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Clock {
-    /// The simulator's time.
-    #[default]
-    Virtual,
-    /// That of this machine: real packets between network namespaces.
-    Real,
-}
-
-impl Clock {
-    /// Its name in files and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Virtual => "virtual",
-            Self::Real => "real",
-        }
-    }
-}
-
-impl FromStr for Clock {
-    type Err = String;
-
-    fn from_str(input: &str) -> Result<Self, String> {
-        [Self::Virtual, Self::Real]
-            .into_iter()
-            .find(|clock| clock.name() == input)
-            .ok_or_else(|| format!("{input:?}: expected virtual or real"))
-    }
-}
+use crate::clock::Clock;
+use crate::error::KeyError;
 
 /// A sender that is not ours: it runs in real time only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,7 +89,7 @@ pub enum Sender {
 impl Sender {
     /// With `congestion` as the controller, where it is one of ours that names none.
     #[must_use]
-    pub(super) fn with_congestion(self, congestion: Option<Algorithm>) -> Self {
+    pub(crate) fn with_congestion(self, congestion: Option<Algorithm>) -> Self {
         match self {
             Self::Ours(entrant) => Self::Ours(entrant.with_congestion(congestion)),
             Self::Foreign(_) => self,
@@ -127,7 +97,7 @@ impl Sender {
     }
 
     /// Whether there is such a sender on that clock at all.
-    pub(super) fn exists_on(&self, clock: Clock) -> bool {
+    pub(crate) fn exists_on(&self, clock: Clock) -> bool {
         match self {
             Self::Ours(Entrant::Tcp(_)) => true,
             Self::Ours(Entrant::Oracle) => clock == Clock::Virtual,
@@ -136,8 +106,8 @@ impl Sender {
     }
 
     /// Whether it can send in `scenario` on `clock`.
-    pub(super) fn check(&self, scenario: &Scenario, clock: Clock) -> Result<(), Complaint> {
-        let complaint = |key, problem: String| Err(Complaint { key, problem });
+    pub(crate) fn check(&self, scenario: &Scenario, clock: Clock) -> Result<(), KeyError> {
+        let complaint = |key, problem: String| Err(KeyError { key, problem });
         if !self.exists_on(clock) {
             return complaint(
                 "variant",

@@ -1,0 +1,273 @@
+//! Keys of the link and of damage on it.
+
+use headway_sim::race::QueueSize;
+use headway_trace::PathDirection;
+use headway_trace::PathDirection::{Forward, Reverse};
+
+use super::text::{check, parse, put, rate, unless};
+use crate::key::{Access, Key, LinkContext, Scope, Unset};
+use crate::quantity::{Dimension, Quantity};
+
+const RATE: Access = Access::Link {
+    direction: None,
+    set: |link, text, _| {
+        link.rate = Some(rate(text)?);
+        Ok(())
+    },
+    get: |link| link.rate.map_or(Quantity::Unset(""), Quantity::Rate),
+};
+
+pub(super) const LINK: [Key; 11] = [
+    Key {
+        name: "rate",
+        dimension: Dimension::Rate,
+        help: "Rate of the link, in both directions, in bits of IP packets",
+        meaning: Some("rate of the forward path"),
+        default: Unset::Value("10mbit"),
+        scope: Scope::Link,
+        access: RATE,
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-rate",
+        dimension: Dimension::Rate,
+        help: "Rate of the reverse path",
+        default: Unset::Nothing("that of the forward path"),
+        empty: Some(""),
+        scope: Scope::Link,
+        access: only(Reverse, RATE),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "delay",
+        dimension: Dimension::Time,
+        help: "One-way propagation delay",
+        default: Unset::Value("300ms"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.delay, text),
+            get: |link| Quantity::Time(link.delay),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "queue",
+        value_name: Some("LIMIT"),
+        help: "Drop-tail queue in front of the link: 100p, 64KiB, 1bdp (bandwidth-delay products) or \
+               unlimited",
+        default: Unset::Value("100p"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, context| {
+                link.queue = parse::<QueueSize>(text)?.limit(context.rate, context.round_trip, context.mtu);
+                Ok(())
+            },
+            get: |link| Quantity::text(link.queue),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "mark",
+        value_name: Some("LIMIT"),
+        help: "Mark packets that find the queue longer than this, if their sender supports ECN (RFC 3168)",
+        meaning: Some("queue length beyond which packets are marked (ECN)"),
+        default: Unset::Nothing("no marking"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, context| {
+                let mark: Option<QueueSize> = unless("none", text)?;
+                link.mark = mark.map(|mark| mark.limit(context.rate, context.round_trip, context.mtu));
+                Ok(())
+            },
+            get: |link| link.mark.map_or(Quantity::Unset("none"), Quantity::text),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "overhead",
+        dimension: Dimension::Bytes,
+        help: "Layer-2 bytes that each packet costs beside its own",
+        default: Unset::Value("0"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.overhead, text),
+            get: |link| Quantity::Bytes(link.overhead.into()),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "jitter",
+        dimension: Dimension::Time,
+        help: "Up to this much more delay for each packet, in order",
+        default: Unset::Value("0"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.jitter, text),
+            get: |link| Quantity::Time(link.jitter),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "loss",
+        dimension: Dimension::Share,
+        help: "Loss rate",
+        default: Unset::Value("0%"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.loss, text),
+            get: |link| Quantity::Share(link.loss),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "duplicate",
+        dimension: Dimension::Share,
+        help: "Duplication rate",
+        default: Unset::Value("0%"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.duplicate, text),
+            get: |link| Quantity::Share(link.duplicate),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reorder",
+        dimension: Dimension::Share,
+        help: "Reordering rate",
+        default: Unset::Value("0%"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.reorder, text),
+            get: |link| Quantity::Share(link.reorder),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reorder-delay",
+        dimension: Dimension::Time,
+        help: "Additional delay of reordered packets",
+        default: Unset::Differs { commands: "10ms", files: "0" },
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.reorder_delay, text),
+            get: |link| Quantity::Time(link.reorder_delay),
+        },
+        ..Key::PLAIN
+    },
+];
+
+const MODEL: Access = Access::Link {
+    direction: None,
+    set: |link, text, context: &LinkContext<'_>| {
+        let damage = context.traces.damage(text, context.direction);
+        link.damage = damage.map_err(|error| error.to_string())?;
+        Ok(())
+    },
+    get: |link| Quantity::text(&link.damage),
+};
+
+pub(super) const DAMAGE: [Key; 6] = [
+    Key {
+        name: "damage",
+        value_name: Some("MODEL"),
+        help: "Damage on the forward path",
+        default: Unset::Differs { commands: "burst:5%:5", files: "none" },
+        scope: Scope::Damage,
+        access: only(Forward, MODEL),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-damage",
+        value_name: Some("MODEL"),
+        help: "Damage on the reverse path",
+        default: Unset::Value("none"),
+        scope: Scope::Damage,
+        access: only(Reverse, MODEL),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "header-hit",
+        dimension: Dimension::Share,
+        value_name: Some("SHARE|place"),
+        help: "Share of the damaged packets whose header is hit, or `place`: where the bits fall decides",
+        meaning: Some("share of the damaged packets with a damaged header"),
+        default: Unset::Differs { commands: "40%", files: "place" },
+        empty: Some("bit positions decide"),
+        scope: Scope::Damage,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| {
+                link.header_hit = unless("place", text)?;
+                Ok(())
+            },
+            get: |link| link.header_hit.map_or(Quantity::Unset("place"), Quantity::Share),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "hit-zone",
+        value_name: Some("tcp|ip+tcp"),
+        help: "Which headers can be hit: tcp or ip+tcp (hosts drop a packet whose IPv4 header is damaged)",
+        meaning: Some("headers that can be damaged"),
+        default: Unset::Value("tcp"),
+        scope: Scope::Damage,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.hit_zone, text),
+            get: |link| Quantity::text(link.hit_zone),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "flips",
+        dimension: Dimension::Count,
+        help: "Bits flipped in a damaged packet",
+        default: Unset::Nothing("1 for random, 64 for bursts"),
+        empty: Some("the model decides"),
+        scope: Scope::Damage,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| {
+                let flips = parse(text)?;
+                check(flips > 0, text, "expected at least one bit; damage none damages nothing")?;
+                link.flips = Some(flips);
+                Ok(())
+            },
+            get: |link| link.flips.map_or(Quantity::Unset(""), |flips| Quantity::Count(flips.into())),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "frame-check",
+        value_name: Some("keep|drop|arq:N"),
+        help: "What the link does with a damaged frame: keep it (hand it up), drop it, or arq:N (retransmit \
+               it itself, up to N times)",
+        meaning: Some("treatment of damaged frames by the link"),
+        default: Unset::Value("keep"),
+        scope: Scope::Damage,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| put(&mut link.frame_check, text),
+            get: |link| Quantity::text(link.frame_check),
+        },
+        ..Key::PLAIN
+    },
+];
+
+/// The same in one direction only.
+const fn only(direction: PathDirection, access: Access) -> Access {
+    match access {
+        Access::Link { set, get, .. } => Access::Link { direction: Some(direction), set, get },
+        other => other,
+    }
+}

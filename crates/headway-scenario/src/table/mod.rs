@@ -1,0 +1,65 @@
+//! The table of all keys.
+
+mod link;
+mod sender;
+mod text;
+mod traffic;
+mod transfer;
+
+use std::sync::LazyLock;
+
+use headway_sim::race::Feature;
+
+use crate::error::KeyError;
+use crate::key::{Defaults, Key};
+use crate::settings::Settings;
+use crate::traces::Traces;
+
+/// Every key, in the order in which they are applied: some build on those before them. A new one needs an
+/// entry in one of the files beside this one and nothing else.
+///
+/// The order of those that are there is part of what seeds and stored results derive from: it stays.
+pub fn keys() -> &'static [Key] {
+    static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        let mut keys = Vec::from(sender::SENDER);
+        keys.extend(Feature::all().map(sender::feature));
+        keys.extend([sender::WARM].into_iter().chain(transfer::TRANSFER));
+        keys.extend(link::LINK.into_iter().chain(link::DAMAGE).chain(traffic::TRAFFIC));
+        keys
+    });
+    &KEYS
+}
+
+/// The key of this name.
+pub fn key(name: &str) -> Option<&'static Key> {
+    keys().iter().find(|key| key.name == name)
+}
+
+/// What to say of a name that is none of `known`.
+pub fn unknown_key<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let names: Vec<&str> = known.clone().collect();
+    let nearest = known
+        .map(|other| (strsim::damerau_levenshtein(name, other), other))
+        .filter(|(distance, other)| *distance <= 2.min(other.len() / 2))
+        .min();
+    let hint = nearest.map_or(String::new(), |(_, other)| format!(" (did you mean {other}?)"));
+    format!("unknown key{hint}: expected one of {}", names.join(", "))
+}
+
+/// What keys describe. `given` says the value of those that were given; `defaults` fill in the others.
+///
+/// # Errors
+///
+/// A value makes no sense.
+pub fn read<'a>(
+    given: impl Fn(&str) -> Option<&'a str>,
+    defaults: Defaults,
+    traces: &Traces<'_>,
+) -> Result<Settings, KeyError> {
+    let mut settings = Settings::new();
+    for key in keys() {
+        let Some(value) = given(key.name).or(key.default.value(defaults)) else { continue };
+        key.set(&mut settings, value, traces).map_err(|problem| KeyError { key: key.name, problem })?;
+    }
+    Ok(settings)
+}

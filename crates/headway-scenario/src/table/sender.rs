@@ -1,0 +1,167 @@
+//! Keys of the sender and of its clock.
+
+use headway_sim::race::{Feature, congestion_name, parse_congestion, parse_rules, rules_name};
+
+use super::text::{flag, parse, put};
+use crate::key::{Access, Key, Scope, Unset};
+use crate::quantity::{Dimension, Quantity};
+use crate::sender::Sender;
+use crate::settings::Settings;
+
+pub(super) const SENDER: [Key; 5] = [
+    Key {
+        name: "clock",
+        value_name: Some("virtual|real"),
+        help: "The time that runs take place in: the simulator's, or this machine's (`headway lab live`)",
+        meaning: Some("virtual (the simulator's time) or real (this machine's)"),
+        default: Unset::Value("virtual"),
+        scope: Scope::Clock,
+        access: Access::Settings {
+            set: |settings, text| put(&mut settings.clock, text),
+            get: |settings| Quantity::text(settings.clock.name()),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "profile",
+        value_name: Some("linux22|standard|modern"),
+        help: "The TCP underneath the papers' senders: Linux 2.2 as in the papers, the standard of the RFCs, \
+               or today's, which ours always have",
+        meaning: Some("profile of the sender"),
+        default: Unset::Value("linux22"),
+        empty: Some("not one of our TCPs"),
+        access: Access::Settings {
+            set: |settings, text| put(&mut settings.scenario.profile, text),
+            get: |settings| Quantity::text(settings.scenario.profile),
+        },
+        resolved: Some(resolved_profile),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "rules",
+        value_name: Some("literal|default"),
+        help: "How special ACKs are answered: as the paper's section 3.3 says and no more, or by the rules \
+               that make HACK work",
+        meaning: Some("rules by which the sender answers special ACKs"),
+        default: Unset::Value("default"),
+        access: Access::Settings {
+            set: |settings, text| {
+                settings.scenario.rules = parse_rules(text).map_err(|error| error.to_string())?;
+                Ok(())
+            },
+            get: |settings| Quantity::text(rules_name(settings.scenario.rules)),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "variant",
+        value_name: Some("NAME"),
+        help: "The sender: the papers' newreno, sack, hack, hack+sack, xhack, xhack+sack; ours: modern, \
+               modern+hack, headway; each perhaps with a congestion controller, as in modern:bbr; and \
+               oracle, which knows every hit at once",
+        meaning: Some("sender"),
+        default: Unset::Nothing("every sender in turn; files name one"),
+        empty: Some(""),
+        access: Access::Settings {
+            set: |settings, text| {
+                settings.variant = Some(parse(text)?);
+                Ok(())
+            },
+            get: |settings| settings.variant.as_ref().map_or(Quantity::Unset(""), Quantity::text),
+        },
+        resolved: Some(resolved_variant),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "cc",
+        value_name: Some("newreno|cubic|bbr"),
+        help: "The congestion controller of senders that name none themselves",
+        meaning: Some("congestion controller of the sender"),
+        default: Unset::Nothing("the profile's"),
+        empty: Some("the sender has none to choose"),
+        access: Access::Settings {
+            set: |settings, text| {
+                settings.congestion = match text {
+                    "default" => None,
+                    _ => Some(parse_congestion(text).map_err(|error| error.to_string())?),
+                };
+                Ok(())
+            },
+            get: |settings| {
+                settings.congestion.map_or(Quantity::Unset("default"), |algorithm| {
+                    Quantity::text(congestion_name(algorithm))
+                })
+            },
+        },
+        resolved: Some(resolved_congestion),
+        ..Key::PLAIN
+    },
+];
+
+pub(super) fn feature(feature: Feature) -> Key {
+    Key {
+        name: feature.name(),
+        dimension: Dimension::Flag,
+        help: feature.help(),
+        default: Unset::Nothing("as the sender has it"),
+        scope: Scope::Feature,
+        access: Access::Feature {
+            feature,
+            set: |features, feature, text| {
+                if text != "default" {
+                    features.set(feature, flag(text)?);
+                }
+                Ok(())
+            },
+        },
+        ..Key::PLAIN
+    }
+}
+
+pub(super) const WARM: Key = Key {
+    name: "warm",
+    dimension: Dimension::Flag,
+    help: "Whether the hosts make one transfer before the one that is measured",
+    meaning: Some("the hosts made one transfer before the measured one"),
+    default: Unset::Value("off"),
+    access: Access::Settings {
+        set: |settings, text| {
+            settings.scenario.warm = flag(text)?;
+            Ok(())
+        },
+        get: |settings| Quantity::Flag(settings.scenario.warm),
+    },
+    ..Key::PLAIN
+};
+
+fn resolved_profile(settings: &Settings) -> Quantity {
+    match settings.resolved_sender() {
+        Some(Sender::Ours(entrant)) => entrant
+            .tcp()
+            .map_or(Quantity::Unset(""), |tcp| Quantity::text(settings.scenario.profile_name(tcp))),
+        Some(Sender::Foreign(_)) => Quantity::Unset(""),
+        None => Quantity::text(settings.scenario.profile),
+    }
+}
+
+fn resolved_variant(settings: &Settings) -> Quantity {
+    match settings.resolved_sender() {
+        Some(Sender::Ours(entrant)) => match entrant.tcp() {
+            Some(tcp) => Quantity::text(tcp.variant),
+            None => Quantity::text(entrant),
+        },
+        Some(Sender::Foreign(foreign)) => Quantity::text(foreign.name()),
+        None => Quantity::Unset(""),
+    }
+}
+
+fn resolved_congestion(settings: &Settings) -> Quantity {
+    let name = match settings.resolved_sender() {
+        Some(Sender::Ours(entrant)) => {
+            entrant.tcp().map(|tcp| congestion_name(settings.scenario.profile_of(tcp).congestion).to_owned())
+        }
+        Some(Sender::Foreign(foreign)) => foreign.congestion().map(str::to_owned),
+        None => settings.congestion.map(|algorithm| congestion_name(algorithm).to_owned()),
+    };
+    name.map_or(Quantity::Unset(""), Quantity::Text)
+}

@@ -1,0 +1,44 @@
+//! Reading values, with errors that say what was expected.
+
+use std::str::FromStr;
+
+use headway_units::Rate;
+
+pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| {
+        let problem = error.to_string();
+        // Errors of numbers do not name their input.
+        if problem.contains(text) { problem } else { format!("{text:?}: {problem}") }
+    })
+}
+
+pub(super) fn put<T: FromStr<Err: std::fmt::Display>>(place: &mut T, text: &str) -> Result<(), String> {
+    *place = parse(text)?;
+    Ok(())
+}
+
+/// `None` where `text` is `word`.
+pub(super) fn unless<T: FromStr<Err: std::fmt::Display>>(
+    word: &str,
+    text: &str,
+) -> Result<Option<T>, String> {
+    if text == word { Ok(None) } else { parse(text).map(Some) }
+}
+
+pub(super) fn check(allowed: bool, text: &str, expected: &str) -> Result<(), String> {
+    if allowed { Ok(()) } else { Err(format!("{text:?}: {expected}")) }
+}
+
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = parse(text)?;
+    check(rate.bits_per_second() > 0, text, "expected a rate above zero, such as 10mbit")?;
+    Ok(rate)
+}
+
+pub(super) fn flag(value: &str) -> Result<bool, String> {
+    match value {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err(format!("{value:?}: expected on or off")),
+    }
+}

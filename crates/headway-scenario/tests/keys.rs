@@ -1,0 +1,205 @@
+//! The table of keys: what is known of each of them, and that nothing is said twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use headway_scenario::{Defaults, Key, Scope, Settings, Traces, key, keys, parameters, read, unknown_key};
+use headway_sim::race::{QueueSize, Scenario};
+use headway_sim::{Kind, Value};
+use headway_units::Duration;
+
+/// A value for each key that differs from every default.
+const OTHER_VALUES: [(&str, &str); 33] = [
+    ("clock", "real"),
+    ("profile", "modern"),
+    ("rules", "literal"),
+    ("variant", "headway:bbr"),
+    ("cc", "cubic"),
+    ("warm", "on"),
+    ("size", "3MiB"),
+    ("duration", "90s"),
+    ("window", "2MiB"),
+    ("mtu", "1400"),
+    ("retries", "15"),
+    ("time-limit", "2h"),
+    ("rate", "200mbit"),
+    ("reverse-rate", "1mbit"),
+    ("delay", "3ms"),
+    ("queue", "200p"),
+    ("mark", "10p"),
+    ("overhead", "38"),
+    ("jitter", "1ms"),
+    ("loss", "1%"),
+    ("duplicate", "2%"),
+    ("reorder", "3%"),
+    ("reorder-delay", "4ms"),
+    ("damage", "random:2%"),
+    ("reverse-damage", "burst:1%:3"),
+    ("header-hit", "50%"),
+    ("hit-zone", "ip+tcp"),
+    ("flips", "7"),
+    ("frame-check", "drop"),
+    ("companions", "sack, sack, modern:cubic undamaged"),
+    ("rivals", "modern:bbr"),
+    ("cross", "1mbit"),
+    ("cross-packet", "576"),
+];
+
+fn other_value(key: &Key) -> &'static str {
+    if key.scope == Scope::Feature {
+        return "off";
+    }
+    let (_, value) = OTHER_VALUES.iter().find(|(name, _)| *name == key.name).expect(key.name);
+    value
+}
+
+fn settings(given: &BTreeMap<&str, String>) -> Settings {
+    let traces = Traces::in_folder(Path::new(""));
+    read(|name| given.get(name).map(String::as_str), Defaults::Files, &traces).expect("settings")
+}
+
+/// Every key that has a value to show, with it.
+fn shown(settings: &Settings) -> BTreeMap<&'static str, String> {
+    let shown = keys().iter().map(|key| (key.name, key.show(settings)));
+    shown.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+#[test]
+fn names_are_unique_and_can_be_written_everywhere() {
+    let names: BTreeSet<&str> = keys().iter().map(|key| key.name).collect();
+    assert_eq!(names.len(), keys().len());
+    for key in keys() {
+        let is_plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        assert!(is_plain(key.name), "{}", key.name);
+        assert!(!key.help.is_empty() && !key.help.ends_with('.'), "{}", key.name);
+    }
+}
+
+#[test]
+fn what_is_shown_reads_back() {
+    let none = settings(&BTreeMap::new());
+    assert_eq!(shown(&settings(&shown(&none))), shown(&none), "the defaults");
+    for key in keys() {
+        let mut given = BTreeMap::from([(key.name, other_value(key).to_owned())]);
+        if key.name == "cross-packet" {
+            given.insert("cross", "1mbit".into());
+        }
+        let settings_of_key = settings(&given);
+        assert_eq!(key.show(&settings_of_key), other_value(key), "{}", key.name);
+        assert_ne!(key.show(&none), other_value(key), "{}", key.name);
+        let mut again = shown(&settings_of_key);
+        if key.name != "size" {
+            again.remove("size");
+        }
+        assert_eq!(settings(&again).scenario, settings_of_key.scenario, "{}", key.name);
+        assert_eq!(shown(&settings(&again)), shown(&settings_of_key), "{}", key.name);
+    }
+}
+
+#[test]
+fn every_key_has_a_column_that_shows_its_value() {
+    let none = settings(&BTreeMap::new());
+    for key in keys() {
+        let column = parameters()
+            .iter()
+            .find(|column| match key.scope {
+                Scope::Feature => column.scope == Some(Scope::Feature),
+                _ => column.name == key.column(),
+            })
+            .expect(key.name);
+        let mut given = BTreeMap::from([(key.name, other_value(key).to_owned())]);
+        if key.name == "cross-packet" {
+            given.insert("cross", "1mbit".into());
+        }
+        let value = column.value(&settings(&given));
+        assert_ne!(value, column.value(&none), "{}", key.name);
+        let kind = match value {
+            Value::Flag(_) => Kind::Flag,
+            Value::Integer(_) => Kind::Integer,
+            Value::Number(_) => Kind::Number,
+            Value::Text(_) => Kind::Text,
+            Value::Nothing => panic!("{}: nothing", key.name),
+        };
+        assert_eq!(kind, column.kind, "{}", key.name);
+    }
+    let names: BTreeSet<&str> = parameters().iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names.len(), parameters().len());
+}
+
+/// The seeds of runs derive from these keys in this order.
+#[test]
+fn the_channel_key_stays_what_it_was() {
+    let names: Vec<&str> =
+        keys().iter().filter(|key| key.scope.is_in_channel_key()).map(|key| key.name).collect();
+    let before = "size duration window mtu retries time-limit rate reverse-rate delay queue mark overhead jitter \
+                  loss duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
+                  frame-check companions rivals cross cross-packet";
+    assert_eq!(names.join(" "), before);
+}
+
+#[test]
+fn a_race_without_options_is_the_papers_headline_cell() {
+    let traces = Traces::in_folder(Path::new(""));
+    let settings = read(|_| None, Defaults::Commands, &traces).expect("settings");
+    let mut headline = Scenario::default();
+    for link in [&mut headline.forward, &mut headline.reverse] {
+        link.reorder_delay = Duration::from_millis(10);
+    }
+    headline.reverse.header_hit = headline.forward.header_hit;
+    assert_eq!(settings.scenario, headline);
+}
+
+#[test]
+fn queues_in_bandwidth_delay_products_count_the_path_that_was_given() {
+    let given = [("rate", "200mbit"), ("delay", "3ms"), ("queue", "2bdp"), ("mark", "1bdp")];
+    let settings = settings(&given.map(|(name, value)| (name, value.to_owned())).into());
+    let limit = |text: &str| {
+        let size: QueueSize = text.parse().expect("a size");
+        size.limit(settings.scenario.forward.rate, Duration::from_millis(6), 1500)
+    };
+    assert_eq!(settings.scenario.forward.queue, limit("2bdp"));
+    assert_eq!(settings.scenario.reverse.mark, Some(limit("1bdp")));
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    for (name, value, expected) in [
+        ("clock", "tomorrow", "expected virtual or real"),
+        ("profile", "linux99", "expected a profile"),
+        ("rules", "strict", "expected literal or default"),
+        ("variant", "tahoe", "expected one of newreno,"),
+        ("cc", "vegas", "newreno, cubic or bbr"),
+        ("tlp", "maybe", "expected on or off"),
+        ("size", "0B", "expected at least one byte"),
+        ("duration", "0s", "such as 60s"),
+        ("window", "2GiB", "expected between 1B and 1GiB"),
+        ("mtu", "100", "expected at least 128 bytes"),
+        ("mtu", "70000", "65535"),
+        ("retries", "few", "invalid digit"),
+        ("time-limit", "0s", "such as 24h"),
+        ("rate", "0mbit", "expected a rate above zero"),
+        ("reverse-rate", "fast", "expected a rate"),
+        ("queue", "100q", "1bdp"),
+        ("loss", "200%", "expected a share"),
+        ("damage", "sometimes", "expected none, random"),
+        ("header-hit", "101%", "expected a share"),
+        ("flips", "0", "expected at least one bit"),
+        ("companions", "300 sack", "expected at most 200 flows"),
+        ("cross", "0mbit", "expected a rate above zero"),
+    ] {
+        let traces = Traces::in_folder(Path::new(""));
+        let error = read(|key| (key == name).then_some(value), Defaults::Files, &traces).expect_err(name);
+        assert_eq!(error.key, name);
+        assert!(error.problem.contains(value) && error.problem.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_misspelt_name_gets_the_nearest() {
+    let names = || keys().iter().map(|key| key.name);
+    assert!(key("dealy").is_none());
+    let problem = unknown_key("dealy", names());
+    assert!(problem.starts_with("unknown key (did you mean delay?): expected one of clock, "), "{problem}");
+    let problem = unknown_key("colour", names());
+    assert!(problem.starts_with("unknown key: expected one of"), "{problem}");
+}

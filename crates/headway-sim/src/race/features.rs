@@ -1,0 +1,142 @@
+//! Features of the modern sender, turned on and off one by one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use headway_tcp::Modern;
+
+use super::scenario::UnknownName;
+
+/// A feature of the modern sender, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Feature(usize);
+
+struct Entry {
+    name: &'static str,
+    help: &'static str,
+    field: fn(&mut Modern) -> &mut bool,
+}
+
+const fn entry(name: &'static str, help: &'static str, field: fn(&mut Modern) -> &mut bool) -> Entry {
+    Entry { name, help, field }
+}
+
+/// One more feature needs a field of the profile and an entry here.
+static FEATURES: [Entry; 13] = [
+    entry("tlp", "Tail loss probes (RFC 8985)", |on| &mut on.tlp),
+    entry("prr", "Proportional rate reduction (RFC 6937)", |on| &mut on.prr),
+    entry("frto", "Forward RTO-recovery (RFC 5682)", |on| &mut on.frto),
+    entry("undo", "Undo reductions that prove spurious (D-SACK, Eifel)", |on| &mut on.undo),
+    entry("hystart", "Leave slow start before the queue overflows (HyStart++, RFC 9406)", |on| {
+        &mut on.hystart
+    }),
+    entry("pacing", "Spread what the window allows over the round trip", |on| &mut on.pacing),
+    entry("ecn", "Explicit congestion notification (RFC 3168)", |on| &mut on.ecn),
+    entry("autotune", "Buffers that grow with the path", |on| &mut on.autotune),
+    entry("cookies", "SYN cookies while the backlog is full (RFC 4987)", |on| &mut on.cookies),
+    entry("sharing", "Start from what earlier connections learnt of the path (RFC 9040)", |on| {
+        &mut on.sharing
+    }),
+    entry("ledger", "Tell corruption from congestion, and respond to congestion alone", |on| &mut on.ledger),
+    entry("repair", "Repair damaged headers from what is known of the connection", |on| &mut on.repair),
+    entry("partial", "Keep corrupted payloads and retransmit their bad blocks alone (needs HACK v2)", |on| {
+        &mut on.partial
+    }),
+];
+
+impl Feature {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        FEATURES[self.0].name
+    }
+
+    /// What it does.
+    pub fn help(self) -> &'static str {
+        FEATURES[self.0].help
+    }
+
+    /// Every feature.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..FEATURES.len()).map(Self)
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Feature {
+    type Err = UnknownName;
+
+    fn from_str(input: &str) -> Result<Self, UnknownName> {
+        Self::all().find(|feature| feature.name() == input).ok_or_else(|| UnknownName {
+            input: input.into(),
+            expected: "a feature of the modern sender: tlp, prr, frto, undo, hystart, pacing, ecn, autotune, \
+                       cookies, sharing, ledger, repair or partial",
+        })
+    }
+}
+
+/// What differs from the variant's own choice of features.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FeatureOverrides(Vec<(Feature, bool)>);
+
+impl FeatureOverrides {
+    /// Turns a feature on or off.
+    pub fn set(&mut self, feature: Feature, on: bool) {
+        self.0.retain(|(other, _)| *other != feature);
+        self.0.push((feature, on));
+        self.0.sort_by_key(|(feature, _)| feature.0);
+    }
+
+    /// Whether a feature was turned on or off; `None` if the variant decides.
+    pub fn of(&self, feature: Feature) -> Option<bool> {
+        self.0.iter().find(|(other, _)| *other == feature).map(|(_, on)| *on)
+    }
+
+    /// Whether the variant decides everything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Turns the features that it names on or off.
+    pub fn apply(&self, features: &mut Modern) {
+        for (feature, on) in &self.0 {
+            *(FEATURES[feature.0].field)(features) = *on;
+        }
+    }
+}
+
+/// As `+partial -tlp`.
+impl fmt::Display for FeatureOverrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> =
+            self.0.iter().map(|(feature, on)| format!("{}{feature}", if *on { '+' } else { '-' })).collect();
+        f.pad(&words.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_sets_the_field_of_this_name() {
+        for feature in Feature::all() {
+            let mut overrides = FeatureOverrides::default();
+            overrides.set(feature, false);
+            overrides.set(feature, true);
+            let mut features = Modern::OFF;
+            overrides.apply(&mut features);
+            let fields = format!("{features:?}");
+            assert_eq!(fields.matches("true").count(), 1, "{feature}");
+            assert!(fields.contains(&format!(" {feature}: true")), "{feature}: {fields}");
+            assert_eq!(feature.name().parse(), Ok(feature));
+            assert_eq!(overrides.to_string(), format!("+{feature}"));
+        }
+        let expected = "brakes".parse::<Feature>().expect_err("not a feature").expected;
+        assert!(Feature::all().all(|feature| expected.contains(feature.name())));
+    }
+}
