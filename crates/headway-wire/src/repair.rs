@@ -279,7 +279,7 @@ impl<'a> HeaderRepair<'a> {
         if !self.is_sound() || is_syn {
             return Integrity::Unreadable;
         }
-        let seal = self.header().get(FIXED_LEN..).and_then(|options| Seal::find(options));
+        let seal = self.header().get(FIXED_LEN..).and_then(Seal::find);
         let is_payload_valid = match seal.and_then(|seal| seal.payload_crc) {
             Some(crc) => crc32c(self.payload) == crc,
             None => self.payload.is_empty(),

@@ -289,14 +289,14 @@ impl<A: Application, T: Tap> Network<A, T> {
             return false;
         }
         self.now = at;
-        self.call(self.order[place], |node, cx| node.handle_timeout(cx));
+        self.call(self.order[place], Node::handle_timeout);
         true
     }
 
     /// Wakes a node, after [`Network::host_mut`] changed something.
     pub fn wake(&mut self, node: NodeId) {
         if self.started {
-            self.call(node, |node, cx| node.wake(cx));
+            self.call(node, Node::wake);
         }
     }
 

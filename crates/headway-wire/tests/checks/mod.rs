@@ -91,7 +91,7 @@ fn re_emit(segment: &Segment<'_>) {
 
 /// `v2` with what is computed on the way out, as it was `read` again.
 pub(crate) fn computed(mut v2: V2, read: Option<V2>) -> V2 {
-    match (&mut v2, read.map(|read| read)) {
+    match (&mut v2, read) {
         (V2::Syn(given), Some(V2::Syn(read))) => given.path_check = read.path_check,
         (V2::Data(given), Some(V2::Data(read))) => *given = read,
         (V2::Ack(given), Some(V2::Ack(read))) => given.header_crc = read.header_crc,

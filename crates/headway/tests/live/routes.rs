@@ -54,7 +54,7 @@ fn upload(ours: &Namespace, server: &Namespace, folder: &Path, address: &str, ne
     let [file, put, events] = ["file", "put", "events"].map(|name| folder.join(name));
     std::fs::write(&file, &bytes).unwrap();
     let words = ["serve", "--write", "--kernel", "--listen", &format!("{address}:8000")];
-    let _server = start(&server, &[&words[..], &[folder.to_str().unwrap()]].concat());
+    let _server = start(server, &[&words[..], &[folder.to_str().unwrap()]].concat());
     server.wait_for_listener(8000);
     let url = format!("http://{address}:8000/put");
     let words = ["fetch", &url, "--upload", file.to_str().unwrap(), "--events", events.to_str().unwrap()];

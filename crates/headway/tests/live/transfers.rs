@@ -18,7 +18,7 @@ fn curl_fetches_and_puts_a_hundred_megabytes() {
     assert!(std::fs::read(&got).unwrap() == expected);
     let file = folder.path().join("file");
     namespace.run("curl", &["-sf", "-T", file.to_str().unwrap(), &format!("http://{OURS}/put")]);
-    assert!(std::fs::read(&folder.path().join("put")).unwrap() == expected);
+    assert!(std::fs::read(folder.path().join("put")).unwrap() == expected);
     let part = namespace.run("curl", &["-sf", "-r", "1000-1999", &url]).stdout;
     assert_eq!(part, std::fs::read(file).unwrap()[1000..2000]);
     server.signal("-TERM");
@@ -52,7 +52,7 @@ fn uploads_reach_a_kernel_server() {
     let url = format!("http://{KERNELS}:8000/put");
     let words = ["fetch", &url, "--upload", file.to_str().unwrap()];
     namespace.run(HEADWAY, &[&words[..], &TUN].concat());
-    assert!(std::fs::read(&folder.path().join("put")).unwrap() == expected);
+    assert!(std::fs::read(folder.path().join("put")).unwrap() == expected);
 }
 
 #[test]
