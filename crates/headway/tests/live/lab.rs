@@ -67,7 +67,7 @@ fn every_byte_arrives_and_runs_are_made_once() {
         assert_eq!(row[place("delivered_bytes")], "300000", "{row:?}");
         assert_eq!(row[place("damaged_bytes_delivered")], "0", "{row:?}");
         let real = row[place("clock")] == "real";
-        assert_eq!(row[place("box_late_s")].parse::<f64>().is_ok(), real, "{row:?}");
+        assert_eq!(row[place("box_late_seconds")].parse::<f64>().is_ok(), real, "{row:?}");
     }
     let made = journal();
     let output = lab_live(folder.path()).output().unwrap();
