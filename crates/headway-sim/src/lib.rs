@@ -20,8 +20,9 @@
 //! let content = Content::generated(1_000_000);
 //! let [sack, headway] = [Variant::Sack, Variant::Headway].map(|sender| run(&scenario, sender, &content, 1, true));
 //! let (sack, headway) = (sack?, headway?);
+//! let (sack, headway) = (sack.metrics, headway.metrics);
 //! assert!(sack.finished && headway.finished);
-//! assert!(headway.time < sack.time, "{} and {}", headway.time, sack.time);
+//! assert!(headway.seconds < sack.seconds, "{} and {}", headway.seconds, sack.seconds);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
