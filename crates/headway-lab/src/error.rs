@@ -69,7 +69,7 @@ pub enum LabError {
         /// Why.
         problem: String,
     },
-    /// Cells run in real time, and there is nobody to do it.
+    /// Cells run in real time, and no testbed was given.
     #[error("{name}: clock = \"real\": expected virtual; `headway lab live` runs what is real")]
     NoRealTime {
         /// The experiment.

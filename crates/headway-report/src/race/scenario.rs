@@ -39,7 +39,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
     }
     match &scenario.reverse.damage {
         Damage::None => text.push_str("; nothing damages the ACKs."),
-        damage => text.push_str(&format!("; on the way of the ACKs: {damage}.")),
+        damage => text.push_str(&format!("; on the reverse path: {damage}.")),
     }
     text
 }
@@ -58,7 +58,7 @@ pub(super) fn table(results: &Results) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Parameters of the scenario" {
             table {
-                thead { tr { th scope="col" { "link" } th scope="col" { "way of the data" } th scope="col" { "way of the ACKs" } } }
+                thead { tr { th scope="col" { "link" } th scope="col" { "forward path" } th scope="col" { "reverse path" } } }
                 tbody {
                     @for (name, value) in link_rows() {
                         tr { th scope="row" { (name) } td { (value(&scenario.forward)) } td { (value(&scenario.reverse)) } }

@@ -20,9 +20,9 @@ use crate::transfer::{Receiver, Sender};
 
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
-/// What the seed of the way of the data is derived for.
+/// The label from which the seed of the forward link is derived.
 pub const FORWARD_LINK: &str = "forward link";
-/// What that of the way of the ACKs is derived for.
+/// The label of the reverse link.
 pub const REVERSE_LINK: &str = "reverse link";
 
 /// The program of either side.

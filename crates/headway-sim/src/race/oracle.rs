@@ -48,7 +48,7 @@ pub struct OracleOutcome {
 /// `None` where there is no such thing: the link has no rate and so no bandwidth-delay product,
 /// it repairs damage itself, or others share it.
 ///
-/// The way back is clean and takes its delay alone. The queue has no limit, which a window of one
+/// The reverse path is clean and adds its delay only. The queue has no limit, which a window of one
 /// bandwidth-delay product does not need.
 pub fn oracle(scenario: &Scenario, size: u64, seed: u64) -> Option<OracleOutcome> {
     if no_oracle(scenario).is_some() {

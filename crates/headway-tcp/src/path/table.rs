@@ -1,4 +1,4 @@
-//! The paths that a host knows. One that nobody uses any more is remembered for a while, if a
+//! The paths that a host knows. One without users is remembered for a while, if a
 //! connection with TCB sharing used it (RFC 9040).
 
 use alloc::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub(crate) struct PathEntry {
     receivers: RecentReceivers,
     /// A connection that shares what it learns has used it.
     shared: bool,
-    /// Since when nobody uses it.
+    /// Since when it has no users.
     idle_since: Option<Instant>,
 }
 
