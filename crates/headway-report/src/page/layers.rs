@@ -1,4 +1,4 @@
-//! What a time-sequence graph is drawn from: what a sender told of itself, or what a capture shows.
+//! What a time-sequence graph is drawn from: what a sender reported of itself, or what a capture shows.
 
 use headway_trace::analysis::{Direction, SegmentPoint};
 use headway_trace::{Series, TimeSequence};
@@ -29,8 +29,8 @@ pub(super) type Steps = Vec<(f64, u64)>;
 /// The points of a graph.
 pub(crate) struct Layers {
     pub(super) sent: Vec<Segment>,
-    /// Sent again, those on top last.
-    pub(super) resent: Vec<(Mark, Vec<Segment>)>,
+    /// Retransmissions, those on top last.
+    pub(super) retransmitted: Vec<(Mark, Vec<Segment>)>,
     pub(super) acks: Steps,
     /// The octets that special ACKs named.
     pub(super) special: Steps,
@@ -42,7 +42,7 @@ pub(crate) struct Layers {
     pub(super) legend: Vec<(Mark, Option<u64>)>,
     /// What there is to see, for those who do not see it.
     pub(super) words: String,
-    /// Of some kind only every so many-th point was kept.
+    /// Of some kind only every `stride`-th point was kept.
     pub(super) stride: u64,
 }
 
@@ -65,10 +65,10 @@ impl Beneath {
 }
 
 impl Layers {
-    /// What a sender told of itself.
+    /// What a sender reported of itself.
     pub(crate) fn observed(sequence: &TimeSequence) -> Self {
         let again = sequence.retransmissions();
-        let resent: Vec<(Mark, Vec<Segment>)> = REASONS
+        let retransmitted: Vec<(Mark, Vec<Segment>)> = REASONS
             .into_iter()
             .map(|mark| {
                 let points = again.points().iter().filter(|point| Mark::of(point.reason) == mark);
@@ -78,7 +78,7 @@ impl Layers {
             })
             .collect();
         let mut legend = vec![(Mark::Sent, Some(sequence.sent().total())), (Mark::Ack, None)];
-        for (mark, points) in resent.iter().rev().filter(|(_, points)| !points.is_empty()) {
+        for (mark, points) in retransmitted.iter().rev().filter(|(_, points)| !points.is_empty()) {
             // Of a thinned series it is not known how many there were of each kind.
             legend.push((*mark, (again.stride() == 1).then_some(points.len() as u64)));
         }
@@ -105,7 +105,7 @@ impl Layers {
                 .iter()
                 .map(|sent| Segment { at: since_zero(sent.at), seq: sent.seq, len: sent.len })
                 .collect(),
-            resent,
+            retransmitted,
             acks: sequence.acks().points().iter().map(|ack| (since_zero(ack.at), ack.una)).collect(),
             special: sequence
                 .special_acks()
@@ -157,7 +157,9 @@ impl Layers {
         let outstanding = graph.iter().flat_map(|graph| graph.outstanding.points());
         let special_acks = answers.special.acks();
         let mut legend = vec![(Mark::Sent, Some(data.data.packets)), (Mark::Ack, None)];
-        for (mark, count) in [(Mark::Resent, data.retransmitted.packets), (Mark::SpecialAck, special_acks)] {
+        for (mark, count) in
+            [(Mark::Retransmitted, data.retransmitted.packets), (Mark::SpecialAck, special_acks)]
+        {
             if count > 0 {
                 legend.push((mark, Some(count)));
             }
@@ -174,7 +176,7 @@ impl Layers {
         });
         Self {
             sent: segments(graph.map(|graph| &graph.sent)),
-            resent: vec![(Mark::Resent, segments(graph.map(|graph| &graph.retransmitted)))],
+            retransmitted: vec![(Mark::Retransmitted, segments(graph.map(|graph| &graph.retransmitted)))],
             acks: acks.collect(),
             special: special.map(|point| (since(point.at), point.seq)).collect(),
             expiries: Vec::new(),

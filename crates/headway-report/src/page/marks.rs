@@ -24,7 +24,7 @@ pub(crate) enum Mark {
     /// Sent again because a special ACK asked for it.
     Damage,
     /// Sent again for a reason that is not known.
-    Resent,
+    Retransmitted,
     /// A special ACK.
     SpecialAck,
     /// How far the data is acknowledged.
@@ -39,7 +39,7 @@ pub(crate) enum Mark {
     Outstanding,
 }
 
-/// Why segments are sent again, as far as the graph tells the reasons apart; those on top last.
+/// Why segments are retransmitted, as far as the graph distinguishes the reasons; those on top last.
 pub(crate) const REASONS: [Mark; 4] = [Mark::Timeout, Mark::FastRetransmit, Mark::OtherReason, Mark::Damage];
 
 const RADIUS: i32 = 6;
@@ -59,7 +59,7 @@ impl Mark {
     pub(crate) const fn ink(self) -> Ink {
         match self {
             Self::Sent => Ink::Sent,
-            Self::FastRetransmit | Self::Resent => Ink::FastRetransmit,
+            Self::FastRetransmit | Self::Retransmitted => Ink::FastRetransmit,
             Self::Timeout | Self::Expiry => Ink::Timeout,
             Self::OtherReason => Ink::OtherReason,
             Self::Damage => Ink::Damage,
@@ -73,11 +73,11 @@ impl Mark {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Sent => "sent",
-            Self::FastRetransmit => "resent: fast retransmit",
-            Self::Timeout => "resent: timeout",
-            Self::OtherReason => "resent: other reason",
-            Self::Damage => "resent: damage",
-            Self::Resent => "sent again",
+            Self::FastRetransmit => "retransmitted: fast retransmit",
+            Self::Timeout => "retransmitted: timeout",
+            Self::OtherReason => "retransmitted: other reason",
+            Self::Damage => "retransmitted: damage",
+            Self::Retransmitted => "retransmitted",
             Self::SpecialAck => "special ACK",
             Self::Ack => "acknowledged",
             Self::Expiry => "timer expired",
@@ -96,7 +96,7 @@ impl Mark {
             Self::FastRetransmit => {
                 canvas::put(area, TriangleMarker::new((x, y), RADIUS + 3, colour.filled()))
             }
-            Self::Timeout | Self::Resent => canvas::put(area, Cross::new((x, y), RADIUS, outline)),
+            Self::Timeout | Self::Retransmitted => canvas::put(area, Cross::new((x, y), RADIUS, outline)),
             Self::OtherReason => {
                 let corners = [(x - RADIUS, y - RADIUS), (x + RADIUS, y + RADIUS)];
                 canvas::put(area, Rectangle::new(corners, colour.filled()))

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
-/// What a colour stands for. No meaning rests on the colour alone: marks differ in shape as well.
+/// What a colour represents. No meaning rests on the colour alone: marks differ in shape as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     Text,

@@ -40,7 +40,7 @@ const VISIBLE: i32 = 14;
 impl<'a> Graph<'a> {
     /// Of a run that sent `size` octets and lasted `seconds`.
     pub(crate) fn new(layers: &'a Layers, size: u64, seconds: f64) -> Self {
-        // The last data is acknowledged after it has arrived; the closing afterwards is no news.
+        // The last data is acknowledged after it has arrived; the closing afterwards adds nothing.
         let last = layers.acks.iter().find(|(_, una)| *una >= size);
         let end = last.map_or(0.0, |&(at, _)| at).max(seconds) * 1.01;
         // A run that was cut off shows what there is of it.
@@ -93,7 +93,7 @@ impl<'a> Graph<'a> {
             self.paint_acks(area, place, right)?;
             let special = self.layers.special.iter().filter(|(at, seq)| self.shows(*at, *seq));
             paint_marks(area, Mark::SpecialAck, special.map(|&(at, seq)| place(at, seq)))?;
-            self.paint_resent(area, place)?;
+            self.paint_retransmitted(area, place)?;
             self.paint_expiries(area, &chart)
         })
     }
@@ -148,23 +148,27 @@ impl<'a> Graph<'a> {
         right: i32,
     ) -> Result<(), Error> {
         let acks = self.layers.acks.iter().filter(|(at, _)| self.shows(*at, 0));
-        // A FIN counts as an octet, but is none of the content.
+        // A FIN counts as a byte, but is not content.
         let points = acks.map(|&(at, una)| place(at, una.min(self.size)));
         let path = canvas::steps(std::iter::once(place(0.0, 0)).chain(points));
         canvas::line(area, held_until(right, path), Ink::Ack.colour().stroke_width(3))
     }
 
-    fn paint_resent(&self, area: &Area<'_>, place: impl Fn(f64, u64) -> Place) -> Result<(), Error> {
-        for (mark, resent) in &self.layers.resent {
-            let shown = || resent.iter().filter(|resent| self.shows(resent.at, resent.seq));
-            for resent in shown() {
-                let (x, bottom) = place(resent.at, resent.seq);
-                let (_, top) = place(resent.at, resent.end());
+    fn paint_retransmitted(&self, area: &Area<'_>, place: impl Fn(f64, u64) -> Place) -> Result<(), Error> {
+        for (mark, retransmitted) in &self.layers.retransmitted {
+            let shown = || {
+                retransmitted.iter().filter(|retransmitted| self.shows(retransmitted.at, retransmitted.seq))
+            };
+            for retransmitted in shown() {
+                let (x, bottom) = place(retransmitted.at, retransmitted.seq);
+                let (_, top) = place(retransmitted.at, retransmitted.end());
                 if bottom - top >= VISIBLE {
                     paint_upright(area, (x, bottom, top), mark.ink().colour().stroke_width(4))?;
                 }
             }
-            let middles = shown().map(|resent| place(resent.at, resent.seq + u64::from(resent.len) / 2));
+            let middles = shown().map(|retransmitted| {
+                place(retransmitted.at, retransmitted.seq + u64::from(retransmitted.len) / 2)
+            });
             paint_marks(area, *mark, middles)?;
         }
         Ok(())
@@ -196,7 +200,7 @@ fn paint_upright(
     canvas::line(area, vec![(x, bottom), (x, top)], style)
 }
 
-/// Puts a mark at each point, once where several lie so close that they cannot be told apart: the
+/// Puts a mark at each point, once where several lie so close that they cannot be distinguished: the
 /// drawing stays small however long the run was.
 fn paint_marks(area: &Area<'_>, mark: Mark, places: impl Iterator<Item = Place>) -> Result<(), Error> {
     let mut taken = BTreeSet::new();

@@ -14,7 +14,7 @@ const COLUMNS: [&str; 15] = [
     "goodput",
     "of bound",
     "of oracle",
-    "resent",
+    "retransmitted",
     "timeouts",
     "slow starts",
     "fast recoveries",

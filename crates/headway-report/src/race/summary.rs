@@ -15,7 +15,7 @@ pub const COLUMNS: [&str; 12] = [
     "goodput",
     "of\nbound",
     "of\noracle",
-    "resent",
+    "retrans-\nmits",
     "time-\nouts",
     "slow\nstarts",
     "special\nACKs",
@@ -126,7 +126,7 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
 
 fn oracle_note(results: &Results) -> Option<String> {
     results.runs.iter().any(|run| run.metrics.share_of_oracle.is_some()).then(|| {
-        "of oracle: beside a sender that is told of every hit at once, starts with 10 segments and holds \
+        "of oracle: beside a sender that knows of every hit at once, starts with 10 segments and holds \
          one bandwidth-delay product"
             .into()
     })

@@ -14,7 +14,7 @@ Examples:
       The same run as its receiver saw it, damage included.
   headway trace slow.pcap --html slow.html --xplot graphs
       Time-sequence graph, outstanding data, round-trip times and throughput, to look into.
-  headway trace big.pcap --connection 3 --json | jq '.connections[0].directions[0].resent_packets'
+  headway trace big.pcap --connection 3 --json | jq '.connections[0].directions[0].retransmitted_packets'
   headway trace big.pcap --csv > connections.csv
   headway trace big.pcap --csv=throughput > throughput.csv
 

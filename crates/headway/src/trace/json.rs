@@ -97,7 +97,7 @@ impl Serialize for DirectionRow<'_> {
             .map(|(&interface, damage)| {
                 json!({
                     "interface": self.capture.interface(interface),
-                    "salvaged": damage.corrupted,
+                    "corrupted": damage.corrupted,
                     "unreadable": damage.unreadable,
                 })
             })

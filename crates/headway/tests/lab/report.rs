@@ -169,13 +169,13 @@ fn figures_over_time_are_drawn_from_captures() {
         let number = |value: &serde_json::Value| value.as_u64().expect("a number");
         let special = number(&answers["special_acks_one"]) + number(&answers["special_acks_list"]);
         assert!(
-            number(&data["resent_packets"]) > 0 && (special > 0) == variant.contains("hack"),
+            number(&data["retransmitted_packets"]) > 0 && (special > 0) == variant.contains("hack"),
             "{variant}"
         );
         let expected = format!(
             "Time-sequence graph of {variant}: {} segments sent, {} of them again, {special} special ACKs, \
              the longest pause ",
-            data["data_packets"], data["resent_packets"],
+            data["data_packets"], data["retransmitted_packets"],
         );
         assert!(sequence.contains(&expected), "{expected}");
 

@@ -37,10 +37,10 @@ fn the_page_has_every_point() {
     let direction = &numbers["connections"][0]["directions"][0];
     let points = |key: &str, step: usize| data[0][key].as_array().expect("a list").len() / step;
     assert_eq!(data.as_array().map(Vec::len), Some(2));
-    assert_eq!(points("retransmitted", 3).to_string(), direction["resent_packets"].to_string());
+    assert_eq!(points("retransmitted", 3).to_string(), direction["retransmitted_packets"].to_string());
     assert_eq!(points("duplicates", 2).to_string(), direction["duplicate_acks"].to_string());
     assert_eq!(points("rtt", 2).to_string(), direction["rtt_samples"].to_string());
-    assert_eq!(points("corrupted", 3).to_string(), direction["damaged_salvaged"].to_string());
+    assert_eq!(points("corrupted", 3).to_string(), direction["corrupted_segments"].to_string());
     assert!(points("special", 2) > 0 && points("sacks", 3) > 0 && points("edges", 3) > 0);
     let list = data[0]["outstanding"].as_array().expect("a list");
     let max = list.iter().skip(1).step_by(2).filter_map(Value::as_u64).max();

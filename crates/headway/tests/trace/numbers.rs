@@ -33,8 +33,8 @@ fn the_numbers_are_tcptraces() {
     let [sender, receiver] = [&connection["directions"][0], &connection["directions"][1]];
     let table = std::fs::read_to_string(capture("linux-reno-loss.tcptrace")).expect("tcptrace's numbers");
     for (label, value) in [
-        ("rexmt data pkts", &sender["resent_packets"]),
-        ("rexmt data bytes", &sender["resent_bytes"]),
+        ("rexmt data pkts", &sender["retransmitted_packets"]),
+        ("rexmt data bytes", &sender["retransmitted_bytes"]),
         ("unique bytes sent", &sender["unique_bytes"]),
         ("outoforder pkts", &sender["out_of_order_packets"]),
         ("RTT samples", &sender["rtt_samples"]),
@@ -72,7 +72,7 @@ fn text_json_and_csv_say_the_same() {
     }
     let text = trace(directory.path(), name, &[]);
     for (label, key) in
-        [("retransmitted", "resent_packets"), ("special ACKs of one (kind 15)", "special_acks_one")]
+        [("retransmitted", "retransmitted_packets"), ("special ACKs of one (kind 15)", "special_acks_one")]
     {
         let line = text.lines().find(|line| line.trim_start().starts_with(label)).expect("a row");
         let values = [0, 1].map(|side| document["connections"][0]["directions"][side][key].to_string());
@@ -112,7 +112,7 @@ fn damage_shows_where_it_arrived_and_special_acks_where_they_were_sent() {
     assert_eq!((&sender["interface"], &receiver["interface"]), (&"sender".into(), &"receiver".into()));
     for connection in [sender, receiver] {
         let data = &connection["directions"][0];
-        assert!(data["damaged_salvaged"].as_u64() > Some(0));
+        assert!(data["corrupted_segments"].as_u64() > Some(0));
         assert_eq!(data["damage"][0]["interface"], "receiver");
         assert!(connection["directions"][1]["special_acks_list"].as_u64() > Some(0));
     }
@@ -121,8 +121,8 @@ fn damage_shows_where_it_arrived_and_special_acks_where_they_were_sent() {
     assert!(special(receiver) >= special(sender));
     // What arrived damaged was sent once more; the receiver saw neither copy twice.
     assert!(
-        sender["directions"][0]["resent_packets"].as_u64()
-            > receiver["directions"][0]["resent_packets"].as_u64()
+        sender["directions"][0]["retransmitted_packets"].as_u64()
+            > receiver["directions"][0]["retransmitted_packets"].as_u64()
     );
 }
 
