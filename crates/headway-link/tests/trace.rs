@@ -118,7 +118,7 @@ fn the_zone_limits_chance_only() {
     }
 }
 
-/// "Those beyond the end of the packet are none".
+/// "Those beyond the end of the packet are ignored".
 #[test]
 fn short_packets_are_spared_what_lies_behind_them() {
     let config = replaying("bits 415 416 9000");
@@ -165,11 +165,11 @@ fn a_link_arq_makes_good_what_a_trace_damages() {
         frame_check: FrameCheck::Arq(3),
         ..replaying("hit 1\nlost\nok 1000")
     };
-    // The first packet is damaged, the second lost before it is numbered, and the resend is intact.
+    // The first packet is damaged, the second lost before it is numbered, and the retransmission is intact.
     let (link, deliveries) = run(config.clone(), 1, 3, 1500);
     assert_eq!(deliveries.iter().map(|d| d.packet.id).collect::<Vec<_>>(), [0, 2]);
     assert_eq!((link.counters().arq_retransmissions, link.counters().lost), (1, 1));
-    // A resend that is lost counts as a damaged one.
+    // A retransmission that is lost counts as a damaged one.
     let (link, deliveries) = run(config, 1, 1, 1500);
     assert_eq!((deliveries.len(), link.counters().arq_retransmissions, link.counters().lost), (1, 2, 0));
 }

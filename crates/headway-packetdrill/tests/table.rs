@@ -228,7 +228,7 @@ fn the_flags_choose_variants() {
 }
 
 #[test]
-fn a_damaged_payload_is_salvaged() {
+fn a_damaged_payload_is_reported() {
     let table = Table::new("linux,hack+sack");
     let listener = table.listener();
     let peer = Peer::connect(&table, &TcpOptions { hack: Some(0), ..syn_options() });

@@ -52,7 +52,7 @@ fn every_octet_arrives_or_the_connection_fails() {
     let Some((total, count)) = many(ORDINARY, Mode::default()) else { return };
     if count >= ORDINARY {
         // Schedules that never meet what they are about show nothing.
-        assert!(total.salvaged > 5_000 && total.special_acks > 5_000, "{total:?}");
+        assert!(total.corrupted > 5_000 && total.special_acks > 5_000, "{total:?}");
         assert!(total.wrong_octets > 500 && total.poisoned > 50, "{total:?}");
         assert!(total.failed > total.flows / 20 && total.failed < total.flows / 2, "{total:?}");
     }
@@ -62,7 +62,7 @@ fn every_octet_arrives_or_the_connection_fails() {
 fn so_it_is_with_our_senders() {
     let Some((total, count)) = many(OURS, Mode { senders: Senders::Ours, ..Mode::default() }) else { return };
     if count >= OURS {
-        assert!(total.salvaged > 4_000 && total.special_acks > 4_000, "{total:?}");
+        assert!(total.corrupted > 4_000 && total.special_acks > 4_000, "{total:?}");
         assert!(total.completed > 10, "{total:?}");
         assert!(total.failed > total.flows / 20 && total.failed < total.flows / 2, "{total:?}");
     }

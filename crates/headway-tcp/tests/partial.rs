@@ -17,9 +17,9 @@ const SEGMENT: usize = 1436;
 fn connected(partial: [bool; 2]) -> TwoHosts {
     let profiles = partial.map(|partial| {
         let mut profile = Variant::Headway.apply(Profile::modern());
-        profile.modern.partial = partial;
-        profile.modern.pacing = false;
-        profile.modern.tlp = false;
+        profile.features.partial = partial;
+        profile.features.pacing = false;
+        profile.features.tlp = false;
         profile
     });
     let mut pair = TwoHosts::with(profiles, ());
@@ -58,10 +58,10 @@ fn only_the_blocks_that_were_hit_come_again() {
     assert_eq!(asked.len(), 1);
     pair.advance(Duration::from_millis(20));
     pair.deliver(CLIENT, &answers);
-    let resent = pair.sent(CLIENT);
-    let lengths: Vec<usize> = resent.iter().map(|packet| packet.len() - 64).collect();
+    let retransmitted = pair.sent(CLIENT);
+    let lengths: Vec<usize> = retransmitted.iter().map(|packet| packet.len() - 64).collect();
     assert_eq!(lengths, [412, 200]);
-    for packet in &resent {
+    for packet in &retransmitted {
         assert_eq!(pair.readable(SERVER), SEGMENT);
         pair.deliver(SERVER, &[packet]);
     }
@@ -85,14 +85,14 @@ fn a_block_that_is_hit_again_is_asked_for_again() {
         let answers = pair.sent(SERVER);
         pair.advance(Duration::from_millis(20));
         pair.deliver(CLIENT, &answers);
-        let mut resent = pair.sent(CLIENT);
-        let lengths: Vec<usize> = resent.iter().map(|packet| packet.len() - 64).collect();
+        let mut retransmitted = pair.sent(CLIENT);
+        let lengths: Vec<usize> = retransmitted.iter().map(|packet| packet.len() - 64).collect();
         assert_eq!(lengths, [206], "round {round}");
         if round < 3 {
-            damage(&mut resent[0], 100 + round);
+            damage(&mut retransmitted[0], 100 + round);
         }
         pair.advance(Duration::from_millis(20));
-        pair.deliver(SERVER, &[&resent[0]]);
+        pair.deliver(SERVER, &[&retransmitted[0]]);
     }
     assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
 }
@@ -112,9 +112,9 @@ fn a_repaired_header_has_its_payload_kept() {
     let answers = pair.sent(SERVER);
     pair.advance(Duration::from_millis(20));
     pair.deliver(CLIENT, &answers);
-    let resent = pair.sent(CLIENT);
-    assert_eq!((resent.len(), resent[0].len()), (1, 65));
-    pair.deliver(SERVER, &[&resent[0]]);
+    let retransmitted = pair.sent(CLIENT);
+    assert_eq!((retransmitted.len(), retransmitted[0].len()), (1, 65));
+    pair.deliver(SERVER, &[&retransmitted[0]]);
     assert_eq!(pair.readable(SERVER), 4 * SEGMENT);
 }
 
@@ -143,7 +143,7 @@ fn lie(from: &Segment<'_>, ack: SeqNumber, request: V2Request, sack: &[(SeqNumbe
     let tcp = TcpHeader { seq: from.tcp.ack, ack, window: 8000, ..header };
     let stamps = from.options.timestamps.unwrap();
     let mut options = TcpOptions {
-        timestamps: Some(Timestamps { value: stamps.echo.wrapping_add(50), echo: stamps.value }),
+        timestamps: Some(Timestamps { tsval: stamps.tsecr.wrapping_add(50), tsecr: stamps.tsval }),
         v2: Some(V2::ack(0, request)),
         ..TcpOptions::default()
     };
@@ -165,14 +165,14 @@ fn what_was_never_held_is_sent() {
     let una = second.tcp.seq;
     let sums = block_sums((second.payload, &[]));
     pair.deliver(CLIENT, &[lie(&second, una, V2Request::Blocks { offset: 0, sums }, &[])]);
-    let resent = pair.sent(CLIENT);
-    let mut probe = resent.iter().map(|packet| Segment::parse(packet).unwrap());
+    let retransmitted = pair.sent(CLIENT);
+    let mut probe = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
     let probe = probe.find(|segment| segment.payload.len() == 1).unwrap();
     pair.advance(Duration::from_millis(20));
     let got = (second.tcp.seq, second.tcp.seq + 1);
     pair.deliver(CLIENT, &[lie(&probe, una, V2Request::default(), &[got])]);
-    let resent = pair.sent(CLIENT);
-    let mut whole = resent.iter().map(|packet| Segment::parse(packet).unwrap());
+    let retransmitted = pair.sent(CLIENT);
+    let mut whole = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
     let rest = whole.find(|segment| segment.tcp.seq == second.tcp.seq + 1).unwrap();
     assert_eq!(rest.payload.len(), SEGMENT - 1);
     // It is not cut again, whatever is asked.
@@ -192,7 +192,7 @@ fn requests_without_end_cost_no_more_than_damage_would() {
     let flight = pair.sent(CLIENT);
     let una = Segment::parse(&flight[0]).unwrap().tcp.seq;
     let before = pair.statistics(CLIENT);
-    let mut resent = 0;
+    let mut retransmitted = 0;
     for round in 0..2000_u32 {
         if round % 100 == 0 {
             pair.advance(Duration::from_millis(1));
@@ -202,11 +202,11 @@ fn requests_without_end_cost_no_more_than_damage_would() {
         sums[round as usize % 7] ^= (round % 3) as u16;
         let offset = (segment.tcp.seq - una) as u32 + round % 2 * 300;
         pair.deliver(CLIENT, &[lie(&segment, una, V2Request::Blocks { offset, sums }, &[])]);
-        resent += pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).sum::<usize>();
+        retransmitted += pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).sum::<usize>();
     }
     let after = pair.statistics(CLIENT);
     assert!(after.cut <= 10, "{}", after.cut);
-    assert!(resent <= 10 * SEGMENT * 2, "{resent} octets resent");
+    assert!(retransmitted <= 10 * SEGMENT * 2, "{retransmitted} octets retransmitted");
     assert!(after.memory < before.memory + 64 * 1024, "{} octets", after.memory);
 }
 

@@ -8,7 +8,7 @@ use headway_wire::{Segment, V2};
 /// A connection over which a segment has come.
 fn connected(repair: bool) -> TwoHosts {
     let mut profile = Variant::Headway.apply(Profile::modern());
-    profile.modern.repair = repair;
+    profile.features.repair = repair;
     let mut pair = TwoHosts::connected(profile);
     pair.write(CLIENT, 3000);
     pair.wait(Duration::from_secs(1));
@@ -33,7 +33,7 @@ fn path(pair: &TwoHosts) -> (u64, u64, u64) {
 
 /// A repaired header does what a corrupted segment's does, and is not counted twice.
 #[test]
-fn a_repaired_header_asks_for_a_resend() {
+fn a_repaired_header_requests_a_retransmission() {
     // A port, sequence number, data offset, flags, a timestamp, the kind of the option, its CRC.
     for bits in [&[5][..], &[40], &[97], &[111], &[200], &[256], &[300], &[5, 40, 97, 200, 300]] {
         let mut pair = connected(true);

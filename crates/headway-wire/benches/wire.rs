@@ -33,7 +33,7 @@ fn headers(addr: IpAddr, hack: bool) -> (IpHeader, TcpHeader, TcpOptions) {
         urgent: 0,
     };
     let options = TcpOptions {
-        timestamps: Some(Timestamps { value: 77, echo: 55 }),
+        timestamps: Some(Timestamps { tsval: 77, tsecr: 55 }),
         hack: hack.then_some(0),
         ..TcpOptions::default()
     };
@@ -102,7 +102,7 @@ fn judge_1448(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
 }
 
 #[divan::bench(args = [("v4", V4), ("v6", V6)])]
-fn judge_1448_salvaged(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
+fn judge_1448_corrupted(bencher: Bencher<'_, '_>, (_, addr): (&str, IpAddr)) {
     let mut packet = packet(addr, true);
     if let Some(last) = packet.last_mut() {
         *last ^= 1;

@@ -18,7 +18,7 @@ pub(crate) fn packet(host: &Host<Recorder>, plan: &Plan, side: usize) -> usize {
 }
 
 pub(crate) fn check(statistics: &Statistics, profile: &Profile, side: &Side) -> Result<(), String> {
-    // RFC 6675, 4: an octet that is resent and not thought lost is in the pipe twice.
+    // RFC 6675, 4: an octet that is retransmitted and not thought lost is in the pipe twice.
     if statistics.pipe > 2 * statistics.unacknowledged {
         let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
         return Err(format!("a pipe of {pipe} octets with {outstanding} outstanding"));
@@ -42,7 +42,7 @@ fn memory(profile: &Profile, segments: usize) -> usize {
     // Every segment in flight has an octet of its own, or is SYN or FIN. Vectors grow by doubling.
     let in_flight = segments.min(profile.send_buffer) + 2;
     let sent = (2 * in_flight).max(4) * RECORD;
-    let resends = 2 * (2 * in_flight).max(4) * RECORD;
+    let retransmissions = 2 * (2 * in_flight).max(4) * RECORD;
     // The log also holds copies that are settled, as many as others at most, and a few.
     let copies = match profile.recovery {
         LossRecovery::RackTlp => (4 * in_flight).max(64) * COPY,
@@ -50,5 +50,5 @@ fn memory(profile: &Profile, segments: usize) -> usize {
     };
     let islands = 2 * (profile.receive_buffer / 1024 + 1).max(1024) * 8;
     let requests = 2 * (64 + profile.s_buffer) * RECORD;
-    buffers + sent + resends + copies + islands + requests
+    buffers + sent + retransmissions + copies + islands + requests
 }

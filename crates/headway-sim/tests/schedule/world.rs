@@ -42,7 +42,7 @@ pub(crate) struct Outcome {
     /// Octets delivered that damage had changed unseen.
     pub(crate) wrong_octets: u64,
     /// Packets that arrived with a readable header and a damaged payload.
-    pub(crate) salvaged: u64,
+    pub(crate) corrupted: u64,
     /// Segments made whole from damaged payloads.
     pub(crate) completed: u64,
     /// Special ACKs sent.
@@ -60,7 +60,7 @@ impl Outcome {
         self.failed += other.failed;
         self.poisoned += other.poisoned;
         self.wrong_octets += other.wrong_octets;
-        self.salvaged += other.salvaged;
+        self.corrupted += other.corrupted;
         self.completed += other.completed;
         self.special_acks += other.special_acks;
         self.digest = self.digest.rotate_left(1) ^ other.digest;
@@ -258,7 +258,7 @@ impl World {
             while let Some(packet) = self.channels[from].poll(self.now) {
                 self.note_arrival(to, &packet);
                 let received = packet.received();
-                self.outcome.salvaged += u64::from(matches!(received, Received::Corrupted(_)));
+                self.outcome.corrupted += u64::from(matches!(received, Received::Corrupted(_)));
                 self.hosts[to].receive(self.now, &received);
                 for (seq, len) in std::mem::take(&mut self.hosts[to].observer_mut().completed) {
                     let [first, second] = &mut self.flows[packet.sent.flow].sides;
@@ -384,7 +384,7 @@ impl World {
                     self.hosts[side].abort(self.now, id).map_err(|error| error.to_string())?;
                     self.hosts[side].release(self.now, id);
                 }
-                _ => return Err(format!("host {side} accepts a connection that nobody opened: {ends:?}")),
+                _ => return Err(format!("host {side} accepts a connection that no host opened: {ends:?}")),
             }
         }
         Ok(())
@@ -430,7 +430,7 @@ impl World {
             }
             // Only a header that lies can lead to this.
             None if self.flows.iter().any(|flow| flow.poisoned) => (0, Role::Ghost),
-            None => return Err(format!("host {side} sends to nobody: {}", line(&segment))),
+            None => return Err(format!("host {side} sends to no flow: {}", line(&segment))),
         };
         let mere = kind == Kind::Ack || kind == Kind::SpecialAck;
         let ghost = role == Role::Ghost || cause.is_some_and(|cause| cause.sent.ghost);

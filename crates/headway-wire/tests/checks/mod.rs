@@ -84,8 +84,11 @@ fn re_emit(segment: &Segment<'_>) {
     if !payload.is_empty() {
         let last = packet.len() - 1;
         packet[last] ^= 0x10;
-        let is_salvaged = is_summed || (options.v2.is_some() && !is_syn);
-        assert_eq!(judge(packet), Ok(if is_salvaged { Integrity::Corrupted } else { Integrity::Unreadable }));
+        let is_header_valid = is_summed || (options.v2.is_some() && !is_syn);
+        assert_eq!(
+            judge(packet),
+            Ok(if is_header_valid { Integrity::Corrupted } else { Integrity::Unreadable })
+        );
     }
 }
 
