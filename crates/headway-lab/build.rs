@@ -40,7 +40,7 @@ fn main() {
     }
     let lock = fs::read_to_string(LOCK).unwrap_or_default();
     for (name, key, paths) in [("HEADWAY", "", &CODE[..]), ("HEADWAY_LINK", "link-", &LINK)] {
-        // In a package the other crates are elsewhere; there the version stands for their code.
+        // In a package the other crates are elsewhere; there the version represents their code.
         let tokens =
             fingerprint(paths).unwrap_or_else(|_| std::env::var("CARGO_PKG_VERSION").unwrap_or_default());
         let locked = |what: &str| value(&lock, &format!("{key}{what}")).unwrap_or_default();

@@ -56,7 +56,7 @@ pub enum LabError {
         problem: String,
     },
     /// The sender of a cell is no TCP of the simulator.
-    #[error("{sender} is no TCP in virtual time: there is no connection to look at")]
+    #[error("{sender} is not a TCP in virtual time: it has no connection to inspect")]
     NoConnection {
         /// Its name.
         sender: String,

@@ -16,13 +16,13 @@ use crate::experiment::{Cell, Experiment};
 use crate::results::{Code, Journal, Made, Results, Row, write_tables};
 use crate::testbed::Testbed;
 
-/// Hears of the progress of a sweep.
+/// Is notified of the progress of a sweep.
 pub trait Progress: Sync {
     /// Runs to make, after those that are there already.
     fn begin(&self, runs: usize);
     /// One more is done.
     fn advance(&self);
-    /// So many of them are there, but were made by other code; they are made again.
+    /// The number of stored rows that were made by other code; they are made again.
     fn outdated(&self, _runs: usize) {}
 }
 
@@ -41,7 +41,7 @@ pub struct Request<'a> {
     pub reuse: bool,
     /// Makes the runs of cells in real time; `None` where cells run in virtual time only.
     pub testbed: Option<&'a dyn Testbed>,
-    /// Hears of the progress.
+    /// Is notified of the progress.
     pub progress: &'a dyn Progress,
 }
 
@@ -110,7 +110,7 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     Ok(results)
 }
 
-/// Makes runs in real time, so many side by side; each cell's first run before any cell's second, so that
+/// Makes runs in real time, at most that many at the same time; each cell's first run before any cell's second, so that
 /// what disturbs the machine for a while does not hit one cell alone.
 fn run_in_real_time<'a>(
     testbed: &dyn Testbed,
@@ -156,7 +156,7 @@ fn contents(experiment: &Experiment) -> BTreeMap<Option<u64>, Content> {
     contents
 }
 
-/// So much, or more than any run of fixed duration can send.
+/// The size, or more than any run of fixed duration can send.
 pub(crate) fn content(size: Option<Size>) -> Content {
     Content::generated(size.map_or(u64::MAX, Size::bytes))
 }

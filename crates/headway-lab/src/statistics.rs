@@ -60,7 +60,7 @@ pub(crate) fn statistic_of(mut values: Vec<f64>, statistic: Statistic) -> Option
     }
 }
 
-/// The percentile interval of resampled values. Its chance is the same each time, so that the same
+/// The percentile interval of resampled values. Its seed is the same each time, so that the same
 /// results give the same report.
 fn bootstrap(values: &[f64], statistic: Statistic) -> Option<(f64, f64)> {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(values.len() as u64);

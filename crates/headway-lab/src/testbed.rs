@@ -14,7 +14,7 @@ pub trait Testbed: Sync {
     /// It lacks a right or a program, and says which.
     fn prepare(&self, cells: &[&Cell]) -> Result<(), LabError>;
 
-    /// Makes one run. The box between the hosts takes its chance from `seed`, as the simulator's link does.
+    /// Makes one run. The box between the hosts takes its random numbers from `seed`, as the simulator's link does.
     /// What follows from time and counts, such as goodput and the share of the oracle's, is the caller's to
     /// compute.
     ///

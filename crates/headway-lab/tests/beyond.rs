@@ -35,7 +35,7 @@ of = { variant = "oracle" }
 at-least = 100
 
 [[claim]]
-says = "Nobody else comes near it"
+says = "No other sender comes near it"
 of = { variant = "sack" }
 at-least = 99.9
 
@@ -154,7 +154,7 @@ fn what_does_not_fit_together_names_its_key() {
         ("size =", "rivals = \"9 sack, x cubic\"\nsize =", "aims.toml:10: rivals: \"x\": invalid digit"),
         ("size =", "rivals = \"201 sack\"\nsize =", "expected at most 200 flows"),
         ("size =", "warm = \"on\"\nrivals = \"sack\"\nsize =", "aims.toml:10: warm: warm: expected no other"),
-        ("size =", "rivals = \"sack\"\nsize =", "oracle: expected a link that nobody shares"),
+        ("size =", "rivals = \"sack\"\nsize =", "oracle: expected a link without other flows"),
         ("size =", "queue = \"0bdp\"\nsize =", "expected bandwidth-delay products above 0"),
         ("at-least = 100", "", "expected one of `paper` (a number), `order`"),
         ("at-least = 100", "at-least = 1\npaper = 2", "expected one of `paper`"),

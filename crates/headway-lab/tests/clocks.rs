@@ -110,7 +110,7 @@ fn real_runs_stand_beside_virtual_ones_and_are_made_once() {
     let table = std::fs::read_to_string(folder.path().join("runs.csv")).expect("a table");
     assert!(table.starts_with("clock,"), "{table}");
     assert!(table.contains("real,,default,linux,cubic,"), "{table}");
-    let error = run(&Request { testbed: None, ..request }).map(|_| ()).expect_err("nobody to run it");
+    let error = run(&Request { testbed: None, ..request }).map(|_| ()).expect_err("no testbed");
     assert!(error.to_string().contains("headway lab live"), "{error}");
 }
 

@@ -181,8 +181,8 @@ fn an_interrupted_sweep_goes_on_and_a_finished_one_is_not_run_twice() {
 /// Rows that other code made are made again, and kept only where that is asked for.
 #[test]
 fn rows_of_other_code_are_known_as_such() {
-    struct Heard(AtomicUsize, AtomicUsize);
-    impl Progress for Heard {
+    struct Notified(AtomicUsize, AtomicUsize);
+    impl Progress for Notified {
         fn begin(&self, runs: usize) {
             self.0.store(runs, Ordering::Relaxed);
         }
@@ -204,17 +204,17 @@ fn rows_of_other_code_are_known_as_such() {
     assert_eq!(Results::load(folder).expect("results").outdated, 5);
 
     let with = |reuse| {
-        let heard = Heard(AtomicUsize::new(99), AtomicUsize::new(0));
-        let request = Request { experiment: &experiment, folder, reuse, testbed: None, progress: &heard };
+        let notified = Notified(AtomicUsize::new(99), AtomicUsize::new(0));
+        let request = Request { experiment: &experiment, folder, reuse, testbed: None, progress: &notified };
         let results = run(&request).expect("a sweep");
-        (results, heard.0.into_inner(), heard.1.into_inner())
+        (results, notified.0.into_inner(), notified.1.into_inner())
     };
-    let (kept, made, told) = with(true);
-    assert_eq!((kept.outdated, made, told), (5, 0, 0));
+    let (kept, made, reported) = with(true);
+    assert_eq!((kept.outdated, made, reported), (5, 0, 0));
     assert_ne!(kept.rows, first.rows);
     assert_eq!(fs::read_to_string(folder.join("runs.jsonl")).expect("a journal"), changed);
-    let (anew, made, told) = with(false);
-    assert_eq!((anew.outdated, made, told), (0, 5, 5));
+    let (anew, made, reported) = with(false);
+    assert_eq!((anew.outdated, made, reported), (0, 5, 5));
     assert_eq!(anew.rows, first.rows);
     assert_eq!(Results::load(folder).expect("results"), first, "the newest row counts");
 }

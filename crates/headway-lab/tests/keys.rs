@@ -20,7 +20,7 @@ kind = "table"
 measure = "time"
 "#;
 
-/// What the key has by default, or some value where that is none.
+/// The key's default, or some value if it has none.
 fn value(key: &Key) -> String {
     let none = read(|_| None, Defaults::Files, &Traces::in_folder(Path::new(""))).expect("settings");
     match (key.name, key.show(&none)) {

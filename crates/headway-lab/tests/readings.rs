@@ -129,7 +129,7 @@ fn readings_count_only_where_what_is_given_holds() {
     assert!(evidence.is_contradiction());
 }
 
-/// What the source states is not open: a reading at odds with it is told apart.
+/// What the source states is not open: a reading at odds with it is distinguished.
 #[test]
 fn readings_at_odds_with_the_source_do_not_save_a_claim() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -45,7 +45,7 @@ pub struct LinkConfig {
     pub hit_zone: HitZone,
     /// Bits flipped in a damaged packet (at least 1, at most the bits there are); `None` is the
     /// default of the model, [`Damage::default_flips`]. Models that count in bits, and
-    /// traces, say themselves which bits are wrong or how many, and take no notice.
+    /// traces, say themselves which bits are wrong or how many, and ignore it.
     pub flips: Option<u32>,
     /// What the link does with a damaged frame.
     pub frame_check: FrameCheck,

@@ -25,7 +25,7 @@ impl Impairments {
     }
 
     /// Passes a frame whose transmission begins at `start` through the damage model. One that is not
-    /// exposed is left alone, and the model takes no notice of it.
+    /// exposed is left alone, and the model ignores it.
     #[inline]
     pub(crate) fn damage<P: AsMut<[u8]>>(
         &mut self,

@@ -3,11 +3,11 @@
 //! A [`Link`] is one direction of a link. It does no I/O and reads no clock: packets and the time
 //! come in through [`Link::enqueue`], arrivals go out through [`Link::poll`], and
 //! [`Link::next_event`] says when to poll next. The same link thus runs in virtual time and in real
-//! time. It knows nothing of TCP: with each packet it is told where the [`Headers`] end.
+//! time. It knows nothing of TCP: each packet comes with the place where its [`Headers`] end.
 //!
 //! Damage flips bits of the real bytes; nothing is a flag. [`Damage`] says which packets are hit,
 //! [`LinkConfig::header_hit`] and [`HitZone`] say where, [`FrameCheck`] says what the link does with
-//! a damaged frame. [`Delivery::damage`] tells an observer what was done; a receiver under test must
+//! a damaged frame. [`Delivery::damage`] informs an observer of what was done; a receiver under test must
 //! find out by its checksums. A [`Trace`] replays a link that was recorded.
 //!
 //! Same seed and same calls, same bytes, on every machine. Which packet is hit, where it is hit,

@@ -90,7 +90,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     /// Gives the link a packet: the first `wire_len` bytes of `packet`, whose headers end where `headers`
     /// says.
     ///
-    /// One that is not `exposed` is never damaged, and the damage model takes no notice of it.
+    /// One that is not `exposed` is never damaged, and the damage model ignores it.
     ///
     /// Afterwards [`next_event`](Self::next_event) may be earlier or later than before.
     #[inline]

@@ -17,7 +17,7 @@ pub struct Key {
     pub name: &'static str,
     /// What its value is.
     pub dimension: Dimension,
-    /// What stands for the value in the usage of the option, where that is not the dimension's.
+    /// The placeholder of the value in the usage of the option, where that is not the dimension's.
     pub value_name: Option<&'static str>,
     /// What it means, in a sentence without a full stop.
     pub help: &'static str,
@@ -172,7 +172,7 @@ impl Key {
         resolved: None,
     };
 
-    /// What stands for the value in the usage of the option.
+    /// The placeholder of the value in the usage of the option.
     pub fn placeholder(&self) -> &'static str {
         self.value_name.unwrap_or(self.dimension.placeholder())
     }

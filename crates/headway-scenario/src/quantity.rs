@@ -45,7 +45,7 @@ impl Dimension {
         }
     }
 
-    /// What stands for the value in the usage of an option.
+    /// The placeholder of the value in the usage of an option.
     pub const fn placeholder(self) -> &'static str {
         match self {
             Self::Flag => "on|off",

@@ -1,6 +1,6 @@
 //! How fast virtual time runs. `cargo bench -p headway-sim`.
 //!
-//! `transfer` is the yardstick: 2 MiB over 10 Mbit/s, 150 ms one way, 1 % random damage, SACK, with
+//! `transfer` is the yardstick: 2 MiB over 10 Mbit/s, one-way delay 150 ms, 1 % random damage, SACK, with
 //! real bytes, real checksums and every delivered byte compared, without the SHA-256.
 
 use divan::counter::ItemsCount;

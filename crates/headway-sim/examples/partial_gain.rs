@@ -55,7 +55,7 @@ fn main() {
         (0..size.div_ceil(8)).flat_map(|at| derive_seed(1, "content", at).to_le_bytes()).collect();
     let content = Content::from_bytes(bytes);
     println!(
-        "| damage | one way | bound of whole packets, Mbit/s | possible | whole segments, of the bound | \
+        "| damage | one-way delay |  bound of whole packets, Mbit/s | possible | whole segments, of the bound | \
          partial recovery, of the bound | of what is possible | payload sent in excess: whole segments | partial recovery | damaged octets delivered |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");

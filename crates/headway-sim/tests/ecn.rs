@@ -5,7 +5,7 @@ use headway_sim::Content;
 use headway_sim::race::{RunOutcome, Scenario, run};
 use headway_units::Duration;
 
-/// 10 Mbit/s, 20 ms one way, a queue of 100 packets: three round trips.
+/// 10 Mbit/s, one-way delay 20 ms, a queue of 100 packets: three round trips.
 fn scenario(damage: &str, marks: bool, ecn: bool) -> Scenario {
     let mut scenario = Scenario::default();
     scenario.forward.delay = Duration::from_millis(20);

@@ -139,6 +139,6 @@ fn what_makes_no_sense_is_refused() {
     refused(&warm, "sack", "expected a size");
     let mut shared = plain.clone();
     shared.companions = vec![Companion { sender: Variant::Sack.into(), damaged: false, rival: true }];
-    refused(&shared, "oracle", "expected a link that nobody shares");
+    refused(&shared, "oracle", "expected a link without other flows");
     refused(&Scenario { warm: true, ..shared }, "sack", "expected no other flows");
 }

@@ -7,7 +7,7 @@ use headway_units::{Duration, Rate};
 
 const MSS: u64 = 1448;
 
-/// 10 Mbit/s, 300 ms one way: 1.2 ms a packet, 501 packets in a round trip.
+/// 10 Mbit/s, one-way delay 300 ms: 1.2 ms a packet, 501 packets in a round trip.
 fn scenario(damage: &str) -> Scenario {
     let mut scenario = Scenario::default();
     scenario.forward.damage = damage.parse().expect("a damage model");
@@ -44,7 +44,7 @@ fn a_clean_window_takes_what_the_link_takes() {
 }
 
 /// SYN, ACK and three segments, the second of them hit: it leaves again when a special ACK for it would
-/// have arrived. Whether the damage can be seen, the frame is dropped or the packet vanishes is all one.
+/// have arrived. Whether the damage can be seen, the frame is dropped or the packet is lost makes no difference.
 #[test]
 fn a_hit_is_told_of_where_it_would_have_arrived() {
     let expected = Duration::from_nanos(HANDSHAKE + 2 * PACKET + 2 * DELAY + PACKET + DELAY);
@@ -131,7 +131,7 @@ fn calibration() {
         ("burst:15%:10", 300, None, 20_000_000, 200, 0.82),
     ] {
         let share = share(damage, one_way, duration, size, runs);
-        println!("{damage}, {one_way} ms one way: {share:.4}, calibrated at {expected}");
+        println!("{damage}, one-way delay {one_way} ms: {share:.4}, calibrated at {expected}");
         assert!((share - expected).abs() < 0.01, "{damage}, {one_way} ms: {share:.4}, not {expected}");
     }
 }

@@ -31,7 +31,7 @@ fn mean_seconds(scenario: &Scenario, variant: Variant, content: &Content, runs: 
     total / runs as f64
 }
 
-/// Paper 000, Figs 24 and 25 and Table 1: 2 MB, 300 ms one way, bursts 5 % x 5.
+/// Paper 000, Figs 24 and 25 and Table 1: 2 MB, one-way delay 300 ms, bursts 5 % x 5.
 #[test]
 fn headline_cell() {
     let content = content(2 << 20);

@@ -44,7 +44,7 @@ fn content(octets: u32) -> Content {
     Content::from_bytes((0..octets).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 21) as u8).collect::<Vec<u8>>())
 }
 
-/// The cells of one flow: name and what differs from 10 Mbit/s, 50 ms one way, 100 packets of queue.
+/// The cells of one flow: name and what differs from 10 Mbit/s, one-way delay 50 ms, 100 packets of queue.
 fn cells() -> Vec<(&'static str, Scenario)> {
     let clean = Scenario::default();
     let link = LinkConfig { delay: Duration::from_millis(50), ..clean.reverse };
@@ -95,7 +95,7 @@ fn one_flow(table: &mut String, profile: ProfileName, senders: &[TcpSender]) {
         let scenario = Scenario { profile, ..scenario };
         for &variant in senders {
             let mut fingerprint = Fingerprint::default();
-            let (mut seconds, mut resent, mut timeouts, mut special) = (0.0, 0, 0, 0);
+            let (mut seconds, mut retransmitted, mut timeouts, mut special) = (0.0, 0, 0, 0);
             for seed in 1..=RUNS {
                 let recording = run_recorded(&scenario, variant, &content, seed, true, || (), fingerprint)
                     .expect("a run");
@@ -105,7 +105,7 @@ fn one_flow(table: &mut String, profile: ProfileName, senders: &[TcpSender]) {
                     outcome.metrics.sha256_ok == Some(true) || outcome.metrics.damaged_bytes_delivered > 0
                 );
                 seconds += outcome.metrics.seconds / RUNS as f64;
-                resent += outcome.metrics.retransmissions.unwrap_or_default();
+                retransmitted += outcome.metrics.retransmissions.unwrap_or_default();
                 timeouts += outcome.metrics.timeouts.unwrap_or_default();
                 special += outcome.metrics.special_acks.unwrap_or_default();
                 fingerprint = recording.tap;
@@ -113,7 +113,7 @@ fn one_flow(table: &mut String, profile: ProfileName, senders: &[TcpSender]) {
             let digest = fingerprint.0.finalize();
             writeln!(
                 table,
-                "{:<9} {name:<21} {variant:<11} {seconds:>8.2} {resent:>7} {timeouts:>7} {special:>7}  {:02x}{:02x}{:02x}{:02x}",
+                "{:<9} {name:<21} {variant:<11} {seconds:>8.2} {retransmitted:>7} {timeouts:>7} {special:>7}  {:02x}{:02x}{:02x}{:02x}",
                 profile.name(), digest[0], digest[1], digest[2], digest[3]
             )
             .expect("a string takes all");
@@ -260,8 +260,8 @@ fn companions(table: &mut String) {
 #[test]
 fn recovery_is_as_reviewed() {
     let mut table = format!(
-        "1 MiB over 10 Mbit/s, 50 ms one way, queue 100 packets, window 256 KiB; {RUNS} runs: mean seconds, \
-         totals of segments resent, timeouts, special ACKs; digest of all packets\n\n"
+        "1 MiB over 10 Mbit/s, one-way delay 50 ms, queue 100 packets, window 256 KiB; {RUNS} runs: mean seconds, \
+         totals of segments retransmitted, timeouts, special ACKs; digest of all packets\n\n"
     );
     one_flow(&mut table, ProfileName::Linux22, &papers());
     one_flow(&mut table, ProfileName::Standard, &papers());
@@ -269,7 +269,7 @@ fn recovery_is_as_reviewed() {
     let flows = [Variant::NewReno, Variant::Sack, Variant::HackSack, Variant::XhackSack];
     several_flows(&mut table, ProfileName::Standard, &flows);
     table.push_str(
-        "\n1 MiB beside others that send the same: seconds, resent, timeouts, packets that the queue dropped, \
+        "\n1 MiB beside others that send the same: seconds, retransmitted, timeouts, packets that the queue dropped, \
          and what the others had when the first was done\n\n",
     );
     companions(&mut table);
@@ -279,8 +279,8 @@ fn recovery_is_as_reviewed() {
 #[test]
 fn so_is_that_of_ours() {
     let mut table = format!(
-        "1 MiB over 10 Mbit/s, 50 ms one way, queue 100 packets, window 256 KiB; {RUNS} runs: mean seconds, \
-         totals of segments resent, timeouts, special ACKs; digest of all packets\n\n"
+        "1 MiB over 10 Mbit/s, one-way delay 50 ms, queue 100 packets, window 256 KiB; {RUNS} runs: mean seconds, \
+         totals of segments retransmitted, timeouts, special ACKs; digest of all packets\n\n"
     );
     one_flow(&mut table, ProfileName::Modern, &ours());
     table.push_str("\n2 MiB each, side by side through one bottleneck over IPv6: seconds\n\n");

@@ -8,7 +8,7 @@ use headway_tcp::Variant;
 
 const SIZE: u64 = 2 << 20;
 
-/// 10 Mbit/s, 300 ms one way, a queue of `packets`: 500 are one round trip.
+/// 10 Mbit/s, one-way delay 300 ms, a queue of `packets`: 500 are one round trip.
 fn scenario(damage: &str, packets: u32) -> Scenario {
     let mut scenario = Scenario::default();
     scenario.forward.damage = damage.parse().expect("a damage model");

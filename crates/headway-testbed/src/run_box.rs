@@ -9,7 +9,7 @@ use headway_sim::race::{FORWARD_LINK, REVERSE_LINK, Scenario};
 
 use crate::network::{BOXES, RunNetwork, inside};
 
-/// Opens a box in the middle of the network: packets that come are kept until it runs. It takes its chance from
+/// Opens a box in the middle of the network: packets that come are kept until it runs. It takes its random numbers from
 /// the seed as the simulator's links do, so the same packets meet the same fates.
 pub(crate) fn open(
     network: &RunNetwork,

@@ -30,12 +30,12 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     let mut basis = if judged.len() == 1 {
         "one cell".into()
     } else {
-        let told: Vec<String> = worst
+        let names: Vec<String> = worst
             .iter()
             .filter(|(axis, _)| !question.of.contains_key(*axis))
             .map(|(axis, value)| format!("{axis} {value}"))
             .collect();
-        format!("met in {met} of {} cells; worst: {}", judged.len(), told.join(", "))
+        format!("met in {met} of {} cells; worst: {}", judged.len(), names.join(", "))
     };
     if without_runs > 0 {
         basis.push_str(&format!("; {without_runs} without runs"));

@@ -33,14 +33,14 @@ pub struct Evidence {
     pub at_odds: Option<Reading>,
 }
 
-/// What came out under one reading.
+/// What was measured under one reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The reading: a value for each axis of readings.
     pub values: IndexMap<String, String>,
     /// Ours, in the unit of the claim: a value, a ratio, or the share of places in which the order holds.
     pub ours: f64,
-    /// How the claim came out under it.
+    /// The verdict under it.
     pub verdict: Verdict,
 }
 

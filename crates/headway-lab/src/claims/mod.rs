@@ -15,7 +15,7 @@ use crate::experiment::{Aim, Claim, Figure, Measure, Statistic};
 use crate::results::Results;
 use value::Place;
 
-/// How a claim came out.
+/// The verdict on a claim.
 ///
 /// A number is held against the tolerance first. Beyond it, a ratio still shows the *direction* if it
 /// lies on the same side of 1 as the source's, and a value if it is within a factor of three. A ratio of
@@ -53,7 +53,7 @@ impl Verdict {
     }
 }
 
-/// A claim with what came out.
+/// A claim with what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// The sentence.
@@ -69,7 +69,7 @@ pub struct Judgement {
     pub unit: String,
     /// Ours by the paper's, or by the aim.
     pub ratio: Option<f64>,
-    /// How it came out.
+    /// The verdict.
     pub verdict: Verdict,
     /// What the verdict rests on: the distance and the tolerance, in how many places the order holds, or
     /// which cell is the worst.
@@ -109,7 +109,7 @@ struct Question<'a> {
     over: Option<Place>,
 }
 
-/// What came out.
+/// What was measured.
 struct Outcome {
     ours: Option<f64>,
     ratio: Option<f64>,

@@ -43,9 +43,9 @@ impl Claimed {
         let distance = format!("{:+.0} %, \u{b1}{:.0} % allowed", 100.0 * (ratio - 1.0), 100.0 * tolerance);
         if is_ratio && paper == 1.0 {
             let ahead = ours.max(1.0 / ours);
-            let told = format!("one is {ahead:.2} times the other, {:.2} allowed", 1.0 + tolerance);
+            let note = format!("one is {ahead:.2} times the other, {:.2} allowed", 1.0 + tolerance);
             let verdict = if ahead <= 1.0 + tolerance { Verdict::Reproduced } else { Verdict::NotReproduced };
-            return (verdict, told);
+            return (verdict, note);
         }
         if (ratio - 1.0).abs() <= tolerance {
             return (Verdict::Reproduced, distance);

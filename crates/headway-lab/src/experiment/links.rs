@@ -68,7 +68,7 @@ pub fn load_links(path: &Path, mtu: u16) -> Result<[LinkConfig; 2], LabError> {
     Ok([settings.scenario.forward, settings.scenario.reverse])
 }
 
-/// A scalar as text; `None` if it is none.
+/// A scalar as text; `None` if it is not a scalar.
 fn text_of(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),

@@ -34,7 +34,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The rows that are there already; of those with the same key, the last. A last line that was only half written is none.
+    /// The rows that are there already; of those with the same key, the last. An incomplete last line is ignored.
     pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, Made>, LabError> {
         let path = folder.join(FILE);
         let text = match std::fs::read(&path) {

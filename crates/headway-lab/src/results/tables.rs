@@ -137,7 +137,7 @@ fn write_column<'a>(
             let numbers: Vec<f64> = values
                 .filter_map(|value| match value {
                     Value::Number(number) => Some(*number),
-                    // JSON does not tell a whole number from another.
+                    // JSON does not distinguish integers from other numbers.
                     Value::Integer(number) => Some(*number as f64),
                     _ => None,
                 })

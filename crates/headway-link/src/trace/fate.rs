@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Fate {
     /// It arrives as it was sent.
     Ok,
-    /// It vanishes, after taking its transmission time.
+    /// It is lost, after taking its transmission time.
     Lost,
     /// Bits of it are flipped; chance chooses which.
     Hit {
@@ -17,7 +17,7 @@ pub enum Fate {
         place: HitPlace,
     },
     /// These bits of it are flipped, bit 0 being the most significant one of the first byte. Those
-    /// beyond the end of the packet are none: if all are, it arrives as it was sent. Each place counts
+    /// beyond the end of the packet are ignored: if all are, it arrives as it was sent. Each place counts
     /// once.
     Bits {
         /// Where counting starts.

@@ -30,7 +30,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 /// | line | the next packet or packets |
 /// |---|---|
 /// | `ok`, `ok 37` | arrive as they were sent |
-/// | `lost`, `lost 2` | vanish |
+/// | `lost`, `lost 2` | are lost |
 /// | `hit payload 3` | 3 bits of the payload are flipped, by chance |
 /// | `hit header 1` | 1 bit of the header |
 /// | `hit both 64` | 64 bits of both |

@@ -59,7 +59,7 @@ impl Captured {
         let edges = self.data().graph.iter().flat_map(|graph| graph.edges.points());
         let mut furthest = 0;
         edges.map(move |edge| {
-            // The FIN counts as an octet, but is none of the data.
+            // The FIN counts as a byte, but is not data.
             furthest = edge.ack.min(self.outcome.size).max(furthest);
             (edge.at.saturating_since(self.start()), furthest)
         })

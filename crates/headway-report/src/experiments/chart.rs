@@ -23,7 +23,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Of a figure that has so many charts.
+    /// Of a figure with this number of charts.
     pub(super) const fn of(charts: usize) -> Self {
         if charts > 1 { Self::Panel } else { Self::Wide }
     }

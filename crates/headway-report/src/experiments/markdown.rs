@@ -100,7 +100,7 @@ pub(super) fn ratio(judgement: &Judgement) -> String {
     judgement.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
 }
 
-/// How the claim came out.
+/// The verdict on the claim.
 pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
     if entry.figure.is_none() && judgement.verdict == Verdict::NoResults {
         return "not run";

@@ -92,7 +92,7 @@ fn sequence(figure: &mut Figure, title: &str, run: &Recorded) -> Result<(), Repo
     Ok(())
 }
 
-/// At most so many spans of time over which throughput is averaged.
+/// The largest number of intervals over which throughput is averaged.
 const SPANS: f64 = 120.0;
 
 fn throughput(
@@ -125,14 +125,14 @@ fn throughput(
         }
         Ok(())
     })?;
-    let told: Vec<String> = runs
+    let finished: Vec<String> = runs
         .iter()
         .map(|run| {
             let ended = if run.captured.outcome.metrics.finished { "" } else { " (unfinished)" };
             format!("{} {}{ended}", run.name, seconds_text(run.seconds()))
         })
         .collect();
-    let label = format!("Throughput over time, {title}: {}", told.join(", "));
+    let label = format!("Throughput over time, {title}: {}", finished.join(", "));
     for run in runs {
         if !figure.legend.iter().any(|key| key.name == run.name) {
             figure.legend.push(legend::line_key(&run.name, run.look)?);

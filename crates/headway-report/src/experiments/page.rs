@@ -20,7 +20,7 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
             "Every figure and table of the papers as an experiment of this program: what they claim, and what \
              comes out here.",
         ),
-        Kind::Own => ("Experiments", "What was run, what came out, and what was claimed of it."),
+        Kind::Own => ("Experiments", "What was run, what was measured, and what was claimed of it."),
     };
     let body = html! {
         header {
@@ -55,7 +55,7 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
             p { "Made by headway " (env!("CARGO_PKG_VERSION")) " (code " (CODE) ") with" }
             pre tabindex="0" { code { (command) "\n" (report_command(kind)) } }
             p {
-                "Time is virtual and chance comes from the seed: the same experiments give the same results, and the "
+                "Time is virtual and random numbers come from the seed: the same experiments give the same results, and the "
                 "same page, on every machine."
             }
         }

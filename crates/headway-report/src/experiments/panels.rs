@@ -118,7 +118,7 @@ fn point(results: &Results, x: &str, place: &Place<'_>) -> Point {
     Point { x: x.to_owned(), exists, summary, value, runs, unfinished }
 }
 
-/// Axes that the figure does not tell apart: their cells are taken together.
+/// Axes that the figure does not distinguish: their cells are taken together.
 pub(super) fn merged(manifest: &Manifest) -> Vec<&str> {
     let figure = &manifest.figure;
     let shown = [&figure.x, &figure.series, &figure.panels];

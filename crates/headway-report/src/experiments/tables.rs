@@ -94,7 +94,7 @@ fn value(results: &Results, rows: &[Row]) -> String {
     let measured = rows.iter().filter_map(|row| row.measure(figure.measure));
     let values: Vec<f64> = measured.map(|value| in_unit(value, figure.measure, unit)).collect();
     let Some(summary) = Summary::of(&values, figure.statistic) else { return "not run".into() };
-    let told = number(summary.value(figure.statistic));
+    let shown = number(summary.value(figure.statistic));
     let (least, most) = values
         .iter()
         .fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
@@ -103,5 +103,5 @@ fn value(results: &Results, rows: &[Row]) -> String {
         if unfinished == 0 { String::new() } else { format!(", {unfinished} of {} unfinished", rows.len()) };
     let spread =
         if values.len() > 1 { format!(" ({} to {})", number(least), number(most)) } else { String::new() };
-    format!("{told}{spread}{unfinished}")
+    format!("{shown}{spread}{unfinished}")
 }

@@ -21,7 +21,7 @@ pub(super) struct Tally {
     outdated: usize,
 }
 
-/// In the order in which they are told.
+/// In the order in which they are shown.
 const VERDICTS: [Verdict; 6] = [
     Verdict::Reproduced,
     Verdict::DirectionOnly,
@@ -60,14 +60,14 @@ impl Tally {
             text.push_str(&format!(", {} not run", self.not_run));
         }
         text.push_str(&format!("; {}", count(self.claims, "claim", "claims")));
-        let told: Vec<String> = VERDICTS
+        let counts: Vec<String> = VERDICTS
             .iter()
             .zip(self.verdicts)
             .filter(|(_, number)| *number > 0)
             .map(|(verdict, number)| format!("{number} {}", verdict.name()))
             .collect();
-        if !told.is_empty() {
-            text.push_str(&format!(": {}", told.join(", ")));
+        if !counts.is_empty() {
+            text.push_str(&format!(": {}", counts.join(", ")));
         }
         text.push('.');
         if self.contradicted > 0 {

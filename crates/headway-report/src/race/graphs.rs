@@ -47,7 +47,7 @@ fn figure(first: &FirstRun) -> Result<Markup, ReportError> {
 
 fn meaning(sender: Entrant) -> &'static str {
     let Entrant::Tcp(sender) = sender else {
-        return "No TCP: told of every hit at once, never reducing, up to one bandwidth-delay product";
+        return "Not a TCP: knows of every hit at once, never reducing, up to one bandwidth-delay product";
     };
     match sender.variant {
         Variant::NewReno => "Cumulative ACKs only (NewReno, RFC 6582)",

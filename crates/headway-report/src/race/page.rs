@@ -67,7 +67,7 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
             p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
             pre tabindex="0" { code { (command) } }
             p {
-                "Time is virtual and chance comes from the seed: "
+                "Time is virtual and random numbers come from the seed: "
                 "the same content and options give the same results on every machine."
              }
         }

@@ -16,7 +16,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
     let link = &scenario.forward;
     let senders = results.first_runs.len();
     let mut text = format!(
-        "{} sent over a link{} with {} one way, by {senders} sender{} in {runs} run{} each. ",
+        "{} sent over a link{} with a one-way delay of {}, by {senders} sender{} in {runs} run{} each. ",
         spaced(&sent(scenario, results.content_len)),
         link.rate.map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
         spaced(&link.delay.to_string()),
@@ -35,7 +35,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
         }
     }
     if !link.loss.is_zero() {
-        text.push_str(&format!("; {} of all packets vanish", link.loss));
+        text.push_str(&format!("; {} of all packets are lost", link.loss));
     }
     match &scenario.reverse.damage {
         Damage::None => text.push_str("; nothing damages the ACKs."),
@@ -84,7 +84,7 @@ type LinkRow = (&'static str, fn(&LinkConfig) -> String);
 fn link_rows() -> [LinkRow; 13] {
     [
         ("rate", |link| link.rate.map_or("unlimited".into(), |rate: Rate| rate.to_string())),
-        ("delay, one way", |link| link.delay.to_string()),
+        ("one-way delay", |link| link.delay.to_string()),
         ("queue", |link| link.queue.to_string()),
         ("layer-2 overhead", |link| format!("{} B", link.overhead)),
         ("jitter", |link| link.jitter.to_string()),

@@ -35,7 +35,7 @@ pub fn key(name: &str) -> Option<&'static Key> {
     keys().iter().find(|key| key.name == name)
 }
 
-/// What to say of a name that is none of `known`.
+/// The error message for a name that is not in `known`.
 pub fn unknown_key<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let names: Vec<&str> = known.clone().collect();
     let nearest = known

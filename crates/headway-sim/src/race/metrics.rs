@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{OracleOutcome, Scenario};
 use crate::value::{Kind, Unit, Value};
 
-/// What was measured of one run. What a sender or a clock does not tell is `None`.
+/// What was measured of one run. What a sender or a clock does not report is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunMetrics {
     /// Whether all arrived within the time limit. A run of fixed duration finishes unless its connection

@@ -1,10 +1,10 @@
 //! The oracle: the measure for senders that know nothing at the start.
 //!
-//! It is no TCP. It faces the same link with packets of the same lengths, so the same damage model
-//! hits the same places in their order, and it is told of everything that a special ACK could tell,
+//! It is not a TCP. It faces the same link with packets of the same lengths, so the same damage model
+//! hits the same places in their order, and it is notified of everything that a special ACK could report,
 //! by one that never fails: one round trip for the handshake, then a window of 10 segments that
-//! grows by one for each packet it hears of, which doubles it each round trip, up to one
-//! bandwidth-delay product, and never falls. What was hit is sent again first.
+//! grows by one for each packet that it is notified of, which doubles it each round trip, up to one
+//! bandwidth-delay product, and never falls. What was hit is retransmitted first.
 
 use std::collections::VecDeque;
 
@@ -66,7 +66,7 @@ pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
         return Some("expected a link with a rate: without one there is no bandwidth-delay product");
     }
     if !scenario.companions.is_empty() || scenario.cross.is_some() {
-        return Some("expected a link that nobody shares: it answers to no congestion");
+        return Some("expected a link without other flows: it does not respond to congestion");
     }
     matches!(scenario.forward.frame_check, FrameCheck::Arq(_))
         .then_some("expected frame check keep or drop: with arq the link repairs damage itself")
@@ -95,10 +95,10 @@ enum Load {
     Segment(u64),
 }
 
-/// A packet of which nothing has been heard yet.
+/// A packet whose arrival or loss is not known to the sender yet.
 struct Outstanding {
     load: Load,
-    /// When it arrives at the latest; what has not arrived by then vanished.
+    /// When it arrives at the latest; what has not arrived by then is lost.
     due: Instant,
     settled: bool,
 }
@@ -111,7 +111,7 @@ struct Oracle {
     mss: u64,
     size: u64,
     segments: u64,
-    way_back: Duration,
+    reverse_delay: Duration,
     /// Beyond the end of its transmission and the delay, a packet takes at most this long.
     slack: Duration,
     free_at: Instant,
@@ -124,7 +124,7 @@ struct Oracle {
     /// In the order of sending; the first is transmission `settled`.
     outstanding: VecDeque<Outstanding>,
     settled: u64,
-    /// What the sender is going to be told: when, of what, and whether it arrived.
+    /// What the sender is going to be notified of: when, of what, and whether it arrived.
     reports: VecDeque<(Instant, Load, bool)>,
     /// Segments from `in_order` on, by whether they have arrived.
     arrived: VecDeque<bool>,
@@ -142,7 +142,7 @@ impl Oracle {
         let mss = (mtu - IP_HEADER) as u64 - u64::from(TCP_HEADER);
         let config = LinkConfig {
             queue: QueueLimit::Unlimited,
-            // A damaged frame is told of where it would have arrived, whoever would have dropped it.
+            // A damaged frame is reported when it would have arrived, whoever would have dropped it.
             frame_check: FrameCheck::Keep,
             ..scenario.forward.clone()
         };
@@ -155,7 +155,7 @@ impl Oracle {
             mss,
             size,
             segments: size.div_ceil(mss),
-            way_back: scenario.reverse.delay,
+            reverse_delay: scenario.reverse.delay,
             slack: config.jitter + held_back,
             link: Link::new(config, derive_seed(seed, FORWARD_LINK, 0)),
             free_at: Instant::ZERO,
@@ -203,7 +203,7 @@ impl Oracle {
             // A duplicate arrives behind the packet itself, which may have been forgotten by then.
             let Some(place) = transmission.checked_sub(self.settled) else { continue };
             if !std::mem::replace(&mut self.outstanding[place as usize].settled, true) {
-                self.settle(self.outstanding[place as usize].load, delivery.damage.is_none());
+                self.complete(self.outstanding[place as usize].load, delivery.damage.is_none());
             }
         }
         while let Some(first) = self.outstanding.front() {
@@ -211,16 +211,16 @@ impl Oracle {
                 if first.due > self.now {
                     break;
                 }
-                self.settle(first.load, false);
+                self.complete(first.load, false);
             }
             self.outstanding.pop_front();
             self.settled += 1;
         }
     }
 
-    /// The fate of a packet is known where it was to arrive.
-    fn settle(&mut self, load: Load, whole: bool) {
-        self.reports.push_back((self.now + self.way_back, load, whole));
+    /// Whether a packet arrived is known at the time when it was to arrive.
+    fn complete(&mut self, load: Load, whole: bool) {
+        self.reports.push_back((self.now + self.reverse_delay, load, whole));
         let Load::Segment(number) = load else { return };
         if !whole {
             return;

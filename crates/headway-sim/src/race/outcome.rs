@@ -203,6 +203,6 @@ mod tests {
     fn jains_index_lies_between_one_and_one_over_n() {
         assert!((jain(&[7, 7, 7]) - 1.0).abs() < 1e-12);
         assert!((jain(&[9, 0, 0]) - 1.0 / 3.0).abs() < 1e-12);
-        assert!((jain(&[0, 0]) - 1.0).abs() < 1e-12, "nobody got anything");
+        assert!((jain(&[0, 0]) - 1.0).abs() < 1e-12, "no flow received anything");
     }
 }

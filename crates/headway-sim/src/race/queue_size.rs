@@ -6,14 +6,14 @@ use std::str::FromStr;
 use headway_link::{ParseLinkError, QueueLimit};
 use headway_units::{Duration, Rate};
 
-/// A limit, or so many bandwidth-delay products.
+/// A limit, or a number of bandwidth-delay products.
 ///
 /// Written as a [`QueueLimit`] or as `1bdp`, `0.5bdp`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueSize {
     /// As it says.
     Limit(QueueLimit),
-    /// This many bandwidth-delay products: rate times propagation delay there and back, in packets
+    /// Bandwidth-delay products: rate times twice the one-way propagation delay, in packets
     /// of the MTU, rounded up.
     Products(f64),
 }
@@ -22,7 +22,7 @@ pub enum QueueSize {
 const MOST: f64 = 1000.0;
 
 impl QueueSize {
-    /// The limit on a path of this rate, of this propagation delay there and back, and with packets
+    /// The limit on a path of this rate, of this round-trip propagation delay, and with packets
     /// of at most `mtu` octets. Without a rate there is no product, and nothing queues.
     pub fn limit(self, rate: Option<Rate>, round_trip: Duration, mtu: u16) -> QueueLimit {
         let products = match self {

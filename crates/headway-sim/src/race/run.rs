@@ -113,7 +113,7 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     let lasts = scenario.duration.unwrap_or(scenario.time_limit);
     if scenario.warm {
         run_until(&mut arena, Instant::ZERO + lasts, |arena| is_over(arena, 0));
-        // One that does not come to its end leaves nothing to compare: it stands for the run.
+        // One that does not come to its end leaves nothing to compare: it represents the run.
         if arena.receiver(0).is_complete() {
             close(&mut arena);
             arena.transfer_again(scenario, content, hash)?;

@@ -116,7 +116,7 @@ impl FromStr for Entrant {
 ///
 /// # Errors
 ///
-/// There is none of this name.
+/// No sender has this name.
 pub fn parse_congestion(input: &str) -> Result<Algorithm, UnknownName> {
     Algorithm::NAMES.into_iter().find(|(name, _)| *name == input).map(|(_, algorithm)| algorithm).ok_or_else(
         || UnknownName { input: input.into(), expected: "a congestion controller: newreno, cubic or bbr" },

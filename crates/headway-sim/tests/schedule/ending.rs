@@ -68,7 +68,7 @@ fn judge(world: &World, n: usize, s: usize, error: ConnectionError) -> Result<()
             let unheard = ledger.last_asked < harsh_until || peer_is_gone(peer);
             ensure(unheard || waits_in_vain(side, world.now), "the peer answers")
         }
-        _ => Err("nobody knows why".into()),
+        _ => Err("no error says why".into()),
     }
 }
 
@@ -115,7 +115,7 @@ fn complete(side: &Side, peer: &Side) -> Result<(), String> {
     }
     if side.id.is_none() {
         // Nothing was accepted here: then the other side must have failed.
-        return if peer.has_failed() { Ok(()) } else { Err("never opened, and nobody says why".into()) };
+        return if peer.has_failed() { Ok(()) } else { Err("never opened, and no error says why".into()) };
     }
     if !side.finished {
         return Err("over, without an error and without the end of the stream".into());
