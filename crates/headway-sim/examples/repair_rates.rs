@@ -119,7 +119,7 @@ fn main() {
     let seeds = arguments.next().unwrap_or(3);
     let v2 = Variant::Headway.apply(Profile::modern());
     let mut classic = Variant::ModernHack.apply(Profile::modern());
-    classic.modern.repair = true;
+    classic.features.repair = true;
     println!("| sum | damage | header hit | headers damaged | repaired | of those wrong | bits flipped |");
     println!("|---|---|---|---|---|---|---|");
     for (name, profile) in [("CRC-32C (v2)", v2), ("16 bits (kind 14)", classic)] {

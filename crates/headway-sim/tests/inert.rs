@@ -108,12 +108,12 @@ fn where_damage_is_dropped() {
     for (congestion, seed) in senders() {
         let whole = profile(Variant::Headway, congestion);
         let mut bare = whole.clone();
-        (bare.modern.ledger, bare.modern.repair) = (false, false);
+        (bare.features.ledger, bare.features.repair) = (false, false);
         let both =
             |link: &LinkConfig| [&bare, &whole].map(|profile| transfer([profile, profile], link, seed));
         let [one, other] = both(&link);
         assert_equal(&one, &other, &format!("{congestion:?}, seed {seed}"));
         let [one, other] = both(&kept);
-        assert_ne!(one.0, other.0, "where damage arrives, there is something to tell");
+        assert_ne!(one.0, other.0, "where damage arrives, there is something to report");
     }
 }

@@ -180,7 +180,7 @@ pub enum Event {
         seq: SeqNumber,
         /// How many numbers it lists.
         count: u8,
-        /// How many of them led to a resend.
+        /// How many of them led to a retransmission.
         accepted: u8,
     },
     /// A segment was sent again.

@@ -96,7 +96,7 @@ pub use id::{ConnectionId, DomainId, ListenerId};
 pub use path::memory::PathMemory;
 pub use path::{Path, ledger};
 pub use profile::{
-    DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Modern, Profile, RtoConfig, UnknownVariant,
+    DelayedAck, Features, HackMode, HackRules, KeepAlive, LossRecovery, Profile, RtoConfig, UnknownVariant,
     Variant,
 };
 pub use state::State;

@@ -24,7 +24,7 @@ pub enum HackMode {
 /// How a sender answers special ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum HackRules {
-    /// Paper 000, section 3.3, and nothing more: the named segment is resent as the congestion
+    /// Paper 000, section 3.3, and nothing more: the named segment is retransmitted as the congestion
     /// window permits, the special ACK is not processed further. For study.
     Literal,
     /// The rules that make HACK work; see [`crate::hack`].
@@ -43,7 +43,7 @@ pub enum LossRecovery {
     /// Linux 2.2: Hoe-style NewReno without SACK, FACK-style recovery with it. After a timeout it
     /// keeps the backoff, and sends no new data, until all that was outstanding is acknowledged.
     Linux22,
-    /// Loss detection by time (RACK-TLP, RFC 8985), with the parts that [`Modern`] switches on.
+    /// Loss detection by time (RACK-TLP, RFC 8985), with the features that are on ([`Features`]).
     RackTlp,
 }
 
@@ -54,9 +54,9 @@ impl LossRecovery {
     }
 }
 
-/// The algorithms of the modern sender, each with a switch of its own.
+/// The algorithms that come with RACK-TLP, each on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Modern {
+pub struct Features {
     /// Tail loss probes (RFC 8985, section 7).
     pub tlp: bool,
     /// Proportional rate reduction (RFC 6937); without it the window falls at once.
@@ -87,7 +87,7 @@ pub struct Modern {
     pub partial: bool,
 }
 
-impl Modern {
+impl Features {
     /// Everything off: what profiles of other recoveries have.
     pub const OFF: Self = Self {
         tlp: false,
@@ -190,8 +190,8 @@ pub struct Profile {
     pub s_buffer: usize,
     /// How losses are found and repaired.
     pub recovery: LossRecovery,
-    /// What the modern sender does.
-    pub modern: Modern,
+    /// Which features are on.
+    pub features: Features,
     /// RFC 3042: a new segment on each of the first two duplicate ACKs.
     pub limited_transmit: bool,
     /// The congestion controller.
@@ -241,7 +241,7 @@ impl Profile {
             hack_rules: HackRules::Default,
             s_buffer: 64,
             recovery: LossRecovery::Standard,
-            modern: Modern::OFF,
+            features: Features::OFF,
             limited_transmit: true,
             congestion: Algorithm::Reno,
             initial_window: 10,
@@ -294,7 +294,7 @@ impl Profile {
     pub fn modern() -> Self {
         Self {
             recovery: LossRecovery::RackTlp,
-            modern: Modern::TCP,
+            features: Features::TCP,
             congestion: Algorithm::Cubic,
             syn_linear: 4,
             send_buffer: 16 << 20,
@@ -436,10 +436,10 @@ impl Variant {
             Self::Headway => (true, HackMode::V2),
         };
         let ours = self == Self::Headway;
-        let modern = Modern { ledger: ours, repair: ours, ..profile.modern };
+        let features = Features { ledger: ours, repair: ours, ..profile.features };
         // Where every other packet is hit, seven SYNs may be.
         let syn_linear = profile.syn_linear.max(if ours { 8 } else { 0 });
-        Profile { sack, hack, modern, syn_linear, ..profile }
+        Profile { sack, hack, features, syn_linear, ..profile }
     }
 }
 

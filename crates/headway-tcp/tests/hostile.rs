@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
-    ConnectionId, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery, Modern,
+    ConnectionId, Features, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
     Profile, State, Variant,
 };
 use headway_test_fixture::packet;
@@ -32,17 +32,17 @@ enum Senders {
     Ours,
 }
 
-/// One of ours, with some of its parts switched off.
+/// One of ours, with some of its features off.
 fn ours(rng: &mut Rng) -> Profile {
     let variant = Variant::OURS[rng.below(3_usize)];
     let mut profile = variant.apply(Profile::modern());
     profile.congestion = [Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno][rng.below(3_usize)];
-    let modern = &mut profile.modern;
-    let Modern { tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, .. } = modern;
+    let features = &mut profile.features;
+    let Features { tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, .. } = features;
     for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies] {
         *switch &= !rng.one_in(5);
     }
-    modern.partial = variant == Variant::Headway && rng.one_in(2);
+    features.partial = variant == Variant::Headway && rng.one_in(2);
     profile
 }
 
@@ -151,7 +151,7 @@ impl World {
             let echo = if self.rng.one_in(30) { self.rng.next() as u32 } else { echo };
             let value = (self.now.as_nanos() / 1_000_000) as u32;
             let value = if self.rng.one_in(30) { self.rng.next() as u32 } else { value };
-            options.timestamps = Some(Timestamps { value, echo });
+            options.timestamps = Some(Timestamps { tsval: value, tsecr: echo });
         }
         match self.rng.below(5) {
             0 if !syn => {
@@ -263,7 +263,7 @@ impl World {
             }
             self.seq = self.seq.max(end);
             self.ack = segment.tcp.ack;
-            self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+            self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.tsval);
         }
     }
 

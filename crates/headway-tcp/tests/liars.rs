@@ -1,5 +1,5 @@
 //! A peer that receives all that is sent and lies about it, over a path with a constant round trip.
-//! Whatever it claims, the sender resends no more than its window each round trip, keeps its memory
+//! Whatever it claims, the sender retransmits no more than its window each round trip, keeps its memory
 //! within bounds, and delivers everything once the peer is honest.
 
 use std::collections::VecDeque;
@@ -184,7 +184,7 @@ impl World {
     fn build(&mut self, flags: TcpFlags, ack: SeqNumber, mut options: TcpOptions, window: u16) -> Vec<u8> {
         options
             .timestamps
-            .get_or_insert(Timestamps { value: (self.now.as_nanos() / 1_000_000) as u32, echo: self.stamp });
+            .get_or_insert(Timestamps { tsval: (self.now.as_nanos() / 1_000_000) as u32, tsecr: self.stamp });
         let syn = flags.contains(TcpFlags::SYN);
         let (ip, tcp) = packet::headers((THEIRS, 7).into(), (OURS, self.port).into(), flags);
         let tcp = TcpHeader { seq: SeqNumber(if syn { 500 } else { 501 }), ack, window, ..tcp };
@@ -200,7 +200,7 @@ impl World {
         for packet in drain(&mut self.host, self.now) {
             let segment = Segment::parse(&packet).expect("a segment that can be read");
             let tcp = &segment.tcp;
-            self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+            self.stamp = segment.options.timestamps.map_or(0, |stamps| stamps.tsval);
             if tcp.flags.contains(TcpFlags::SYN) {
                 self.iss = tcp.seq;
                 continue;
@@ -251,8 +251,10 @@ impl World {
         self.acks += 1;
         let echo = if lie == Lie::OldEchoes { seen.stamp.wrapping_sub(1000) } else { seen.stamp };
         let value = (self.now.as_nanos() / 1_000_000) as u32;
-        let mut options =
-            TcpOptions { timestamps: Some(Timestamps { value, echo }), ..TcpOptions::default() };
+        let mut options = TcpOptions {
+            timestamps: Some(Timestamps { tsval: value, tsecr: echo }),
+            ..TcpOptions::default()
+        };
         let mut ack = self.nxt;
         let mut window = 4000;
         let mut named = Vec::new();
@@ -402,7 +404,7 @@ fn no_lie_makes_it_send_again_faster_than_its_window() {
     for variant in Variant::OURS {
         for lie in LIES {
             for (loses, pacing) in [(0, true), (20, true), (0, false), (20, false)] {
-                let mut world = lie_to(variant, lie, loses, |profile| profile.modern.pacing = pacing);
+                let mut world = lie_to(variant, lie, loses, |profile| profile.features.pacing = pacing);
                 let share = world.largest_share;
                 println!("{variant} {lie:?}, losing {loses}, pacing {pacing}: {share:.2}");
                 // A window in a round trip, a little for pacing's bursts and timers' probes, and twice

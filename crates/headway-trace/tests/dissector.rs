@@ -283,7 +283,7 @@ fn packet(v6: bool, flags: TcpFlags, v2: V2, payload: &[u8]) -> Vec<u8> {
     let [src, dst] = ends.map(|end| end.parse().expect("an address and a port"));
     let (ip, tcp) = packet::headers(src, dst, flags);
     let tcp = TcpHeader { seq: SeqNumber(1_000), ack: SeqNumber(2_000), window: 100, ..tcp };
-    let timestamps = (!flags.contains(TcpFlags::SYN)).then_some(Timestamps { value: 1, echo: 2 });
+    let timestamps = (!flags.contains(TcpFlags::SYN)).then_some(Timestamps { tsval: 1, tsecr: 2 });
     let options = TcpOptions { timestamps, v2: Some(v2), ..TcpOptions::default() };
     packet::segment(&ip, &tcp, &options, payload)
 }

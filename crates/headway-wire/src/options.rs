@@ -42,9 +42,9 @@ pub mod kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
     /// TSval: the sender's clock.
-    pub value: u32,
-    /// TSecr: what the other side's clock said, as this sender saw it last.
-    pub echo: u32,
+    pub tsval: u32,
+    /// TSecr: the TSval that this sender received last (RFC 7323, 4.3).
+    pub tsecr: u32,
 }
 
 /// SACK blocks: the first byte held and the one behind the last held (RFC 2018, 3).

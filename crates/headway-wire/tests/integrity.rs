@@ -24,7 +24,7 @@ fn data(addr: &str) -> Input {
             urgent: 0,
         },
         options: TcpOptions {
-            timestamps: Some(Timestamps { value: 123_456_789, echo: 987_654_321 }),
+            timestamps: Some(Timestamps { tsval: 123_456_789, tsecr: 987_654_321 }),
             hack: Some(0),
             ..TcpOptions::default()
         },

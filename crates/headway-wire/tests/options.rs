@@ -23,7 +23,7 @@ fn xhack_ack(numbers: &[u32]) -> TcpOptions {
 /// Each option alone and the usual company, as they stand on the wire.
 #[test]
 fn vectors() {
-    let timestamps = Some(Timestamps { value: 0x0102_0304, echo: 0x0506_0708 });
+    let timestamps = Some(Timestamps { tsval: 0x0102_0304, tsecr: 0x0506_0708 });
     let cases: [(TcpOptions, &[u8]); 14] = [
         (NONE(), &[]),
         (TcpOptions { mss: Some(1460), ..NONE() }, &[2, 4, 0x05, 0xb4]),
@@ -87,7 +87,7 @@ fn vectors() {
 /// Layouts of other stacks.
 #[test]
 fn other_orders_and_paddings() {
-    let timestamps = Some(Timestamps { value: 1, echo: 2 });
+    let timestamps = Some(Timestamps { tsval: 1, tsecr: 2 });
     let cases: [(&[u8], TcpOptions); 7] = [
         // The end of the list hides what follows.
         (&[0, 2, 4, 5, 0xb4], NONE()),

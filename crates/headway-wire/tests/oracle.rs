@@ -23,7 +23,7 @@ fn elements(options: &TcpOptions) -> Vec<Element> {
     let mut elements = Vec::new();
     elements.extend(options.mss.map(Element::MaximumSegmentSize));
     elements.extend(options.sack_permitted.then_some(Element::SelectiveAcknowledgementPermitted));
-    elements.extend(options.timestamps.map(|t| Element::Timestamp(t.value, t.echo)));
+    elements.extend(options.timestamps.map(|t| Element::Timestamp(t.tsval, t.tsecr)));
     elements.extend(options.window_scale.map(Element::WindowScale));
     if let [first, rest @ ..] = options.sack.as_slice() {
         let block = |(left, right): &(SeqNumber, SeqNumber)| (left.0, right.0);

@@ -22,7 +22,7 @@ fn packet(v2: V2, payload: &[u8]) -> Vec<u8> {
     let ip = IpHeader { ecn: Ecn::Ect0, identification: 1, ..ip };
     let (seq, ack) = (SeqNumber(1_000_000_007), SeqNumber(4_000_000_009));
     let tcp = TcpHeader { seq, ack, window: 512, ..tcp };
-    let timestamps = Some(Timestamps { value: 123_456_789, echo: 987_654_321 });
+    let timestamps = Some(Timestamps { tsval: 123_456_789, tsecr: 987_654_321 });
     let options = TcpOptions { timestamps, v2: Some(v2), ..TcpOptions::default() };
     packet::segment(&ip, &tcp, &options, payload)
 }

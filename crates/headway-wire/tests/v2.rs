@@ -75,7 +75,7 @@ fn segment_with(v2: V2, payload: &[u8]) -> Input {
         },
         options: TcpOptions {
             mss: is_syn.then_some(1460),
-            timestamps: (!is_syn).then_some(Timestamps { value: 123_456_789, echo: 987_654_321 }),
+            timestamps: (!is_syn).then_some(Timestamps { tsval: 123_456_789, tsecr: 987_654_321 }),
             v2: Some(v2),
             ..TcpOptions::default()
         },
@@ -431,7 +431,7 @@ proptest! {
 
     /// Whatever is flipped in the payload, the header stays good and the damage is seen.
     #[test]
-    fn payload_damage_is_salvaged(payload in vec(any::<u8>(), 1..300), flips in vec(any::<prop::sample::Index>(), 1..64)) {
+    fn a_corrupted_payload_leaves_the_header_valid(payload in vec(any::<u8>(), 1..300), flips in vec(any::<prop::sample::Index>(), 1..64)) {
         let packet = segment_with(V2::data(), &payload).packet();
         let mut damaged = packet.clone();
         let start = packet.len() - payload.len();

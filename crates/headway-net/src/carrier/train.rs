@@ -197,7 +197,7 @@ mod tests {
             urgent: 0,
         };
         let mut options =
-            TcpOptions { timestamps: Some(Timestamps { value: 1, echo: 2 }), ..TcpOptions::default() };
+            TcpOptions { timestamps: Some(Timestamps { tsval: 1, tsecr: 2 }), ..TcpOptions::default() };
         change(&mut ip, &mut tcp, &mut options);
         let payload: Vec<u8> = (0..len).map(|at| (seq as usize + at) as u8).collect();
         let mut packet = vec![0; 2000];
@@ -262,7 +262,7 @@ mod tests {
             |_, tcp, _| tcp.flags |= TcpFlags::FIN,
             |_, tcp, _| tcp.flags |= TcpFlags::CWR,
             |_, tcp, _| tcp.window = 999,
-            |_, _, options| options.timestamps = Some(Timestamps { value: 2, echo: 2 }),
+            |_, _, options| options.timestamps = Some(Timestamps { tsval: 2, tsecr: 2 }),
             |_, _, options| options.timestamps = None,
             |_, _, options| assert!(options.sack.push((SeqNumber(9), SeqNumber(10)))),
         ];

@@ -81,7 +81,7 @@ impl Attacker {
             for index in 0..self.socket.len() {
                 let bytes = self.socket.frame(index).bytes;
                 if let Ok(segment) = Segment::parse(bytes) {
-                    let timestamp = segment.options.timestamps.map_or(0, |stamps| stamps.value);
+                    let timestamp = segment.options.timestamps.map_or(0, |stamps| stamps.tsval);
                     let family = usize::from(segment.ip.dst.is_ipv6());
                     self.last = LastPacket { family, tcp: segment.tcp, timestamp, bytes: bytes.to_vec() };
                 } else if let Ok(Datagram { protocol: ICMP, body, .. }) = Datagram::parse(bytes) {

@@ -62,7 +62,7 @@ pub(crate) fn segment(chance: &mut Rng, last: &LastPacket) -> Vec<u8> {
     options.hack = (chance.below(4) == 0).then_some(0x5848);
     let timestamp = chance.next() as u32;
     options.timestamps =
-        (chance.below(2) == 0).then_some(Timestamps { value: timestamp, echo: last.timestamp });
+        (chance.below(2) == 0).then_some(Timestamps { tsval: timestamp, tsecr: last.timestamp });
     let mut payload = vec![0; if new { 0 } else { chance.below(1400) }];
     chance.fill(&mut payload);
     packet::segment(&ip(family), &tcp, &options, &payload)

@@ -70,7 +70,7 @@ impl Scenario {
             )));
         }
         let profile = self.profile_of(sender);
-        if profile.modern.partial && profile.hack != HackMode::V2 {
+        if profile.features.partial && profile.hack != HackMode::V2 {
             let why = "partial recovery needs HACK v2, which";
             return Err(complaint(format!("{why} {} does not have; expected headway", sender.variant)));
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headway_tcp::Modern;
+use headway_tcp::Features;
 
 use super::scenario::UnknownName;
 
@@ -14,10 +14,10 @@ pub struct Feature(usize);
 struct Entry {
     name: &'static str,
     help: &'static str,
-    field: fn(&mut Modern) -> &mut bool,
+    field: fn(&mut Features) -> &mut bool,
 }
 
-const fn entry(name: &'static str, help: &'static str, field: fn(&mut Modern) -> &mut bool) -> Entry {
+const fn entry(name: &'static str, help: &'static str, field: fn(&mut Features) -> &mut bool) -> Entry {
     Entry { name, help, field }
 }
 
@@ -102,7 +102,7 @@ impl FeatureOverrides {
     }
 
     /// Turns the features that it names on or off.
-    pub fn apply(&self, features: &mut Modern) {
+    pub fn apply(&self, features: &mut Features) {
         for (feature, on) in &self.0 {
             *(FEATURES[feature.0].field)(features) = *on;
         }
@@ -128,7 +128,7 @@ mod tests {
             let mut overrides = FeatureOverrides::default();
             overrides.set(feature, false);
             overrides.set(feature, true);
-            let mut features = Modern::OFF;
+            let mut features = Features::OFF;
             overrides.apply(&mut features);
             let fields = format!("{features:?}");
             assert_eq!(fields.matches("true").count(), 1, "{feature}");

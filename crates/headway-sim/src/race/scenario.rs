@@ -196,7 +196,7 @@ impl Scenario {
     /// The profile of `sender` in this scenario, as the flow that is raced.
     pub fn profile_of(&self, sender: impl Into<TcpSender>) -> Arc<Profile> {
         let mut profile = self.bare_profile(sender.into());
-        self.features.apply(&mut profile.modern);
+        self.features.apply(&mut profile.features);
         Arc::new(profile)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headway_link::{Damage, HitZone, LinkConfig, QueueLimit};
 use headway_tcp::congestion::Algorithm;
-use headway_tcp::{DelayedAck, HackRules, KeepAlive, LossRecovery, Modern, Profile, Variant};
+use headway_tcp::{DelayedAck, Features, HackRules, KeepAlive, LossRecovery, Profile, Variant};
 use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Rate};
 
@@ -238,7 +238,7 @@ fn profile(rng: &mut Rng, variant: Variant) -> Profile {
 /// Each part of the modern sender works without the others.
 fn some_switches(rng: &mut Rng, p: &mut Profile) {
     p.congestion = rng.pick(&[Algorithm::Cubic, Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno]);
-    let Modern {
+    let Features {
         tlp,
         prr,
         frto,
@@ -252,7 +252,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
         ledger,
         repair,
         partial,
-    } = &mut p.modern;
+    } = &mut p.features;
     for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, ledger, repair] {
         *switch &= rng.permille(850);
     }

@@ -46,5 +46,5 @@ fn at_zero(plan: &Plan, secrets: &[u128; 2], side: usize) -> Option<(u32, u32)> 
         len = hosts[side].poll_transmit(Instant::ZERO, &mut buffer)?;
     }
     let syn = Segment::parse(&buffer[..len]).ok()?;
-    Some((syn.tcp.seq.0, syn.options.timestamps.map_or(0, |stamps| stamps.value)))
+    Some((syn.tcp.seq.0, syn.options.timestamps.map_or(0, |stamps| stamps.tsval)))
 }

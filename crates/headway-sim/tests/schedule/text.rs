@@ -19,7 +19,7 @@ pub(crate) fn line(segment: &Segment<'_>) -> String {
         text += &format!(" sack {:?}", options.sack.iter().map(|b| (b.0.0, b.1.0)).collect::<Vec<_>>());
     }
     if let Some(stamps) = options.timestamps {
-        text += &format!(" ts {}/{}", stamps.value, stamps.echo);
+        text += &format!(" ts {}/{}", stamps.tsval, stamps.tsecr);
     }
     if let Some(seq) = options.hack_ack {
         text += &format!(" hack {}", seq.0);

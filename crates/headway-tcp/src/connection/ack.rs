@@ -127,7 +127,7 @@ impl Connection {
             special,
             damage_reported: self.statistics.special_acks_received > 0,
             holds_window: self.holds_window(segment.tcp.flags),
-            tsecr: timestamps.map(|timestamps| timestamps.echo),
+            tsecr: timestamps.map(|timestamps| timestamps.tsecr),
             rtt: None,
         }
     }
@@ -138,7 +138,7 @@ impl Connection {
         cx: &'a mut Context<'_, O>,
     ) -> (&'a mut Recovery, RecoveryContext<'a>) {
         let answered = self.has_answered_mark();
-        let ledger = self.profile.modern.ledger.then_some(&mut cx.path.ledger);
+        let ledger = self.profile.features.ledger.then_some(&mut cx.path.ledger);
         self.snd.lend_recovery(cx.now, (cx.domain, cx.id), ledger, answered)
     }
 
@@ -149,7 +149,7 @@ impl Connection {
         if outcome.progress {
             self.snd.clear_timeouts();
         }
-        if let (true, Some(sample)) = (self.profile.modern.sharing, outcome.rate) {
+        if let (true, Some(sample)) = (self.profile.features.sharing, outcome.rate) {
             self.update_path_memory(cx, sample);
         }
         if let Some(phase) = outcome.phase {
@@ -184,7 +184,7 @@ impl Connection {
 
     /// The congestion window may have grown: so may the send buffer.
     fn tune_send_buffer<O>(&mut self, cx: &Context<'_, O>) {
-        if self.profile.modern.autotune {
+        if self.profile.features.autotune {
             self.snd.tune_buffer(cx.domain.window(), self.profile.send_buffer);
             self.notify_writable();
         }
@@ -213,7 +213,7 @@ impl Connection {
 
     /// How long ago the echoed timestamp was sent.
     pub(super) fn echo_age(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
-        let ticks = self.tsval(now).wrapping_sub(segment.options.timestamps?.echo);
+        let ticks = self.tsval(now).wrapping_sub(segment.options.timestamps?.tsecr);
         // An echo from the future, or from before the connection, is no echo of ours.
         if ticks as i32 <= -1 || self.profile.clock * ticks > now.saturating_since(Instant::ZERO) {
             return None;

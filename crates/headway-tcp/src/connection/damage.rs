@@ -87,7 +87,7 @@ impl Connection {
         }
         let special_ack = PendingSpecialAck {
             seq: if self.literal() { seq } else { missing },
-            tsecr: segment.options.timestamps.map(|stamps| stamps.value),
+            tsecr: segment.options.timestamps.map(|stamps| stamps.tsval),
         };
         // Or damage would hide congestion.
         self.record_mark(segment.ip.ecn);

@@ -16,7 +16,7 @@ impl Connection {
     ) -> bool {
         self.statistics.special_acks_received += 1;
         let tsecr =
-            segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo);
+            segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.tsecr);
         let v2 = segment.options.v2.as_ref().and_then(V2::as_ack).filter(|_| self.negotiated.partial);
         let blocks = v2.and_then(|ack| match &ack.request {
             V2Request::Blocks { sums, .. } => Some(sums),
@@ -65,7 +65,7 @@ impl Connection {
 
     /// The peer's count of damaged packets that it could not read (HACK v2).
     pub(super) fn record_damage_count<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
-        if !self.profile.modern.ledger {
+        if !self.profile.features.ledger {
             return;
         }
         if let Some(delay) = self.snd.rtt().delay() {

@@ -66,7 +66,7 @@ impl EcnState {
 /// CWR flag not set": a peer that reflects flags that it does not know has both.
 pub(super) fn agreed(profile: &Profile, syn: TcpFlags) -> bool {
     let wanted = if syn.contains(TcpFlags::ACK) { TcpFlags::ECE } else { TcpFlags::ECE | TcpFlags::CWR };
-    profile.modern.ecn && wanted == TcpFlags::from_bits(syn.bits() & (TcpFlags::ECE | TcpFlags::CWR).bits())
+    profile.features.ecn && wanted == TcpFlags::from_bits(syn.bits() & (TcpFlags::ECE | TcpFlags::CWR).bits())
 }
 
 impl Connection {
@@ -75,7 +75,7 @@ impl Connection {
         // RFC 3168, 6.1.1.1: a host that gets no answer to an ECN-setup SYN "MAY resend the SYN and
         // any subsequent SYN retransmissions with CWR and ECE cleared". Where they follow one another
         // without backoff, the first half may have been lost for other reasons.
-        let offers = self.profile.modern.ecn && self.opening.retries() <= self.profile.syn_linear / 2;
+        let offers = self.profile.features.ecn && self.opening.retries() <= self.profile.syn_linear / 2;
         match self.state {
             State::SynSent if offers => TcpFlags::ECE | TcpFlags::CWR,
             State::SynReceived if self.negotiated.ecn => TcpFlags::ECE,

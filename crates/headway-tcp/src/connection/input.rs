@@ -95,7 +95,7 @@ impl Connection {
             return Reply::Nothing;
         }
         if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps) {
-            self.rcv.update_ts_recent(tcp.seq, stamps.value, cx.now);
+            self.rcv.update_ts_recent(tcp.seq, stamps.tsval, cx.now);
         }
         self.acknowledge(cx, segment);
         self.closing_progress(cx);
@@ -157,7 +157,7 @@ impl Connection {
             let Some(stamps) = stamps else { return Some(DropReason::Paws) };
             // RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid [...] Send an
             // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
-            if self.rcv.is_timestamp_old(stamps.value, cx.now, self.negotiated.v2) {
+            if self.rcv.is_timestamp_old(stamps.tsval, cx.now, self.negotiated.v2) {
                 self.answer_unacceptable(cx.now, segment);
                 self.report_repeat(segment);
                 return Some(DropReason::Paws);

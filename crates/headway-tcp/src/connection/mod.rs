@@ -199,7 +199,7 @@ impl Connection {
         }
         match syn.options.timestamps {
             Some(stamps) if self.negotiated.timestamps => {
-                (stamps.value.wrapping_sub(self.rcv.ts_recent()) as i32) > 0
+                (stamps.tsval.wrapping_sub(self.rcv.ts_recent()) as i32) > 0
             }
             _ => syn.tcp.seq.gt(self.rcv.nxt()),
         }

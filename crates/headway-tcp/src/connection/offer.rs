@@ -83,7 +83,7 @@ pub(crate) fn agree(profile: &Profile, syn: &Segment<'_>) -> Negotiated {
         hack: profile.offers_hack() && (options.hack.is_some() || v2.is_some()),
         xhack: profile.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
         v2: v2.is_some(),
-        partial: profile.modern.partial && v2.is_some_and(|v2| v2.partial_recovery),
+        partial: profile.features.partial && v2.is_some_and(|v2| v2.partial_recovery),
         ecn: ecn::agreed(profile, syn.tcp.flags),
     }
 }

@@ -80,8 +80,8 @@ impl Connection {
                 hack: self.profile.offers_hack(),
                 xhack: false,
                 v2: self.profile.hack == HackMode::V2 && self.profile.sack,
-                partial: self.profile.modern.partial,
-                ecn: self.profile.modern.ecn,
+                partial: self.profile.features.partial,
+                ecn: self.profile.features.ecn,
             }
         } else {
             self.negotiated
@@ -91,7 +91,7 @@ impl Connection {
             answers: self.state == State::SynReceived,
             v4: self.ends.local.is_ipv4(),
         };
-        let stamps = Timestamps { value: self.tsval(now), echo: self.rcv.ts_recent() };
+        let stamps = Timestamps { tsval: self.tsval(now), tsecr: self.rcv.ts_recent() };
         syn_options(&self.profile, offer, shape, stamps)
     }
 
@@ -136,7 +136,7 @@ impl Connection {
             scale = options.window_scale.unwrap_or(0).min(14);
         }
         if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
-            self.rcv.start_timestamps(stamps.value, cx.now);
+            self.rcv.start_timestamps(stamps.tsval, cx.now);
         }
         self.snd.on_peer_syn(&self.profile, &syn.tcp, scale, self.negotiated.sack);
         let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };

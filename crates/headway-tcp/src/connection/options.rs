@@ -35,7 +35,7 @@ impl Connection {
         let mut options = self.fixed_options(cx, false);
         // The echo names the transmission that was hit, not TS.Recent.
         if let (Some(stamps), Some(tsecr)) = (&mut options.timestamps, special_ack.tsecr) {
-            stamps.echo = tsecr;
+            stamps.tsecr = tsecr;
         }
         let blocks = self.block_request(seq);
         let has_blocks = blocks.is_some();
@@ -85,7 +85,7 @@ impl Connection {
             timestamps: self
                 .negotiated
                 .timestamps
-                .then(|| Timestamps { value: self.tsval(cx.now), echo: self.rcv.ts_recent() }),
+                .then(|| Timestamps { tsval: self.tsval(cx.now), tsecr: self.rcv.ts_recent() }),
             // Paper 000, section 3.1: every data segment; the value is computed when it is built.
             hack: (data && self.negotiated.hack && !self.negotiated.v2).then_some(0),
             v2: self.negotiated.v2.then(v2),

@@ -8,7 +8,7 @@ impl Connection {
     /// Whether the next segment has to wait; then the timer that ends the wait is set.
     pub(super) fn is_paced_out<O>(&mut self, cx: &Context<'_, O>) -> bool {
         let ready = cx.domain.ready_at();
-        if !self.profile.modern.pacing || ready <= cx.now {
+        if !self.profile.features.pacing || ready <= cx.now {
             return false;
         }
         self.timers.set_exactly(Timer::Pace, ready);
@@ -19,7 +19,7 @@ impl Connection {
     pub(super) fn pace<O>(&mut self, cx: &mut Context<'_, O>, bytes: u32) {
         let pipe = cx.domain.total(self.snd.pipe()).saturating_sub(bytes);
         cx.domain.control().on_sent(cx.now, pipe);
-        if !self.profile.modern.pacing {
+        if !self.profile.features.pacing {
             return;
         }
         let control = cx.domain.control();

@@ -9,14 +9,14 @@ use crate::hack::repair::{Expectations, Knowledge, Seal};
 impl Connection {
     /// A data segment arrived whose header was vouched for.
     pub(super) fn record_header(&mut self, now: Instant, segment: &Segment<'_>) {
-        if self.profile.modern.repair && !segment.payload.is_empty() {
+        if self.profile.features.repair && !segment.payload.is_empty() {
             self.headers.record(now, segment);
         }
     }
 
     /// What is known of the next data segment; `None` where nothing may be repaired.
     pub(crate) fn knowledge(&self, now: Instant) -> Option<Knowledge> {
-        if !self.profile.modern.repair || !self.negotiated.hack || self.state == State::Closed {
+        if !self.profile.features.repair || !self.negotiated.hack || self.state == State::Closed {
             return None;
         }
         let expectations = Expectations {

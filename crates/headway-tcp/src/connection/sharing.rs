@@ -27,7 +27,7 @@ impl Connection {
     /// RFC 6298 (2.1) wants a second before there is a sample. What was measured earlier may only make
     /// that longer: a path that takes more would see every SYN twice.
     pub(crate) fn recall_round_trip<O>(&mut self, cx: &Context<'_, O>) {
-        if let (true, Some(memory)) = (self.profile.modern.sharing, &cx.path.memory) {
+        if let (true, Some(memory)) = (self.profile.features.sharing, &cx.path.memory) {
             self.snd.rtt_mut().recall(memory.smoothed_rtt, memory.rtt_variation);
         }
     }
@@ -35,7 +35,7 @@ impl Connection {
     /// Sizes are known, nothing has been sent yet: the controller and loss detection start from
     /// what earlier connections learnt.
     pub(super) fn recall<O>(&mut self, cx: &mut Context<'_, O>) {
-        if !self.profile.modern.sharing {
+        if !self.profile.features.sharing {
             return;
         }
         // A sender that remembers jumps in its second round trip, ahead of what the window could learn.
@@ -51,7 +51,7 @@ impl Connection {
 
     /// The first sample is there: a path that takes as long as it did varies as it did.
     pub(super) fn recall_variation<O>(&mut self, cx: &Context<'_, O>) {
-        if let (true, Some(memory)) = (self.profile.modern.sharing, &cx.path.memory) {
+        if let (true, Some(memory)) = (self.profile.features.sharing, &cx.path.memory) {
             self.snd.rtt_mut().recall_variation(memory.smoothed_rtt, memory.rtt_variation);
         }
     }

@@ -18,7 +18,7 @@ impl Connection {
         }
         self.record_header(cx.now, segment);
         let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin, self.longest_segment());
-        if self.profile.modern.autotune {
+        if self.profile.features.autotune {
             self.tune_receive_buffer(cx, segment);
         }
         if placed.dropped {
@@ -49,10 +49,10 @@ impl Connection {
                 .options
                 .timestamps
                 .filter(|_| self.negotiated.timestamps)
-                .map(|stamps| stamps.echo),
+                .map(|stamps| stamps.tsecr),
             smoothed: self.snd.rtt().smoothed(),
         });
-        if self.profile.modern.sharing {
+        if self.profile.features.sharing {
             cx.path.receive_window = cx.path.receive_window.max(self.rcv.target());
         }
     }

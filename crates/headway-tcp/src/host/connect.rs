@@ -81,7 +81,7 @@ impl<O: Observer> Host<O> {
         let tsval_offset = self.identity.tsval_offset(&ends);
         let domain = self.join_domain(domain, &profile, &ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
-        let path = self.paths.acquire(path, profile.modern.sharing, now);
+        let path = self.paths.acquire(path, profile.features.sharing, now);
         let connection = Connection::connect(profile, ends, iss, tsval_offset, now);
         let id = self.add(connection, domain, path, None);
         self.with_connection(id, now, |connection, cx| connection.recall_round_trip(cx));

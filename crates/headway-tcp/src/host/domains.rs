@@ -91,8 +91,8 @@ impl<O: Observer> Host<O> {
 fn setup(profile: &Profile, seed: u64) -> Setup {
     Setup {
         initial_window: profile.initial_window,
-        hystart: profile.modern.hystart,
-        pacing: profile.modern.pacing,
+        hystart: profile.features.hystart,
+        pacing: profile.features.pacing,
         deliveries: profile.recovery.measures_delivery(),
         seed,
     }

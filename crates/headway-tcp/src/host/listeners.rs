@@ -49,7 +49,7 @@ impl Listener {
     /// Whether connections are to be opened without state when there are too many that are opening: not if as
     /// many wait already to be accepted.
     fn may_use_cookies(&self) -> bool {
-        self.profile.modern.cookies && self.waiting.len() < self.backlog
+        self.profile.features.cookies && self.waiting.len() < self.backlog
     }
 
     /// How many are established and not accepted.
@@ -72,7 +72,7 @@ impl<O: Observer> Host<O> {
     /// LISTEN: answers SYNs to `local` (an unspecified address represents all of ours) with
     /// connections of `profile`. At most `backlog` of them (at least one) are kept that are opening
     /// or wait to be accepted; further SYNs are dropped, as if lost, or answered with a cookie where the
-    /// profile has [`Modern::cookies`](crate::Modern::cookies) and fewer than `backlog` wait.
+    /// profile has [`Features::cookies`](crate::Features::cookies) and fewer than `backlog` wait.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl<O: Observer> Host<O> {
         let domain = self.listeners.get(listener.0)?.domain;
         let domain = self.join_domain(domain, &profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
-        let path = self.paths.acquire(path, profile.modern.sharing, at);
+        let path = self.paths.acquire(path, profile.features.sharing, at);
         let (lent_domain, lent_path) = (self.domains.get_mut(domain)?, self.paths.get_mut(path)?);
         // Events before the connection has a place carry the identity that it is about to get.
         let id = self.connections.next_id();
@@ -198,8 +198,8 @@ impl<O: Observer> Host<O> {
         let kept = Kept::of(syn, &agreed);
         let agreed = kept.agreed(agreed);
         let stamp = tsval_at(profile, self.identity.tsval_offset(ends), at);
-        let echo = syn.options.timestamps.map_or(0, |stamps| stamps.value);
-        let stamps = Timestamps { value: kept.stamp(stamp), echo };
+        let echo = syn.options.timestamps.map_or(0, |stamps| stamps.tsval);
+        let stamps = Timestamps { tsval: kept.stamp(stamp), tsecr: echo };
         let shape = SynShape { bare: false, answers: true, v4: ends.local.is_ipv4() };
         let options = syn_options(profile, agreed, shape, stamps);
         let seq = cookies::cookie(&self.identity, ends, syn.tcp.seq, kept, at);

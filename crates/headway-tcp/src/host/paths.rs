@@ -14,7 +14,7 @@ use crate::slab::Key;
 
 impl<O: Observer> Host<O> {
     /// What is known of the path from `local` to `remote`, while a connection uses it, and for ten
-    /// minutes after the last one that had [`Modern::sharing`](crate::Modern::sharing).
+    /// minutes after the last one that had [`Features::sharing`](crate::Features::sharing).
     pub fn path(&self, local: IpAddr, remote: IpAddr) -> Option<&Path> {
         self.paths.get(self.paths.find(&PathKey { local, remote })?)
     }

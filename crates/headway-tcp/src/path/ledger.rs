@@ -89,7 +89,7 @@ pub struct CauseLedger {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delay {
     pub(crate) latest: Duration,
-    pub(crate) least: Duration,
+    pub(crate) min: Duration,
     pub(crate) smoothed: Duration,
 }
 
@@ -98,7 +98,7 @@ impl Delay {
     /// when it is full, and then those that did get in waited for all of it.
     fn queue_is_short(&self) -> bool {
         const MIN: Duration = Duration::from_millis(4);
-        (self.latest - self.least) < (self.least / 8).max(MIN)
+        (self.latest - self.min) < (self.min / 8).max(MIN)
     }
 }
 
@@ -281,7 +281,7 @@ mod tests {
     }
 
     fn delay(latest: u64) -> Delay {
-        Delay { latest: ms(latest), least: ms(100), smoothed: ms(100) }
+        Delay { latest: ms(latest), min: ms(100), smoothed: ms(100) }
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl ReceiveSide {
         Self {
             irs: SeqNumber::default(),
             edge: SeqNumber::default(),
-            size: RightSizing::new(profile.receive_buffer as u32, profile.modern.autotune),
+            size: RightSizing::new(profile.receive_buffer as u32, profile.features.autotune),
             consumed: 0,
             scale: 0,
             largest_window: 0,

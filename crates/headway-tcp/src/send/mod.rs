@@ -70,7 +70,7 @@ pub(crate) struct Outstanding {
 
 impl SendSide {
     pub(crate) fn new(iss: SeqNumber, profile: &Arc<Profile>, now: Instant) -> Self {
-        let buffer = if profile.modern.autotune {
+        let buffer = if profile.features.autotune {
             profile.send_buffer.min(INITIAL_BUFFER)
         } else {
             profile.send_buffer

@@ -121,7 +121,7 @@ impl RttEstimator {
 
     /// What the last sample says of the queue on the path.
     pub(crate) fn delay(&self) -> Option<Delay> {
-        Some(Delay { latest: self.latest?, least: self.min?, smoothed: self.smoothed? })
+        Some(Delay { latest: self.latest?, min: self.min?, smoothed: self.smoothed? })
     }
 
     /// How long loss detection is suppressed for a hole that is known to be damage, after its

@@ -122,7 +122,7 @@ impl Runner {
         }
         let mut answer = self.own_syn(index, "S. 0:0(0) ack 1", words)?;
         if let Some(stamps) = &mut answer.options.timestamps {
-            stamps.echo = self.peer(index).heard_stamp;
+            stamps.tsecr = self.peer(index).heard_stamp;
         }
         self.advance(rtt)?;
         self.inject(index, &answer)?;
@@ -131,7 +131,7 @@ impl Runner {
 
     fn own_syn(&mut self, index: usize, start: &str, words: &mut Words<'_>) -> Result<Packet, String> {
         let packet = Packet::parse(&format!("{start} {}", words.remainder()))?;
-        self.peer(index).syn_stamp = packet.options.timestamps.map(|stamps| stamps.value);
+        self.peer(index).syn_stamp = packet.options.timestamps.map(|stamps| stamps.tsval);
         Ok(packet)
     }
 

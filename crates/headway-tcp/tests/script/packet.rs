@@ -113,7 +113,7 @@ impl Packet {
                         Err(format!("TS without {name}"))
                     }
                 };
-                options.timestamps = Some(Timestamps { value: stamp("val")?, echo: stamp("ecr")? });
+                options.timestamps = Some(Timestamps { tsval: stamp("val")?, tsecr: stamp("ecr")? });
             }
             "sack" => {
                 while let Some(block) = words.next() {
@@ -254,7 +254,8 @@ impl Packet {
         if options.sack_permitted {
             shown.push("sackOK".into());
         }
-        shown.extend(options.timestamps.map(|stamps| format!("TS val {} ecr {}", stamps.value, stamps.echo)));
+        shown
+            .extend(options.timestamps.map(|stamps| format!("TS val {} ecr {}", stamps.tsval, stamps.tsecr)));
         shown.extend(options.window_scale.map(|shift| format!("wscale {shift}")));
         shown.extend(options.hack.map(|value| match value {
             _ if !self.flags.contains(TcpFlags::SYN) => "hack".into(),

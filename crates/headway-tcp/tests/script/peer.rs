@@ -115,7 +115,7 @@ impl Peer {
         if let Some(stamps) = &mut options.timestamps
             && has_ack
         {
-            stamps.echo = stamps.echo.wrapping_add(self.stamp_base.unwrap_or(0));
+            stamps.tsecr = stamps.tsecr.wrapping_add(self.stamp_base.unwrap_or(0));
         }
         // The first octet of the stream is number 1.
         let payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(1) as usize, packet.len as usize);
@@ -155,9 +155,9 @@ impl Peer {
         let has_ack = tcp.flags.contains(TcpFlags::ACK);
         let mut options = shifted(&segment.options, SeqNumber(self.isn.0.wrapping_neg()));
         if let Some(stamps) = &mut options.timestamps {
-            let base = *self.stamp_base.get_or_insert(stamps.value.wrapping_sub(ticks));
-            stamps.value = stamps.value.wrapping_sub(base);
-            self.heard_stamp = stamps.value;
+            let base = *self.stamp_base.get_or_insert(stamps.tsval.wrapping_sub(ticks));
+            stamps.tsval = stamps.tsval.wrapping_sub(base);
+            self.heard_stamp = stamps.tsval;
         }
         let (seq, len) = (tcp.seq.0.wrapping_sub(iss.0), segment.payload.len() as u32);
         let ack = if has_ack { tcp.ack.0.wrapping_sub(self.isn.0) } else { tcp.ack.0 };
@@ -183,7 +183,7 @@ impl Peer {
 
     /// Timestamps for a packet that `open` or `dial` writes by itself, `millis` after the SYN.
     pub(crate) fn own_stamps(&self, millis: u32) -> Option<Timestamps> {
-        Some(Timestamps { value: self.syn_stamp?.wrapping_add(millis), echo: self.heard_stamp })
+        Some(Timestamps { tsval: self.syn_stamp?.wrapping_add(millis), tsecr: self.heard_stamp })
     }
 }
 

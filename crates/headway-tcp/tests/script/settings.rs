@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use headway_tcp::congestion::Algorithm;
-use headway_tcp::{DelayedAck, HackMode, HackRules, KeepAlive, LossRecovery, Modern, Profile, Variant};
+use headway_tcp::{DelayedAck, Features, HackMode, HackRules, KeepAlive, LossRecovery, Profile, Variant};
 use headway_units::Duration;
 
 use super::words::Words;
@@ -93,7 +93,7 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         "time-wait" => profile.time_wait = duration(words)?,
         "send-buffer" => profile.send_buffer = words.value("octets")?,
         "receive-buffer" => profile.receive_buffer = words.value("octets")?,
-        other => match modern(&mut profile.modern, other) {
+        other => match feature(&mut profile.features, other) {
             Some(chosen) => *chosen = switch(words)?,
             None => return Err(format!("unknown setting {other:?}")),
         },
@@ -101,22 +101,22 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
     words.end()
 }
 
-/// The switches of [`Modern`], under their names.
-fn modern<'a>(modern: &'a mut Modern, name: &str) -> Option<&'a mut bool> {
+/// The field of [`Features`] with this name.
+fn feature<'a>(features: &'a mut Features, name: &str) -> Option<&'a mut bool> {
     Some(match name {
-        "tlp" => &mut modern.tlp,
-        "prr" => &mut modern.prr,
-        "frto" => &mut modern.frto,
-        "undo" => &mut modern.undo,
-        "hystart" => &mut modern.hystart,
-        "pacing" => &mut modern.pacing,
-        "ecn" => &mut modern.ecn,
-        "autotune" => &mut modern.autotune,
-        "cookies" => &mut modern.cookies,
-        "sharing" => &mut modern.sharing,
-        "ledger" => &mut modern.ledger,
-        "repair" => &mut modern.repair,
-        "partial" => &mut modern.partial,
+        "tlp" => &mut features.tlp,
+        "prr" => &mut features.prr,
+        "frto" => &mut features.frto,
+        "undo" => &mut features.undo,
+        "hystart" => &mut features.hystart,
+        "pacing" => &mut features.pacing,
+        "ecn" => &mut features.ecn,
+        "autotune" => &mut features.autotune,
+        "cookies" => &mut features.cookies,
+        "sharing" => &mut features.sharing,
+        "ledger" => &mut features.ledger,
+        "repair" => &mut features.repair,
+        "partial" => &mut features.partial,
         _ => return None,
     })
 }

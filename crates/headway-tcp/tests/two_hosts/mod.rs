@@ -49,23 +49,23 @@ fn profile(script: &mut Script<'_>) -> Profile {
     if variant.is_modern() {
         profile.congestion = script.pick(&[Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno]);
         let off = script.next();
-        let modern = &mut profile.modern;
+        let features = &mut profile.features;
         for (bit, switch) in [
-            &mut modern.tlp,
-            &mut modern.prr,
-            &mut modern.frto,
-            &mut modern.undo,
-            &mut modern.pacing,
-            &mut modern.ecn,
-            &mut modern.autotune,
-            &mut modern.repair,
+            &mut features.tlp,
+            &mut features.prr,
+            &mut features.frto,
+            &mut features.undo,
+            &mut features.pacing,
+            &mut features.ecn,
+            &mut features.autotune,
+            &mut features.repair,
         ]
         .into_iter()
         .enumerate()
         {
             *switch &= off & (1 << bit) == 0;
         }
-        profile.modern.partial = profile.modern.repair && off & 0x81 == 0x01;
+        profile.features.partial = profile.features.repair && off & 0x81 == 0x01;
     }
     profile.timestamps = !script.next().is_multiple_of(3);
     profile.mtu = script.pick(&[128, 576, 1500]);
@@ -199,7 +199,7 @@ impl Pair {
             }
             6 => {
                 if let Some(stamps) = &mut options.timestamps {
-                    (stamps.value, stamps.echo) = (stamps.value.wrapping_add(step), stamps.echo ^ step);
+                    (stamps.tsval, stamps.tsecr) = (stamps.tsval.wrapping_add(step), stamps.tsecr ^ step);
                 }
             }
             7 => options.hack_ack = Some(tcp.ack + step),

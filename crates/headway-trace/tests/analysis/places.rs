@@ -59,7 +59,7 @@ fn truncated_packets_are_read_as_far_as_captured() {
     for left in [201, 401] {
         assert!(sack.push((SeqNumber(left), SeqNumber(left + 100))));
     }
-    let timestamps = Some(Timestamps { value: 1, echo: 2 });
+    let timestamps = Some(Timestamps { tsval: 1, tsecr: 2 });
     let options = TcpOptions { timestamps, sack, ..TcpOptions::default() };
     let bytes = server(ACK, 501, 101, 50).options(options).bytes();
     let header_len = bytes.len() - 50;

@@ -88,8 +88,8 @@ impl TcpOptions {
             } else {
                 word([NOP, NOP, kind::TIMESTAMPS, 10])
             });
-            words.put(timestamps.value);
-            words.put(timestamps.echo);
+            words.put(timestamps.tsval);
+            words.put(timestamps.tsecr);
         } else if self.sack_permitted {
             words.put(word([NOP, NOP, kind::SACK_PERMITTED, 2]));
         }

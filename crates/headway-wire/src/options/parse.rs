@@ -127,5 +127,5 @@ fn seq(bytes: [u8; 4]) -> SeqNumber {
 
 #[inline]
 fn timestamps([v0, v1, v2, v3, e0, e1, e2, e3]: [u8; 8]) -> Timestamps {
-    Timestamps { value: u32::from_be_bytes([v0, v1, v2, v3]), echo: u32::from_be_bytes([e0, e1, e2, e3]) }
+    Timestamps { tsval: u32::from_be_bytes([v0, v1, v2, v3]), tsecr: u32::from_be_bytes([e0, e1, e2, e3]) }
 }

@@ -99,7 +99,7 @@ pub(crate) fn any_options() -> impl Strategy<Value = TcpOptions> {
                     mss,
                     window_scale,
                     sack_permitted,
-                    timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                    timestamps: timestamps.map(|(value, echo)| Timestamps { tsval: value, tsecr: echo }),
                     hack,
                     hack_ack: hack_ack.map(SeqNumber),
                     v2,

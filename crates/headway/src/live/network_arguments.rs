@@ -209,7 +209,7 @@ impl NetworkArgs {
         let mut features = FeatureOverrides::default();
         self.with.iter().for_each(|feature| features.set(*feature, true));
         self.without.iter().for_each(|feature| features.set(*feature, false));
-        features.apply(&mut profile.modern);
+        features.apply(&mut profile.features);
         profile
             .check()
             .map_err(|error| bad("--window", self.window.map_or(String::new(), |w| w.to_string()), error))?;

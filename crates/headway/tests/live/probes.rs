@@ -320,7 +320,7 @@ fn any_options_are_processed() {
         (with(&[&scale, &mss, &sack]), false, true, true),
     ] {
         let (_, options) = assert_opens(&mut scanner, &probe);
-        let echo = options.timestamps.map(|Timestamps { echo, .. }| echo);
+        let echo = options.timestamps.map(|Timestamps { tsecr, .. }| tsecr);
         assert_eq!(echo, has_stamps.then_some(u32::MAX));
         assert_eq!((options.window_scale.is_some(), options.sack_permitted), (has_scale, has_sack));
     }

@@ -51,7 +51,7 @@ impl HeaderHistory {
     /// A data segment arrived whose header was vouched for.
     pub(crate) fn record(&mut self, now: Instant, segment: &Segment<'_>) {
         let end = segment.tcp.seq + segment.payload.len() as u32;
-        let (tsval, tsecr) = segment.options.timestamps.map_or((0, 0), |stamps| (stamps.value, stamps.echo));
+        let (tsval, tsecr) = segment.options.timestamps.map_or((0, 0), |stamps| (stamps.tsval, stamps.tsecr));
         let (ack, window) = (segment.tcp.ack, segment.tcp.window);
         let latest = Newest { end, ack, window, tsval, tsecr, at: now };
         match &mut self.0 {

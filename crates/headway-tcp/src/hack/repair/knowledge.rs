@@ -85,7 +85,7 @@ impl Knowledge {
             Seal::Classic => options.hack.is_some(),
         };
         let stamped = match (self.stamps, options.timestamps) {
-            (Some((value, echo)), Some(stamps)) => value.admits(stamps.value) && echo.admits(stamps.echo),
+            (Some((value, echo)), Some(stamps)) => value.admits(stamps.tsval) && echo.admits(stamps.tsecr),
             (None, None) => true,
             _ => false,
         };

@@ -61,7 +61,7 @@ fn segment(known: &Knowledge, segments: u32, blocks: u32) -> (Vec<u8>, TcpHeader
         Seal::V2 => (Some(V2::data()), None),
         Seal::Classic => (None, Some(0)),
     };
-    let timestamps = Some(Timestamps { value: 70_002, echo: 90_001 });
+    let timestamps = Some(Timestamps { tsval: 70_002, tsecr: 90_001 });
     let options = TcpOptions { timestamps, v2, hack, sack, ..TcpOptions::default() };
     let mut packet = vec![0; 2000];
     let len = emit(&mut packet, &ip(), &tcp, &options, (&[0x5a; 1000], &[])).unwrap();
@@ -106,7 +106,7 @@ fn v2_repairs_one_and_two_flips_anywhere() {
                 }
                 let repaired = repaired.unwrap_or_else(|| panic!("bits {one} and {other}, {blocks} blocks"));
                 assert_eq!(repaired.tcp, tcp, "bits {one} and {other}");
-                assert_eq!(repaired.options.timestamps.unwrap().value, 70_002);
+                assert_eq!(repaired.options.timestamps.unwrap().tsval, 70_002);
                 assert_eq!(repaired.options.sack.len(), blocks as usize);
             }
         }
@@ -137,7 +137,7 @@ fn classic_repairs_most_single_flips_and_none_wrongly() {
         flip(&mut body, &[*bit]);
         if let Some(repaired) = repair(&mut Repairer::default(), &body, &known) {
             assert_eq!(repaired.tcp, tcp, "bit {bit}");
-            assert_eq!(repaired.options.timestamps.unwrap().value, 70_002, "bit {bit}");
+            assert_eq!(repaired.options.timestamps.unwrap().tsval, 70_002, "bit {bit}");
             right += 1;
         }
     }

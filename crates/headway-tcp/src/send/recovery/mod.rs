@@ -185,7 +185,7 @@ impl Recovery {
             LossRecovery::Linux22 => Engine::Linux22(Linux22::new(sack)),
             LossRecovery::Reno => Engine::Reno(Reno::new(sack, sack, profile.limited_transmit)),
             // RFC 8985, 4: it needs SACK.
-            LossRecovery::RackTlp if sack => Engine::Rack(Box::new(Rack::new(profile.modern))),
+            LossRecovery::RackTlp if sack => Engine::Rack(Box::new(Rack::new(profile.features))),
             LossRecovery::Standard | LossRecovery::RackTlp => {
                 Engine::Reno(Reno::new(sack, true, profile.limited_transmit))
             }

@@ -12,7 +12,7 @@ pub(super) struct Episode {
     /// The first retransmission and its TSval: an ACK for it with an older TSecr was caused by an
     /// original (the Eifel detection algorithm, RFC 3522, section 3.2).
     first: Option<(SeqNumber, u32)>,
-    /// Resent, and not yet reported as duplicates (RFC 3708).
+    /// Retransmitted, and not yet reported as duplicates (RFC 3708).
     unproven: Vec<SeqNumber>,
     proven: u32,
     overflowed: bool,

@@ -24,7 +24,7 @@ use super::{
 use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger};
-use crate::profile::Modern as Features;
+use crate::profile::Features;
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Marks, Sent, SentQueue};
 use crate::send::transmissions::{Delivery, Transmission};
