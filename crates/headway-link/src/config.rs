@@ -1,6 +1,6 @@
 //! What one direction of a link is like.
 
-use crate::{Damage, FrameCheck, HitZone, QueueLimit};
+use crate::{Damage, FrameCheck, HitZone, Policer, QueueLimit};
 use headway_units::{Duration, Rate, Share};
 
 /// One direction of a link. The default carries everything at once, in order and undamaged.
@@ -11,6 +11,8 @@ pub struct LinkConfig {
     pub rate: Option<Rate>,
     /// One-way propagation delay: from the end of the transmission to the arrival.
     pub delay: Duration,
+    /// What drops packets that come faster than a rate, in front of the queue; `None`: nothing does.
+    pub policer: Option<Policer>,
     /// The drop-tail queue in front of the transmitter.
     pub queue: QueueLimit,
     /// A packet that finds the queue fuller than this is marked "congestion experienced" if its sender knows

@@ -15,8 +15,10 @@ pub struct LinkCounters {
     pub offered: u64,
     /// Bytes given to the link.
     pub offered_bytes: u64,
-    /// Dropped because the queue was full.
+    /// Dropped in front of the transmitter: by the queue, because it was full, or by the policer.
     pub queue_drops: u64,
+    /// Those of them that the policer dropped.
+    pub policed: u64,
     /// Put into the queue because the transmitter was busy.
     pub queue_entered: u64,
     /// Marked "congestion experienced" when they were put into it.
@@ -62,6 +64,7 @@ impl AddAssign for LinkCounters {
             offered,
             offered_bytes,
             queue_drops,
+            policed,
             queue_entered,
             marked,
             queue_left,
@@ -84,6 +87,7 @@ impl AddAssign for LinkCounters {
         self.offered += offered;
         self.offered_bytes += offered_bytes;
         self.queue_drops += queue_drops;
+        self.policed += policed;
         self.queue_entered += queue_entered;
         self.marked += marked;
         self.queue_left += queue_left;

@@ -6,13 +6,14 @@ use crate::{
     impairments::Impairments,
     in_flight::PacketInFlight,
     injector::{Effect, Outcome},
+    policer::TokenBucket,
     propagation::Propagation,
     random::Streams,
     serializer::Serializer,
 };
 use headway_units::Instant;
 
-/// One direction of a link, in stages: a queue, a transmitter, what goes wrong while it transmits, and the
+/// One direction of a link, in stages: a policer, a queue, a transmitter, what goes wrong while it transmits, and the
 /// way to the receiver.
 ///
 /// `P` is a packet, or a buffer that holds one at its start. It is cloned for duplicates only. `Q` is the
@@ -22,6 +23,7 @@ use headway_units::Instant;
 #[derive(Clone, Debug)]
 pub struct Link<P, Q = DropTail<P>> {
     config: LinkConfig,
+    policer: Option<TokenBucket>,
     queue: Q,
     serializer: Serializer,
     impairments: Impairments,
@@ -74,6 +76,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     pub fn with_queue(config: LinkConfig, queue: Q, seed: u64) -> Self {
         let streams = Streams::new(seed);
         Self {
+            policer: config.policer.map(TokenBucket::new),
             queue,
             serializer: Serializer::new(&config),
             impairments: Impairments::new(&config, &streams),
@@ -105,6 +108,13 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         self.advance(now);
         self.counters.offered += 1;
         self.counters.offered_bytes += wire_len as u64;
+        if let Some(policer) = &mut self.policer
+            && !policer.admits(now, self.serializer.frame_bytes(wire_len))
+        {
+            self.counters.queue_drops += 1;
+            self.counters.policed += 1;
+            return EnqueueResult::Dropped(packet);
+        }
         let mut frame = Frame { packet, len: wire_len, headers, exposed };
         if self.serializer.free_at() <= now {
             // All that waited has begun by now, or the transmitter would be busy.

@@ -27,19 +27,23 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
     let some = || prop_oneof![2 => Just(0.0), 1 => 0.0..1.0f64];
     let rate = prop::option::of(1_000_000u64..100_000_000);
     let shares = (some(), some(), some());
-    (damage, queue, check, shares, rate, 0u64..20_000, 0u64..20_000, 0u64..20_000).prop_map(
-        |(damage, queue, frame_check, (duplicate, reorder, loss), rate, delay, jitter, held)| LinkConfig {
-            rate: rate.map(Rate::from_bits_per_second),
-            delay: Duration::from_micros(delay),
-            queue,
-            jitter: Duration::from_micros(jitter),
-            duplicate: share(duplicate),
-            reorder: share(reorder),
-            reorder_delay: Duration::from_micros(held),
-            loss: share(loss),
-            damage: damage.parse().unwrap(),
-            frame_check,
-            ..LinkConfig::default()
+    let policer = prop::sample::select(vec![None, Some("8mbit:5000B"), Some("100kbit:1500B")]);
+    (damage, (queue, policer), check, shares, rate, 0u64..20_000, 0u64..20_000, 0u64..20_000).prop_map(
+        |(damage, (queue, policer), frame_check, (duplicate, reorder, loss), rate, delay, jitter, held)| {
+            LinkConfig {
+                rate: rate.map(Rate::from_bits_per_second),
+                delay: Duration::from_micros(delay),
+                policer: policer.map(|policer| policer.parse().unwrap()),
+                queue,
+                jitter: Duration::from_micros(jitter),
+                duplicate: share(duplicate),
+                reorder: share(reorder),
+                reorder_delay: Duration::from_micros(held),
+                loss: share(loss),
+                damage: damage.parse().unwrap(),
+                frame_check,
+                ..LinkConfig::default()
+            }
         },
     )
 }

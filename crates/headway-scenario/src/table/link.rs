@@ -17,7 +17,7 @@ const RATE: Access = Access::Link {
     get: |link| link.rate.map_or(Quantity::Unset(""), Quantity::Rate),
 };
 
-pub(super) const LINK: [Key; 11] = [
+pub(super) const LINK: [Key; 12] = [
     Key {
         name: "rate",
         dimension: Dimension::Rate,
@@ -54,7 +54,7 @@ pub(super) const LINK: [Key; 11] = [
     Key {
         name: "queue",
         value_name: Some("LIMIT"),
-        help: "Drop-tail queue in front of the link: 100p, 64KiB, 1bdp (bandwidth-delay products) or \
+        help: "Drop-tail queue in front of the link: 100p, 64KiB, 1bdp or 0.05bdp (bandwidth-delay products) or \
                unlimited",
         default: Unset::Value("100p"),
         scope: Scope::Link,
@@ -83,6 +83,23 @@ pub(super) const LINK: [Key; 11] = [
                 Ok(())
             },
             get: |link| link.mark.map_or(Quantity::Unset("none"), Quantity::text),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "policer",
+        value_name: Some("RATE:BUCKET"),
+        help: "Drop packets that come faster than a token bucket gains, such as 8mbit:64KiB, before they queue",
+        meaning: Some("token bucket that polices the link"),
+        default: Unset::Nothing("no policer"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| {
+                link.policer = unless("none", text)?;
+                Ok(())
+            },
+            get: |link| link.policer.map_or(Quantity::Unset("none"), Quantity::text),
         },
         ..Key::PLAIN
     },

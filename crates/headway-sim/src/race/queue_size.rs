@@ -8,7 +8,7 @@ use headway_units::{Duration, Rate};
 
 /// A limit, or a number of bandwidth-delay products.
 ///
-/// Written as a [`QueueLimit`] or as `1bdp`, `0.5bdp`.
+/// Written as a [`QueueLimit`] or as `1bdp`, `0.5bdp`, `0.05bdp`: a shallow buffer has at least one packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueSize {
     /// As it says.
@@ -77,6 +77,8 @@ mod tests {
         assert_eq!(limit("1bdp", 300), QueueLimit::Packets(500));
         assert_eq!(limit("1bdp", 10), QueueLimit::Packets(17));
         assert_eq!(limit("2bdp", 10), QueueLimit::Packets(34));
+        assert_eq!(limit("0.05bdp", 300), QueueLimit::Packets(25));
+        assert_eq!(limit(".05bdp", 10), QueueLimit::Packets(1));
         assert_eq!(limit("0.5bdp", 0), QueueLimit::Packets(1));
         assert_eq!(limit("64KiB", 10), QueueLimit::Bytes(65_536));
         for bad in ["bdp", "0bdp", "-1bdp", "nanbdp", "1e9bdp", "100q"] {

@@ -56,6 +56,7 @@ fn lane_row(lane: &LaneReport, end: bool) -> Value {
         "delivered_bytes": link.delivered_bytes,
         "delivered_damaged": link.delivered_damaged,
         "queue_drops": link.queue_drops,
+        "policed": link.policed,
         "lost": link.lost,
         "hit": link.hit,
         "hit_in_header": link.hit_in_header,

@@ -18,6 +18,7 @@ fn describe_link(link: &LinkConfig) -> String {
     let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
     let mut parts = vec![rate, format!("one-way delay {}", link.delay), format!("queue {}", link.queue)];
     parts.extend(link.mark.map(|limit| format!("marks beyond {limit}")));
+    parts.extend(link.policer.map(|policer| format!("policer {policer}")));
     if link.overhead > 0 {
         parts.push(format!("{} bytes of overhead per packet", link.overhead));
     }
