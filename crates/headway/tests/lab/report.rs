@@ -258,7 +258,7 @@ fn figures_over_time_of_the_oracle_and_of_warm_runs() {
     run_experiment(directory.path(), "warm", &text);
     HEADWAY.succeed(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
     let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
-    assert!(page.contains("Not drawn: oracle: oracle is no TCP"), "{page}");
+    assert!(page.contains("Not drawn: oracle: oracle is not a TCP"), "{page}");
     // The drawing ends where the measured transfer did, not where both had.
     let runs = fs::read_to_string(directory.path().join("results/warm/runs.csv")).expect("a table");
     let mut rows = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
