@@ -127,7 +127,7 @@ impl Layers {
             },
             legend,
             words: format!(
-                "{} segments sent, {} sent again, {} special ACKs, {} timeouts",
+                "{} segments sent, {} retransmitted, {} special ACKs, {} timeouts",
                 sequence.sent().total(),
                 again.total(),
                 sequence.special_acks().total(),
@@ -190,7 +190,7 @@ impl Layers {
             },
             legend,
             words: format!(
-                "{} segments sent, {} of them again, {special_acks} special ACKs, the longest pause {}",
+                "{} segments sent, {} of them retransmitted, {special_acks} special ACKs, the longest pause {}",
                 data.data.packets,
                 data.retransmitted.packets,
                 crate::quantities::seconds_text(data.idle_max.as_secs_f64()),

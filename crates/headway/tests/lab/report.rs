@@ -173,7 +173,7 @@ fn figures_over_time_are_drawn_from_captures() {
             "{variant}"
         );
         let expected = format!(
-            "Time-sequence graph of {variant}: {} segments sent, {} of them again, {special} special ACKs, \
+            "Time-sequence graph of {variant}: {} segments sent, {} of them retransmitted, {special} special ACKs, \
              the longest pause ",
             data["data_packets"], data["retransmitted_packets"],
         );
