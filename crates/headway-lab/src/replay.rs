@@ -2,7 +2,7 @@
 
 use headway_scenario::{Clock, Defaults, KeyError, Sender, Traces, keys};
 use headway_sim::Tap;
-use headway_sim::race::{self, Entrant, Recording};
+use headway_sim::race::{self, Entrant, Recording, RunSettings};
 
 use crate::error::LabError;
 use crate::results::{Manifest, ManifestCell};
@@ -33,5 +33,6 @@ pub fn replay<T: Tap>(
         return Err(LabError::NoConnection { sender: sender.to_string() });
     };
     let content = content(settings.sent_size());
-    Ok(race::run_recorded(&settings.scenario, *tcp, &content, seed, false, || (), tap)?)
+    let run = RunSettings { scenario: &settings.scenario, content: &content, seed, hash: false };
+    Ok(race::run_recorded(run, *tcp, || (), tap)?)
 }

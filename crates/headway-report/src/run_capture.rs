@@ -74,7 +74,7 @@ impl<W: Write + 'static> Tap for RunCapture<W> {
 mod tests {
     use headway_link::Damage;
     use headway_sim::Content;
-    use headway_sim::race::{Companion, CrossTraffic, RunOutcome, Scenario, run_recorded};
+    use headway_sim::race::{Companion, CrossTraffic, RunOutcome, RunSettings, Scenario, run_recorded};
     use headway_tcp::Variant;
     use headway_trace::analysis::{Analyser, Connection, Graphs, Options};
     use headway_trace::reader::Reader;
@@ -100,7 +100,8 @@ mod tests {
         tap: RunCapture<Vec<u8>>,
     ) -> (RunOutcome, Vec<u8>) {
         let content = Content::from_bytes((0..SIZE).map(|n| ((n * n) >> 7) as u8).collect::<Vec<u8>>());
-        let recording = run_recorded(scenario, variant, &content, seed, false, || (), tap).unwrap();
+        let settings = RunSettings { scenario, content: &content, seed, hash: false };
+        let recording = run_recorded(settings, variant, || (), tap).unwrap();
         (recording.outcome, recording.tap.finish().unwrap())
     }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use headway_link::{FrameCheck, LinkConfig, QueueLimit};
 use headway_sim::race::{
-    Companion, CrossTraffic, ProfileName, Racer, Scenario, TcpSender, run, run_recorded,
+    Companion, CrossTraffic, ProfileName, Racer, RunSettings, Scenario, TcpSender, run, run_recorded,
 };
 use headway_sim::{Content, LinkPorts, Network, NodeId, Passing, Receiver, Sender, Tap, derive_seed};
 use headway_tcp::congestion::Algorithm;
@@ -97,8 +97,8 @@ fn one_flow(table: &mut String, profile: ProfileName, senders: &[TcpSender]) {
             let mut fingerprint = Fingerprint::default();
             let (mut seconds, mut retransmitted, mut timeouts, mut special) = (0.0, 0, 0, 0);
             for seed in 1..=RUNS {
-                let recording = run_recorded(&scenario, variant, &content, seed, true, || (), fingerprint)
-                    .expect("a run");
+                let settings = RunSettings { scenario: &scenario, content: &content, seed, hash: true };
+                let recording = run_recorded(settings, variant, || (), fingerprint).expect("a run");
                 let outcome = recording.outcome;
                 assert!(outcome.metrics.finished, "{name}, {variant}, seed {seed}");
                 assert!(

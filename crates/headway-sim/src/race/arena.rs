@@ -9,6 +9,7 @@ use headway_link::{LinkConfig, QueueLimit};
 use headway_tcp::{Host, HostConfig, Observer, Profile};
 use headway_units::Instant;
 
+use super::run_settings::RunSettings;
 use super::sender::TcpSender;
 use super::{Companion, Scenario};
 use crate::application::Application;
@@ -62,14 +63,12 @@ pub(super) struct Arena<O: Observer + 'static, T: Tap> {
 
 impl<O: Observer + 'static, T: Tap> Arena<O, T> {
     pub(super) fn new(
-        scenario: &Scenario,
+        settings: RunSettings<'_>,
         sender: TcpSender,
-        content: &Content,
-        seed: u64,
-        hash: bool,
         observer: &mut dyn FnMut() -> O,
         tap: T,
     ) -> Result<Self, ContentError> {
+        let RunSettings { scenario, seed, .. } = settings;
         let mut network = Network::with_tap(scenario.mtu, tap);
         let beside = |other: &Companion| (other.sender, other.rival, scenario.profile_beside(other));
         let runners = std::iter::once((sender, false, scenario.profile_of(sender)))
@@ -78,8 +77,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             .enumerate()
             .map(|(place, (name, rival, profile))| {
                 let place = place as u8;
-                let (sender, receiver) =
-                    add_flow(&mut network, profile, content, seed, hash, place, observer)?;
+                let (sender, receiver) = add_flow(&mut network, profile, settings, place, observer)?;
                 Ok(Flow { name, rival, sender, receiver })
             })
             .collect::<Result<Vec<_>, ContentError>>()?;
@@ -99,7 +97,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         Ok(arena)
     }
 
-    /// Everybody's own links, without rate, delay or limit, and the routes over the shared one.
+    /// The links of each host alone, without rate, delay or limit, and the routes over the shared one.
     fn connect_edges(
         &mut self,
         scenario: &Scenario,
@@ -142,9 +140,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
     /// Begins a second transfer between the hosts of the first flow.
     pub(super) fn transfer_again(
         &mut self,
-        scenario: &Scenario,
-        content: &Content,
-        hash: bool,
+        RunSettings { scenario, content, hash, .. }: RunSettings<'_>,
     ) -> Result<(), ContentError> {
         let Flow { name, sender, receiver, .. } = self.flows[0];
         let (sending, receiving) = programs(scenario.profile_of(name), content, hash, 0, 1)?;
@@ -170,12 +166,11 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
     }
 }
 
+/// Adds the hosts of the flow number `place`.
 fn add_flow<O: Observer + 'static, T: Tap>(
     network: &mut Network<Racer<O>, T>,
     profile: Arc<Profile>,
-    content: &Content,
-    seed: u64,
-    hash: bool,
+    RunSettings { content, seed, hash, .. }: RunSettings<'_>,
     place: u8,
     observer: &mut dyn FnMut() -> O,
 ) -> Result<(NodeId, NodeId), ContentError> {

@@ -8,6 +8,7 @@ use super::arena::Arena;
 use super::check::InvalidScenario;
 use super::oracle::oracle;
 use super::outcome::{RunOutcome, Shares, Start, judge};
+use super::run_settings::RunSettings;
 use super::sender::{Entrant, TcpSender};
 use crate::content::{Content, ContentError};
 use crate::tap::Tap;
@@ -53,12 +54,7 @@ pub struct Recording<O, T> {
     pub tap: T,
 }
 
-/// Runs `entrant` over `scenario`; `hash` also takes the SHA-256 of what arrives.
-///
-/// Where the scenario has a fixed duration, `content` should have more than can be sent in it
-/// ([`Content::generated`]).
-///
-/// Runs with the same `seed` face the same fates, packet by packet, whatever the variant.
+/// Runs `entrant`; the other arguments are those of [`RunSettings`].
 ///
 /// # Errors
 ///
@@ -70,28 +66,27 @@ pub fn run(
     seed: u64,
     hash: bool,
 ) -> Result<RunOutcome, RunError> {
-    Ok(run_recorded(scenario, entrant, content, seed, hash, || (), ())?.outcome)
+    let settings = RunSettings { scenario, content, seed, hash };
+    Ok(run_recorded(settings, entrant, || (), ())?.outcome)
 }
 
-/// As [`run`], with an observer on each host and a tap on the packets. Of the oracle, which is no TCP,
-/// there is nothing to record.
+/// As [`run`], with an observer on each host and a tap on the packets. The oracle is not a TCP:
+/// nothing of it is recorded.
 ///
 /// # Errors
 ///
 /// As [`run`].
 pub fn run_recorded<O: Observer + 'static, T: Tap>(
-    scenario: &Scenario,
+    settings: RunSettings<'_>,
     entrant: impl Into<Entrant>,
-    content: &Content,
-    seed: u64,
-    hash: bool,
     mut observer: impl FnMut() -> O,
     tap: T,
 ) -> Result<Recording<O, T>, RunError> {
+    let RunSettings { scenario, content, seed, .. } = settings;
     let entrant = entrant.into();
     scenario.check(entrant)?;
     if let Entrant::Tcp(sender) = entrant {
-        return run_tcp(scenario, sender, content, seed, hash, &mut observer, tap);
+        return run_tcp(settings, sender, &mut observer, tap);
     }
     let Some(oracle) = oracle(scenario, content.len(), seed) else {
         unreachable!("the check finds what the oracle cannot do");
@@ -101,22 +96,20 @@ pub fn run_recorded<O: Observer + 'static, T: Tap>(
 }
 
 fn run_tcp<O: Observer + 'static, T: Tap>(
-    scenario: &Scenario,
+    settings: RunSettings<'_>,
     sender: TcpSender,
-    content: &Content,
-    seed: u64,
-    hash: bool,
     observer: &mut dyn FnMut() -> O,
     tap: T,
 ) -> Result<Recording<O, T>, RunError> {
-    let mut arena = Arena::new(scenario, sender, content, seed, hash, observer, tap)?;
+    let RunSettings { scenario, content, seed, .. } = settings;
+    let mut arena = Arena::new(settings, sender, observer, tap)?;
     let lasts = scenario.duration.unwrap_or(scenario.time_limit);
     if scenario.warm {
         run_until(&mut arena, Instant::ZERO + lasts, |arena| is_over(arena, 0));
         // One that does not come to its end leaves nothing to compare: it represents the run.
         if arena.receiver(0).is_complete() {
             close(&mut arena);
-            arena.transfer_again(scenario, content, hash)?;
+            arena.transfer_again(settings)?;
         }
     }
     let start = Start::of(&arena);

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 
 use headway_report::race::{FirstRun, Results, page};
 use headway_sim::Content;
-use headway_sim::race::{self, Entrant, OracleOutcome, Scenario, summarize};
+use headway_sim::race::{self, Entrant, OracleOutcome, RunSettings, Scenario, summarize};
 use headway_trace::TimeSequence;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -108,7 +108,7 @@ fn one_run(
     recorded: bool,
 ) -> Result<FirstRun, RaceError> {
     let hash = scenario.duration.is_none();
-    // The oracle is no TCP: there is nothing to record.
+    // The oracle is not a TCP: nothing of it is recorded.
     let tcp = sender.tcp().filter(|_| recorded);
     let wants_sequence = tcp.is_some() && arguments.report.is_some();
     let capture = match (&arguments.pcap, tcp) {
@@ -116,12 +116,13 @@ fn one_run(
         _ => None,
     };
     if !wants_sequence && capture.is_none() {
-        // Without anybody watching, events and packets are not even put into words.
+        // Without an observer, events and packets are not even put into words.
         let outcome = race::run(scenario, sender, content, seed, hash)?;
         return Ok(FirstRun { sender, outcome, sequence: None });
     }
     let observer = || wants_sequence.then(TimeSequence::new);
-    let recording = race::run_recorded(scenario, sender, content, seed, hash, observer, capture)?;
+    let settings = RunSettings { scenario, content, seed, hash };
+    let recording = race::run_recorded(settings, sender, observer, capture)?;
     if let Some(capture) = recording.tap {
         capture.finish()?;
     }

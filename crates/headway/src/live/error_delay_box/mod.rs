@@ -69,9 +69,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     let real_time = arguments.real_time() != RealTime::Off;
     let (live, control) =
         LiveBox::open(BoxConfig { interfaces: interfaces.clone(), lanes, real_time, capture })?;
-    let mut ended = start(live)?;
+    let mut running = RunningBox { control, ended: start(live)? };
     let mut output = Output::new(arguments.json, interfaces);
-    let attended = attend(arguments, &links, interval, &control, &mut ended, &mut signals, &mut output).await;
+    let announced = announce(arguments, &links, &running.control, &mut output);
+    let attended = match announced {
+        Ok(()) => attend(arguments, interval, &mut running, &mut signals, &mut output).await,
+        Err(failure) => Err(failure),
+    };
+    let RunningBox { control, ended } = running;
     // In every case the box ends orderly: its capture is complete, its interfaces are restored.
     control.stop();
     match attended {
@@ -86,16 +91,20 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     }
 }
 
-/// Prints reports and handles signals, until the box ends or is to be stopped.
-async fn attend(
+/// A box in its own thread.
+struct RunningBox {
+    control: BoxControl,
+    /// Its result, once it has ended.
+    ended: oneshot::Receiver<BoxEnd>,
+}
+
+/// Says that the box runs, and with which links.
+fn announce(
     arguments: &Arguments,
     links: &[LinkConfig; 2],
-    interval: Duration,
     control: &BoxControl,
-    ended: &mut oneshot::Receiver<BoxEnd>,
-    signals: &mut Signals,
     output: &mut Output,
-) -> Result<Option<BoxEnd>, BoxError> {
+) -> Result<(), BoxError> {
     if let Some(report) = control.report() {
         if arguments.real_time() == RealTime::On && report.priority == Priority::Refused {
             eprintln!("headway: real-time priority is not permitted: expected root or CAP_SYS_NICE");
@@ -105,6 +114,17 @@ async fn attend(
             File::create(path).map_err(|source| OutputError::File { path: path.clone(), source })?;
         }
     }
+    Ok(())
+}
+
+/// Prints reports and handles signals, until the box ends or is to be stopped.
+async fn attend(
+    arguments: &Arguments,
+    interval: Duration,
+    RunningBox { control, ended }: &mut RunningBox,
+    signals: &mut Signals,
+    output: &mut Output,
+) -> Result<Option<BoxEnd>, BoxError> {
     let mut ticks = tokio::time::interval(interval);
     ticks.tick().await;
     let time_is_up = async {
