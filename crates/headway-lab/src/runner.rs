@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use headway_scenario::{Clock, Sender};
+use headway_sim::Content;
 use headway_sim::race::{self, OracleOutcome, RunOutcome};
-use headway_sim::{Content, derive_seed};
 use headway_units::Size;
 use rayon::prelude::*;
 
@@ -125,7 +125,7 @@ fn run_in_real_time<'a>(
     let work = || -> Result<Vec<(String, Made)>, LabError> {
         let mut made = Vec::new();
         while let Some(missing) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let seed = run_seed(experiment, missing.cell, missing.run);
+            let seed = experiment.run_seed(missing.cell, missing.run);
             let metrics = testbed.run(missing.cell, seed).inspect_err(|_| {
                 // The others end what they are at, and begin nothing.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
@@ -177,12 +177,6 @@ impl Oracles {
     }
 }
 
-/// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
-/// other, and senders face the same fates.
-pub(crate) fn run_seed(experiment: &Experiment, cell: &Cell, run: u32) -> u64 {
-    derive_seed(experiment.seed, &format!("{}\n{}", experiment.name, cell.channel_key), run.into())
-}
-
 fn simulate(
     experiment: &Experiment,
     cell: &Cell,
@@ -190,7 +184,7 @@ fn simulate(
     content: &Content,
     oracles: &Oracles,
 ) -> Result<Row, LabError> {
-    let seed = run_seed(experiment, cell, run);
+    let seed = experiment.run_seed(cell, run);
     let Sender::Ours(entrant) = cell.sender else {
         unreachable!("the check finds senders that are not of virtual time");
     };

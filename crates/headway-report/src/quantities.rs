@@ -17,3 +17,11 @@ pub fn rate_text(bits: f64) -> String {
         b => format!("{:.1} kbit/s", b / 1e3),
     }
 }
+
+/// A round rate, without decimals that say nothing.
+pub(crate) fn short_rate(bits: f64) -> String {
+    [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")]
+        .into_iter()
+        .find(|(size, _)| bits >= *size)
+        .map_or_else(|| format!("{bits} bit/s"), |(size, name)| format!("{} {name}", bits / size))
+}

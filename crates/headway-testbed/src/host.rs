@@ -1,7 +1,7 @@
 //! The hosts of a run: who connects and sends, who accepts and receives.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_lab::{Foreign, LabError};
@@ -13,11 +13,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use crate::error::real_time_error;
-use crate::network::{RunNetwork, Side};
+use crate::network::{PORT, RunNetwork, Side, at};
 use crate::programs::{Launcher, Program};
-
-/// Where receivers listen, whoever they are.
-pub(crate) const PORT: u16 = 5001;
 
 /// What is written to.
 pub(crate) trait Outlet: AsyncWrite + Unpin {
@@ -177,8 +174,4 @@ impl Receiving {
             Self::Tunnel { program, .. } | Self::Pipe(program) => program.said(),
         }
     }
-}
-
-pub(crate) const fn at(address: Ipv4Addr, port: u16) -> SocketAddr {
-    SocketAddr::V4(SocketAddrV4::new(address, port))
 }

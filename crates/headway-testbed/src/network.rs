@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -19,6 +19,14 @@ use crate::error::{no_namespace, real_time_error};
 const HOSTS: &str = "hw0";
 /// The interfaces of the box: towards the sender, towards the receiver.
 pub(crate) const BOXES: [&str; 2] = ["sender", "receiver"];
+
+/// Where receivers listen, whoever they are.
+pub(crate) const PORT: u16 = 5001;
+
+/// An address with its port.
+pub(crate) const fn at(address: Ipv4Addr, port: u16) -> SocketAddr {
+    SocketAddr::V4(SocketAddrV4::new(address, port))
+}
 
 /// Which host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,7 @@ use headway_sim::race::Scenario;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::host::{PORT, at};
-use crate::network::Side;
+use crate::network::{PORT, Side, at};
 
 /// QUIC on standard input and output: built from `reference/quinn`.
 pub(crate) const QUIC_PIPE: &str = "headway-quic-pipe";

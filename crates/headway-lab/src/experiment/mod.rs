@@ -8,8 +8,8 @@ mod measure;
 use std::path::Path;
 
 use headway_scenario::{Clock, Sender, Traces};
-use headway_sim::Value;
 use headway_sim::race::Scenario;
+use headway_sim::{Value, derive_seed};
 use headway_units::Size;
 use indexmap::IndexMap;
 
@@ -189,6 +189,12 @@ impl Experiment {
             figure: read.figure,
             claims: read.claim,
         })
+    }
+
+    /// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
+    /// other, and senders meet the same damage.
+    pub(crate) fn run_seed(&self, cell: &Cell, run: u32) -> u64 {
+        derive_seed(self.seed, &format!("{}\n{}", self.name, cell.channel_key), run.into())
     }
 }
 

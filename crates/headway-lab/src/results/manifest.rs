@@ -10,7 +10,6 @@ use sha2::{Digest, Sha256};
 use super::tables::write_whole;
 use crate::error::LabError;
 use crate::experiment::{Claim, Experiment, Figure};
-use crate::runner::run_seed;
 
 const FILE: &str = "experiment.json";
 
@@ -68,7 +67,7 @@ impl Manifest {
                 parameters: cell.parameters.clone(),
                 settings: cell.settings.clone(),
                 keys: (0..experiment.runs)
-                    .map(|run| key(&cell.identity, run_seed(experiment, cell, run)))
+                    .map(|run| key(&cell.identity, experiment.run_seed(cell, run)))
                     .collect(),
             })
             .collect();

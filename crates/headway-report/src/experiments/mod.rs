@@ -3,9 +3,11 @@
 
 mod captured;
 mod chart;
+mod draw;
 mod drawing_file;
 mod figure;
 mod grid;
+mod judgement;
 mod legend;
 mod markdown;
 mod over_time;
@@ -62,7 +64,7 @@ impl Entry {
             .collect();
         let entry = |(results, (judgements, findings)): (Results, _)| {
             let is_run = results.missing() < results.wanted();
-            let figure = is_run.then(|| Figure::of(&results)).transpose()?;
+            let figure = is_run.then(|| draw::draw(&results)).transpose()?;
             Ok(Self { results, judgements, findings, figure })
         };
         collected.into_par_iter().zip(judged).map(entry).collect()

@@ -7,7 +7,7 @@ use super::figure::Figure;
 use super::readings::{Finding, Line, Standing, TABLES, lines};
 use super::tally::{Tally, verdicts};
 use super::words::{count, number};
-use super::{Entry, Kind, legend, markdown};
+use super::{Entry, Kind, judgement, legend};
 
 /// Rules beside those that all pages have.
 const STYLE: &str = include_str!("style.css");
@@ -243,14 +243,14 @@ fn claims(entry: &Entry) -> Markup {
                     @for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
                         tr {
                             td.says { (judgement.says) }
-                            td data-label=(expected) { (markdown::paper(judgement)) }
-                            td data-label="ours" { (markdown::ours(judgement)) }
-                            td data-label="ratio" { (markdown::ratio(judgement)) }
+                            td data-label=(expected) { (judgement::paper(judgement)) }
+                            td data-label="ours" { (judgement::ours(judgement)) }
+                            td data-label="ratio" { (judgement::ratio(judgement)) }
                             td {
-                                (chip(judgement.verdict, markdown::verdict(entry, judgement)))
+                                (chip(judgement.verdict, judgement::verdict(entry, judgement)))
                                 @if let Some(finding) = finding { (finding_note(finding)) }
                             }
-                            td.says { (markdown::why(entry, judgement)) }
+                            td.says { (judgement::why(entry, judgement)) }
                         }
                     }
                 }

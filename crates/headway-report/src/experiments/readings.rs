@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use headway_lab::{Evidence, EvidenceError, Judgement, Reading, Results, Verdict, weigh};
 
 use super::words::{number, share_of_places, spoken, with_unit};
-use super::{Entry, markdown};
+use super::{Entry, judgement};
 
 /// What the sweep that a claim names says of it.
 pub(super) enum Finding {
@@ -140,8 +140,8 @@ fn line<'a>(entry: &'a Entry, judgement: &'a Judgement, finding: &Finding) -> Li
     Line {
         experiment: entry.name(),
         says: &judgement.says,
-        paper: markdown::paper(judgement),
-        ours: markdown::ours(judgement),
+        paper: judgement::paper(judgement),
+        ours: judgement::ours(judgement),
         nearest: finding.best().map_or(String::new(), nearest),
         under: finding.best().map_or(String::new(), name),
         of,

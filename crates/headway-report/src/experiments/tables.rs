@@ -4,7 +4,8 @@
 use headway_lab::{Results, Row, Summary, in_unit};
 
 use super::Entry;
-use super::markdown::{escaped, ours, paper, verdict};
+use super::judgement::{ours, paper, verdict};
+use super::markdown::escaped;
 use super::panels::values;
 use super::words::{number, spoken};
 

@@ -7,7 +7,7 @@ use super::bars::{Bar, Bars};
 use super::{Results, graphs, runs, scenario, summary};
 use crate::error::ReportError;
 use crate::page;
-use crate::quantities::{rate_text, seconds_text};
+use crate::quantities::{rate_text, seconds_text, short_rate};
 
 /// The page. `command` is the command that asked for it.
 ///
@@ -149,14 +149,6 @@ fn goodputs(results: &Results, summaries: &[Summary]) -> Bars<'static> {
 /// A single run has no percentiles.
 fn whiskers(summaries: &[Summary]) -> bool {
     summaries.iter().any(|summary| summary.runs > 1)
-}
-
-/// A round rate, without decimals that say nothing.
-pub(super) fn short_rate(bits: f64) -> String {
-    [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")]
-        .into_iter()
-        .find(|(size, _)| bits >= *size)
-        .map_or_else(|| format!("{bits} bit/s"), |(size, name)| format!("{} {name}", bits / size))
 }
 
 fn bars_of(

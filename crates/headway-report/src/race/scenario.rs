@@ -6,9 +6,8 @@ use headway_units::{Rate, Size};
 use maud::{Markup, html};
 
 use super::Results;
-use super::page::short_rate;
 use super::summary::sent;
-use crate::quantities::rate_text;
+use crate::quantities::{rate_text, short_rate};
 
 /// The scenario as a sentence.
 pub(super) fn sentence(results: &Results, runs: usize) -> String {

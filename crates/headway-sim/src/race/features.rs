@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use headway_tcp::Features;
 
-use super::scenario::UnknownName;
+use super::unknown_name::UnknownName;
 
 /// A feature of the modern sender, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

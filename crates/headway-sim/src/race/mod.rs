@@ -12,6 +12,7 @@ mod run_settings;
 mod scenario;
 mod sender;
 mod summary;
+mod unknown_name;
 
 pub use arena::{FORWARD_LINK, REVERSE_LINK, Racer};
 pub use check::InvalidScenario;
@@ -22,6 +23,7 @@ pub use outcome::{CompanionOutcome, RunOutcome};
 pub use queue_size::QueueSize;
 pub use run::{Recording, RunError, run, run_recorded};
 pub use run_settings::RunSettings;
-pub use scenario::{Companion, CrossTraffic, ProfileName, Scenario, UnknownName, parse_rules, rules_name};
+pub use scenario::{Companion, CrossTraffic, ProfileName, Scenario, parse_rules, rules_name};
 pub use sender::{Entrant, TcpSender, congestion_name, parse_congestion};
 pub use summary::{Spread, Summary, summarize};
+pub use unknown_name::UnknownName;

@@ -10,6 +10,7 @@ use headway_units::{Duration, Rate, Share, Size};
 
 use super::features::FeatureOverrides;
 use super::sender::TcpSender;
+use super::unknown_name::UnknownName;
 
 /// A sender profile by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,16 +21,6 @@ pub enum ProfileName {
     Standard,
     /// [`Profile::modern`].
     Modern,
-}
-
-/// A name that is not known.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{input:?}: expected {expected}")]
-pub struct UnknownName {
-    /// What was given.
-    pub input: String,
-    /// What would have done.
-    pub expected: &'static str,
 }
 
 impl ProfileName {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use headway_tcp::Variant;
 use headway_tcp::congestion::Algorithm;
 
-use super::scenario::UnknownName;
+use super::unknown_name::UnknownName;
 
 /// A TCP sender: a variant, and the congestion controller where it is not the profile's own.
 ///

@@ -1,0 +1,43 @@
+//! A judgement in the words of the pages and tables.
+
+use headway_lab::{Aim, Judgement, Verdict};
+
+use super::Entry;
+use super::words::{aim_text, number, share_of_places, with_unit};
+
+/// The paper's number, as the paper has it; or an aim.
+pub(super) fn paper(judgement: &Judgement) -> String {
+    if let Some(aim) = judgement.aim {
+        return with_unit(&aim_text(aim), &judgement.unit);
+    }
+    judgement.paper.map_or(String::new(), |paper| with_unit(&paper.to_string(), &judgement.unit))
+}
+
+/// Our number; the share of places where the claim is an order.
+pub(super) fn ours(judgement: &Judgement) -> String {
+    let number_of_its_own = judgement.paper.or(judgement.aim.map(Aim::number));
+    match (judgement.ours, number_of_its_own) {
+        (Some(ours), Some(_)) => with_unit(&number(ours), &judgement.unit),
+        (Some(share), None) => share_of_places(share),
+        (None, _) => String::new(),
+    }
+}
+
+/// Ours by the paper's.
+pub(super) fn ratio(judgement: &Judgement) -> String {
+    judgement.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
+}
+
+/// The verdict on the claim.
+pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
+    if entry.figure.is_none() && judgement.verdict == Verdict::NoResults {
+        return "not run";
+    }
+    judgement.verdict.name()
+}
+
+/// What the verdict rests on, and what the experiment's author says of it.
+pub(super) fn why(entry: &Entry, judgement: &Judgement) -> String {
+    let basis = if entry.figure.is_none() { "" } else { &judgement.basis };
+    [judgement.why.trim(), basis].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
