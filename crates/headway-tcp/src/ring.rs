@@ -68,6 +68,9 @@ impl Ring {
             return;
         }
         debug_assert!(offset + data.len() <= self.limit);
+        if self.bytes.is_empty() && offset == 0 {
+            return self.fill(data);
+        }
         self.reserve(offset + data.len());
         let mask = self.bytes.len() - 1;
         let start = (self.head + offset) & mask;
@@ -101,6 +104,15 @@ impl Ring {
         if !self.bytes.is_empty() {
             self.head = (self.head + n) & (self.bytes.len() - 1);
         }
+    }
+
+    /// The first bytes of a ring without memory: most of what a program writes at once is not worth
+    /// zeroing before it is written over.
+    fn fill(&mut self, data: &[u8]) {
+        let capacity = data.len().next_power_of_two().max(SMALLEST);
+        self.bytes.reserve_exact(capacity);
+        self.bytes.extend_from_slice(data);
+        self.bytes.resize(capacity, 0);
     }
 
     fn reserve(&mut self, needed: usize) {
