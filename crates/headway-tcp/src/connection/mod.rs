@@ -178,7 +178,8 @@ impl Connection {
 
     // --- what the host asks --------------------------------------------------------------------
 
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    #[inline]
+    pub(crate) fn deadline(&mut self) -> Option<Instant> {
         self.timers.next(self.rcv.ack_deadline())
     }
 

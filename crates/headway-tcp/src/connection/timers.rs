@@ -14,31 +14,39 @@ const NEVER: Instant = Instant::from_nanos(u64::MAX);
 pub(super) struct Timers {
     deadlines: [Instant; Timer::COUNT],
     clock: Duration,
+    /// The earliest deadline, unless `moved`. It is asked for more often than it changes.
+    first: Instant,
+    /// The timer that was the first is set to later, or stopped.
+    moved: bool,
 }
 
 impl Timers {
     pub(super) fn new(clock: Duration) -> Self {
-        Self { deadlines: [NEVER; Timer::COUNT], clock }
+        Self { deadlines: [NEVER; Timer::COUNT], clock, first: NEVER, moved: false }
     }
 
     pub(super) fn set(&mut self, timer: Timer, at: Instant) {
         // A clock of coarse ticks notices a deadline at the tick after it.
         let tick = self.clock.as_nanos().max(1);
         let at = at.as_nanos().div_ceil(tick).saturating_mul(tick);
-        self.deadlines[timer as usize] = Instant::from_nanos(at);
+        self.set_exactly(timer, Instant::from_nanos(at));
     }
 
     /// As [`Timers::set`], between the ticks.
+    #[inline]
     pub(super) fn set_exactly(&mut self, timer: Timer, at: Instant) {
-        self.deadlines[timer as usize] = at;
+        let before = core::mem::replace(&mut self.deadlines[timer as usize], at);
+        self.moved |= before == self.first && before < at;
+        self.first = self.first.min(at);
     }
 
+    #[inline]
     pub(super) fn stop(&mut self, timer: Timer) {
-        self.deadlines[timer as usize] = NEVER;
+        self.set_exactly(timer, NEVER);
     }
 
     pub(super) fn stop_all(&mut self) {
-        self.deadlines = [NEVER; Timer::COUNT];
+        *self = Self::new(self.clock);
     }
 
     pub(super) fn get(&self, timer: Timer) -> Option<Instant> {
@@ -54,9 +62,13 @@ impl Timers {
     }
 
     /// The earliest deadline, also considering `other`.
-    pub(super) fn next(&self, other: Option<Instant>) -> Option<Instant> {
-        // NEVER is later than any.
-        let first = self.deadlines.iter().copied().fold(other.unwrap_or(NEVER), Instant::min);
+    #[inline]
+    pub(super) fn next(&mut self, other: Option<Instant>) -> Option<Instant> {
+        if core::mem::take(&mut self.moved) {
+            // NEVER is later than any.
+            self.first = self.deadlines.iter().copied().fold(NEVER, Instant::min);
+        }
+        let first = self.first.min(other.unwrap_or(NEVER));
         Some(first).filter(|&at| at != NEVER)
     }
 }
@@ -154,9 +166,10 @@ impl Connection {
     }
 
     /// RFC 8985, 7.2: schedules a probe after data was sent or acknowledged.
-    pub(super) fn arm_tail_probe<O>(&mut self, cx: &mut Context<'_, O>) {
-        let (recovery, work) = self.recovery(cx);
-        match recovery.probe_timeout(&work).map(|timeout| cx.now + timeout) {
+    #[inline]
+    pub(super) fn arm_tail_probe<O>(&mut self, cx: &Context<'_, O>) {
+        let ledger = self.profile.features.ledger.then_some(&cx.path.ledger);
+        match self.snd.probe_timeout(ledger).map(|timeout| cx.now + timeout) {
             // "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()": the probe
             // takes the place of a timeout that would come before it.
             Some(at) => {
@@ -225,5 +238,30 @@ impl Connection {
         self.snd.release();
         self.rcv.release();
         self.notify(Notification::Closed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_is_the_earliest(moves in prop::collection::vec((0..Timer::COUNT, 0..20u64), 1..80)) {
+            let mut timers = Timers::new(Duration::from_nanos(1));
+            for (timer, at) in moves {
+                let timer = Timer::ALL[timer];
+                match at {
+                    0..15 => timers.set(timer, Instant::from_nanos(at)),
+                    15..18 => timers.stop(timer),
+                    18 => timers.stop_all(),
+                    // Asked for now and then only.
+                    _ => prop_assert_eq!(timers.next(None), timers.deadlines.iter().copied().min().filter(|&at| at != NEVER)),
+                }
+            }
+            let expected = timers.deadlines.iter().copied().min().filter(|&at| at != NEVER);
+            prop_assert_eq!(timers.next(None), expected);
+        }
     }
 }

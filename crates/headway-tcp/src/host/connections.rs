@@ -63,6 +63,24 @@ impl Entry {
         self.released
     }
 
+    /// Registers the deadline, and lines up for notification. Gives the listener that the connection has
+    /// not been accepted from.
+    #[inline]
+    fn line_up(
+        &mut self,
+        id: ConnectionId,
+        deadlines: &mut Deadlines,
+        notifying: &mut VecDeque<ConnectionId>,
+    ) -> Option<ListenerId> {
+        self.register(id, deadlines);
+        if self.listener.is_none() && !self.notifying && self.connection.has_notification() {
+            self.notifying = true;
+            notifying.push_back(id);
+        }
+        self.listener
+    }
+
+    #[inline]
     fn register(&mut self, id: ConnectionId, deadlines: &mut Deadlines) {
         if let Some(deadline) = self.connection.deadline()
             && self.registered.is_none_or(|registered| deadline < registered)
@@ -158,24 +176,22 @@ impl Connections {
 
     /// The connection may have something to send, to notify of, or another deadline. Gives the listener
     /// that it has not been accepted from: its notifications can wait.
+    #[inline]
     pub(super) fn wake(&mut self, id: ConnectionId) -> Option<ListenerId> {
         let entry = self.entries.get_mut(id.0)?;
         if !entry.ready {
             entry.ready = true;
             self.ready.push_back(id);
         }
-        self.reschedule(id)
+        entry.line_up(id, &mut self.deadlines, &mut self.notifying)
     }
 
-    /// As [`Self::wake`], for one that has nothing to send.
-    pub(super) fn reschedule(&mut self, id: ConnectionId) -> Option<ListenerId> {
+    /// As [`Self::wake`], for one that has nothing more to send now.
+    #[inline]
+    pub(super) fn set_idle(&mut self, id: ConnectionId) -> Option<ListenerId> {
         let entry = self.entries.get_mut(id.0)?;
-        entry.register(id, &mut self.deadlines);
-        if entry.listener.is_none() && !entry.notifying && entry.connection.has_notification() {
-            entry.notifying = true;
-            self.notifying.push_back(id);
-        }
-        entry.listener
+        entry.ready = false;
+        entry.line_up(id, &mut self.deadlines, &mut self.notifying)
     }
 
     /// Takes the connection that is first in line to send.
@@ -186,13 +202,6 @@ impl Connections {
     /// The connection has sent: others take their turn before it.
     pub(super) fn push_ready(&mut self, id: ConnectionId) {
         self.ready.push_back(id);
-    }
-
-    /// The connection has nothing more to send now.
-    pub(super) fn set_idle(&mut self, id: ConnectionId) {
-        if let Some(entry) = self.entries.get_mut(id.0) {
-            entry.ready = false;
-        }
     }
 
     pub(super) fn pop_notification(&mut self) -> Option<(ConnectionId, Notification)> {
@@ -208,8 +217,8 @@ impl Connections {
         None
     }
 
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.next(|id| self.entries.get(id.0)?.connection.deadline())
+    pub(super) fn next_deadline(&mut self) -> Option<Instant> {
+        self.deadlines.next(|id| self.entries.get_mut(id.0)?.connection.deadline())
     }
 
     /// Takes a connection whose deadline may have come.

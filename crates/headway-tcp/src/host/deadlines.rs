@@ -31,7 +31,7 @@ impl Deadlines {
     }
 
     /// The earliest place. `deadline` gives the real deadline of a connection.
-    pub(super) fn next(&self, deadline: impl Fn(ConnectionId) -> Option<Instant>) -> Option<Instant> {
+    pub(super) fn next(&self, deadline: impl FnOnce(ConnectionId) -> Option<Instant>) -> Option<Instant> {
         let &(at, id) = self.places.first()?;
         // Early at worst: the connection moves, or loses its place, when its time comes; that costs
         // one idle wake. The only one need not wake for that.

@@ -168,8 +168,7 @@ impl<O: Observer> Host<O> {
                 self.connections.push_ready(id);
                 return Some(len);
             }
-            self.connections.set_idle(id);
-            if let Some(listener) = self.connections.reschedule(id) {
+            if let Some(listener) = self.connections.set_idle(id) {
                 self.listener_progress(id, listener);
             }
             self.reap(id, now);

@@ -58,7 +58,12 @@ impl UnmatchedReplies {
         true
     }
 
+    #[inline]
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        if self.waiting.is_empty() { None } else { self.transmit(buffer) }
+    }
+
+    fn transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
         let (ip, tcp, options) = self.waiting.pop_front()?;
         match emit(buffer, &ip, &tcp, &options, (&[], &[])) {
             Ok(len) => Some(len),

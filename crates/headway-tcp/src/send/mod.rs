@@ -11,7 +11,7 @@ mod window;
 
 use alloc::sync::Arc;
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::{SeqNumber, TcpHeader};
 
 use crate::ConnectionId;
@@ -334,6 +334,12 @@ impl SendSide {
             answered,
         };
         (&mut self.recovery, work)
+    }
+
+    /// When to probe for a tail loss, after data was sent or acknowledged; `None`: not at all.
+    #[inline]
+    pub(crate) fn probe_timeout(&self, ledger: Option<&CauseLedger>) -> Option<Duration> {
+        self.recovery.probe_timeout(&self.queue, &self.rtt, self.mss, ledger)
     }
 
     /// An earlier connection over the path saw packets overtake each other, or did not. Says whether the

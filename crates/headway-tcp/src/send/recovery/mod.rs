@@ -16,9 +16,11 @@ use alloc::boxed::Box;
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
+use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::sent_queue::{Marks, Sent, SentQueue};
 use crate::event::RetransmitReason;
+use crate::path::ledger::CauseLedger;
 use crate::profile::{HackRules, LossRecovery, Profile};
 
 pub(crate) use context::{AckInfo, Allowance, RecoveryContext, RecoveryOutcome, Retransmission, TimerUpdate};
@@ -123,8 +125,15 @@ pub(crate) trait RecoveryEngine {
         None
     }
 
-    /// When to probe for a tail loss, after data was sent or acknowledged; `None`: not at all.
-    fn probe_timeout(&self, _cx: &RecoveryContext<'_>) -> Option<Duration> {
+    /// When to probe for a tail loss, after data was sent or acknowledged; `None`: not at all. `ledger` is
+    /// that of the path, where the profile uses it.
+    fn probe_timeout(
+        &self,
+        _queue: &SentQueue,
+        _rtt: &RttEstimator,
+        _mss: u32,
+        _ledger: Option<&CauseLedger>,
+    ) -> Option<Duration> {
         None
     }
 
@@ -363,8 +372,15 @@ impl Recovery {
     }
 
     /// See [`RecoveryEngine::probe_timeout`].
-    pub(crate) fn probe_timeout(&self, cx: &RecoveryContext<'_>) -> Option<Duration> {
-        engine!(&self.engine, engine => engine.probe_timeout(cx))
+    #[inline]
+    pub(crate) fn probe_timeout(
+        &self,
+        queue: &SentQueue,
+        rtt: &RttEstimator,
+        mss: u32,
+        ledger: Option<&CauseLedger>,
+    ) -> Option<Duration> {
+        engine!(&self.engine, engine => engine.probe_timeout(queue, rtt, mss, ledger))
     }
 
     // --- what it knows ----------------------------------------------------------------------------

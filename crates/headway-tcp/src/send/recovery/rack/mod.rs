@@ -25,6 +25,7 @@ use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger};
 use crate::profile::Features;
+use crate::send::rtt::RttEstimator;
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Marks, Sent, SentQueue};
 use crate::send::transmissions::{Delivery, Transmission};
@@ -485,8 +486,16 @@ impl RecoveryEngine for Rack {
         self.prr.as_ref().map(Prr::room)
     }
 
-    fn probe_timeout(&self, cx: &RecoveryContext<'_>) -> Option<Duration> {
-        self.tail_probe_timeout(cx)
+    fn probe_timeout(
+        &self,
+        queue: &SentQueue,
+        rtt: &RttEstimator,
+        mss: u32,
+        ledger: Option<&CauseLedger>,
+    ) -> Option<Duration> {
+        // Holes that damage made say nothing against probing.
+        let tolerates_holes = ledger.is_some_and(CauseLedger::sees_damage);
+        self.tail_probe_timeout(queue, rtt, mss, tolerates_holes)
     }
 
     fn on_probe_sent(&mut self, end: SeqNumber, retransmitted: bool) {

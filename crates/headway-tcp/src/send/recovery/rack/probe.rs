@@ -4,8 +4,10 @@ use headway_units::Duration;
 use headway_wire::SeqNumber;
 
 use super::Rack;
-use crate::path::ledger::{Cause, CauseLedger};
+use crate::path::ledger::Cause;
 use crate::send::recovery::{AckInfo, RecoveryContext};
+use crate::send::rtt::RttEstimator;
+use crate::send::sent_queue::SentQueue;
 use crate::send::transmissions::Delivery;
 
 /// "WCDelAckT": the longest that the peer holds an ACK back.
@@ -26,17 +28,21 @@ impl Probe {
 
 impl Rack {
     /// When to probe (RFC 8985, 7.2); `None`: not at all.
-    pub(super) fn tail_probe_timeout(&self, cx: &RecoveryContext<'_>) -> Option<Duration> {
-        if !self.features.tlp || self.recovering() || self.probe.is_some() || cx.queue.is_empty() {
+    pub(super) fn tail_probe_timeout(
+        &self,
+        queue: &SentQueue,
+        rtt: &RttEstimator,
+        mss: u32,
+        tolerates_holes: bool,
+    ) -> Option<Duration> {
+        if !self.features.tlp || self.recovering() || self.probe.is_some() || queue.is_empty() {
             return None;
         }
-        // Holes that damage made say nothing against probing.
-        let tolerated = cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage);
-        if cx.queue.sacked() > 0 && !tolerated {
+        if queue.sacked() > 0 && !tolerates_holes {
             return None;
         }
-        let Some(smoothed) = cx.rtt.estimate() else { return Some(Duration::from_secs(1)) };
-        let single = cx.queue.outstanding() <= cx.mss;
+        let Some(smoothed) = rtt.estimate() else { return Some(Duration::from_secs(1)) };
+        let single = queue.outstanding() <= mss;
         Some(smoothed * 2 + if single { DELAYED_ACK } else { Duration::ZERO })
     }
 
