@@ -70,11 +70,16 @@ impl<'a> Received<'a> {
         if integrity == Integrity::Unreadable {
             return Self::Unreadable(Some(frame.datagram()));
         }
-        match Segment::of_parts(&parts) {
-            Ok(segment) if integrity == Integrity::Intact => Self::Intact(segment),
-            Ok(segment) => Self::Corrupted(segment),
-            Err(error) => Self::Malformed(error),
+        if integrity == Integrity::Intact {
+            Segment::of_parts(&parts, Self::Intact, |error| Self::Malformed(error.into()))
+        } else {
+            Self::corrupted(&parts)
         }
+    }
+
+    #[inline(never)]
+    fn corrupted(parts: &Parts<'a>) -> Self {
+        Segment::of_parts(parts, Self::Corrupted, |error| Self::Malformed(error.into()))
     }
 
     #[inline(never)]

@@ -1,7 +1,7 @@
 //! A whole packet: IP header, TCP header, options and payload.
 
 use crate::{
-    EmitError, IpHeader, ParseError, TcpFlags, TcpHeader, TcpOptions, V2,
+    EmitError, IpHeader, OptionError, ParseError, TcpFlags, TcpHeader, TcpOptions, V2,
     checksum::{self, Sum},
     crc::{crc32c, crc32c_append},
     header_crc,
@@ -50,11 +50,17 @@ impl<'a> Segment<'a> {
     /// short, or if the TCP data offset or the options make no sense.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
-        Self::of_parts(&Parts::parse(bytes)?)
+        Self::of_parts(&Parts::parse(bytes)?, Ok, |error| Err(error.into()))
     }
 
+    /// Reads the segment and gives it to `done`, or to `failed` what is wrong with its options. So it is
+    /// built where it goes: it is large, and a copy of it is a noticeable part of receiving a packet.
     #[inline]
-    pub(crate) fn of_parts(parts: &Parts<'a>) -> Result<Self, ParseError> {
+    pub(crate) fn of_parts<T>(
+        parts: &Parts<'a>,
+        done: impl Fn(Self) -> T,
+        failed: impl Fn(OptionError) -> T,
+    ) -> T {
         let frame = parts.frame;
         let with = |options| Self {
             ip: frame.header(),
@@ -64,15 +70,16 @@ impl<'a> Segment<'a> {
             ip_header_len: frame.header_len,
             header_len: frame.header_len + FIXED_LEN + parts.options.len(),
         };
-        // Two paths to the same: the segment is large, and on the first one nothing of it is
-        // copied.
+        // Two paths to the same: on the first one nothing of it is copied.
         match TcpOptions::parse_usual(parts.options) {
-            Some(options) => Ok(with(options)),
+            Some(options) => done(with(options)),
             None => {
                 let mut segment = with(TcpOptions::default());
-                segment.options.read(parts.options)?;
+                if let Err(error) = segment.options.read(parts.options) {
+                    return failed(error);
+                }
                 segment.drop_undue_v2(parts.fixed);
-                Ok(segment)
+                done(segment)
             }
         }
     }
