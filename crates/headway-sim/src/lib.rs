@@ -42,7 +42,7 @@ mod value;
 pub use application::Application;
 pub use content::{Content, ContentError, ContentReader};
 pub use network::{
-    Exposure, LinkId, LinkPorts, Network, NetworkCounters, Node, NodeContext, NodeId, Packet, Port,
+    Exposure, LinkId, LinkPorts, Network, NetworkCounters, Next, Node, NodeContext, NodeId, Packet, Port,
     Precedence,
 };
 pub use seed::derive_seed;

@@ -2,7 +2,7 @@
 
 /// Buffers of one size.
 pub(crate) struct Pool {
-    free: Vec<Vec<u8>>,
+    free: Vec<Box<[u8]>>,
     size: usize,
 }
 
@@ -19,11 +19,11 @@ impl Pool {
         self.size
     }
 
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        self.free.pop().unwrap_or_else(|| vec![0; self.size])
+    pub(crate) fn take(&mut self) -> Box<[u8]> {
+        self.free.pop().unwrap_or_else(|| vec![0; self.size].into_boxed_slice())
     }
 
-    pub(crate) fn give(&mut self, buffer: Vec<u8>) {
+    pub(crate) fn give(&mut self, buffer: Box<[u8]>) {
         if self.free.len() < KEEP {
             self.free.push(buffer);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headway_link::LinkConfig;
 use headway_sim::race::Racer;
 use headway_sim::{
-    Content, LinkPorts, Network, Node, NodeContext, Packet, Port, Receiver, Sender, Tap, derive_seed,
+    Content, LinkPorts, Network, Next, Node, NodeContext, Packet, Port, Receiver, Sender, Tap, derive_seed,
 };
 use headway_tcp::{Host, HostConfig, Profile};
 use headway_units::{Duration, Instant, Rate};
@@ -37,12 +37,11 @@ impl<T: Tap> Node<T> for Satellite {
         }
     }
 
-    fn poll_transmit(&mut self, _cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
-        Some((Port(0), self.due.take()?))
-    }
-
-    fn next_event(&mut self) -> Option<Instant> {
-        self.held.front().map(|held| held.0)
+    fn poll(&mut self, _cx: &mut NodeContext<'_, T>) -> Next {
+        match self.due.take() {
+            Some(packet) => Next::Transmit(Port(0), packet),
+            None => Next::Wait(self.held.front().map(|held| held.0)),
+        }
     }
 }
 

@@ -1,10 +1,9 @@
 //! A host and the program on it.
 
 use headway_tcp::Host;
-use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Received};
 
-use super::node::{Node, NodeContext, Packet, Port};
+use super::node::{Next, Node, NodeContext, Packet, Port};
 use crate::application::Application;
 use crate::tap::Tap;
 
@@ -40,15 +39,13 @@ where
         self.application.progress(&mut self.host, cx.now);
     }
 
-    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
+    fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next {
         let now = cx.now;
-        let packet = cx.packet(|buffer| self.host.poll_transmit(now, buffer))?;
+        let Some(packet) = cx.packet(|buffer| self.host.poll_transmit(now, buffer)) else {
+            return Next::Wait(self.host.next_deadline());
+        };
         cx.counters.sent += 1;
         cx.observe(&packet, true);
-        Some((Port(0), packet))
-    }
-
-    fn next_event(&mut self) -> Option<Instant> {
-        self.host.next_deadline()
+        Next::Transmit(Port(0), packet)
     }
 }

@@ -6,7 +6,7 @@ use headway_link::{EnqueueResult, Headers, Link, LinkConfig, LinkCounters};
 use headway_units::Instant;
 use headway_wire::ip::Datagram;
 
-use super::node::{Node, NodeContext, Packet, Port, Precedence};
+use super::node::{Next, Node, NodeContext, Packet, Port, Precedence};
 use crate::tap::Tap;
 
 /// Which packets the damage of a link may hit.
@@ -47,6 +47,17 @@ impl LinkNode {
         self.exposure = exposure;
     }
 
+    /// The next packet that has arrived at the far end.
+    fn deliver(&mut self, now: Instant) -> Next {
+        let Some(delivery) = self.link.poll(now) else {
+            self.is_due = false;
+            return Next::Wait(self.link.next_event());
+        };
+        let mut packet = delivery.packet;
+        packet.record_damage(delivery.damage);
+        Next::Transmit(Port(0), packet)
+    }
+
     pub(super) fn counters(&self) -> &LinkCounters {
         self.link.counters()
     }
@@ -70,21 +81,8 @@ impl<T: Tap> Node<T> for LinkNode {
         self.is_due = true;
     }
 
-    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
-        if !self.is_due {
-            return None;
-        }
-        let Some(delivery) = self.link.poll(cx.now) else {
-            self.is_due = false;
-            return None;
-        };
-        let mut packet = delivery.packet;
-        packet.record_damage(delivery.damage);
-        Some((Port(0), packet))
-    }
-
-    fn next_event(&mut self) -> Option<Instant> {
-        self.link.next_event()
+    fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next {
+        if self.is_due { self.deliver(cx.now) } else { Next::Wait(self.link.next_event()) }
     }
 
     fn precedence(&self) -> Precedence {

@@ -25,7 +25,7 @@ use crate::tap::Tap;
 use host::HostNode;
 pub use link::Exposure;
 use link::LinkNode;
-pub use node::{Node, NodeContext, Packet, Port, Precedence};
+pub use node::{Next, Node, NodeContext, Packet, Port, Precedence};
 use router::Router;
 use sink::Sink;
 use source::Source;
@@ -69,12 +69,9 @@ pub struct NetworkCounters {
 ///
 /// Nodes and links are added first; then [`Network::run`].
 pub struct Network<A: Application, T: Tap = ()> {
-    nodes: Vec<Box<dyn Node<T>>>,
-    /// For each node where its ports lead.
-    ports: Vec<Vec<NodeId>>,
+    nodes: Vec<Place<T>>,
     agenda: Agenda,
-    /// The place of each node in the agenda, and the node at each place.
-    places: Vec<usize>,
+    /// The node at each place of the agenda.
     order: Vec<NodeId>,
     pool: Pool,
     tap: T,
@@ -82,6 +79,15 @@ pub struct Network<A: Application, T: Tap = ()> {
     started: bool,
     counters: NetworkCounters,
     programs: std::marker::PhantomData<A>,
+}
+
+/// A node and what is around it.
+struct Place<T> {
+    node: Box<dyn Node<T>>,
+    /// Where its ports lead.
+    ports: Vec<NodeId>,
+    /// Its place in the agenda.
+    actor: usize,
 }
 
 /// Buffers hold any packet up to this length.
@@ -99,9 +105,7 @@ impl<A: Application, T: Tap> Network<A, T> {
     pub fn with_tap(mtu: u16, tap: T) -> Self {
         Self {
             nodes: Vec::new(),
-            ports: Vec::new(),
             agenda: Agenda::new(0),
-            places: Vec::new(),
             order: Vec::new(),
             pool: Pool::new(usize::from(mtu).clamp(128, BUFFER)),
             tap,
@@ -116,8 +120,7 @@ impl<A: Application, T: Tap> Network<A, T> {
 
     /// Adds a node of any kind.
     pub fn add(&mut self, node: impl Node<T>) -> NodeId {
-        self.nodes.push(Box::new(node));
-        self.ports.push(Vec::new());
+        self.nodes.push(Place { node: Box::new(node), ports: Vec::new(), actor: 0 });
         NodeId(self.nodes.len() - 1)
     }
 
@@ -125,7 +128,7 @@ impl<A: Application, T: Tap> Network<A, T> {
     ///
     /// Nodes other than links must not lead to each other in a circle: a packet would never come to rest.
     pub fn connect(&mut self, from: NodeId, to: NodeId) -> Port {
-        let ports = &mut self.ports[from.0];
+        let ports = &mut self.nodes[from.0].ports;
         ports.push(to);
         Port(ports.len() - 1)
     }
@@ -206,7 +209,8 @@ impl<A: Application, T: Tap> Network<A, T> {
 
     /// Packet events so far: a packet leaves a host, enters or leaves a queue, or arrives.
     pub fn events(&self) -> u64 {
-        let links = self.nodes.iter().filter_map(|node| (&**node as &dyn Any).downcast_ref::<LinkNode>());
+        let links =
+            self.nodes.iter().filter_map(|place| (&*place.node as &dyn Any).downcast_ref::<LinkNode>());
         let in_links: u64 =
             links.map(LinkNode::counters).map(|counters| counters.queue_entered + counters.queue_left).sum();
         self.counters.sent + in_links + self.counters.arrived
@@ -239,7 +243,7 @@ impl<A: Application, T: Tap> Network<A, T> {
     /// A node is not a host, or both are the same.
     pub(crate) fn take_observers(&mut self, a: NodeId, b: NodeId) -> (A::Observer, A::Observer) {
         let mut take = |node: NodeId| {
-            let taken = std::mem::replace(&mut self.nodes[node.0], Box::new(Sink));
+            let taken = std::mem::replace(&mut self.nodes[node.0].node, Box::new(Sink));
             match (taken as Box<dyn Any>).downcast::<HostNode<A>>() {
                 Ok(node) => node.host.into_observer(),
                 Err(_) => panic!("this node is not a host"),
@@ -254,13 +258,13 @@ impl<A: Application, T: Tap> Network<A, T> {
     }
 
     fn node<N: Node<T>>(&self, node: NodeId, kind: &str) -> &N {
-        (&*self.nodes[node.0] as &dyn Any)
+        (&*self.nodes[node.0].node as &dyn Any)
             .downcast_ref()
             .unwrap_or_else(|| panic!("this node is not a {kind}"))
     }
 
     fn node_mut<N: Node<T>>(&mut self, node: NodeId, kind: &str) -> &mut N {
-        (&mut *self.nodes[node.0] as &mut dyn Any)
+        (&mut *self.nodes[node.0].node as &mut dyn Any)
             .downcast_mut()
             .unwrap_or_else(|| panic!("this node is not a {kind}"))
     }
@@ -283,13 +287,13 @@ impl<A: Application, T: Tap> Network<A, T> {
         if !self.started {
             self.start();
         }
-        let (place, at) = self.agenda.next();
+        let (actor, at) = self.agenda.next();
         if at > until || at == Instant::MAX {
             self.now = self.now.max(until.min(at));
             return false;
         }
         self.now = at;
-        self.call(self.order[place], Node::handle_timeout);
+        self.call(self.order[actor], Node::handle_timeout);
         true
     }
 
@@ -303,10 +307,9 @@ impl<A: Application, T: Tap> Network<A, T> {
     fn start(&mut self) {
         self.started = true;
         self.order = (0..self.nodes.len()).map(NodeId).collect();
-        self.order.sort_by_key(|node| self.nodes[node.0].precedence());
-        self.places = vec![0; self.nodes.len()];
-        for (place, node) in self.order.iter().enumerate() {
-            self.places[node.0] = place;
+        self.order.sort_by_key(|node| self.nodes[node.0].node.precedence());
+        for (actor, node) in self.order.iter().enumerate() {
+            self.nodes[node.0].actor = actor;
         }
         self.agenda = Agenda::new(self.nodes.len());
         for node in 0..self.nodes.len() {
@@ -314,22 +317,26 @@ impl<A: Application, T: Tap> Network<A, T> {
         }
     }
 
-    /// Calls a node, brings on what it sends, and asks when it acts next.
+    /// Calls a node, brings on what it sends, and takes down when it acts next.
     #[inline]
     fn call(&mut self, node: NodeId, work: impl FnOnce(&mut dyn Node<T>, &mut NodeContext<'_, T>)) {
         let (called, mut cx) = self.lend(node);
-        work(called, &mut cx);
+        work(&mut *called.node, &mut cx);
         loop {
             let (called, mut cx) = self.lend(node);
-            let Some((port, packet)) = called.poll_transmit(&mut cx) else { break };
-            match self.ports[node.0].get(port.0) {
-                Some(&next) => self.deliver(next, packet),
-                // A port that leads nowhere.
-                None => self.lend(node).1.discard(packet),
+            match called.node.poll(&mut cx) {
+                Next::Transmit(port, packet) => match called.ports.get(port.0) {
+                    Some(&next) => self.deliver(next, packet),
+                    // A port that leads nowhere.
+                    None => cx.discard(packet),
+                },
+                Next::Wait(until) => {
+                    let actor = called.actor;
+                    self.agenda.set(actor, until.unwrap_or(Instant::MAX));
+                    return;
+                }
             }
         }
-        let next = self.nodes[node.0].next_event().unwrap_or(Instant::MAX);
-        self.agenda.set(self.places[node.0], next);
     }
 
     fn deliver(&mut self, node: NodeId, packet: Packet) {
@@ -337,7 +344,7 @@ impl<A: Application, T: Tap> Network<A, T> {
     }
 
     #[inline]
-    fn lend(&mut self, node: NodeId) -> (&mut dyn Node<T>, NodeContext<'_, T>) {
+    fn lend(&mut self, node: NodeId) -> (&mut Place<T>, NodeContext<'_, T>) {
         let cx = NodeContext {
             now: self.now,
             node,
@@ -345,6 +352,6 @@ impl<A: Application, T: Tap> Network<A, T> {
             tap: &mut self.tap,
             counters: &mut self.counters,
         };
-        (&mut *self.nodes[node.0], cx)
+        (&mut self.nodes[node.0], cx)
     }
 }

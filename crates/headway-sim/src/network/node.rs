@@ -12,15 +12,15 @@ use crate::tap::{Passing, Tap};
 /// A packet between two nodes, in a buffer of the network's.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    bytes: Vec<u8>,
-    len: usize,
+    bytes: Box<[u8]>,
+    len: u32,
     damage: Option<Hit>,
 }
 
 impl Packet {
     /// Its bytes, from the IP header on.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[..self.len as usize]
     }
 
     /// What damage the links so far did to it. For observers: a host finds out by its checksums.
@@ -44,6 +44,15 @@ impl AsMut<[u8]> for Packet {
 /// made them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Port(pub usize);
+
+/// What a node does next.
+#[derive(Clone, Debug)]
+pub enum Next {
+    /// It sends a packet by this port.
+    Transmit(Port, Packet),
+    /// It waits for a packet, or until this time.
+    Wait(Option<Instant>),
+}
 
 /// Which of several nodes acts first at the same time; in each class those that were added first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +79,7 @@ impl<T: Tap> NodeContext<'_, T> {
     pub fn packet(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
         let mut bytes = self.pool.take();
         match fill(&mut bytes) {
-            Some(len) => Some(Packet { bytes, len, damage: None }),
+            Some(len) => Some(Packet { bytes, len: len as u32, damage: None }),
             None => {
                 self.pool.give(bytes);
                 None
@@ -95,26 +104,20 @@ impl<T: Tap> NodeContext<'_, T> {
 /// A part of the network: packets come in, packets go out by its ports, and time passes.
 ///
 /// After each call of [`receive`](Self::receive), [`handle_timeout`](Self::handle_timeout) and
-/// [`wake`](Self::wake) the network calls [`poll_transmit`](Self::poll_transmit) until it returns `None`,
-/// brings each packet to the next node before it asks for another, and then asks for
-/// [`next_event`](Self::next_event).
+/// [`wake`](Self::wake) the network calls [`poll`](Self::poll) until that returns [`Next::Wait`], and brings
+/// each packet to the next node before it asks for another.
 pub trait Node<T: Tap>: Any {
     /// A packet arrives.
     fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet);
 
-    /// The time of [`next_event`](Self::next_event) has come.
+    /// The time of [`Next::Wait`] has come.
     fn handle_timeout(&mut self, _cx: &mut NodeContext<'_, T>) {}
 
     /// The network starts, or the user of the network changed something in this node.
     fn wake(&mut self, _cx: &mut NodeContext<'_, T>) {}
 
-    /// The next packet that leaves the node now, and its way out.
-    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)>;
-
-    /// When the node acts next without a packet, if it does.
-    fn next_event(&mut self) -> Option<Instant> {
-        None
-    }
+    /// The next packet that leaves the node now, or what the node waits for.
+    fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next;
 
     /// Whether it acts before others at the same time.
     fn precedence(&self) -> Precedence {

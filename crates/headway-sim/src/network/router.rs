@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use headway_wire::ip::Datagram;
 
-use super::node::{Node, NodeContext, Packet, Port};
+use super::node::{Next, Node, NodeContext, Packet, Port};
 use crate::tap::Tap;
 
 #[derive(Default)]
@@ -34,7 +34,10 @@ impl<T: Tap> Node<T> for Router {
         }
     }
 
-    fn poll_transmit(&mut self, _cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
-        self.forwarded.take()
+    fn poll(&mut self, _cx: &mut NodeContext<'_, T>) -> Next {
+        match self.forwarded.take() {
+            Some((port, packet)) => Next::Transmit(port, packet),
+            None => Next::Wait(None),
+        }
     }
 }

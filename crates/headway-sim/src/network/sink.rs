@@ -1,6 +1,6 @@
 //! A node that takes every packet and answers none.
 
-use super::node::{Node, NodeContext, Packet, Port};
+use super::node::{Next, Node, NodeContext, Packet};
 use crate::tap::Tap;
 
 pub(super) struct Sink;
@@ -10,7 +10,7 @@ impl<T: Tap> Node<T> for Sink {
         cx.discard(packet);
     }
 
-    fn poll_transmit(&mut self, _cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
-        None
+    fn poll(&mut self, _cx: &mut NodeContext<'_, T>) -> Next {
+        Next::Wait(None)
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use headway_units::{Duration, Instant, Rate};
 use headway_wire::{Ecn, EmitError, IpHeader};
 
-use super::node::{Node, NodeContext, Packet, Port};
+use super::node::{Next, Node, NodeContext, Packet, Port};
 use crate::tap::Tap;
 
 /// Length of a UDP header (RFC 768).
@@ -55,18 +55,14 @@ impl<T: Tap> Node<T> for Source {
         self.is_due = true;
     }
 
-    fn poll_transmit(&mut self, cx: &mut NodeContext<'_, T>) -> Option<(Port, Packet)> {
+    fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next {
         if !std::mem::take(&mut self.is_due) {
-            return None;
+            return Next::Wait(Some(self.next));
         }
         let packet = cx.packet(|buffer| {
             buffer[..self.datagram.len()].copy_from_slice(&self.datagram);
             Some(self.datagram.len())
-        })?;
-        Some((Port(0), packet))
-    }
-
-    fn next_event(&mut self) -> Option<Instant> {
-        Some(self.next)
+        });
+        packet.map_or(Next::Wait(Some(self.next)), |packet| Next::Transmit(Port(0), packet))
     }
 }
