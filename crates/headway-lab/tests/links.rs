@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use headway_lab::load_links;
-use headway_link::{Damage, FrameCheck, HitZone, LinkConfig, QueueLimit};
+use headway_link::{Aqm, Damage, FrameCheck, HitZone, LinkConfig, QueueLimit};
 use headway_scenario::keys;
 use headway_units::{Duration, Rate, Share};
 
@@ -23,6 +23,8 @@ reverse-rate = "1mbit"
 delay = "3ms"
 queue = "2bdp"
 mark = "10p"
+aqm = "none"
+policer = "8mbit:64KiB"
 overhead = 38
 jitter = "1ms"
 loss = "1%"
@@ -45,6 +47,8 @@ fn every_key_says_what_it_says_in_an_experiment() {
         delay: Duration::from_millis(3),
         queue: QueueLimit::Packets(200),
         mark: Some(QueueLimit::Packets(10)),
+        aqm: Aqm::None,
+        policer: Some("8mbit:64KiB".parse().unwrap()),
         overhead: 38,
         jitter: Duration::from_millis(1),
         loss: share(0.01),

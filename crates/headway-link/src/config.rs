@@ -1,6 +1,6 @@
 //! What one direction of a link is like.
 
-use crate::{Damage, FrameCheck, HitZone, Policer, QueueLimit};
+use crate::{Aqm, Damage, FrameCheck, HitZone, Policer, QueueLimit};
 use headway_units::{Duration, Rate, Share};
 
 /// One direction of a link. The default carries everything at once, in order and undamaged.
@@ -13,10 +13,12 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// What drops packets that come faster than a rate, in front of the queue; `None`: nothing does.
     pub policer: Option<Policer>,
-    /// The drop-tail queue in front of the transmitter.
+    /// How much the queue in front of the transmitter holds.
     pub queue: QueueLimit,
+    /// What else manages the queue; a link of this crate's own queue only ([`Link::new`](crate::Link::new)).
+    pub aqm: Aqm,
     /// A packet that finds the queue fuller than this is marked "congestion experienced" if its sender knows
-    /// ECN (RFC 3168), and waits like any other; `None`: no packet is.
+    /// ECN (RFC 3168), and waits like any other; `None`: no packet is. Of a queue without [`aqm`](Self::aqm).
     pub mark: Option<QueueLimit>,
     /// Layer-2 bytes a packet, counted by the rate. They are never damaged.
     pub overhead: u32,

@@ -15,15 +15,16 @@ pub struct LinkCounters {
     pub offered: u64,
     /// Bytes given to the link.
     pub offered_bytes: u64,
-    /// Dropped in front of the transmitter: by the queue, because it was full, or by the policer.
+    /// Dropped in front of the transmitter: by the queue, because it was full or its management decided so, or
+    /// by the policer.
     pub queue_drops: u64,
     /// Those of them that the policer dropped.
     pub policed: u64,
     /// Put into the queue because the transmitter was busy.
     pub queue_entered: u64,
-    /// Marked "congestion experienced" when they were put into it.
+    /// Marked "congestion experienced" by it.
     pub marked: u64,
-    /// Taken from the queue to be transmitted.
+    /// Taken from the queue, to be transmitted or dropped.
     pub queue_left: u64,
     /// Most packets that were in the queue at once.
     pub max_queue_packets: u64,

@@ -13,6 +13,8 @@ pub struct Frame<P> {
     pub headers: Headers,
     /// Whether it may be damaged.
     pub exposed: bool,
+    /// Which flow it is of, as the [classifier](crate::Link::with_classifier) of the link says; 0 without one.
+    pub flow: u64,
 }
 
 impl<P: AsMut<[u8]>> Frame<P> {

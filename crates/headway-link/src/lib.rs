@@ -74,7 +74,9 @@ pub use frame::Frame;
 pub use frame_check::FrameCheck;
 pub use hit_zone::HitZone;
 pub use injector::Hit;
-pub use link::{Delivery, Link};
+pub use link::{Classifier, Delivery, Link};
 pub use policer::Policer;
-pub use queue::{DropTail, EnqueueResult, QueueDiscipline, QueueLimit};
+pub use queue::{
+    Aqm, Codel, DropTail, EnqueueResult, FqCodel, ManagedQueue, Pie, QueueDiscipline, QueueLimit, Red,
+};
 pub use trace::{BitOrigin, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};

@@ -1,7 +1,7 @@
 //! One direction of a link.
 
 use crate::{
-    DropTail, EnqueueResult, Frame, FrameCheck, Headers, Hit, LinkConfig, LinkCounters, QueueDiscipline,
+    EnqueueResult, Frame, FrameCheck, Headers, Hit, LinkConfig, LinkCounters, ManagedQueue, QueueDiscipline,
     arq::{Arq, Ticket},
     impairments::Impairments,
     in_flight::PacketInFlight,
@@ -21,9 +21,10 @@ use headway_units::Instant;
 ///
 /// Time must not run backwards from call to call.
 #[derive(Clone, Debug)]
-pub struct Link<P, Q = DropTail<P>> {
+pub struct Link<P, Q = ManagedQueue<P>> {
     config: LinkConfig,
     policer: Option<TokenBucket>,
+    classifier: Option<Classifier>,
     queue: Q,
     serializer: Serializer,
     impairments: Impairments,
@@ -31,6 +32,9 @@ pub struct Link<P, Q = DropTail<P>> {
     propagation: Propagation<P>,
     counters: LinkCounters,
 }
+
+/// Says which flow a packet is of, by its bytes: whoever owns the packets knows what they are.
+pub type Classifier = fn(&[u8]) -> u64;
 
 /// A packet that arrives at the far end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +52,10 @@ pub struct Delivery<P> {
 }
 
 impl<P: AsMut<[u8]> + Clone> Link<P> {
-    /// A link that has carried nothing yet, with a drop-tail queue. All its randomness comes from `seed`.
+    /// A link that has carried nothing yet, with the queue that [`LinkConfig::aqm`] names. All its randomness
+    /// comes from `seed`.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
-        let queue = DropTail::new(&config);
+        let queue = ManagedQueue::new(&config, seed);
         Self::with_queue(config, queue, seed)
     }
 
@@ -62,7 +67,7 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     /// for are packets that `earlier` holds back so that others overtake them, and retransmissions of its
     /// link ARQ. What waits in `earlier` takes no room in the queue of the new link.
     pub fn succeeding(config: LinkConfig, seed: u64, earlier: &Self) -> Self {
-        let mut link = Self::new(config, seed);
+        let mut link = Self { classifier: earlier.classifier, ..Self::new(config, seed) };
         let free_at = earlier.serializer.free_after(earlier.queue.lengths());
         let last_transmission = (!earlier.queue.is_empty()).then_some(free_at);
         link.serializer.occupy_until(free_at);
@@ -77,6 +82,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         let streams = Streams::new(seed);
         Self {
             policer: config.policer.map(TokenBucket::new),
+            classifier: None,
             queue,
             serializer: Serializer::new(&config),
             impairments: Impairments::new(&config, &streams),
@@ -88,6 +94,13 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             counters: LinkCounters::default(),
             config,
         }
+    }
+
+    /// The same link, which tells flows apart by `classifier` where its queue has to
+    /// ([`Aqm::separates_flows`](crate::Aqm::separates_flows)). Without one all packets are of one flow.
+    #[must_use]
+    pub fn with_classifier(self, classifier: Classifier) -> Self {
+        Self { classifier: Some(classifier), ..self }
     }
 
     /// Gives the link a packet: the first `wire_len` bytes of `packet`, whose headers end where `headers`
@@ -115,11 +128,17 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             self.counters.policed += 1;
             return EnqueueResult::Dropped(packet);
         }
-        let mut frame = Frame { packet, len: wire_len, headers, exposed };
-        if self.serializer.free_at() <= now {
+        let mut frame = Frame { packet, len: wire_len, headers, exposed, flow: 0 };
+        if self.config.aqm.separates_flows()
+            && let Some(classifier) = self.classifier
+        {
+            frame.flow = classifier(frame.bytes_mut());
+        }
+        let idle_since = self.serializer.free_at();
+        if idle_since <= now {
             // All that waited has begun by now, or the transmitter would be busy.
             debug_assert!(self.queue.is_empty());
-            if !self.queue.passes_idle(now, &mut frame, &mut self.counters) {
+            if !self.queue.passes_idle(now, idle_since, &mut frame, &mut self.counters) {
                 self.counters.queue_drops += 1;
                 return EnqueueResult::Dropped(frame.packet);
             }
@@ -209,7 +228,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             }
             match source {
                 Source::Queue => {
-                    let Some(frame) = self.queue.dequeue(start, &mut self.counters) else { return };
+                    // The queue may have dropped all that waited.
+                    let Some(frame) = self.queue.dequeue(start, &mut self.counters) else { continue };
                     self.counters.queue_left += 1;
                     self.transmit(frame, None, start);
                 }

@@ -1,8 +1,29 @@
 //! Marking instead of dropping (RFC 3168, section 5): packets whose sender knows ECN get the codepoint CE
 //! while the queue is long.
 
+use crate::{Frame, LinkCounters};
+
 /// The ECN field's codepoints: 00 is no ECN, 11 is CE (RFC 3168, 5).
 const CE: u8 = 3;
+
+/// Whether a packet carries CE, perhaps since now: what a discipline does in place of dropping it.
+pub(crate) fn mark_capable<P: AsMut<[u8]>>(frame: &mut Frame<P>, counters: &mut LinkCounters) -> bool {
+    let packet = frame.bytes_mut();
+    if mark(packet) {
+        counters.marked += 1;
+        return true;
+    }
+    carries_ce(packet)
+}
+
+/// Whether an earlier link marked it.
+fn carries_ce(packet: &[u8]) -> bool {
+    match packet {
+        [first, second, ..] if first >> 4 == 4 => second & CE == CE,
+        [first, second, ..] if first >> 4 == 6 => second >> 4 & CE == CE,
+        _ => false,
+    }
+}
 
 /// Marks the IP packet at the start of `packet`, if its sender knows ECN. Says whether it carries CE then
 /// and did not before.

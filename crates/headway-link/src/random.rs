@@ -19,6 +19,7 @@ pub(crate) struct Streams {
     pub(crate) jitter: Stream,
     pub(crate) duplicate: Stream,
     pub(crate) reorder: Stream,
+    pub(crate) queue: Stream,
 }
 
 impl Streams {
@@ -30,7 +31,15 @@ impl Streams {
             source.jump();
             stream
         };
-        Self { hit: next(), place: next(), loss: next(), jitter: next(), duplicate: next(), reorder: next() }
+        Self {
+            hit: next(),
+            place: next(),
+            loss: next(),
+            jitter: next(),
+            duplicate: next(),
+            reorder: next(),
+            queue: next(),
+        }
     }
 }
 
@@ -94,6 +103,7 @@ mod tests {
             &mut streams.jitter,
             &mut streams.duplicate,
             &mut streams.reorder,
+            &mut streams.queue,
         ]
         .map(|stream| stream.below(u64::MAX));
         for (i, number) in first.iter().enumerate() {

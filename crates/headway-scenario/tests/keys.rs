@@ -9,7 +9,7 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 34] = [
+const OTHER_VALUES: [(&str, &str); 35] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -27,6 +27,7 @@ const OTHER_VALUES: [(&str, &str); 34] = [
     ("delay", "3ms"),
     ("queue", "200p"),
     ("mark", "10p"),
+    ("aqm", "codel:5ms:50ms"),
     ("policer", "8mbit:64KiB"),
     ("overhead", "38"),
     ("jitter", "1ms"),
@@ -132,7 +133,7 @@ fn every_key_has_a_column_that_shows_its_value() {
 fn the_channel_key_stays_what_it_was() {
     let names: Vec<&str> =
         keys().iter().filter(|key| key.scope.is_in_channel_key()).map(|key| key.name).collect();
-    let before = "size duration window mtu retries time-limit rate reverse-rate delay queue mark policer overhead jitter \
+    let before = "size duration window mtu retries time-limit rate reverse-rate delay queue mark aqm policer overhead jitter \
                   loss duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
                   frame-check companions rivals cross cross-packet";
     assert_eq!(names.join(" "), before);
@@ -181,6 +182,7 @@ fn values_that_make_no_sense_are_refused() {
         ("rate", "0mbit", "expected a rate above zero"),
         ("reverse-rate", "fast", "expected a rate"),
         ("queue", "100q", "1bdp"),
+        ("aqm", "red:15:5", "codel:5ms:100ms"),
         ("policer", "8mbit", "8mbit:64KiB"),
         ("loss", "200%", "expected a share"),
         ("damage", "sometimes", "expected none, random"),

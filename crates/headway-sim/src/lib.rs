@@ -31,6 +31,7 @@ mod agenda;
 mod application;
 mod content;
 mod network;
+mod one_way_delays;
 mod pool;
 pub mod race;
 mod seed;
@@ -45,6 +46,7 @@ pub use network::{
     Exposure, LinkId, LinkPorts, Network, NetworkCounters, Next, Node, NodeContext, NodeId, Packet, Port,
     Precedence,
 };
+pub use one_way_delays::{OneWayDelays, PacketDelay};
 pub use seed::derive_seed;
 pub use tap::{Passing, Tap};
 pub use transfer::{Receiver, ReceiverReport, Sender};

@@ -67,6 +67,7 @@ pub mod blocks;
 pub mod checksum;
 pub mod crc;
 mod error;
+mod flow;
 mod header_crc;
 pub mod icmp;
 pub mod integrity;
@@ -81,6 +82,7 @@ mod tcp;
 mod words;
 
 pub use error::{EmitError, OptionError, ParseError};
+pub use flow::flow_hash;
 pub use integrity::{Integrity, judge};
 pub use ip::{Ecn, IpHeader};
 pub use list::List;

@@ -4,7 +4,7 @@ use crate::ParseLinkError;
 use headway_units::Size;
 use std::{fmt, str::FromStr};
 
-/// The limit of a drop-tail queue.
+/// The limit of a queue.
 ///
 /// The packet that is being transmitted has left the queue and does not count: a link with
 /// `Packets(0)` still carries packets that come while it is idle. Nor do frames that a link ARQ keeps
@@ -24,6 +24,16 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
+    /// Whether `packets` packets of `bytes` bytes in all are within it.
+    #[inline]
+    pub(crate) fn holds(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Self::Packets(limit) => packets <= limit as usize,
+            Self::Bytes(limit) => bytes <= limit,
+            Self::Unlimited => true,
+        }
+    }
+
     /// Whether a packet of `len` bytes finds room behind `packets` packets of `bytes` bytes in all.
     #[inline]
     pub(crate) fn admits(self, packets: usize, bytes: u64, len: usize) -> bool {

@@ -7,6 +7,11 @@ use headway_units::Instant;
 
 use super::Frame;
 
+/// A link that tells the flows of IP packets apart.
+fn new_link(config: LinkConfig, seed: u64) -> Link<Frame> {
+    Link::new(config, seed).with_classifier(headway_wire::flow_hash)
+}
+
 /// One direction: the current link, and earlier links that still have packets.
 pub(super) struct Lane {
     /// The oldest first.
@@ -19,7 +24,7 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn new(config: LinkConfig, seed: u64) -> Self {
-        let links = VecDeque::from([Link::new(config, seed)]);
+        let links = VecDeque::from([new_link(config, seed)]);
         Self { links, retired: LinkCounters::default(), time: Instant::ZERO }
     }
 
@@ -28,7 +33,7 @@ impl Lane {
         self.time = self.time.max(now);
         let next = match self.links.back() {
             Some(link) => Link::succeeding(config, seed, link),
-            None => Link::new(config, seed),
+            None => new_link(config, seed),
         };
         self.links.push_back(next);
         self.retire();

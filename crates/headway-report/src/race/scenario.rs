@@ -80,11 +80,12 @@ pub(super) fn table(results: &Results) -> Markup {
 
 type LinkRow = (&'static str, fn(&LinkConfig) -> String);
 
-fn link_rows() -> [LinkRow; 14] {
+fn link_rows() -> [LinkRow; 15] {
     [
         ("rate", |link| link.rate.map_or("unlimited".into(), |rate: Rate| rate.to_string())),
         ("one-way delay", |link| link.delay.to_string()),
         ("queue", |link| link.queue.to_string()),
+        ("queue management", |link| link.aqm.to_string()),
         ("policer", |link| link.policer.map_or("none".into(), |policer| policer.to_string())),
         ("layer-2 overhead", |link| format!("{} B", link.overhead)),
         ("jitter", |link| link.jitter.to_string()),

@@ -1,5 +1,6 @@
 //! Keys of the link and of damage on it.
 
+use headway_link::Aqm;
 use headway_sim::race::QueueSize;
 use headway_trace::PathDirection;
 use headway_trace::PathDirection::{Forward, Reverse};
@@ -17,7 +18,7 @@ const RATE: Access = Access::Link {
     get: |link| link.rate.map_or(Quantity::Unset(""), Quantity::Rate),
 };
 
-pub(super) const LINK: [Key; 12] = [
+pub(super) const LINK: [Key; 13] = [
     Key {
         name: "rate",
         dimension: Dimension::Rate,
@@ -54,7 +55,7 @@ pub(super) const LINK: [Key; 12] = [
     Key {
         name: "queue",
         value_name: Some("LIMIT"),
-        help: "Drop-tail queue in front of the link: 100p, 64KiB, 1bdp or 0.05bdp (bandwidth-delay products) or \
+        help: "Limit of the queue in front of the link: 100p, 64KiB, 1bdp or 0.05bdp (bandwidth-delay products) or \
                unlimited",
         default: Unset::Value("100p"),
         scope: Scope::Link,
@@ -83,6 +84,31 @@ pub(super) const LINK: [Key; 12] = [
                 Ok(())
             },
             get: |link| link.mark.map_or(Quantity::Unset("none"), Quantity::text),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "aqm",
+        value_name: Some("DISCIPLINE"),
+        help: "Active queue management: none (drop-tail), codel[:TARGET[:INTERVAL]], fq-codel[:TARGET[:INTERVAL]], \
+               pie[:TARGET] or red[:MIN:MAX[:P]]; all but none mark instead where the sender supports ECN",
+        meaning: Some("active queue management"),
+        default: Unset::Value("none"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, _| {
+                let aqm = parse(text)?;
+                let is_free = link.mark.is_none() || aqm == Aqm::None;
+                check(
+                    is_free,
+                    text,
+                    "it decides itself what is marked: expected no limit for marks beside it",
+                )?;
+                link.aqm = aqm;
+                Ok(())
+            },
+            get: |link| Quantity::text(link.aqm),
         },
         ..Key::PLAIN
     },

@@ -40,7 +40,8 @@ pub(super) struct LinkNode {
 
 impl LinkNode {
     pub(super) fn new(config: LinkConfig, seed: u64) -> Self {
-        Self { link: Link::new(config, seed), exposure: Exposure::All, is_due: false }
+        let link = Link::new(config, seed).with_classifier(headway_wire::flow_hash);
+        Self { link, exposure: Exposure::All, is_due: false }
     }
 
     pub(super) fn expose(&mut self, exposure: Exposure) {

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use headway_link::{EnqueueResult, FrameCheck, Headers, Link, LinkConfig, QueueLimit};
+use headway_link::{Aqm, EnqueueResult, FrameCheck, Headers, Link, LinkConfig, QueueLimit};
 use headway_units::{Duration, Instant, Rate};
 
 use super::Scenario;
@@ -64,6 +64,9 @@ pub fn oracle(scenario: &Scenario, size: u64, seed: u64) -> Option<OracleOutcome
 pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
     if scenario.forward.rate.is_none() {
         return Some("expected a link with a rate: without one there is no bandwidth-delay product");
+    }
+    if scenario.forward.policer.is_some() {
+        return Some("expected a link without a policer, whose tokens it does not count");
     }
     if !scenario.companions.is_empty() || scenario.cross.is_some() {
         return Some("expected a link without other flows: it does not respond to congestion");
@@ -142,6 +145,7 @@ impl Oracle {
         let mss = (mtu - IP_HEADER) as u64 - u64::from(TCP_HEADER);
         let config = LinkConfig {
             queue: QueueLimit::Unlimited,
+            aqm: Aqm::None,
             // A damaged frame is reported when it would have arrived, whoever would have dropped it.
             frame_check: FrameCheck::Keep,
             ..scenario.forward.clone()

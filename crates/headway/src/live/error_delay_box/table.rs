@@ -1,6 +1,6 @@
 //! The table of counters.
 
-use headway_link::{Damage, LinkConfig, LinkCounters};
+use headway_link::{Aqm, Damage, LinkConfig, LinkCounters};
 use headway_net::error_delay_box::{BoxReport, LaneReport, Priority, Quantiles};
 use headway_units::Duration;
 
@@ -18,6 +18,9 @@ fn describe_link(link: &LinkConfig) -> String {
     let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
     let mut parts = vec![rate, format!("one-way delay {}", link.delay), format!("queue {}", link.queue)];
     parts.extend(link.mark.map(|limit| format!("marks beyond {limit}")));
+    if link.aqm != Aqm::None {
+        parts.push(link.aqm.to_string());
+    }
     parts.extend(link.policer.map(|policer| format!("policer {policer}")));
     if link.overhead > 0 {
         parts.push(format!("{} bytes of overhead per packet", link.overhead));
