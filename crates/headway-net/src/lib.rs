@@ -7,17 +7,37 @@
 //!   [`TcpStream`]s can be used from any task of a `tokio` runtime (or of another one that supports
 //!   `tokio`'s traits: its reactor is not needed).
 //!
-//! ```no_run
-//! use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
-//! use tokio::io::AsyncWriteExt as _;
+//! Two stacks, each on a UDP socket of the loopback:
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let carrier = UdpCarrier::open(&UdpConfig::new("192.0.2.1:4000".parse()?, "192.0.2.2:4000".parse()?))?;
-//! let stack = Stack::start(carrier, StackConfig::default())?;
-//! let mut stream = stack.connect("192.0.2.2:80".parse()?).await?;
+//! ```
+//! use std::time::Duration;
+//!
+//! use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
+//! use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let any_port = "127.0.0.1:0".parse()?;
+//! let carrier = UdpCarrier::open(&UdpConfig { peer: None, ..UdpConfig::new(any_port, any_port) })?;
+//! let (server_at, addresses) = (carrier.local(), vec![carrier.inner_address()]);
+//! let server = Stack::start(carrier, StackConfig { addresses, ..StackConfig::default() })?;
+//! // The TCP port is one of the stack's own, and has nothing to do with the UDP port below it.
+//! let address = (server_at.ip(), 80).into();
+//! let listener = server.listen(address, 16)?;
+//!
+//! let carrier = UdpCarrier::open(&UdpConfig::new(any_port, server_at))?;
+//! let addresses = vec![carrier.inner_address()];
+//! let client = Stack::start(carrier, StackConfig { addresses, ..StackConfig::default() })?;
+//! let mut stream = client.connect(address).await?;
 //! stream.write_all(b"hello").await?;
 //! stream.shutdown().await?;
-//! stack.close(std::time::Duration::from_secs(5)).await?;
+//!
+//! let (mut accepted, _) = listener.accept().await?;
+//! let mut received = Vec::new();
+//! accepted.read_to_end(&mut received).await?;
+//! assert_eq!(received, b"hello");
+//! accepted.shutdown().await?;
+//! client.close(Duration::from_secs(5)).await?;
 //! # Ok(())
 //! # }
 //! ```
