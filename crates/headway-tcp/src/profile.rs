@@ -9,6 +9,7 @@ use crate::congestion::Algorithm;
 
 /// Which of the papers' HACK mechanisms a connection offers and, if the peer does too, uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum HackMode {
     /// Plain TCP.
     #[default]
@@ -34,6 +35,7 @@ pub enum HackRules {
 
 /// How losses are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LossRecovery {
     /// Fast retransmit and fast recovery that ends at the first ACK of new data (RFC 5681),
     /// used where SACK is not negotiated.
@@ -178,6 +180,10 @@ pub struct Profile {
     pub mtu: u16,
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
+    /// SACK blocks cover a FIN that follows their data: it occupies a sequence number (RFC 9293, 3.4). To a
+    /// sender that detects losses by time, a last segment of which only the data is reported looks lost for
+    /// ever.
+    pub sack_fin: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
@@ -235,6 +241,7 @@ impl Profile {
         Self {
             mtu: 1500,
             sack: true,
+            sack_fin: false,
             timestamps: true,
             window_scaling: true,
             hack: HackMode::Off,
@@ -293,6 +300,7 @@ impl Profile {
     /// undo of spurious reductions, CUBIC (RFC 9438) with HyStart++ (RFC 9406), pacing and ECN.
     pub fn modern() -> Self {
         Self {
+            sack_fin: true,
             recovery: LossRecovery::RackTlp,
             features: Features::TCP,
             congestion: Algorithm::Cubic,
@@ -454,6 +462,7 @@ impl fmt::Display for Variant {
 #[error(
     "{input:?}: expected one of newreno, sack, hack, hack+sack, xhack, xhack+sack, modern, modern+hack, headway"
 )]
+#[non_exhaustive]
 pub struct UnknownVariant {
     /// What was given.
     pub input: alloc::string::String,

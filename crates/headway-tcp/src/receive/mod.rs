@@ -9,7 +9,7 @@ mod right_sizing;
 use headway_units::{Duration, Instant};
 use headway_wire::{SackBlocks, SeqNumber};
 
-use crate::profile::{LossRecovery, Profile};
+use crate::profile::Profile;
 use assembler::Assembler;
 use delayed_ack::AckSchedule;
 use recent::Recent;
@@ -36,8 +36,8 @@ pub(crate) struct ReceiveSide {
     /// Where FIN is, once it is known.
     fin: Option<SeqNumber>,
     fin_reached: bool,
-    /// Whether SACK blocks cover it.
-    reports_fin: bool,
+    /// As [`Profile::sack_fin`].
+    sack_fin: bool,
     /// TS.Recent and when it was set (RFC 7323, 4.3 and 5).
     ts_recent: Recent,
     last_ack_sent: SeqNumber,
@@ -59,7 +59,7 @@ impl ReceiveSide {
             // Window fields are rounded up, so the window may exceed the buffer: by one unit.
             assembler: Assembler::new(profile.receive_buffer + (1 << scale)),
             fin: None,
-            reports_fin: profile.recovery == LossRecovery::RackTlp,
+            sack_fin: profile.sack_fin,
             fin_reached: false,
             ts_recent: Recent::new(),
             last_ack_sent: SeqNumber::default(),
@@ -202,11 +202,10 @@ impl ReceiveSide {
     /// The SACK blocks for an ACK, at most `room` of them: a D-SACK first, then the block that
     /// holds what arrived last, then the others by age (RFC 2018, section 4; RFC 2883, section 4).
     ///
-    /// A FIN that follows the data of a block has arrived too, and the modern receiver says so: to a sender
-    /// that goes by time, a last segment of which only the data is reported looks lost for ever.
+    /// With [`Profile::sack_fin`] they cover the FIN that follows the data of a block.
     pub(crate) fn sack_blocks(&mut self, room: usize) -> SackBlocks {
         let blocks = self.assembler.sack_blocks(room);
-        let Some(fin) = self.fin.filter(|_| self.reports_fin) else { return blocks };
+        let Some(fin) = self.fin.filter(|_| self.sack_fin) else { return blocks };
         let mut reported = SackBlocks::default();
         for &(start, end) in &blocks {
             reported.push((start, if end == fin { end + 1 } else { end }));
