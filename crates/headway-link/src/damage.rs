@@ -15,6 +15,7 @@ use std::{fmt, str::FromStr};
 /// Packets and bits are counted as they are transmitted, and only those open to damage: neither idle
 /// time nor packets exempt from damage move a model on.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Damage {
     /// No packet.
     #[default]
@@ -67,6 +68,7 @@ pub enum Damage {
 
 /// What ends a burst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BurstClock {
     /// The burst hits its first packet and the next `length - 1`, however long they take to come.
     /// This reading reproduces the papers.

@@ -7,6 +7,7 @@ use std::{fmt, str::FromStr};
 ///
 /// Written as `keep`, `drop` or `arq:3`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FrameCheck {
     /// Damaged frames are handed up: the check is off, as in the papers.
     #[default]

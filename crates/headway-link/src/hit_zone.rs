@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr};
 
 /// Where damage that falls into the header may fall. Written as `tcp` or `ip+tcp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HitZone {
     /// From the end of the IP header on; the IP header is never damaged.
     #[default]

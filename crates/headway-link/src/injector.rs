@@ -13,6 +13,7 @@ use std::fmt;
 
 /// What was done to a damaged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hit {
     /// Bits flipped, all distinct; at least 1.
     pub flips: u32,

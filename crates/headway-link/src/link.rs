@@ -38,6 +38,7 @@ pub type Classifier = fn(&[u8]) -> u64;
 
 /// A packet that arrives at the far end.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Delivery<P> {
     /// The packet, with its damage.
     pub packet: P,

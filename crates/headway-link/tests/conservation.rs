@@ -60,7 +60,7 @@ struct Seen {
 
 impl Seen {
     fn poll(&mut self, link: &mut Link<Tagged>, now: Instant) -> Result<(), TestCaseError> {
-        while let Some(Delivery { packet, at, len, damage, duplicate }) = link.poll(now) {
+        while let Some(Delivery { packet, at, len, damage, duplicate, .. }) = link.poll(now) {
             prop_assert!(at <= now && self.last <= Some(at));
             self.last = Some(at);
             prop_assert_eq!(len, packet.bytes.len());

@@ -14,6 +14,7 @@ pub struct Prefix {
 /// Text that is not a [`Prefix`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{input:?}: expected an address and its prefix length, such as 10.77.2.2/24")]
+#[non_exhaustive]
 pub struct PrefixError {
     input: String,
 }

@@ -15,6 +15,7 @@ use crate::{Carrier, Clock, NetError, UdpCarrier, UdpConfig, sys};
 
 /// An offload feature of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Feature {
     /// The kernel's name.
     pub name: String,

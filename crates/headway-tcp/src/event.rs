@@ -225,6 +225,7 @@ pub enum Event {
 
 /// What the receiver made of a corrupted segment (header valid, payload damaged).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DamageOutcome {
     /// A special ACK asks for it.
     Requested,

@@ -16,6 +16,7 @@ use crate::{
 /// Those of the IPv4 header and of ICMP are always verified: that costs little, and hardware that
 /// verifies TCP's leaves ICMP's alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ChecksumTrust {
     /// None.
     #[default]

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// What becomes of one packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fate {
     /// It arrives as it was sent.
     Ok,
@@ -30,6 +31,7 @@ pub enum Fate {
 /// Where chance puts the flipped bits of a packet. A packet without payload that is hit is hit in its
 /// header, within the [hit zone](crate::HitZone) of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HitPlace {
     /// As [`LinkConfig::header_hit`](crate::LinkConfig::header_hit) says for every model.
     Any,
@@ -43,6 +45,7 @@ pub enum HitPlace {
 
 /// From where the places of bits are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BitOrigin {
     /// The first bit of the IP header.
     Ip,

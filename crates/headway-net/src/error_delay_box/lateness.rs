@@ -17,6 +17,7 @@ pub(super) struct Histogram {
 
 /// Quantiles of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quantiles {
     /// The number of times.
     pub count: u64,

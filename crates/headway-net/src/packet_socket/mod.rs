@@ -36,6 +36,7 @@ const RIGHTS: &str = "root or CAP_NET_RAW";
 
 /// Whether the checksum in a frame is valid for verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FrameChecksum {
     /// Computed by the sender; possibly damaged.
     Final,

@@ -34,6 +34,7 @@ pub struct Segments {
 
 /// The payload of a frame to be segmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SegmentKind {
     /// TCP (TSO, GSO, GRO).
     Tcp,

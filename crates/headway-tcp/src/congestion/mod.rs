@@ -36,6 +36,7 @@ pub use reno::Reno;
 /// An ACK that moved `SND.UNA` or, in a profile whose recovery is
 /// [`LossRecovery::RackTlp`](crate::LossRecovery::RackTlp), reported any newly delivered data.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Ack {
     /// When it arrived.
     pub now: Instant,
@@ -63,6 +64,7 @@ pub struct Ack {
 /// A delivery-rate sample: the bytes delivered between the sending of a segment and its ACK
 /// (draft-ietf-ccwg-bbr, section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RateSample {
     /// Bytes delivered during the interval. Bytes reported as corrupted count here and in the other
     /// totals, since they crossed the bottleneck. Otherwise a sender that follows the rate would slow
@@ -94,6 +96,7 @@ impl RateSample {
 
 /// The state at the detection of a loss.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Loss {
     /// When it was detected.
     pub now: Instant,
@@ -103,6 +106,7 @@ pub struct Loss {
 
 /// A lost segment, not lost to corruption.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct LostSegment {
     /// Its transmission number: consecutive lost segments are one hole.
     pub order: u64,
@@ -187,6 +191,7 @@ pub enum Algorithm {
 
 /// The configuration of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Setup {
     /// Initial window in segments.
     pub initial_window: u32,

@@ -4,6 +4,7 @@ use headway_wire::{Segment, SeqNumber, TcpFlags};
 
 /// ACKs and SACK blocks of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Acks {
     /// Packets with an ACK.
     pub packets: u64,

@@ -21,6 +21,7 @@ pub enum Ending {
 
 /// A connection.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Connection {
     /// The sender of the first packet that was captured, and the other side.
     pub ends: [SocketAddr; 2],

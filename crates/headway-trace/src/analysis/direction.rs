@@ -18,6 +18,7 @@ const MAX_INTERFACES: usize = 64;
 
 /// One direction of a connection: what its sender sent, and how the other side acknowledged it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Direction {
     /// Undamaged packets.
     pub packets: u64,
@@ -98,6 +99,7 @@ impl Amount {
 
 /// What a SYN offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Offers {
     /// Maximum segment size, in bytes.
     pub mss: Option<u16>,
@@ -117,6 +119,7 @@ pub struct Offers {
 
 /// Segments with data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Data {
     /// Segments.
     pub packets: u64,

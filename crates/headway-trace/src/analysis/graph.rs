@@ -6,6 +6,7 @@ use crate::Series;
 
 /// A segment in a time-sequence graph. Bytes count from the first byte of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SegmentPoint {
     /// When.
     pub at: Instant,
@@ -17,6 +18,7 @@ pub struct SegmentPoint {
 
 /// The cumulative ACK and the right edge of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EdgePoint {
     /// When.
     pub at: Instant,
@@ -28,6 +30,7 @@ pub struct EdgePoint {
 
 /// A SACK block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockPoint {
     /// When.
     pub at: Instant,
@@ -39,6 +42,7 @@ pub struct BlockPoint {
 
 /// A byte that an ACK refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BytePoint {
     /// When.
     pub at: Instant,
@@ -48,6 +52,7 @@ pub struct BytePoint {
 
 /// A round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RttPoint {
     /// When the ACK arrived.
     pub at: Instant,
@@ -57,6 +62,7 @@ pub struct RttPoint {
 
 /// The number of bytes sent and not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutstandingPoint {
     /// When.
     pub at: Instant,
@@ -66,6 +72,7 @@ pub struct OutstandingPoint {
 
 /// The points of the graphs of what one side sent, and of the ACKs for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Graph {
     /// New segments in order.
     pub sent: Series<SegmentPoint>,

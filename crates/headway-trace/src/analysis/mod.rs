@@ -76,6 +76,7 @@ pub struct Skipped {
 
 /// The result of an analysis.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Analysis {
     /// In the order of their first packets.
     pub connections: Vec<Connection>,

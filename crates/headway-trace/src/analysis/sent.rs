@@ -34,6 +34,7 @@ pub(super) struct Added {
 
 /// How segments were acknowledged and retransmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Acknowledged {
     /// RTT samples: from a segment to the ACK of its end, for segments that were sent once and before
     /// which nothing was retransmitted later.

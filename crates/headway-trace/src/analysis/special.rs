@@ -4,6 +4,7 @@ use headway_wire::{Segment, TcpFlags, V2Request};
 
 /// The options of TCP HACK that one side sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Special {
     /// Segments with a Header Checksum (kind 14), SYNs left out.
     pub header_sums: u64,

@@ -9,6 +9,7 @@ const FIRST_WIDTH: Duration = Duration::from_millis(1);
 
 /// What was sent in one interval of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Interval {
     /// Bytes of data, new and retransmitted.
     pub bytes: u64,

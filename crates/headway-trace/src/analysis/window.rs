@@ -3,6 +3,7 @@
 /// Windows advertised in ACKs (and in the first SYN), in bytes, scaled where both sides use window scaling
 /// (RFC 7323, 2.2; a SYN's own window is never scaled).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Windows {
     /// The largest.
     pub max: Option<u64>,

@@ -8,6 +8,7 @@ pub struct LinkType(pub u16);
 
 /// What a link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Network<'a> {
     /// An IP packet, possibly followed by padding.
     Ip(&'a [u8]),

@@ -25,6 +25,7 @@ pub const MAX_PACKET: u32 = 262_144;
 
 /// An interface where packets were captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Interface {
     /// Its name, if the capture has one.
     pub name: Option<String>,
