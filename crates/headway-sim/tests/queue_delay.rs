@@ -1,7 +1,7 @@
 //! Active queue management under a TCP: the queueing delay is about what each discipline aims at, and the link
 //! stays busy.
 
-use headway_sim::race::{Entrant, Scenario, run_recorded};
+use headway_sim::race::{Entrant, RunSettings, Scenario, run_recorded};
 use headway_sim::{Content, OneWayDelays};
 use headway_units::{Duration, Instant, Size};
 
@@ -31,8 +31,8 @@ fn measure(aqm: &str, ecn: bool) -> Measured {
     let scenario = scenario(aqm, ecn);
     let sender: Entrant = "modern:cubic".parse().expect("a sender");
     let content = Content::generated(100 << 20);
-    let recording =
-        run_recorded(&scenario, sender, &content, 1, false, || (), OneWayDelays::default()).expect("a run");
+    let settings = RunSettings { scenario: &scenario, content: &content, seed: 1, hash: false };
+    let recording = run_recorded(settings, sender, || (), OneWayDelays::default()).expect("a run");
     let path = Duration::from_millis(20) + scenario.forward.rate.expect("a rate").transmit_time(1500);
     let settled = Instant::ZERO + Duration::from_secs(10);
     let mut delays: Vec<f64> = recording
