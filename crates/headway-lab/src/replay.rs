@@ -1,6 +1,8 @@
 //! Running one run of an experiment again, to look at it closely.
 
-use headway_scenario::{Clock, Defaults, KeyError, Sender, Traces, keys};
+use std::path::Path;
+
+use headway_scenario::{Clock, Defaults, Key, KeyError, Recorded, Sender, Traces, keys};
 use headway_sim::Tap;
 use headway_sim::race::{self, Entrant, Recording, RunSettings};
 
@@ -22,9 +24,16 @@ pub fn replay<T: Tap>(
 ) -> Result<Recording<(), T>, LabError> {
     let bad = |KeyError { key, problem }: KeyError| LabError::NotReplayable { key: key.into(), problem };
     // The file of a recorded link may be elsewhere by now, or another: the results hold its fates.
-    let traces = Traces::stored(|direction| {
-        let key = keys().iter().find(|key| key.direction_of_damage() == Some(direction))?.name;
-        manifest.recordings.get(&format!("{key}={}", cell.settings.get(key)?)).cloned()
+    let traces = Traces::stored(|path, recorded| {
+        let stored = |key: &Key| {
+            let value = cell.settings.get(key.name)?;
+            let is_this = match recorded {
+                Recorded::Fates(direction) => key.direction_of_damage() == Some(direction),
+                Recorded::Opportunities => key.names_rate_trace() && Path::new(value) == path,
+            };
+            is_this.then(|| manifest.recordings.get(&format!("{}={value}", key.name)).cloned())?
+        };
+        keys().iter().find_map(stored)
     });
     let given = |key: &str| cell.settings.get(key).map(String::as_str);
     let settings = headway_scenario::read(given, Defaults::Files, &traces).map_err(bad)?;

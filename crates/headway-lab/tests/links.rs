@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use headway_lab::load_links;
-use headway_link::{Aqm, Damage, FrameCheck, HitZone, LinkConfig, QueueLimit};
+use headway_link::{Aqm, Damage, FrameCheck, HitZone, LinkConfig, Mutes, QueueLimit};
 use headway_scenario::keys;
 use headway_units::{Duration, Rate, Share};
 
@@ -20,6 +20,10 @@ fn load(text: &str) -> Result<[LinkConfig; 2], String> {
 const EVERYTHING: &str = r#"
 rate = "200mbit"
 reverse-rate = "1mbit"
+rate-steps = "none"
+reverse-rate-steps = "8mbit@0s,1mbit@5s"
+rate-trace = "none"
+reverse-rate-trace = "none"
 delay = "3ms"
 queue = "2bdp"
 mark = "10p"
@@ -27,7 +31,10 @@ aqm = "none"
 policer = "8mbit:64KiB"
 overhead = 38
 jitter = "1ms"
-loss = "1%"
+loss = "burst:1%:3"
+reverse-loss = "2%"
+mute = "10s@30s"
+reverse-mute = "none"
 duplicate = 0.02
 reorder = "3%"
 reorder-delay = "4ms"
@@ -44,6 +51,8 @@ fn every_key_says_what_it_says_in_an_experiment() {
     let share = |value| Share::new(value).unwrap();
     let forward = LinkConfig {
         rate: Some(Rate::from_bits_per_second(200_000_000)),
+        rate_steps: None,
+        rate_trace: None,
         delay: Duration::from_millis(3),
         queue: QueueLimit::Packets(200),
         mark: Some(QueueLimit::Packets(10)),
@@ -51,7 +60,8 @@ fn every_key_says_what_it_says_in_an_experiment() {
         policer: Some("8mbit:64KiB".parse().unwrap()),
         overhead: 38,
         jitter: Duration::from_millis(1),
-        loss: share(0.01),
+        loss: "burst:1%:3".parse().unwrap(),
+        mute: "10s@30s".parse().unwrap(),
         duplicate: share(0.02),
         reorder: share(0.03),
         reorder_delay: Duration::from_millis(4),
@@ -63,6 +73,9 @@ fn every_key_says_what_it_says_in_an_experiment() {
     };
     let reverse = LinkConfig {
         rate: Some(Rate::from_bits_per_second(1_000_000)),
+        rate_steps: Some("8mbit@0s,1mbit@5s".parse().unwrap()),
+        loss: share(0.02).into(),
+        mute: Mutes::default(),
         damage: "burst:1%:3".parse().unwrap(),
         ..forward.clone()
     };
@@ -94,7 +107,7 @@ fn mistakes_name_file_line_key_and_what_is_allowed() {
         ("rate = ", "link.toml:1: "),
         ("delay = \"1ms\"\nrate = \"fast\"", "link.toml:2: rate: \"fast\": expected"),
         ("rate = \"0mbit\"", "rate: \"0mbit\": expected a rate above zero"),
-        ("\nspeed = 3", "link.toml:2: speed: unknown key: expected one of rate, reverse-rate, delay"),
+        ("\nspeed = 3", "link.toml:2: speed: unknown key: expected one of rate, reverse-rate, rate-steps"),
         ("variant = \"sack\"", "variant: is not about the link: expected one of rate,"),
         ("rate = true", "rate: a value of the kind boolean: expected a number, or a text such as"),
         ("rate = [\"1mbit\"]", "rate: a value of the kind array: expected"),

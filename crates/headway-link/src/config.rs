@@ -1,6 +1,6 @@
 //! What one direction of a link is like.
 
-use crate::{Aqm, Damage, FrameCheck, HitZone, Policer, QueueLimit};
+use crate::{Aqm, Damage, DeliveryTrace, FrameCheck, HitZone, Loss, Mutes, Policer, QueueLimit, RateSteps};
 use headway_units::{Duration, Rate, Share};
 
 /// One direction of a link. The default carries everything at once, in order and undamaged.
@@ -9,6 +9,10 @@ pub struct LinkConfig {
     /// How fast bytes leave the queue; `None` is infinitely fast. Counts the bytes of the packet and
     /// [`overhead`](Self::overhead).
     pub rate: Option<Rate>,
+    /// A rate that changes, in place of [`rate`](Self::rate).
+    pub rate_steps: Option<RateSteps>,
+    /// When the link can deliver, in place of [`rate`](Self::rate) and [`rate_steps`](Self::rate_steps).
+    pub rate_trace: Option<DeliveryTrace>,
     /// One-way propagation delay: from the end of the transmission to the arrival.
     pub delay: Duration,
     /// What drops packets that come faster than a rate, in front of the queue; `None`: nothing does.
@@ -33,8 +37,10 @@ pub struct LinkConfig {
     pub reorder: Share,
     /// How long a packet picked by [`reorder`](Self::reorder) is held back.
     pub reorder_delay: Duration,
-    /// Loss rate: share of the packets that are lost, after taking their transmission time.
-    pub loss: Share,
+    /// Which packets are lost, after taking their transmission time.
+    pub loss: Loss,
+    /// When nothing gets through.
+    pub mute: Mutes,
     /// Which packets are damaged.
     pub damage: Damage,
     /// How often damage falls into the header; `None` leaves it to the place of the bits, uniform
@@ -53,6 +59,14 @@ pub struct LinkConfig {
     pub flips: Option<u32>,
     /// What the link does with a damaged frame.
     pub frame_check: FrameCheck,
+}
+
+impl LinkConfig {
+    /// The rate, or one rate in place of one that changes: [`RateSteps::nominal`], [`DeliveryTrace::nominal`].
+    pub fn nominal_rate(&self) -> Option<Rate> {
+        let trace = self.rate_trace.as_ref().map(DeliveryTrace::nominal);
+        trace.or_else(|| self.rate_steps.as_ref().map(RateSteps::nominal)).or(self.rate)
+    }
 }
 
 /// Where the headers of a packet end, in bytes from its start.

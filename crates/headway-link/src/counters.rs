@@ -36,6 +36,8 @@ pub struct LinkCounters {
     pub transmitted_bytes: u64,
     /// Lost without a trace.
     pub lost: u64,
+    /// Transmissions that the link was mute for; without a link ARQ those packets are among the lost.
+    pub muted: u64,
     /// Transmissions damaged.
     pub hit: u64,
     /// Transmissions damaged in their header (and perhaps in their data too).
@@ -74,6 +76,7 @@ impl AddAssign for LinkCounters {
             transmissions,
             transmitted_bytes,
             lost,
+            muted,
             hit,
             hit_in_header,
             flipped_bits,
@@ -97,6 +100,7 @@ impl AddAssign for LinkCounters {
         self.transmissions += transmissions;
         self.transmitted_bytes += transmitted_bytes;
         self.lost += lost;
+        self.muted += muted;
         self.hit += hit;
         self.hit_in_header += hit_in_header;
         self.flipped_bits += flipped_bits;

@@ -3,6 +3,7 @@
 use crate::{
     Frame, LinkConfig,
     injector::{Effect, Injector, Outcome},
+    loss::Losses,
     random::{Chance, Stream, Streams},
 };
 use headway_units::Instant;
@@ -11,15 +12,16 @@ use headway_units::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Impairments {
     injector: Injector,
-    loss: (Chance, Stream),
+    loss: (Losses, Stream),
     duplicate: (Chance, Stream),
 }
 
 impl Impairments {
     pub(crate) fn new(config: &LinkConfig, streams: &Streams) -> Self {
+        let mut loss = streams.loss.clone();
         Self {
             injector: Injector::new(config, streams.hit.clone(), streams.place.clone()),
-            loss: (Chance::new(config.loss), streams.loss.clone()),
+            loss: (Losses::new(config.loss, &mut loss), loss),
             duplicate: (Chance::new(config.duplicate), streams.duplicate.clone()),
         }
     }
@@ -39,7 +41,7 @@ impl Impairments {
     /// Whether a frame is lost, apart from what a trace says.
     #[inline]
     pub(crate) fn loses(&mut self) -> bool {
-        self.loss.0.happens(&mut self.loss.1)
+        self.loss.0.loses(&mut self.loss.1)
     }
 
     /// Whether a packet arrives twice.

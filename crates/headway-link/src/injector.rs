@@ -83,7 +83,7 @@ impl Injector {
             Damage::Trace(trace) => Some(Model::Trace(Replay::new(trace))),
             _ => None,
         };
-        let model = PacketErrors::new(damage, config.rate, config.overhead, &mut which)
+        let model = PacketErrors::new(damage, config.nominal_rate(), config.overhead, &mut which)
             .map(Model::Packets)
             .or_else(|| BitErrors::new(damage, &mut which).map(Model::Bits))
             .or_else(replay)

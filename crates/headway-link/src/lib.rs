@@ -55,13 +55,16 @@ mod impairments;
 mod in_flight;
 mod injector;
 mod link;
+mod loss;
 mod mark;
+mod mute;
 mod packet_errors;
 mod place;
 mod policer;
 mod propagation;
 mod queue;
 mod random;
+mod rate;
 mod serializer;
 mod trace;
 
@@ -75,8 +78,11 @@ pub use frame_check::FrameCheck;
 pub use hit_zone::HitZone;
 pub use injector::Hit;
 pub use link::{Classifier, Delivery, Link};
+pub use loss::Loss;
+pub use mute::Mutes;
 pub use policer::Policer;
 pub use queue::{
     Aqm, Codel, DropTail, EnqueueResult, FqCodel, ManagedQueue, Pie, QueueDiscipline, QueueLimit, Red,
 };
+pub use rate::{DeliveryTrace, ParseDeliveryTraceError, RateSteps};
 pub use trace::{BitOrigin, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};

@@ -275,7 +275,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         // A packet that is lost moves the damage model on like any other: which ones are hit does not
         // depend on the loss.
         let outcome = self.impairments.damage(&mut frame, start, Effect::Flip);
-        if self.is_lost(outcome) {
+        let is_mute = self.is_mute(start, end);
+        if self.is_lost(outcome, is_mute) {
             return;
         }
         let damage = self.count_hit(outcome);
@@ -291,7 +292,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     fn transmit_arq(&mut self, mut frame: Frame<P>, ticket: Option<Ticket>, start: Instant, end: Instant) {
         // The receiving end drops a damaged copy; the frame here is the sending end's own.
         let outcome = self.impairments.damage(&mut frame, start, Effect::Spare);
-        if ticket.is_none() && self.is_lost(outcome) {
+        let is_mute = self.is_mute(start, end);
+        if ticket.is_none() && self.is_lost(outcome, false) {
             return;
         }
         self.count_hit(outcome);
@@ -299,7 +301,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         let ready = end + self.propagation.delay() * 2;
         let Some(arq) = &mut self.arq else { return };
         let ticket = ticket.unwrap_or_else(|| arq.number());
-        if outcome == Outcome::Intact {
+        if outcome == Outcome::Intact && !is_mute {
             arq.arrived(ticket, at, frame);
         } else if !arq.damaged(ticket, at, ready, frame) {
             self.counters.frame_check_drops += 1;
@@ -310,10 +312,18 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     }
 
     #[inline]
-    fn is_lost(&mut self, outcome: Outcome) -> bool {
-        let lost = self.impairments.loses() || outcome == Outcome::Lost;
+    fn is_lost(&mut self, outcome: Outcome, is_mute: bool) -> bool {
+        let lost = self.impairments.loses() || outcome == Outcome::Lost || is_mute;
         self.counters.lost += u64::from(lost);
         lost
+    }
+
+    /// Whether the link is mute while a frame is on the air that is transmitted from `start` to `end`.
+    #[inline]
+    fn is_mute(&mut self, start: Instant, end: Instant) -> bool {
+        let is_mute = self.config.mute.any_in(start, end + self.propagation.delay());
+        self.counters.muted += u64::from(is_mute);
+        is_mute
     }
 
     #[inline]

@@ -1,38 +1,59 @@
 //! The transmitter: how long each frame takes.
 
-use crate::LinkConfig;
+use crate::{LinkConfig, RateSteps, rate::Opportunities};
 use headway_units::{Duration, Instant, Rate};
 
 /// Transmits one frame after another at the rate of the link.
 #[derive(Clone, Debug)]
 pub(crate) struct Serializer {
-    rate: Option<Rate>,
+    pace: Pace,
     overhead: u32,
     /// When it has finished everything that it has begun.
     free_at: Instant,
-    /// The length that was transmitted last, and how long that took: most are alike.
-    last_time: (usize, Duration),
+}
+
+#[derive(Clone, Debug)]
+enum Pace {
+    /// With the length that was transmitted last, and how long that took: most are alike.
+    Constant {
+        rate: Option<Rate>,
+        last: (u64, Duration),
+    },
+    Steps(RateSteps),
+    Trace(Opportunities),
+}
+
+impl Pace {
+    /// The end of a transmission of `bytes` bytes that begins at `start`.
+    #[inline]
+    fn transmit(&mut self, bytes: u64, start: Instant) -> Instant {
+        match self {
+            Self::Constant { rate, last } => {
+                if bytes != last.0 {
+                    *last = (bytes, rate.map_or(Duration::ZERO, |rate| rate.transmit_time(bytes)));
+                }
+                start + last.1
+            }
+            Self::Steps(steps) => steps.transmit(bytes, start),
+            Self::Trace(opportunities) => opportunities.transmit(bytes, start),
+        }
+    }
 }
 
 impl Serializer {
     pub(crate) fn new(config: &LinkConfig) -> Self {
-        let mut serializer = Self {
-            rate: config.rate,
-            overhead: config.overhead,
-            free_at: Instant::ZERO,
-            last_time: (0, Duration::ZERO),
+        let pace = match (&config.rate_trace, &config.rate_steps) {
+            (Some(trace), _) => Pace::Trace(Opportunities::new(trace.clone())),
+            (None, Some(steps)) => Pace::Steps(steps.clone()),
+            (None, None) => Pace::Constant { rate: config.rate, last: (0, Duration::ZERO) },
         };
-        serializer.last_time.1 = serializer.transmit_time(0);
-        serializer
+        Self { pace, overhead: config.overhead, free_at: Instant::ZERO }
     }
 
     /// Transmits `len` bytes from `start` on; gives the end, until which it is busy.
     #[inline]
     pub(crate) fn transmit(&mut self, len: usize, start: Instant) -> Instant {
-        if len != self.last_time.0 {
-            self.last_time = (len, self.transmit_time(len));
-        }
-        self.free_at = start + self.last_time.1;
+        self.free_at = self.pace.transmit(self.frame_bytes(len), start);
         self.free_at
     }
 
@@ -43,7 +64,8 @@ impl Serializer {
 
     /// When it would be free if it transmitted packets of these lengths too.
     pub(crate) fn free_after(&self, lengths: impl Iterator<Item = usize>) -> Instant {
-        lengths.fold(self.free_at, |at, len| at + self.transmit_time(len))
+        let mut pace = self.pace.clone();
+        lengths.fold(self.free_at, |at, len| pace.transmit(self.frame_bytes(len), at))
     }
 
     /// Keeps it busy until `at`.
@@ -55,9 +77,5 @@ impl Serializer {
     #[inline]
     pub(crate) fn frame_bytes(&self, len: usize) -> u64 {
         len as u64 + u64::from(self.overhead)
-    }
-
-    fn transmit_time(&self, len: usize) -> Duration {
-        self.rate.map_or(Duration::ZERO, |rate| rate.transmit_time(self.frame_bytes(len)))
     }
 }

@@ -113,7 +113,7 @@ fn drops_are_as_rare_as_they_should_be() {
 
 #[test]
 fn silent_loss_is_not_repaired() {
-    let config = LinkConfig { loss: share(0.1), ..arq("random:20%", 5) };
+    let config = LinkConfig { loss: share(0.1).into(), ..arq("random:20%", 5) };
     let (link, deliveries) = run(config, 3, 10_000, 1500);
     let c = link.counters();
     assert!((900..1_100).contains(&c.lost), "{}", c.lost);

@@ -39,7 +39,7 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
                 duplicate: share(duplicate),
                 reorder: share(reorder),
                 reorder_delay: Duration::from_micros(held),
-                loss: share(loss),
+                loss: share(loss).into(),
                 damage: damage.parse().unwrap(),
                 frame_check,
                 ..LinkConfig::default()

@@ -75,7 +75,7 @@ fn next_event_is_never_late() {
         reorder: share(0.3),
         reorder_delay: Duration::from_secs(1),
         jitter: Duration::from_millis(3),
-        loss: share(0.2),
+        loss: share(0.2).into(),
         ..base()
     };
     let mut link = Link::new(config, 5);

@@ -28,7 +28,7 @@ fn fates(damage: &str, frame_check: &str) -> u64 {
         duplicate: share(0.01),
         reorder: share(0.02),
         reorder_delay: Duration::from_millis(5),
-        loss: share(0.01),
+        loss: share(0.01).into(),
         damage: damage.parse().unwrap(),
         header_hit: Some(share(0.4)),
         frame_check: frame_check.parse().unwrap(),

@@ -160,7 +160,8 @@ fn single_flips_are_uniform() {
 
 #[test]
 fn silent_loss_comes_true() {
-    let config = LinkConfig { loss: share(0.03), delay: Duration::from_millis(1), ..LinkConfig::default() };
+    let config =
+        LinkConfig { loss: share(0.03).into(), delay: Duration::from_millis(1), ..LinkConfig::default() };
     let (link, deliveries) = run(config, 42, N, 40);
     assert_eq!(link.counters().lost as usize + deliveries.len(), N);
     assert!((link.counters().lost as f64 / N as f64 - 0.03).abs() < 0.001);

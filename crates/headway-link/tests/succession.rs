@@ -54,7 +54,8 @@ fn a_shorter_delay_overtakes_nothing() {
 fn nothing_overtakes_whatever_the_links_are() {
     for seed in 0..200 {
         let jitter = Duration::from_micros(seed * 53 % 7_000);
-        let earlier = LinkConfig { jitter, loss: share(0.1), ..mbit(1 + seed % 20, seed * 97 % 9_000) };
+        let earlier =
+            LinkConfig { jitter, loss: share(0.1).into(), ..mbit(1 + seed % 20, seed * 97 % 9_000) };
         let config = mbit(1 + seed % 33, seed * 31 % 5_000);
         let mut earlier = Link::new(earlier, seed);
         for id in 0..20 {
@@ -81,7 +82,7 @@ fn an_empty_link_leaves_nothing_behind() {
 
 #[test]
 fn counters_add_up() {
-    let config = LinkConfig { loss: share(0.2), duplicate: share(0.3), ..mbit(10, 100) };
+    let config = LinkConfig { loss: share(0.2).into(), duplicate: share(0.3), ..mbit(10, 100) };
     let mut sum = LinkCounters::default();
     let mut offered = 0;
     for n in [5, 30, 2] {

@@ -126,14 +126,14 @@ fn late_polls_find_the_true_times() {
 #[test]
 fn lost_packets_take_transmission_time() {
     let all = run(ten_mbit(), 3, 100, 1500).1;
-    let config = LinkConfig { loss: share(0.5), ..ten_mbit() };
+    let config = LinkConfig { loss: share(0.5).into(), ..ten_mbit() };
     let (link, some) = run(config, 3, 100, 1500);
     assert!((30..70).contains(&some.len()));
     assert_eq!(link.counters().transmissions, 100);
     for delivery in some {
         assert_eq!(delivery.at, all[delivery.packet.id].at);
     }
-    let (link, none) = run(LinkConfig { loss: share(1.0), ..ten_mbit() }, 3, 100, 1500);
+    let (link, none) = run(LinkConfig { loss: share(1.0).into(), ..ten_mbit() }, 3, 100, 1500);
     assert_eq!((link.counters().lost, none.len()), (100, 0));
 }
 

@@ -72,7 +72,7 @@ fn the_example_replays_the_link_that_it_was_recorded_from() {
     let link = LinkConfig {
         flips: Some(3),
         header_hit: Some(share(0.4)),
-        loss: share(0.02),
+        loss: share(0.02).into(),
         ..damaged_by("gilbert:4%:25%:0%:80%")
     };
     assert_eq!(fates(&replaying(RECORDED), 1, PACKETS), fates(&link, 2002, PACKETS));
@@ -151,7 +151,7 @@ fn packets_that_are_not_open_to_damage_take_no_fate() {
 fn random_loss_leaves_the_trace_alone() {
     let config = replaying("ok 3\nbits 200\nlost");
     let plain = fates(&config, 1, 500);
-    let lossy = fates(&LinkConfig { loss: share(0.2), ..config }, 1, 500);
+    let lossy = fates(&LinkConfig { loss: share(0.2).into(), ..config }, 1, 500);
     assert!(plain.iter().zip(&lossy).all(|(plain, lossy)| lossy.is_none() || lossy == plain));
     let more = lossy.iter().filter(|fate| fate.is_none()).count();
     assert!((150..250).contains(&more), "{more}");

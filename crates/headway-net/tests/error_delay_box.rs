@@ -52,7 +52,7 @@ fn it_equals_the_link_of_the_simulator() {
     let config = LinkConfig {
         damage: "burst:5%:5".parse().unwrap(),
         header_hit: Some(share("40%")),
-        loss: share("2%"),
+        loss: share("2%").into(),
         duplicate: share("1%"),
         reorder: share("3%"),
         reorder_delay: Duration::from_millis(2),
@@ -134,7 +134,7 @@ fn every_packet_is_accounted_for() {
             LinkConfig {
                 delay: Duration::from_micros(mix % 9_000),
                 jitter: Duration::from_micros(mix % 700),
-                loss: share(mix % 11),
+                loss: share(mix % 11).into(),
                 duplicate: share(mix % 7),
                 reorder: share(mix % 5),
                 reorder_delay: Duration::from_micros(mix % 3_000),

@@ -86,6 +86,12 @@ pub fn parameters() -> &'static [Column] {
             }
         }
         columns.push(Column::derived(
+            "loss_run",
+            Kind::Integer,
+            "mean number of packets lost in a row on the forward path; empty: losses are independent",
+            |settings| settings.scenario.forward.loss.run.map(u64::from).into(),
+        ));
+        columns.push(Column::derived(
             "share_hit",
             Kind::Number,
             "expected share of data packets that are damaged",
@@ -114,4 +120,5 @@ pub fn link_values(link: &LinkConfig) -> impl Iterator<Item = (String, Value)> +
         .iter()
         .filter(|key| key.direction() != Some(PathDirection::Reverse))
         .filter_map(|key| Some((key.column(), key.value_in(link)?)))
+        .chain([("loss_run".to_owned(), link.loss.run.map(u64::from).into())])
 }

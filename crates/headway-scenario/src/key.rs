@@ -198,6 +198,11 @@ impl Key {
         self.direction().filter(|_| self.scope == Scope::Damage)
     }
 
+    /// Whether its value is the file of a delivery trace.
+    pub fn names_rate_trace(&self) -> bool {
+        matches!(self.name, "rate-trace" | "reverse-rate-trace")
+    }
+
     /// Whether the key is about one direction of the link, and which.
     pub(crate) fn direction(&self) -> Option<PathDirection> {
         match self.access {
@@ -218,7 +223,7 @@ impl Key {
             Access::Link { direction, set, .. } => {
                 let Scenario { forward, reverse, mtu, .. } = &mut settings.scenario;
                 let round_trip = forward.delay + reverse.delay;
-                let (rate, mtu) = (forward.rate, *mtu);
+                let (rate, mtu) = (forward.nominal_rate(), *mtu);
                 let set = |link, direction| {
                     set(link, value, &LinkContext { traces, direction, rate, round_trip, mtu })
                 };

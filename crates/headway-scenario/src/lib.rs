@@ -24,4 +24,4 @@ pub use quantity::Dimension;
 pub use sender::{Foreign, Sender};
 pub use settings::Settings;
 pub use table::{key, keys, read, unknown_key};
-pub use traces::{DamageError, Traces};
+pub use traces::{DamageError, RateTraceError, Recorded, Traces};

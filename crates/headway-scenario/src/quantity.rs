@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use headway_link::Loss;
 use headway_sim::{Kind, Value};
 use headway_units::{Duration, Rate, Share, Size};
 
@@ -70,6 +71,7 @@ pub(crate) enum Quantity {
     Size(Size),
     Bytes(u64),
     Share(Share),
+    Loss(Loss),
     Count(u64),
     Text(String),
 }
@@ -87,7 +89,7 @@ impl Quantity {
             Self::Time(time) => Value::Number(time.as_secs_f64()),
             Self::Rate(rate) => Value::Integer(rate.bits_per_second()),
             Self::Size(size) => Value::Integer(size.bytes()),
-            Self::Share(share) => Value::Number(share.value()),
+            Self::Share(share) | Self::Loss(Loss { share, .. }) => Value::Number(share.value()),
             Self::Bytes(count) | Self::Count(count) => Value::Integer(count),
             Self::Text(text) => Value::Text(text),
         }
@@ -103,6 +105,7 @@ impl fmt::Display for Quantity {
             Self::Rate(rate) => rate.fmt(f),
             Self::Size(size) => size.fmt(f),
             Self::Share(share) => share.fmt(f),
+            Self::Loss(loss) => loss.fmt(f),
             Self::Bytes(count) | Self::Count(count) => count.fmt(f),
             Self::Text(text) => f.write_str(text),
         }

@@ -1,4 +1,4 @@
-//! Damage models as people write them, with traces read from their files.
+//! Damage models and rates as people write them, with traces read from their files.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use headway_link::{Damage, ParseLinkError, Trace};
+use headway_link::{Damage, DeliveryTrace, ParseDeliveryTraceError, ParseLinkError, Trace};
 use headway_trace::{FatesError, PathDirection, read_fates};
 use sha2::{Digest, Sha256};
 
@@ -35,12 +35,53 @@ pub enum DamageError {
     },
 }
 
-type Open<'a> = dyn Fn(&Path, PathDirection) -> io::Result<Box<dyn Read>> + 'a;
+/// The file of a delivery trace cannot be read, or is none.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RateTraceError {
+    /// It cannot be opened or read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file, as it was given.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It has more bytes than a delivery trace may have.
+    #[error("{}: expected at most 64 MiB of delivery opportunities", path.display())]
+    TooLong {
+        /// The file, as it was given.
+        path: PathBuf,
+    },
+    /// It is no delivery trace.
+    #[error("{}: {source}", path.display())]
+    Invalid {
+        /// The file, as it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ParseDeliveryTraceError,
+    },
+}
+
+/// The most bytes of the file of a delivery trace.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What a file is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// The fates of the packets in one direction.
+    Fates(PathDirection),
+    /// Delivery opportunities.
+    Opportunities,
+}
+
+type Open<'a> = dyn Fn(&Path, Recorded) -> io::Result<Box<dyn Read>> + 'a;
 
 /// Where traces come from. Each file is read once.
 pub struct Traces<'a> {
     open: Box<Open<'a>>,
     known: RefCell<BTreeMap<(PathBuf, PathDirection), Known>>,
+    known_rates: RefCell<BTreeMap<PathBuf, DeliveryTrace>>,
 }
 
 #[derive(Clone)]
@@ -50,9 +91,9 @@ struct Known {
 }
 
 impl<'a> Traces<'a> {
-    /// Traces that `open` opens, given the path as it stands behind `trace:`.
+    /// Traces that `open` opens, given the path as it stands behind `trace:` or as the value of `rate-trace`.
     pub fn new(open: impl Fn(&Path) -> io::Result<Box<dyn Read>> + 'a) -> Self {
-        Self { open: Box::new(move |path, _| open(path)), known: RefCell::default() }
+        Self::opened(move |path, _| open(path))
     }
 
     /// Traces whose paths count from `folder`; an empty one is the working directory.
@@ -60,13 +101,16 @@ impl<'a> Traces<'a> {
         Self::new(move |path| Ok(Box::new(File::open(folder.join(path))?)))
     }
 
-    /// Traces that were stored as text, one for each direction: their files are not looked for.
-    pub fn stored(fates: impl Fn(PathDirection) -> Option<String> + 'a) -> Self {
-        let open = move |_: &Path, direction| -> io::Result<Box<dyn Read>> {
+    /// Traces that were stored as text: their files are not looked for.
+    pub fn stored(text: impl Fn(&Path, Recorded) -> Option<String> + 'a) -> Self {
+        Self::opened(move |path, recorded| {
             let missing = || io::Error::other("the results do not hold this recording");
-            Ok(Box::new(io::Cursor::new(fates(direction).ok_or_else(missing)?)))
-        };
-        Self { open: Box::new(open), known: RefCell::default() }
+            Ok(Box::new(io::Cursor::new(text(path, recorded).ok_or_else(missing)?)))
+        })
+    }
+
+    fn opened(open: impl Fn(&Path, Recorded) -> io::Result<Box<dyn Read>> + 'a) -> Self {
+        Self { open: Box::new(open), known: RefCell::default(), known_rates: RefCell::default() }
     }
 
     /// No traces: each is refused, with this reason.
@@ -105,21 +149,57 @@ impl<'a> Traces<'a> {
         file_of(text).map(|path| Ok(self.read(path, direction)?.trace.to_string())).transpose()
     }
 
+    /// The delivery trace of a file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is too long or is no delivery trace.
+    pub fn opportunities(&self, file: &str) -> Result<DeliveryTrace, RateTraceError> {
+        let path = Path::new(file);
+        if let Some(known) = self.known_rates.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let unreadable = |source| RateTraceError::Unreadable { path: path.into(), source };
+        let opened = (self.open)(path, Recorded::Opportunities).map_err(unreadable)?;
+        let mut text = String::new();
+        let length = opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
+        if length as u64 > MOST_BYTES {
+            return Err(RateTraceError::TooLong { path: path.into() });
+        }
+        let trace: DeliveryTrace =
+            text.parse().map_err(|source| RateTraceError::Invalid { path: path.into(), source })?;
+        let trace = trace.named(file);
+        self.known_rates.borrow_mut().insert(path.into(), trace.clone());
+        Ok(trace)
+    }
+
+    /// A digest of the delivery opportunities of a file: files of the same have the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traces::opportunities`].
+    pub fn opportunities_digest(&self, file: &str) -> Result<String, RateTraceError> {
+        Ok(digest_of(&self.opportunities(file)?.to_string()))
+    }
+
     fn read(&self, path: &Path, direction: PathDirection) -> Result<Known, DamageError> {
         let key = (path.to_owned(), direction);
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let file = (self.open)(path, direction)
+        let file = (self.open)(path, Recorded::Fates(direction))
             .map_err(|source| DamageError::Unreadable { path: path.into(), source })?;
         let trace = read_fates(&path.display().to_string(), direction, file)
             .map_err(|source| DamageError::Fates { path: path.into(), source })?;
-        let digest = Sha256::digest(trace.to_string());
-        let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = digest_of(&trace.to_string());
         let known = Known { trace, digest };
         self.known.borrow_mut().insert(key, known.clone());
         Ok(known)
     }
+}
+
+fn digest_of(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The file of `trace:FILE`.

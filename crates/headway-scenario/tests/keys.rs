@@ -9,7 +9,7 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 35] = [
+const OTHER_VALUES: [(&str, &str); 42] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -24,6 +24,10 @@ const OTHER_VALUES: [(&str, &str); 35] = [
     ("time-limit", "2h"),
     ("rate", "200mbit"),
     ("reverse-rate", "1mbit"),
+    ("rate-steps", "10mbit@0s,1mbit@10s,repeat@20s"),
+    ("reverse-rate-steps", "1mbit@0s,2mbit@1s"),
+    ("rate-trace", "tests/data/opportunities.txt"),
+    ("reverse-rate-trace", "tests/data/opportunities.txt"),
     ("delay", "3ms"),
     ("queue", "200p"),
     ("mark", "10p"),
@@ -31,7 +35,10 @@ const OTHER_VALUES: [(&str, &str); 35] = [
     ("policer", "8mbit:64KiB"),
     ("overhead", "38"),
     ("jitter", "1ms"),
-    ("loss", "1%"),
+    ("loss", "burst:1%:10"),
+    ("reverse-loss", "2%"),
+    ("mute", "10s@30s,500ms@45s"),
+    ("reverse-mute", "1s@5s"),
     ("duplicate", "2%"),
     ("reorder", "3%"),
     ("reorder-delay", "4ms"),
@@ -133,8 +140,9 @@ fn every_key_has_a_column_that_shows_its_value() {
 fn the_channel_key_stays_what_it_was() {
     let names: Vec<&str> =
         keys().iter().filter(|key| key.scope.is_in_channel_key()).map(|key| key.name).collect();
-    let before = "size duration window mtu retries time-limit rate reverse-rate delay queue mark aqm policer overhead jitter \
-                  loss duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
+    let before = "size duration window mtu retries time-limit rate reverse-rate rate-steps reverse-rate-steps rate-trace reverse-rate-trace \
+                  delay queue mark aqm policer overhead jitter \
+                  loss reverse-loss mute reverse-mute duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
                   frame-check companions rivals cross cross-packet";
     assert_eq!(names.join(" "), before);
 }
@@ -185,6 +193,11 @@ fn values_that_make_no_sense_are_refused() {
         ("aqm", "red:15:5", "codel:5ms:100ms"),
         ("policer", "8mbit", "8mbit:64KiB"),
         ("loss", "200%", "expected a share"),
+        ("loss", "burst:1%", "burst:1%:10"),
+        ("mute", "10s", "10s@30s"),
+        ("rate-steps", "10mbit", "10mbit@0s,1mbit@10s"),
+        ("rate-trace", "tests/data/missing.txt", "cannot be read"),
+        ("rate-trace", "Cargo.toml", "line 1: "),
         ("damage", "sometimes", "expected none, random"),
         ("header-hit", "101%", "expected a share"),
         ("flips", "0", "expected at least one bit"),

@@ -65,7 +65,7 @@ fn flows_of_a_kind_share_alike() {
 #[test]
 fn losses_by_chance_slow_cubic_as_its_formula_says_and_bbr_hardly() {
     let mut scenario = scenario(150, 120);
-    scenario.forward.loss = Share::new(0.01).expect("a share");
+    scenario.forward.loss = Share::new(0.01).expect("a share").into();
     let expected = 12.25 * 1448.0 * 8.0 / 0.150;
     let cubic = race(&scenario, CUBIC, 1).metrics.goodput_bps / expected;
     assert!((0.7..1.3).contains(&cubic), "{cubic:.2} times the formula");

@@ -77,7 +77,7 @@ fn profile(variant: Variant, congestion: Algorithm) -> Profile {
 fn with_a_peer_that_lacks_hack() {
     let link = LinkConfig {
         delay: Duration::from_millis(30),
-        loss: share(0.03),
+        loss: share(0.03).into(),
         reorder: share(0.02),
         reorder_delay: Duration::from_millis(9),
         ..LinkConfig::default()

@@ -71,7 +71,7 @@ fn duplicates_and_packets_that_are_overtaken_are_counted_once() {
     scenario.forward.duplicate = headway_units::Share::new(0.1).expect("a share");
     scenario.forward.reorder = scenario.forward.duplicate;
     scenario.forward.reorder_delay = Duration::from_millis(30);
-    scenario.forward.loss = scenario.forward.duplicate;
+    scenario.forward.loss = scenario.forward.duplicate.into();
     let outcome = run(&scenario, 1000 * MSS);
     assert!(outcome.finished);
     assert_eq!(outcome.delivered_bytes, 1000 * MSS);

@@ -59,7 +59,7 @@ fn cells() -> Vec<(&'static str, Scenario)> {
     vec![
         ("no damage", base.clone()),
         ("tail drop", with(LinkConfig { queue: QueueLimit::Packets(20), ..link.clone() })),
-        ("loss 2 %", with(LinkConfig { loss: share(0.02), ..link.clone() })),
+        ("loss 2 %", with(LinkConfig { loss: share(0.02).into(), ..link.clone() })),
         ("random 2 %, h 0", with(damaged("random:2%", 0.0))),
         ("random 2 %, h 0.95", with(damaged("random:2%", 0.95))),
         ("burst 5 % x 5, h 0", with(damaged("burst:5%:5", 0.0))),

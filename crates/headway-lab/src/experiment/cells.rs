@@ -1,24 +1,39 @@
 //! From axes to cells.
 
-use headway_scenario::{DamageError, Defaults, Key, KeyError, Traces, key, keys, parameters, unknown_key};
+use headway_scenario::{
+    DamageError, Defaults, Key, KeyError, RateTraceError, Traces, key, keys, parameters, unknown_key,
+};
 use indexmap::IndexMap;
 
 use super::Cell;
 use super::file::{ExperimentFile, line_of};
 use crate::error::LabError;
 
-/// The fates of all recorded links that cells name, as text, by the setting that names them.
+/// A recorded link cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(super) enum RecordingError {
+    Damage(#[from] DamageError),
+    Rate(#[from] RateTraceError),
+}
+
+/// The fates and delivery opportunities of all recorded links that cells name, as text, by the setting that names them.
 pub(super) fn recordings(
     cells: &[Cell],
     traces: &Traces<'_>,
-) -> Result<IndexMap<String, String>, DamageError> {
+) -> Result<IndexMap<String, String>, RecordingError> {
     let mut recordings = IndexMap::new();
     for (name, value) in cells.iter().flat_map(|cell| &cell.settings) {
-        let Some(direction) = key(name).and_then(Key::direction_of_damage) else { continue };
+        let Some(key) = key(name) else { continue };
         let setting = format!("{name}={value}");
         if recordings.contains_key(&setting) {
             continue;
         }
+        if key.names_rate_trace() && value != "none" {
+            recordings.insert(setting, traces.opportunities(value)?.to_string());
+            continue;
+        }
+        let Some(direction) = key.direction_of_damage() else { continue };
         if let Some(fates) = traces.fates(value, direction)? {
             recordings.insert(setting, fates);
         }
@@ -96,6 +111,11 @@ fn cell(
     // A trace is what its file says, not what the file is called.
     let mut recorded = Vec::new();
     for (key, value) in &given {
+        if key.names_rate_trace() && value != "none" {
+            let digest = traces.opportunities_digest(value);
+            let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
+            recorded.push(format!("{}-opportunities={digest}", key.name));
+        }
         let Some(direction) = key.direction_of_damage() else { continue };
         let digest =
             traces.digest(value, direction).map_err(|error| complaint(key.name, error.to_string()))?;

@@ -39,7 +39,8 @@ impl<P> ManagedQueue<P> {
             Aqm::Pie { target } => Self::Pie(Pie::new(limit, target, random)),
             Aqm::Red { min, max, max_p } => {
                 let bytes = IDLE_PACKET + u64::from(config.overhead);
-                let packet_time = config.rate.map_or(Duration::ZERO, |rate| rate.transmit_time(bytes));
+                let packet_time =
+                    config.nominal_rate().map_or(Duration::ZERO, |rate| rate.transmit_time(bytes));
                 Self::Red(Red::new(limit, Thresholds { min, max, max_p }, packet_time, random))
             }
         }

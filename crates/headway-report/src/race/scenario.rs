@@ -17,7 +17,8 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
     let mut text = format!(
         "{} sent over a link{} with a one-way delay of {}, by {senders} sender{} in {runs} run{} each. ",
         spaced(&sent(scenario, results.content_len)),
-        link.rate.map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
+        link.nominal_rate()
+            .map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
         spaced(&link.delay.to_string()),
         if senders == 1 { "" } else { "s" },
         if runs == 1 { "" } else { "s" },
@@ -80,9 +81,13 @@ pub(super) fn table(results: &Results) -> Markup {
 
 type LinkRow = (&'static str, fn(&LinkConfig) -> String);
 
-fn link_rows() -> [LinkRow; 15] {
+fn link_rows() -> [LinkRow; 16] {
     [
-        ("rate", |link| link.rate.map_or("unlimited".into(), |rate: Rate| rate.to_string())),
+        ("rate", |link| match (&link.rate_trace, &link.rate_steps, link.rate) {
+            (Some(trace), ..) => format!("as recorded in {}", trace.name()),
+            (None, Some(steps), _) => steps.to_string(),
+            (None, None, rate) => rate.map_or("unlimited".into(), |rate: Rate| rate.to_string()),
+        }),
         ("one-way delay", |link| link.delay.to_string()),
         ("queue", |link| link.queue.to_string()),
         ("queue management", |link| link.aqm.to_string()),
@@ -90,6 +95,7 @@ fn link_rows() -> [LinkRow; 15] {
         ("layer-2 overhead", |link| format!("{} B", link.overhead)),
         ("jitter", |link| link.jitter.to_string()),
         ("loss", |link| link.loss.to_string()),
+        ("mute", |link| if link.mute.is_empty() { "never".into() } else { link.mute.to_string() }),
         ("duplicates", |link| link.duplicate.to_string()),
         ("reordered", |link| {
             if link.reorder.is_zero() {

@@ -18,7 +18,48 @@ const RATE: Access = Access::Link {
     get: |link| link.rate.map_or(Quantity::Unset(""), Quantity::Rate),
 };
 
-pub(super) const LINK: [Key; 13] = [
+const STEPS: Access = Access::Link {
+    direction: None,
+    set: |link, text, _| {
+        link.rate_steps = unless("none", text)?;
+        Ok(())
+    },
+    get: |link| link.rate_steps.as_ref().map_or(Quantity::Unset("none"), Quantity::text),
+};
+
+const RATE_TRACE: Access = Access::Link {
+    direction: None,
+    set: |link, text, context: &LinkContext<'_>| {
+        link.rate_trace = None;
+        if text != "none" {
+            let alone = "a link has steps of its rate or a trace: expected none as the steps of its rate";
+            check(link.rate_steps.is_none(), text, alone)?;
+            let trace = context.traces.opportunities(text);
+            link.rate_trace = Some(trace.map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    },
+    get: |link| {
+        link.rate_trace.as_ref().map_or(Quantity::Unset("none"), |trace| Quantity::text(trace.name()))
+    },
+};
+
+const LOSS: Access = Access::Link {
+    direction: None,
+    set: |link, text, _| put(&mut link.loss, text),
+    get: |link| Quantity::Loss(link.loss),
+};
+
+const MUTE: Access = Access::Link {
+    direction: None,
+    set: |link, text, _| {
+        link.mute = unless("none", text)?.unwrap_or_default();
+        Ok(())
+    },
+    get: |link| if link.mute.is_empty() { Quantity::Unset("none") } else { Quantity::text(&link.mute) },
+};
+
+pub(super) const LINK: [Key; 20] = [
     Key {
         name: "rate",
         dimension: Dimension::Rate,
@@ -37,6 +78,47 @@ pub(super) const LINK: [Key; 13] = [
         empty: Some(""),
         scope: Scope::Link,
         access: only(Reverse, RATE),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "rate-steps",
+        value_name: Some("STEPS"),
+        help: "A rate that changes, in place of --rate: 10mbit@0s,1mbit@10s, and repeat@20s at the end to begin again",
+        meaning: Some("steps of the rate of the forward path"),
+        default: Unset::Nothing("a constant rate"),
+        scope: Scope::Link,
+        access: STEPS,
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-rate-steps",
+        value_name: Some("STEPS"),
+        help: "Steps of the rate of the reverse path",
+        default: Unset::Nothing("those of the forward path"),
+        empty: Some("a constant rate"),
+        scope: Scope::Link,
+        access: only(Reverse, STEPS),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "rate-trace",
+        value_name: Some("FILE"),
+        help: "When the link can deliver, in place of --rate: a trace of mahimahi, a line of milliseconds for each \
+               1500 bytes, which repeats",
+        meaning: Some("file with the delivery opportunities of the forward path"),
+        default: Unset::Nothing("a constant rate"),
+        scope: Scope::Link,
+        access: RATE_TRACE,
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-rate-trace",
+        value_name: Some("FILE"),
+        help: "When the reverse path can deliver",
+        default: Unset::Nothing("as the forward path"),
+        empty: Some("a constant rate"),
+        scope: Scope::Link,
+        access: only(Reverse, RATE_TRACE),
         ..Key::PLAIN
     },
     Key {
@@ -158,14 +240,43 @@ pub(super) const LINK: [Key; 13] = [
     Key {
         name: "loss",
         dimension: Dimension::Share,
-        help: "Loss rate",
+        value_name: Some("SHARE|burst:SHARE:RUN"),
+        help: "Loss rate, of independent losses or in bursts of RUN packets on average (Gilbert)",
+        meaning: Some("loss rate"),
         default: Unset::Value("0%"),
         scope: Scope::Link,
-        access: Access::Link {
-            direction: None,
-            set: |link, text, _| put(&mut link.loss, text),
-            get: |link| Quantity::Share(link.loss),
-        },
+        access: LOSS,
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-loss",
+        dimension: Dimension::Share,
+        value_name: Some("SHARE|burst:SHARE:RUN"),
+        help: "Loss rate of the reverse path",
+        default: Unset::Nothing("that of the forward path"),
+        empty: Some(""),
+        scope: Scope::Link,
+        access: only(Reverse, LOSS),
+        ..Key::PLAIN
+    },
+    Key {
+        name: "mute",
+        value_name: Some("LENGTH@START,..."),
+        help: "Times at which all packets on the air are lost, such as 10s@30s or 10s@30s,500ms@45s",
+        meaning: Some("times at which the forward path loses all packets"),
+        default: Unset::Nothing("never"),
+        scope: Scope::Link,
+        access: MUTE,
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-mute",
+        value_name: Some("LENGTH@START,..."),
+        help: "Times at which all packets on the reverse path are lost",
+        default: Unset::Nothing("as the forward path"),
+        empty: Some("never"),
+        scope: Scope::Link,
+        access: only(Reverse, MUTE),
         ..Key::PLAIN
     },
     Key {

@@ -65,6 +65,9 @@ pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
     if scenario.forward.rate.is_none() {
         return Some("expected a link with a rate: without one there is no bandwidth-delay product");
     }
+    if scenario.forward.rate_steps.is_some() || scenario.forward.rate_trace.is_some() {
+        return Some("expected a link of one rate: its window is one bandwidth-delay product");
+    }
     if scenario.forward.policer.is_some() {
         return Some("expected a link without a policer, whose tokens it does not count");
     }

@@ -168,7 +168,7 @@ impl Default for Scenario {
                     clock: headway_link::BurstClock::Packets,
                 },
                 header_hit: Share::new(0.4),
-                ..clean
+                ..clean.clone()
             },
             reverse: clean,
             window: Size::from_bytes(1 << 20),
@@ -228,7 +228,7 @@ impl Scenario {
     /// packet times the share of packets not hit. `None` for an infinitely fast link.
     pub fn bound(&self) -> Option<f64> {
         let packet = u32::from(self.mtu);
-        let rate = self.forward.rate?;
+        let rate = self.forward.nominal_rate()?;
         // The rate counts IP bytes unless layer 2 takes some of it.
         let framed = u64::from(packet + self.forward.overhead);
         let ip_rate = rate.bits_per_second() * u64::from(packet) / framed;

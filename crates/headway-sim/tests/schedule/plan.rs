@@ -307,7 +307,7 @@ fn link(rng: &mut Rng, severity: u64, delay: u64, longest: Duration) -> LinkConf
         duplicate: rng.share(severity),
         reorder: rng.share(severity),
         reorder_delay: rng.millis(0, longest.as_millis().min(500)),
-        loss,
+        loss: loss.into(),
         damage,
         header_hit: match rng.below(4) {
             0 => None,

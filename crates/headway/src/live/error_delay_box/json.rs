@@ -58,6 +58,7 @@ fn lane_row(lane: &LaneReport, end: bool) -> Value {
         "queue_drops": link.queue_drops,
         "policed": link.policed,
         "lost": link.lost,
+        "muted": link.muted,
         "hit": link.hit,
         "hit_in_header": link.hit_in_header,
         "flipped_bits": link.flipped_bits,

@@ -15,7 +15,11 @@ pub(super) fn describe(interfaces: &[String; 2], links: &[LinkConfig; 2]) -> Vec
 }
 
 fn describe_link(link: &LinkConfig) -> String {
-    let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
+    let rate = match (&link.rate_trace, &link.rate_steps, link.rate) {
+        (Some(trace), ..) => format!("rate of {}", trace.name()),
+        (None, Some(steps), _) => steps.to_string(),
+        (None, None, rate) => rate.map_or("no rate limit".into(), |rate| rate.to_string()),
+    };
     let mut parts = vec![rate, format!("one-way delay {}", link.delay), format!("queue {}", link.queue)];
     parts.extend(link.mark.map(|limit| format!("marks beyond {limit}")));
     if link.aqm != Aqm::None {
@@ -28,10 +32,14 @@ fn describe_link(link: &LinkConfig) -> String {
     if !link.jitter.is_zero() {
         parts.push(format!("up to {} jitter", link.jitter));
     }
-    for (share, what) in [(link.loss, "lost"), (link.duplicate, "duplicated")] {
-        if !share.is_zero() {
-            parts.push(format!("{share} {what}"));
-        }
+    if !link.loss.is_zero() {
+        parts.push(format!("{} lost", link.loss));
+    }
+    if !link.mute.is_empty() {
+        parts.push(format!("mute {}", link.mute));
+    }
+    if !link.duplicate.is_zero() {
+        parts.push(format!("{} duplicated", link.duplicate));
     }
     if !link.reorder.is_zero() {
         parts.push(format!("{} reordered by {}", link.reorder, link.reorder_delay));

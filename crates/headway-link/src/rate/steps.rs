@@ -1,0 +1,196 @@
+//! A rate that changes at given times.
+
+use crate::ParseLinkError;
+use headway_units::{Duration, Instant, Rate};
+use std::{fmt, str::FromStr, sync::Arc};
+
+/// More steps than this are a trace.
+const MOST: usize = 65_536;
+
+const EXPECTED: &str = "RATE@TIME,... with ascending times from 0s on and, to begin again, repeat@TIME at the end; a rate may be \
+                        0bit but not for ever, such as 10mbit@0s,1mbit@10s,repeat@20s";
+
+/// A rate that changes at given times, counted from time zero of the link. Cheap to clone.
+///
+/// What a packet has not transmitted when the rate changes goes on at the new rate. A rate of zero is an
+/// outage: the packet in the transmitter waits.
+///
+/// Written as `10mbit@0s,1mbit@10s`, which keeps its last rate, or `10mbit@0s,1mbit@10s,repeat@20s`, which begins
+/// again every 20 s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateSteps(Arc<Inner>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Inner {
+    /// From when on, in nanoseconds, and bits per second. The first is at 0; times ascend.
+    steps: Vec<(u64, u64)>,
+    period: Option<u64>,
+}
+
+impl RateSteps {
+    /// One rate for what needs one, such as bandwidth-delay products: the mean of steps that repeat, the
+    /// highest of others.
+    pub fn nominal(&self) -> Rate {
+        let Inner { steps, period } = &*self.0;
+        let bits = match period {
+            None => steps.iter().map(|(_, rate)| *rate).max().unwrap_or_default(),
+            Some(period) => {
+                let ends = steps[1..].iter().map(|(at, _)| *at).chain([*period]);
+                let bits: u128 = steps
+                    .iter()
+                    .zip(ends)
+                    .map(|((at, rate), end)| u128::from(*rate) * u128::from(end - at))
+                    .sum();
+                (bits / u128::from(*period)) as u64
+            }
+        };
+        Rate::from_bits_per_second(bits.max(1))
+    }
+
+    /// The end of a transmission of `bytes` bytes that begins at `start`.
+    pub(crate) fn transmit(&self, bytes: u64, start: Instant) -> Instant {
+        const NANOBITS_PER_BYTE: u128 = 8 * 1_000_000_000;
+        let mut needed = u128::from(bytes) * NANOBITS_PER_BYTE;
+        let mut now = start.as_nanos();
+        loop {
+            let (rate, until) = self.at(now);
+            let rate = u128::from(rate);
+            let room = until.map_or(u128::MAX, |until| rate * u128::from(until - now));
+            if needed <= room && (rate > 0 || needed == 0) {
+                let lasts = if needed == 0 { 0 } else { needed.div_ceil(rate) };
+                let end = u128::from(now) + lasts;
+                return Instant::from_nanos(u64::try_from(end).unwrap_or(u64::MAX));
+            }
+            let Some(until) = until.filter(|until| *until < u64::MAX) else { return Instant::MAX };
+            needed -= room;
+            now = until;
+        }
+    }
+
+    /// The rate at a time, and until when it holds.
+    fn at(&self, now: u64) -> (u64, Option<u64>) {
+        let Inner { steps, period } = &*self.0;
+        let phase = period.map_or(now, |period| now % period);
+        let next = steps.partition_point(|(at, _)| *at <= phase);
+        let (_, rate) = steps[next - 1];
+        let end = steps.get(next).map(|(at, _)| *at).or(*period);
+        (rate, end.map(|end| (now - phase).saturating_add(end)))
+    }
+}
+
+impl FromStr for RateSteps {
+    type Err = ParseLinkError;
+
+    fn from_str(input: &str) -> Result<Self, ParseLinkError> {
+        parse(input).map(|inner| Self(Arc::new(inner))).ok_or_else(|| ParseLinkError::new(input, EXPECTED))
+    }
+}
+
+fn parse(input: &str) -> Option<Inner> {
+    let mut inner = Inner { steps: Vec::new(), period: None };
+    for item in input.split(',') {
+        let (rate, at) = item.trim().split_once('@')?;
+        let at = at.parse::<Duration>().ok()?.as_nanos();
+        let is_later = inner.steps.last().map_or(at == 0, |(last, _)| at > *last);
+        if !is_later || inner.period.is_some() || inner.steps.len() == MOST {
+            return None;
+        }
+        if rate == "repeat" && at > 0 {
+            inner.period = Some(at);
+        } else {
+            inner.steps.push((at, rate.parse::<Rate>().ok()?.bits_per_second()));
+        }
+    }
+    let flows = match inner.period {
+        None => inner.steps.last().is_some_and(|(_, rate)| *rate > 0),
+        Some(_) => inner.steps.iter().any(|(_, rate)| *rate > 0),
+    };
+    flows.then_some(inner)
+}
+
+impl fmt::Display for RateSteps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps =
+            self.0.steps.iter().map(|(at, rate)| (Rate::from_bits_per_second(*rate).to_string(), *at));
+        let repeat = self.0.period.map(|period| ("repeat".to_owned(), period));
+        let items: Vec<String> =
+            steps.chain(repeat).map(|(what, at)| format!("{what}@{}", Duration::from_nanos(at))).collect();
+        f.pad(&items.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn steps(text: &str) -> RateSteps {
+        text.parse().unwrap()
+    }
+
+    fn ms(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn reads_what_it_writes() {
+        for text in ["10mbit@0s", "10mbit@0s,1mbit@10s", "10mbit@0s,0bit@10s,repeat@20s", "0bit@0s,5kbit@1ms"]
+        {
+            assert_eq!(steps(text).to_string(), text);
+        }
+        for text in [
+            "",
+            "10mbit",
+            "10mbit@1s",
+            "10mbit@0s,",
+            "10mbit@0s,1mbit@0s",
+            "10mbit@0s,0bit@5s",
+            "0bit@0s",
+            "0bit@0s,repeat@5s",
+            "10mbit@0s,repeat@0s",
+            "10mbit@0s,repeat@5s,1mbit@7s",
+            "repeat@0s",
+            "10mbit@0s,fast@1s",
+        ] {
+            assert!(text.parse::<RateSteps>().unwrap_err().to_string().contains("repeat@20s"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_packet_goes_on_at_the_next_rate() {
+        // 1000 bytes take 1 ms at 8 Mbit/s and 8 ms at 1 Mbit/s.
+        let steps = steps("8mbit@0s,1mbit@10ms,0bit@20ms,8mbit@30ms,repeat@40ms");
+        assert_eq!(steps.transmit(1000, ms(0)), ms(1));
+        assert_eq!(steps.transmit(1000, ms(9)), ms(10));
+        assert_eq!(steps.transmit(2000, ms(9)), ms(18));
+        // Half of it by 20 ms, then nothing for 10 ms, then half a millisecond.
+        assert_eq!(steps.transmit(1000, ms(16)), Instant::from_nanos(30_500_000));
+        assert_eq!(steps.transmit(11_000, ms(30)), ms(41));
+        assert_eq!(steps.transmit(1000, ms(20 + 40 * 1000)), ms(31 + 40 * 1000));
+        assert_eq!(steps.transmit(0, ms(25)), ms(25));
+    }
+
+    #[test]
+    fn one_rate_for_all() {
+        assert_eq!(
+            steps("8mbit@0s,1mbit@10ms,0bit@20ms,8mbit@30ms,repeat@40ms").nominal().to_string(),
+            "4250kbit"
+        );
+        assert_eq!(steps("1mbit@0s,8mbit@10ms,2mbit@20ms").nominal().to_string(), "8mbit");
+    }
+
+    proptest! {
+        /// A single step is a constant rate; one step divided into many is the same but for rounding.
+        #[test]
+        fn steps_of_one_rate_are_that_rate(
+            rate in 1u64..10_000_000_000, bytes in 0u64..100_000, start in 0u64..10_000_000_000,
+        ) {
+            let one = steps(&format!("{rate}bit@0s"));
+            let start = Instant::from_nanos(start);
+            let expected = start + Rate::from_bits_per_second(rate).transmit_time(bytes);
+            prop_assert_eq!(one.transmit(bytes, start), expected);
+            let many = steps(&format!("{rate}bit@0s,{rate}bit@7ms,{rate}bit@11ms,repeat@13ms"));
+            prop_assert_eq!(many.transmit(bytes, start), expected);
+        }
+    }
+}
