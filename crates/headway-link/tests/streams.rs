@@ -44,7 +44,7 @@ fn other_chance_does_not_change_which_packets_are_hit() {
         assert_eq!(hit_ids(LinkConfig { jitter, duplicate, reorder, reorder_delay, ..plain.clone() }), ids);
 
         // Lost packets move the model on: those that arrive are hit as before.
-        let (_, deliveries) = run(LinkConfig { loss: share(0.3).into(), ..plain }, 11, 5_000, 200);
+        let (_, deliveries) = run(LinkConfig { loss: share(0.3).into(), ..plain.clone() }, 11, 5_000, 200);
         assert!((3_000..4_000).contains(&deliveries.len()));
         for delivery in deliveries {
             assert_eq!(delivery.damage.is_some(), ids.binary_search(&delivery.packet.id).is_ok());
@@ -60,7 +60,7 @@ fn damage_does_not_change_what_is_lost() {
     let plain = LinkConfig { loss: share(0.1).into(), ..LinkConfig::default() };
     let untouched = ids(plain.clone());
     for damage in MODELS {
-        assert_eq!(ids(LinkConfig { damage: damage.parse().unwrap(), ..plain }), untouched);
+        assert_eq!(ids(LinkConfig { damage: damage.parse().unwrap(), ..plain.clone() }), untouched);
     }
 }
 

@@ -66,7 +66,7 @@ fn satellite_table() {
             forward: LinkConfig {
                 damage: Damage::Random { p: share(corruption) },
                 header_hit: Some(share(0.4)),
-                ..link
+                ..link.clone()
             },
             reverse: link,
             window: Size::from_bytes(1 << 20),

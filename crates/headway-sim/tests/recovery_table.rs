@@ -53,7 +53,7 @@ fn cells() -> Vec<(&'static str, Scenario)> {
     let damaged = |damage: &str, header_hit: f64| LinkConfig {
         damage: damage.parse().expect("a damage model"),
         header_hit: Some(share(header_hit)),
-        ..link
+        ..link.clone()
     };
     let with = |forward| Scenario { forward, ..base.clone() };
     vec![
