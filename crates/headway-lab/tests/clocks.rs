@@ -31,11 +31,11 @@ fn parse(text: &str, real: bool) -> Result<Experiment, String> {
     Experiment::parse("both", "both.toml", text, &overrides).map_err(|error| error.to_string())
 }
 
-/// Says how many octets it was asked for, and takes a second for each run.
+/// Counts its runs, and takes a second for each run.
 #[derive(Default)]
-struct Told(AtomicUsize);
+struct Recorded(AtomicUsize);
 
-impl Testbed for Told {
+impl Testbed for Recorded {
     fn prepare(&self, cells: &[&Cell]) -> Result<(), LabError> {
         assert!(cells.iter().all(|cell| cell.clock == Clock::Real));
         Ok(())
@@ -84,7 +84,7 @@ fn is_sack(cell: &Cell) -> bool {
 fn real_runs_stand_beside_virtual_ones_and_are_made_once() {
     let experiment = parse(BOTH, false).expect("an experiment");
     let folder = tempfile::tempdir().expect("a folder");
-    let testbed = Told::default();
+    let testbed = Recorded::default();
     let request = Request {
         experiment: &experiment,
         folder: folder.path(),

@@ -56,7 +56,7 @@ fn main() {
     let content = Content::from_bytes(bytes);
     println!(
         "| damage | one-way delay |  bound of whole packets, Mbit/s | possible | whole segments, of the bound | \
-         partial recovery, of the bound | of what is possible | payload sent in excess: whole segments | partial recovery | damaged octets delivered |"
+         partial recovery, of the bound | of what is possible | payload sent in excess: whole segments | partial recovery | damaged bytes delivered |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for damage in ["ber:1e-5", "ber:3e-5", "random:5%"] {

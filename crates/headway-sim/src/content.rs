@@ -21,13 +21,13 @@ pub struct Content {
 #[derive(Clone, Debug)]
 enum Source {
     Memory(Arc<[u8]>),
-    /// The first `len` octets of a file that is larger than what is kept in memory.
+    /// The first `len` bytes of a file that is larger than what is kept in memory.
     File(PathBuf),
     /// Made as it is read.
     Generated,
 }
 
-/// Octets without a pattern that a checksum would miss.
+/// Bytes without a pattern that a checksum would miss.
 fn generated(position: u64) -> u8 {
     (position.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }
@@ -65,7 +65,7 @@ impl Content {
         Self { len: bytes.len() as u64, source: Source::Memory(bytes) }
     }
 
-    /// `len` octets without a pattern that a checksum would miss, the same every time. Few are kept in
+    /// `len` bytes without a pattern that a checksum would miss, the same every time. Few are kept in
     /// memory, many are made as they are read: there can be more than any memory holds.
     pub fn generated(len: u64) -> Self {
         if len <= IN_MEMORY {
@@ -74,7 +74,7 @@ impl Content {
         Self { len, source: Source::Generated }
     }
 
-    /// A file, or its first `limit` octets.
+    /// A file, or its first `limit` bytes.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Content {
         Ok(Self::from_bytes(bytes))
     }
 
-    /// Octets in all.
+    /// Bytes in all.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -145,7 +145,7 @@ pub struct ContentReader {
 }
 
 impl ContentReader {
-    /// The octets that come next: all that are at hand, none at the end.
+    /// The bytes that come next: all that are at hand, none at the end.
     ///
     /// # Panics
     ///
@@ -171,7 +171,7 @@ impl ContentReader {
         }
     }
 
-    /// Goes on by `n` octets of what [`ContentReader::chunk`] gave.
+    /// Goes on by `n` bytes of what [`ContentReader::chunk`] gave.
     pub fn advance(&mut self, n: usize) {
         if let Input::File(reader) = &mut self.input {
             reader.consume(n);

@@ -110,17 +110,17 @@ impl Sender {
 /// What a [`Receiver`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverReport {
-    /// Octets delivered in order.
+    /// Bytes delivered in order.
     pub delivered: u64,
-    /// Of those, octets that differ from what was sent.
+    /// Of those, bytes that differ from what was sent.
     pub damaged: u64,
-    /// When the last octet of the content had arrived.
+    /// When the last byte of the content had arrived.
     pub completed: Option<Instant>,
     /// Whether the SHA-256 of what arrived is the content's; `None` where it was not asked for.
     pub sha256_ok: Option<bool>,
 }
 
-/// Accepts one connection, compares every octet with what was sent, closes after the peer did.
+/// Accepts one connection, compares every byte with what was sent, closes after the peer did.
 pub struct Receiver {
     local: SocketAddr,
     profile: Arc<Profile>,
@@ -211,7 +211,7 @@ impl Receiver {
             let expected = self.expected.chunk();
             let n = arrived.len().min(expected.len());
             if n == 0 {
-                // More than was sent: every octet of it is wrong.
+                // More than was sent: every byte of it is wrong.
                 self.report.damaged += arrived.len() as u64;
                 self.report.delivered += arrived.len() as u64;
                 return;

@@ -24,7 +24,7 @@ fn run(scenario: &Scenario, size: u64) -> OracleOutcome {
     oracle(scenario, size, 1).expect("an oracle")
 }
 
-/// A round trip for the handshake (60 octets of SYN), then the ACK (52 octets) and the data.
+/// A round trip for the handshake (60 bytes of SYN), then the ACK (52 bytes) and the data.
 const HANDSHAKE: u64 = 600_048_000 + 41_600;
 const PACKET: u64 = 1_200_000;
 const DELAY: u64 = 300_000_000;

@@ -13,11 +13,11 @@ fn share(value: f64) -> Share {
     Share::new(value).expect("a share")
 }
 
-fn content(octets: u32) -> Content {
-    Content::from_bytes((0..octets).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect::<Vec<u8>>())
+fn content(bytes: u32) -> Content {
+    Content::from_bytes((0..bytes).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect::<Vec<u8>>())
 }
 
-/// Mean seconds of `runs` runs; every octet is checked on the way.
+/// Mean seconds of `runs` runs; every byte is checked on the way.
 fn mean_seconds(scenario: &Scenario, variant: Variant, content: &Content, runs: u64) -> f64 {
     let total: f64 = (1..=runs)
         .map(|seed| {

@@ -28,7 +28,7 @@ fn transfer(damage: &str, flips: Option<u32>, header_hit: Option<&str>, size: u6
     let bytes: Vec<u8> =
         (0..size.div_ceil(8)).flat_map(|at| derive_seed(seed, "content", at).to_le_bytes()).collect();
     let outcome = run(&scenario, Variant::Headway, &Content::from_bytes(bytes), seed, true).unwrap();
-    assert!(outcome.metrics.finished, "{} of {size} octets", outcome.metrics.delivered_bytes);
+    assert!(outcome.metrics.finished, "{} of {size} bytes", outcome.metrics.delivered_bytes);
     assert_eq!(outcome.metrics.damaged_bytes_delivered, 0);
     assert_eq!(outcome.metrics.sha256_ok, Some(true));
     outcome
@@ -50,7 +50,7 @@ fn no_damaged_octet_is_delivered() {
     }
 }
 
-/// 1500 octets of IP carry 1436 of payload.
+/// 1500 bytes of IP carry 1436 of payload.
 #[test]
 fn the_bound_of_whole_packets_is_passed() {
     for (damage, gain) in [("ber:1e-5", 1.05), ("ber:3e-5", 1.25), ("random:5%", 1.01)] {

@@ -40,8 +40,8 @@ fn share(value: f64) -> Share {
     Share::new(value).expect("a share")
 }
 
-fn content(octets: u32) -> Content {
-    Content::from_bytes((0..octets).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 21) as u8).collect::<Vec<u8>>())
+fn content(bytes: u32) -> Content {
+    Content::from_bytes((0..bytes).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 21) as u8).collect::<Vec<u8>>())
 }
 
 /// The cells of one flow: name and what differs from 10 Mbit/s, one-way delay 50 ms, 100 packets of queue.

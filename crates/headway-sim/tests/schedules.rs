@@ -1,5 +1,5 @@
 //! Random schedules of loss, duplication, reordering, truncation and damage in both directions, of
-//! writes, reads and closes: every octet arrives in order, or the connection reports its failure.
+//! writes, reads and closes: every byte arrives in order, or the connection reports its failure.
 //!
 //! `HEADWAY_SEEDS=N` runs N schedules instead of the ordinary number (and `HEADWAY_SEEDS_FROM=M` starts with
 //! another than the first), `HEADWAY_SEED=0x...` replays one and prints all that happens in it.
@@ -21,7 +21,7 @@ const TOLD: usize = 10;
 
 /// Seeds of schedules that once failed, with what they showed.
 const REGRESSIONS: &[(u64, &str)] = &[
-    (0x5eaf_826c_a2d8_5a7e, "octets unsent, counted once FIN is acknowledged, wrapped below zero"),
+    (0x5eaf_826c_a2d8_5a7e, "bytes unsent, counted once FIN is acknowledged, wrapped below zero"),
     (0x6f1d_4d8d_3455_d7a9, "an ACK in old data moved SND.UNA without its window: data beyond the edge"),
     (0xe95a_a569_741d_5079, "the same with small segments"),
     (0x5b28_8401_59bb_6c5e, "with both windows closed and probed, ACKs beyond them answered each other"),
@@ -117,15 +117,15 @@ fn the_same_seed_gives_the_same_packets() {
 
 #[test]
 fn one_wrong_octet_is_noticed() {
-    /// Turns a bit of the hundredth octet of a stream.
+    /// Turns a bit of the hundredth byte of a stream.
     fn flip(at: usize, bytes: &mut [u8]) {
-        if let Some(octet) = 100usize.checked_sub(at).and_then(|place| bytes.get_mut(place)) {
-            *octet ^= 4;
+        if let Some(byte) = 100usize.checked_sub(at).and_then(|place| bytes.get_mut(place)) {
+            *byte ^= 4;
         }
     }
     let noticed = (0..50)
         .filter_map(|number| run(seed(number), Mode { sabotage: Some(flip), ..Mode::default() }).err())
-        .inspect(|what| assert!(what.contains("octet 100 was read as"), "{what}"))
+        .inspect(|what| assert!(what.contains("byte 100 was read as"), "{what}"))
         .count();
-    assert!(noticed > 15, "{noticed} of 50 schedules, and nearly all carry a hundred octets");
+    assert!(noticed > 15, "{noticed} of 50 schedules, and nearly all carry a hundred bytes");
 }

@@ -11,7 +11,7 @@
 //!
 //! An ACK that was held back before leaves a segment that travels alone behind a gap. In the run below,
 //! by its capture, that segment's ACK is held back for 282 ms and comes after 882 ms; the timeout stands
-//! at 850 ms. The whole window is sent again, and the duplicate ACKs that this brings look like a loss
+//! at 850 ms. The whole window is retransmitted, and the duplicate ACKs that this brings look like a loss
 //! once more: 2.2 forgets the mark that forbids a second fast retransmit when it is reached, while
 //! RFC 6582, section 4, asks for an ACK beyond it. The standard profile restarts the timer in full and
 //! keeps room in it for a delayed ACK.

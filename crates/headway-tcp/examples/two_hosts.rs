@@ -25,7 +25,7 @@ const LONGEST_HEADERS: usize = 80;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let [client_address, server_address] = [IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2])];
-    // What a connection is told: here headway's own sender and receiver, with HACK v2.
+    // What a connection is configured with: here headway's own sender and receiver, with HACK v2.
     let profile = Arc::new(Variant::Headway.apply(Profile::modern()));
     // From the secret follow sequence numbers that others cannot guess: a real host draws it at random.
     let mut client = Host::new(HostConfig::new(client_address, [1; 16]));

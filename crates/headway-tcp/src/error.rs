@@ -34,7 +34,7 @@ pub enum ConnectionError {
 fn describe(kind: IcmpKind) -> &'static str {
     match kind {
         IcmpKind::ProtocolUnreachable => "the host has no TCP (ICMP protocol unreachable)",
-        IcmpKind::PortUnreachable => "nobody is at the port (ICMP port unreachable)",
+        IcmpKind::PortUnreachable => "the host has no program at the port (ICMP port unreachable)",
         IcmpKind::Prohibited => "a filter on the way forbids it (ICMP administratively prohibited)",
         _ => "the host cannot be reached (ICMP)",
     }

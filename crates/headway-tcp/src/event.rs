@@ -44,7 +44,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Why a segment is sent again.
+/// Why a segment is retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RetransmitReason {
@@ -183,7 +183,7 @@ pub enum Event {
         /// How many of them led to a retransmission.
         accepted: u8,
     },
-    /// A segment was sent again.
+    /// A segment was retransmitted.
     Retransmitted {
         /// First sequence number.
         seq: SeqNumber,

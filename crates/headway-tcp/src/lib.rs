@@ -3,7 +3,7 @@
 //!
 //! A [`Host`] owns connections, listeners and what they share. A carrier (a simulator or a live
 //! driver) hands it what arrives with [`Host::receive`], asks it for what to send with
-//! [`Host::poll_transmit`] and wakes it at [`Host::next_deadline`]. What a connection is told is its [`Profile`].
+//! [`Host::poll_transmit`] and wakes it at [`Host::next_deadline`]. What a connection is configured with is its [`Profile`].
 //!
 //! Beside the standard TCP it implements TCP HACK and Extended HACK (module [`hack`]) and the
 //! sender that their papers measured, Linux 2.2 ([`Profile::linux22`]).

@@ -81,11 +81,11 @@ pub struct Features {
     pub cookies: bool,
     /// New connections start from what earlier ones learnt of the path (RFC 9040).
     pub sharing: bool,
-    /// Tell damage from congestion and answer only the latter.
+    /// Distinguish damage from congestion and respond to congestion alone.
     pub ledger: bool,
     /// Repair damaged headers from what is known of the connection.
     pub repair: bool,
-    /// Keep damaged payloads and have only their bad blocks sent again. Needs HACK v2.
+    /// Keep corrupted payloads and have only their bad blocks retransmitted. Needs HACK v2.
     pub partial: bool,
 }
 
@@ -107,7 +107,7 @@ impl Features {
         partial: false,
     };
 
-    /// A modern TCP without anything of ours.
+    /// A current TCP without anything of ours.
     pub const TCP: Self = Self {
         tlp: true,
         prr: true,
@@ -130,9 +130,9 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// Lower bound.
     pub min: Duration,
-    /// Lower bound of the part that stands for the variation, RFC 6298's K*RTTVAR. On a steady path
+    /// Lower bound of the part that represents the variation, RFC 6298's K*RTTVAR. On a steady path
     /// that part shrinks to nothing, and without RFC 6298's minimum of one second for the whole, a
-    /// peer that holds one ACK back looks like a loss. Linux takes its minimum here.
+    /// peer that delays one ACK looks like a loss. Linux takes its minimum here.
     pub min_variation: Duration,
     /// Upper bound, also of the doubled value.
     pub max: Duration,
@@ -173,7 +173,7 @@ impl KeepAlive {
     }
 }
 
-/// Everything that a connection is told when it is made.
+/// Everything that a connection is configured with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Largest IP packet to send or to ask for, in bytes.
@@ -457,7 +457,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// A name that is no [`Variant`].
+/// A name that is not one of [`Variant`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{input:?}: expected one of newreno, sack, hack, hack+sack, xhack, xhack+sack, modern, modern+hack, headway"

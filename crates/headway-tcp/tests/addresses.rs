@@ -9,13 +9,13 @@ use headway_test_fixture::two_hosts::hand_in;
 use headway_units::Instant;
 use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 
-const NOBODY: [[&str; 2]; 2] =
+const NO_HOSTS_OWN: [[&str; 2]; 2] =
     [["192.0.2.1", "255.255.255.255 224.0.0.1 239.1.2.3 0.0.0.0"], ["2001:db8::1", "ff02::1 ff0e::7 ::"]];
 
 #[test]
 fn what_is_no_host_is_not_answered_nor_called() {
     let profile = Arc::new(Profile::standard());
-    for [ours, others] in NOBODY {
+    for [ours, others] in NO_HOSTS_OWN {
         let ours: IpAddr = ours.parse().unwrap();
         let mut host = Host::new(HostConfig::new(ours, [7; 16]));
         host.listen(SocketAddr::new(ours, 80), 4, profile.clone()).unwrap();

@@ -226,7 +226,7 @@ fn one_loss_reduces_the_window_once() {
             assert!(threshold < u32::MAX, "the window was reduced");
             let received = network.received();
             let (least, most) = (*received.iter().min().unwrap(), *received.iter().max().unwrap());
-            assert!(least >= most / 2, "nobody is left behind: {received:?}");
+            assert!(least >= most / 2, "no connection is left behind: {received:?}");
         }
     }
 }
@@ -258,7 +258,7 @@ fn a_listener_opens_connections_in_a_domain() {
         hosts[1].release(now, id);
         while hosts[1].poll_transmit(now, &mut buffer).is_some() {}
     }
-    assert_eq!(hosts[1].domain_members(domain), Err(Error::UnknownDomain), "nobody needs it any more");
+    assert_eq!(hosts[1].domain_members(domain), Err(Error::UnknownDomain), "no connection needs it any more");
     let bbr = Profile { congestion: Algorithm::Bbr, ..Profile::modern() };
     assert!(matches!(hosts[1].open_domain(&bbr), Err(Error::BadProfile(_))));
 }

@@ -15,7 +15,7 @@ fn what_was_not_sent_is_bounded() {
     let [client, server] = pair.connect();
     pair.notifications(CLIENT);
     let write =
-        |pair: &mut TwoHosts, octets: usize| pair.hosts[CLIENT].write(client, &vec![1; octets]).unwrap();
+        |pair: &mut TwoHosts, bytes: usize| pair.hosts[CLIENT].write(client, &vec![1; bytes]).unwrap();
     // The initial window takes all of it.
     assert_eq!(write(&mut pair, 12_000), 10_000);
     assert_eq!((write(&mut pair, 1), pair.hosts[CLIENT].writable(client)), (0, 0));

@@ -303,10 +303,10 @@ impl World {
     fn check(&self) {
         let Some(statistics) = self.id.and_then(|id| self.host.statistics(id)) else { return };
         let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
-        assert!(pipe <= 2 * outstanding, "a pipe of {pipe} octets with {outstanding} outstanding");
+        assert!(pipe <= 2 * outstanding, "a pipe of {pipe} bytes with {outstanding} outstanding");
         assert!(statistics.cwnd >= statistics.mss, "a window of less than a segment");
         // Buffers have at most 1 MiB here; what is written down of segments is bounded as well.
-        assert!(statistics.memory < 8 << 20, "{} octets of memory", statistics.memory);
+        assert!(statistics.memory < 8 << 20, "{} bytes of memory", statistics.memory);
         if statistics.state == State::Closed {
             assert_eq!((pipe, outstanding, statistics.unsent), (0, 0, 0));
         }
@@ -328,7 +328,7 @@ impl World {
         self.fall_silent();
     }
 
-    /// Nobody answers any more, and no program waits for it: every connection ends by itself.
+    /// No peer answers any more, and no program waits for an answer: every connection ends by itself.
     fn fall_silent(&mut self) {
         if let Some(id) = self.id {
             self.host.release(self.now, id);

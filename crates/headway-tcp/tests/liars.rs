@@ -32,7 +32,7 @@ enum Lie {
     NameAll,
     /// Names everything each millisecond, and foresees the timestamps of the copies.
     Foresee,
-    /// Reports everything that is sent again as a duplicate, and never says that all has arrived.
+    /// Reports everything that is retransmitted as a duplicate, and never says that all has arrived.
     Duplicates,
     /// Echoes timestamps of long ago.
     OldEchoes,
@@ -40,7 +40,7 @@ enum Lie {
     Optimistic,
     /// Selectively acknowledges what never arrived, and takes it back.
     Renege,
-    /// Acknowledges octet by octet.
+    /// Acknowledges byte by byte.
     Divide,
     /// Closes its window, and opens it a little, again and again.
     Window,
@@ -91,7 +91,7 @@ struct World {
     acks: u32,
     written: usize,
     total: usize,
-    /// Octets sent again in the current round trip, and the largest window in it.
+    /// Bytes retransmitted in the current round trip, and the largest window in it.
     again: u64,
     window: u64,
     round_ends: Instant,
@@ -372,7 +372,7 @@ impl World {
     fn measure(&mut self) {
         let Some(statistics) = self.host.statistics(self.id) else { return };
         self.window = self.window.max(statistics.cwnd.into());
-        assert!(statistics.memory < 64 << 20, "{} octets of memory", statistics.memory);
+        assert!(statistics.memory < 64 << 20, "{} bytes of memory", statistics.memory);
         if self.now >= self.round_ends {
             let share = self.again as f64 / self.window.max(1) as f64;
             self.largest_share = self.largest_share.max(share);
@@ -433,7 +433,7 @@ fn what_was_counted_without_reason_is_forgotten() {
     let blind = window(&world);
     world.run(Lie::None, 1_500);
     let answered = window(&world);
-    assert!(answered < blind / 8, "a window of {blind} octets, then {answered}");
+    assert!(answered < blind / 8, "a window of {blind} bytes, then {answered}");
     let attributed = world.host.path(OURS, THEIRS).expect("a path").ledger.attributed();
     assert!(attributed.congestion + attributed.unknown > 0, "{attributed:?}");
 }

@@ -40,8 +40,8 @@ fn wait(pair: &mut TwoHosts) {
 }
 
 /// Flips a bit of the payload.
-fn damage(packet: &mut [u8], octet: usize) {
-    packet[64 + octet] ^= 0x10;
+fn damage(packet: &mut [u8], byte: usize) {
+    packet[64 + byte] ^= 0x10;
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn only_the_blocks_that_were_hit_come_again() {
     let mut flight = pair.sent(CLIENT);
     pair.advance(Duration::from_millis(20));
     // Blocks 2, 3 and 6 of the second segment.
-    [450, 700, 1430].iter().for_each(|&octet| damage(&mut flight[1], octet));
+    [450, 700, 1430].iter().for_each(|&byte| damage(&mut flight[1], byte));
     pair.deliver(SERVER, &flight);
     let answers = pair.sent(SERVER);
     let asked: Vec<_> = answers.iter().filter_map(|packet| blocks(packet)).collect();
@@ -97,7 +97,7 @@ fn a_block_that_is_hit_again_is_asked_for_again() {
     assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
 }
 
-/// A flip in the header alone: the payload is there, and one octet tells that it is the right one.
+/// A flip in the header alone: the payload is there, and one byte tells that it is the right one.
 #[test]
 fn a_repaired_header_has_its_payload_kept() {
     let mut pair = connected([true; 2]);
@@ -206,8 +206,8 @@ fn requests_without_end_cost_no_more_than_damage_would() {
     }
     let after = pair.statistics(CLIENT);
     assert!(after.cut <= 10, "{}", after.cut);
-    assert!(retransmitted <= 10 * SEGMENT * 2, "{retransmitted} octets retransmitted");
-    assert!(after.memory < before.memory + 64 * 1024, "{} octets", after.memory);
+    assert!(retransmitted <= 10 * SEGMENT * 2, "{retransmitted} bytes retransmitted");
+    assert!(after.memory < before.memory + 64 * 1024, "{} bytes", after.memory);
 }
 
 proptest! {

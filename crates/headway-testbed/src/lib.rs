@@ -42,7 +42,7 @@ impl NamespaceTestbed {
     ///
     /// # Errors
     ///
-    /// The system does not tell its processors.
+    /// The system does not report its processors.
     pub fn new(jobs: usize, pcap: Option<PathBuf>, launcher: Launcher) -> Result<Self, LabError> {
         let processors = Processors::new().map_err(real_time_error("the processors"))?;
         Ok(Self { jobs, pcap, processors, launcher })

@@ -63,7 +63,7 @@ pub(crate) enum Owner {
     Kernel,
 }
 
-/// Three namespaces without names: they vanish with this process, however it ends.
+/// Three namespaces without names: they end with this process, however it ends.
 pub(crate) struct RunNetwork {
     hosts: [Namespace; 2],
     pub(crate) between: Namespace,
@@ -125,7 +125,7 @@ impl RunNetwork {
         )
     }
 
-    /// The words for `ip` that set up a host. Nobody has to ask for addresses: a question would take a round
+    /// The commands for `ip` that set up a host. No ARP is needed: a request would take a round
     /// trip through the box before the first SYN.
     fn plug(&self, side: Side, owner: Owner) -> String {
         let mut words = format!("link set lo up\nlink set {HOSTS} up\n");

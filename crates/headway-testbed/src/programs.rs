@@ -62,7 +62,7 @@ impl Program {
         let (program, mut lines) = Self::start(QUIC_PIPE, launcher(path.as_os_str()), words)?;
         match tokio::time::timeout(PATIENCE, lines.next_line()).await {
             Ok(Ok(Some(line))) if line == "ready" => {
-                program.hear(lines);
+                program.drain(lines);
                 Ok(program)
             }
             Ok(Ok(Some(line))) => Err(program.error(&line)),
@@ -132,7 +132,7 @@ impl Program {
             "--quiet",
         ];
         let (program, lines) = Self::start(name, launcher(path.as_os_str()), &[words, &tuned].concat())?;
-        program.hear(lines);
+        program.drain(lines);
         Ok(program)
     }
 
@@ -156,8 +156,8 @@ impl Program {
         Ok((program, BufReader::new(stderr).lines()))
     }
 
-    /// Listens to what it says, lest it wait for somebody to do so.
-    fn hear(&self, mut lines: Lines) {
+    /// Reads its standard error: a full pipe would block it.
+    fn drain(&self, mut lines: Lines) {
         let said = self.said.clone();
         tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_window_of_kcptun_fills_path_and_queue() {
         let mut scenario = Scenario::default();
-        assert_eq!(kcptun_window(&scenario), 600, "10 Mbit/s, 600 ms there and back, 100 packets");
+        assert_eq!(kcptun_window(&scenario), 600, "10 Mbit/s, RTT 600 ms, 100 packets");
         scenario.forward.queue = QueueLimit::Bytes(15_000);
         assert_eq!(kcptun_window(&scenario), 510);
         scenario.forward.queue = QueueLimit::Unlimited;

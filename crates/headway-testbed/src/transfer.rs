@@ -1,4 +1,4 @@
-//! What the two ends of a run tell one another, and how it ends.
+//! What the two ends of a run report to one another, and how it ends.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -35,11 +35,11 @@ pub(crate) struct Transfer {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
     pub(crate) delivered: u64,
-    /// Octets of those that differ from what was sent.
+    /// Bytes of those that differ from what was sent.
     pub(crate) differing: u64,
     /// Whether all is there.
     pub(crate) complete: bool,
-    /// From the first attempt to connect to the last octet.
+    /// From the first attempt to connect to the last byte.
     pub(crate) last: Duration,
     /// What the connection counted, where it is ours.
     pub(crate) statistics: Option<Statistics>,
@@ -150,7 +150,7 @@ impl Transfer {
                     return arrived;
                 }
             },
-            // Nobody connected.
+            // No sender connected.
             () = tokio::time::sleep_until(until) => {
                 self.end(Over::Done);
                 return arrived;
@@ -179,7 +179,7 @@ impl Transfer {
         while !expected.is_at_end() {
             let count = inlet.read(&mut buffer).await.map_err(|error| format!("receiving: {error}"))?;
             if count == 0 {
-                return Err(format!("receiving: the end came after {} octets", arrived.delivered));
+                return Err(format!("receiving: the end came after {} bytes", arrived.delivered));
             }
             arrived.last = Instant::now() - started;
             arrived.delivered += count as u64;

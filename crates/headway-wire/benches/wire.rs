@@ -183,7 +183,7 @@ fn judge_v2(bencher: Bencher<'_, '_>, len: usize) {
     bencher.bench_local(|| judge(black_box(&packet)).unwrap());
 }
 
-/// A header with `flips` flipped bits that nothing but the CRC tells of; three are looked for in vain.
+/// A header with `flips` flipped bits that only the CRC detects; three are looked for in vain.
 #[divan::bench(args = [0, 1, 2, 3])]
 fn repair_flips(bencher: Bencher<'_, '_>, flips: usize) {
     let (_, mut packet) = v2_packet(true);

@@ -21,7 +21,7 @@ impl Sum {
         self.add_native(words.to_be() as u64);
     }
 
-    /// Adds what another sum has come to.
+    /// Adds another sum.
     #[inline]
     pub const fn add(&mut self, other: Self) {
         self.add_native(other.0);

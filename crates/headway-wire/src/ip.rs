@@ -199,7 +199,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Protocol and length of the IP header of a packet, in bytes, when its shape allows to tell; no sum is
+/// Protocol and length of the IP header of a packet, in bytes, where it has the form of one; no sum is
 /// checked. Of IPv6 extension headers those are skipped that [`Datagram::parse`] skips.
 #[inline]
 pub fn layout(bytes: &[u8]) -> Option<(u8, usize)> {

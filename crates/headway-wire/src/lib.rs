@@ -1,7 +1,7 @@
 //! Bytes to headers and back: IPv4, IPv6, TCP with its options, checksums, and what corruption has
 //! left of a packet.
 //!
-//! - [`Received::parse`] is the one way in for a packet that arrives: it parses the packet and judges it
+//! - [`Received::parse`] is the entry for a packet that arrives: it parses the packet and judges it
 //!   by its checksums, except those that the carrier vouches for ([`ChecksumTrust`]). A wrong checksum
 //!   is not a parse error: a corrupted segment with a valid header is still of use (TCP HACK).
 //! - [`Segment::parse`] reads a whole IP packet that carries TCP, [`emit()`] writes one, [`judge()`]

@@ -87,7 +87,7 @@ impl<'a> HeaderRepair<'a> {
     }
 
     /// Takes a packet apart as other segments of the connection are laid out: a header of
-    /// `header_len` bytes, with its CRC `crc_at` bytes behind its start. What tells the options apart
+    /// `header_len` bytes, with its CRC `crc_at` bytes behind its start. What separates the options
     /// is to be [`set`](Self::set) then. `None` if the packet has no room for such a header.
     pub fn assume(datagram: &Datagram<'a>, header_len: usize, crc_at: usize) -> Option<Self> {
         let is_header = header_len <= MAX_HEADER && header_len.is_multiple_of(4);

@@ -109,7 +109,7 @@ proptest! {
         mut words in vec(any::<u16>(), 2..20), place in any::<prop::sample::Index>(), new in any::<u16>(),
     ) {
         // A header is never all zeros, which is the one case where the two zeros of one's
-        // complement could be told apart.
+        // complement could be distinguished.
         words.push(0x4500);
         let bytes = |words: &[u16]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
         let place = place.index(words.len() - 1);

@@ -31,7 +31,7 @@ fn quoted(family: usize) -> Quoted {
     }
 }
 
-/// The message of this kind and code about our segment, of which `kept` octets come back.
+/// The message of this kind and code about our segment, of which `kept` bytes come back.
 fn about(family: usize, start: [u8; 2], parameter: u32, kept: usize) -> Vec<u8> {
     packet::icmp(&ip(ROUTER[family], OURS[family]), start, parameter.to_be_bytes(), &segment(family)[..kept])
 }
@@ -73,7 +73,7 @@ fn errors_are_told_apart() {
             let packet = about(family, start, parameter, kept);
             let expected = IcmpError { from: ROUTER[family].parse().unwrap(), kind, segment: quoted(family) };
             assert_eq!(parse(&packet), Some(expected), "{family} {start:?} {parameter} {kept}");
-            // An octet more or less of the quote would be of another message.
+            // A byte more or less of the quote would be of another message.
             assert_eq!(parse(&about(family, start, parameter, least - 1)), None);
         }
     }
@@ -86,14 +86,14 @@ fn what_is_no_error_about_tcp_is_left_alone() {
     {
         assert_eq!(parse(&about(family, start, 0, 100)), None, "{family} {start:?}");
     }
-    // Any octet that is not as it was sent.
+    // Any byte that is not as it was sent.
     for family in [0, 1] {
         let packet = about(family, [[3, 4], [2, 0]][family], 1300, 60);
         assert!(parse(&packet).is_some());
         for at in [20, 40][family]..packet.len() {
             let mut damaged = packet.clone();
             damaged[at] ^= 0x10;
-            assert_eq!(parse(&damaged), None, "octet {at}");
+            assert_eq!(parse(&damaged), None, "byte {at}");
         }
     }
     // A quote of UDP, of a later fragment, of another version, of a header too short.
@@ -101,7 +101,7 @@ fn what_is_no_error_about_tcp_is_left_alone() {
         let mut quote = segment(0);
         quote[at] = value;
         let packet = packet::icmp(&ip(ROUTER[0], OURS[0]), [3, 4], [0, 0, 2, 0], &quote[..60]);
-        assert_eq!(parse(&packet), None, "octet {at}");
+        assert_eq!(parse(&packet), None, "byte {at}");
     }
     // ICMPv6 over IPv4.
     let body = &about(0, [3, 4], 1300, 60)[20..];
@@ -133,7 +133,7 @@ fn echo_brings_back_what_was_sent() {
 
 #[test]
 fn any_bytes_can_be_looked_at() {
-    // Every prefix of a message, and every value of each of its octets, under a right checksum.
+    // Every prefix of a message, and every value of each of its bytes, under a right checksum.
     for family in [0, 1] {
         for kept in 0..80 {
             for start in 0..=255 {

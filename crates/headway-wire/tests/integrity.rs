@@ -212,7 +212,7 @@ fn a_value_at_an_odd_offset_is_verified() {
     }
 }
 
-/// Options that cannot be told apart, with a right TCP checksum: they were sent like that.
+/// Options that cannot be separated, with a right TCP checksum: they were sent like that.
 #[test]
 fn judging_needs_no_options() {
     let mut input = data("192.0.2.1");

@@ -1,4 +1,4 @@
-//! The one way in: what each kind of packet is, for each carrier.
+//! The entry: what each kind of packet is, for each carrier.
 
 use headway_wire::icmp::{ICMP, ICMPV6, IcmpMessage};
 use headway_wire::{

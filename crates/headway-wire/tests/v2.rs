@@ -200,7 +200,7 @@ fn names_are_bounded() {
     let request = V2Request::segments(ACK, (0..20).map(|name| ACK + name));
     let V2Request::Segments(offsets) = request else { panic!("{request:?}") };
     assert_eq!(offsets.as_slice(), [0, 1, 2, 3, 4, 5, 6]);
-    // An octet before the acknowledgement number is far behind it.
+    // A byte before the acknowledgement number is far behind it.
     let request = V2Request::segments(ACK, [SeqNumber(ACK.0 - 1)]);
     let ack = V2::ack(0, request);
     assert_eq!(ack.as_ack().unwrap().offsets(), [u32::MAX]);

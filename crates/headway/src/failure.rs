@@ -1,4 +1,4 @@
-//! What ends a command early: every command has an error of its own, and all of them are told in one line.
+//! What ends a command early: every command has an error of its own, and all of them are reported in one line.
 
 use std::borrow::Cow;
 use std::error::Error;

@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help goes out as it is; a mistake is told in one line.
+/// Help goes out as it is; a mistake is reported in one line.
 fn refuse(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp

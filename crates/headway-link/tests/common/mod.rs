@@ -7,7 +7,7 @@ use headway_units::{Duration, Instant, Share};
 /// IPv4 and TCP with timestamps.
 pub const HEADERS: Headers = Headers { ip_header_len: 20, header_len: 52 };
 
-/// A packet that can be told from others however damaged it is.
+/// A packet that can be distinguished from others however damaged it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged {
     pub id: usize,

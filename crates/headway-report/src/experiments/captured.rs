@@ -53,7 +53,7 @@ impl Captured {
         &self.connection.directions[1]
     }
 
-    /// The ACKs that reached the sender, as the time since the first packet and the furthest octet of
+    /// The ACKs that reached the sender, as the time since the first packet and the furthest byte of
     /// the data that was acknowledged by then.
     pub(super) fn acks(&self) -> impl Iterator<Item = (Duration, u64)> {
         let edges = self.data().graph.iter().flat_map(|graph| graph.edges.points());

@@ -91,7 +91,7 @@ fn add_notes(notes: &mut Vec<String>, results: &Results, panels: &[Panel]) {
     let damaged = results.rows.iter().flatten().filter(|row| row.metrics.damaged_bytes_delivered > 0).count();
     if damaged > 0 {
         let runs = count(damaged, "run", "runs");
-        notes.push(format!("{runs} delivered damaged octets: every checksum had passed them."));
+        notes.push(format!("{runs} delivered damaged bytes: every checksum had passed them."));
     }
 }
 

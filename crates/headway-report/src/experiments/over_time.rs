@@ -43,7 +43,7 @@ pub(super) fn figure(results: &Results) -> Result<Figure, ReportError> {
         }
     }
     let note = "The first run of each sender, made again and captured at the sender; drawn is what `headway trace` \
-                reads from the capture. The times are from the first packet to the ACK of the last octet; the \
+                reads from the capture. The times are from the first packet to the ACK of the last byte; the \
                 values below are of all runs.";
     figure.notes.push(note.into());
     Ok(figure)
@@ -140,7 +140,7 @@ fn throughput(
     }
     if figure.drawings.is_empty() {
         let note = "Throughput is averaged over spans of a round trip or more; the mark on the axis is where \
-                    the last octet was acknowledged.";
+                    the last byte was acknowledged.";
         figure.notes.push(note.into());
     }
     figure.drawings.push(Drawing { title, svg, label, markup: None });

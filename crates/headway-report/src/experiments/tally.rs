@@ -84,7 +84,7 @@ impl Tally {
         });
         if self.damaged > 0 {
             let runs = count(self.damaged, "run", "runs");
-            text.push_str(&format!("; {runs} delivered damaged octets that every check had passed"));
+            text.push_str(&format!("; {runs} delivered damaged bytes that every check had passed"));
         }
         text.push('.');
         if self.outdated > 0 {

@@ -10,20 +10,20 @@ use super::marks::{Mark, REASONS};
 #[derive(Clone, Copy)]
 pub(super) struct Segment {
     pub(super) at: f64,
-    /// Its first octet.
+    /// Its first byte.
     pub(super) seq: u64,
-    /// How many octets it has.
+    /// How many bytes it has.
     pub(super) len: u32,
 }
 
 impl Segment {
-    /// The octet behind its last.
+    /// The byte behind its last.
     pub(super) fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
 }
 
-/// Values that hold until the next one: seconds after the start, and octets.
+/// Values that hold until the next one: seconds after the start, and bytes.
 pub(super) type Steps = Vec<(f64, u64)>;
 
 /// The points of a graph.
@@ -32,7 +32,7 @@ pub(crate) struct Layers {
     /// Retransmissions, those on top last.
     pub(super) retransmitted: Vec<(Mark, Vec<Segment>)>,
     pub(super) acks: Steps,
-    /// The octets that special ACKs named.
+    /// The bytes that special ACKs reported.
     pub(super) special: Steps,
     /// When the retransmission timer expired, where that is known.
     pub(super) expiries: Vec<f64>,
@@ -46,7 +46,7 @@ pub(crate) struct Layers {
     pub(super) stride: u64,
 }
 
-/// A graph of octets over the same time.
+/// A graph of bytes over the same time.
 pub(super) struct Beneath {
     /// What it is of.
     pub(super) what: &'static str,
@@ -57,10 +57,10 @@ pub(super) struct Beneath {
 }
 
 impl Beneath {
-    /// The most octets that there is room for: of the line on top. (A slow-start threshold is as good
+    /// The most bytes that there is room for: of the line on top. (A slow-start threshold is as good
     /// as infinite before the first loss.)
     pub(super) fn highest(&self) -> u64 {
-        self.lines.last().and_then(|(_, steps)| steps.iter().map(|&(_, octets)| octets).max()).unwrap_or(0)
+        self.lines.last().and_then(|(_, steps)| steps.iter().map(|&(_, bytes)| bytes).max()).unwrap_or(0)
     }
 }
 
@@ -138,7 +138,7 @@ impl Layers {
     }
 
     /// What a capture shows of the data of one side (`data`) and of the ACKs that came back
-    /// (`answers`). Why a segment was sent again it does not show.
+    /// (`answers`). It does not show why a segment was retransmitted.
     pub(crate) fn captured(data: &Direction, answers: &Direction, start: Instant) -> Self {
         let since = |at: Instant| seconds(at.saturating_since(start));
         let graph = data.graph.as_deref();

@@ -15,15 +15,15 @@ use crate::error::ReportError;
 pub(crate) enum Mark {
     /// New data.
     Sent,
-    /// Sent again after duplicate ACKs or SACK blocks.
+    /// Retransmitted after duplicate ACKs or SACK blocks.
     FastRetransmit,
-    /// Sent again after a timeout.
+    /// Retransmitted after a timeout.
     Timeout,
-    /// Sent again for any other reason: probes, rescue retransmissions and the like.
+    /// Retransmitted for any other reason: probes, rescue retransmissions and the like.
     OtherReason,
-    /// Sent again because a special ACK asked for it.
+    /// Retransmitted because a special ACK requested it.
     Damage,
-    /// Sent again for a reason that is not known.
+    /// Retransmitted for a reason that is not known.
     Retransmitted,
     /// A special ACK.
     SpecialAck,

@@ -16,9 +16,9 @@ use crate::error::ReportError;
 /// What is drawn.
 pub(crate) struct Graph<'a> {
     layers: &'a Layers,
-    /// Octets that were to be sent.
+    /// Bytes that were to be sent.
     size: u64,
-    /// Octets that the axis spans.
+    /// Bytes that the axis spans.
     height: u64,
     /// Seconds that the axis spans.
     end: f64,
@@ -38,7 +38,7 @@ const GRAIN: i32 = 3;
 const VISIBLE: i32 = 14;
 
 impl<'a> Graph<'a> {
-    /// Of a run that sent `size` octets and lasted `seconds`.
+    /// Of a run that sent `size` bytes and lasted `seconds`.
     pub(crate) fn new(layers: &'a Layers, size: u64, seconds: f64) -> Self {
         // The last data is acknowledged after it has arrived; the closing afterwards adds nothing.
         let last = layers.acks.iter().find(|(_, una)| *una >= size);
@@ -69,14 +69,14 @@ impl<'a> Graph<'a> {
         Axis::linear(self.end, TIME_MARKS, " s")
     }
 
-    fn shows(&self, at: f64, octet: u64) -> bool {
-        at <= self.end && octet <= self.height
+    fn shows(&self, at: f64, byte: u64) -> bool {
+        at <= self.end && byte <= self.height
     }
 
     /// Whether a line of the graph beneath is ever in sight.
     pub(super) fn shows_line(&self, (_, steps): &(Mark, Steps)) -> bool {
         let highest = self.layers.beneath.highest();
-        steps.iter().any(|&(_, octets)| octets <= highest)
+        steps.iter().any(|&(_, bytes)| bytes <= highest)
     }
 
     /// The time-sequence graph, as SVG.
@@ -87,7 +87,7 @@ impl<'a> Graph<'a> {
             let chart = canvas::chart(area, MARGINS, axes, true)?;
             paint_axis_name(area, &format!("data, {}", unit.name))?;
             let place =
-                |at: f64, octet: u64| chart.plotting_area().map_coordinate(&(at, octet as f64 / unit.size));
+                |at: f64, byte: u64| chart.plotting_area().map_coordinate(&(at, byte as f64 / unit.size));
             self.paint_sent(area, place)?;
             let right = chart.plotting_area().map_coordinate(&(self.end, 0.0)).0;
             self.paint_acks(area, place, right)?;
@@ -108,11 +108,11 @@ impl<'a> Graph<'a> {
             let chart = canvas::chart(area, MARGINS, axes, true)?;
             paint_axis_name(area, &format!("{}, {}", beneath.axis, unit.name))?;
             let place =
-                |at: f64, octets: u64| chart.plotting_area().map_coordinate(&(at, octets as f64 / unit.size));
+                |at: f64, bytes: u64| chart.plotting_area().map_coordinate(&(at, bytes as f64 / unit.size));
             let (right, _) = place(self.end, 0);
             for (mark, steps) in &beneath.lines {
-                let shown = steps.iter().filter(|(at, octets)| self.shows(*at, 0) && *octets <= highest);
-                let path = canvas::steps(shown.map(|&(at, octets)| place(at, octets)));
+                let shown = steps.iter().filter(|(at, bytes)| self.shows(*at, 0) && *bytes <= highest);
+                let path = canvas::steps(shown.map(|&(at, bytes)| place(at, bytes)));
                 let width = if *mark == Mark::Threshold { 2 } else { 4 };
                 canvas::line(area, held_until(right, path), mark.ink().colour().stroke_width(width))?;
             }
@@ -120,7 +120,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Each segment is an upright line from its first octet to its last.
+    /// Each segment is an upright line from its first byte to its last.
     fn paint_sent(&self, area: &Area<'_>, place: impl Fn(f64, u64) -> Place) -> Result<(), Error> {
         let style = Ink::Sent.colour().stroke_width(4);
         let mut run: Option<(i32, i32, i32)> = None;
@@ -224,12 +224,12 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(octets: f64) -> Self {
+    fn of(bytes: f64) -> Self {
         const UNITS: [Unit; 3] = [
             Unit { size: (1 << 30) as f64, name: "GiB" },
             Unit { size: (1 << 20) as f64, name: "MiB" },
             Unit { size: (1 << 10) as f64, name: "KiB" },
         ];
-        UNITS.into_iter().find(|unit| octets >= unit.size).unwrap_or(Self { size: 1.0, name: "B" })
+        UNITS.into_iter().find(|unit| bytes >= unit.size).unwrap_or(Self { size: 1.0, name: "B" })
     }
 }

@@ -43,7 +43,7 @@ pub struct OracleOutcome {
     pub packets: u64,
 }
 
-/// Runs the oracle over `scenario` with `size` octets, or for the scenario's fixed duration.
+/// Runs the oracle over `scenario` with `size` bytes, or for the scenario's fixed duration.
 ///
 /// `None` where there is no such thing: the link has no rate and so no bandwidth-delay product,
 /// it repairs damage itself, or others share it.
@@ -113,7 +113,7 @@ struct Oracle {
     link: Link<Parcel>,
     rate: Rate,
     mtu: usize,
-    /// Octets in a full segment.
+    /// Bytes in a full segment.
     mss: u64,
     size: u64,
     segments: u64,

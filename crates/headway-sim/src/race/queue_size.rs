@@ -23,7 +23,7 @@ const MOST: f64 = 1000.0;
 
 impl QueueSize {
     /// The limit on a path of this rate, of this round-trip propagation delay, and with packets
-    /// of at most `mtu` octets. Without a rate there is no product, and nothing queues.
+    /// of at most `mtu` bytes. Without a rate there is no product, and nothing queues.
     pub fn limit(self, rate: Option<Rate>, round_trip: Duration, mtu: u16) -> QueueLimit {
         let products = match self {
             Self::Limit(limit) => return limit,

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::program::Side;
 use super::recorder::Recorder;
 
-/// Octets that records of one segment take, rounded up.
+/// Bytes that records of one segment take, rounded up.
 const RECORD: usize = 64;
 /// And those of one transmission in the log of a modern sender.
 const COPY: usize = 96;
@@ -18,28 +18,28 @@ pub(crate) fn packet(host: &Host<Recorder>, plan: &Plan, side: usize) -> usize {
 }
 
 pub(crate) fn check(statistics: &Statistics, profile: &Profile, side: &Side) -> Result<(), String> {
-    // RFC 6675, 4: an octet that is retransmitted and not thought lost is in the pipe twice.
+    // RFC 6675, 4: a byte that is retransmitted and not thought lost is in the pipe twice.
     if statistics.pipe > 2 * statistics.unacknowledged {
         let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
-        return Err(format!("a pipe of {pipe} octets with {outstanding} outstanding"));
+        return Err(format!("a pipe of {pipe} bytes with {outstanding} outstanding"));
     }
     if statistics.cwnd < statistics.mss {
-        return Err(format!("a congestion window of {} octets, less than a segment", statistics.cwnd));
+        return Err(format!("a congestion window of {} bytes, less than a segment", statistics.cwnd));
     }
     let limit = memory(profile, side.ledger.data_sent);
     if statistics.memory > limit {
-        return Err(format!("{} octets of memory, the profile permits {limit}", statistics.memory));
+        return Err(format!("{} bytes of memory, the profile permits {limit}", statistics.memory));
     }
     Ok(())
 }
 
-/// Octets of heap that a connection of `profile` that has sent `segments` may hold.
+/// Bytes of heap that a connection of `profile` that has sent `segments` may hold.
 fn memory(profile: &Profile, segments: usize) -> usize {
-    let ring = |octets: usize| octets.next_power_of_two().max(512);
+    let ring = |bytes: usize| bytes.next_power_of_two().max(512);
     // A window field in units of the scale may exceed the buffer by less than a unit.
     let unit = (0..14).find(|scale| profile.receive_buffer >> scale <= 65_535).unwrap_or(14);
     let buffers = ring(profile.send_buffer) + ring(profile.receive_buffer + (1 << unit));
-    // Every segment in flight has an octet of its own, or is SYN or FIN. Vectors grow by doubling.
+    // Every segment in flight has a byte of its own, or is SYN or FIN. Vectors grow by doubling.
     let in_flight = segments.min(profile.send_buffer) + 2;
     let sent = (2 * in_flight).max(4) * RECORD;
     let retransmissions = 2 * (2 * in_flight).max(4) * RECORD;

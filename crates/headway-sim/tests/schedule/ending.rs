@@ -89,7 +89,7 @@ pub(crate) fn check(world: &mut World) -> Result<(), String> {
     }
     for n in 0..world.flows.len() {
         let flow = &world.flows[n];
-        world.outcome.octets += flow.sides.iter().map(|side| side.read as u64).sum::<u64>();
+        world.outcome.bytes += flow.sides.iter().map(|side| side.read as u64).sum::<u64>();
         world.outcome.wrong_octets += flow.sides.iter().map(|side| side.wrong_octets as u64).sum::<u64>();
         if flow.poisoned {
             world.outcome.poisoned += 1;
@@ -108,7 +108,7 @@ pub(crate) fn check(world: &mut World) -> Result<(), String> {
 /// A side that reports no failure has everything that its peer wrote.
 fn complete(side: &Side, peer: &Side) -> Result<(), String> {
     if side.read > peer.program.written {
-        return Err(format!("read {} octets of {}", side.read, peer.program.written));
+        return Err(format!("read {} bytes of {}", side.read, peer.program.written));
     }
     if side.has_failed() {
         return Ok(());
@@ -122,7 +122,7 @@ fn complete(side: &Side, peer: &Side) -> Result<(), String> {
     }
     if side.read != peer.program.written {
         let (read, written) = (side.read, peer.program.written);
-        return Err(format!("says that all is well with {read} octets of {written}"));
+        return Err(format!("says that all is well with {read} bytes of {written}"));
     }
     Ok(())
 }

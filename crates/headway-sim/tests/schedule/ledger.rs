@@ -26,7 +26,7 @@ pub(crate) struct Ledger {
     una: Option<SeqNumber>,
     /// The ACK number and the right edge that it told last.
     told: Option<(SeqNumber, SeqNumber)>,
-    /// Which octets of the peer's stream have arrived here, and how many without a gap.
+    /// Which bytes of the peer's stream have arrived here, and how many without a gap.
     have: Vec<bool>,
     contiguous: usize,
     /// Where the peer's FIN is, once it has arrived.
@@ -162,17 +162,17 @@ impl Ledger {
     fn check_text(&self, segment: &Segment<'_>, at: i64, program: &Program) -> Result<(), String> {
         let end = at + segment.payload.len() as i64;
         if at < 0 || end > program.written as i64 {
-            return Err(format!("sends {at}..{end}, but only {} octets were written", program.written));
+            return Err(format!("sends {at}..{end}, but only {} bytes were written", program.written));
         }
         if let Some(place) = program.content.difference(at as usize, segment.payload) {
-            return Err(format!("sends octet {place} as it never was"));
+            return Err(format!("sends byte {place} as it never was"));
         }
         if segment.tcp.seq.gt(self.nxt) {
             return Err(format!("sends {at}..{end} and leaves a gap before it"));
         }
         let fin = segment.tcp.flags.contains(TcpFlags::FIN);
         if fin && !(program.closed && end == program.written as i64) {
-            return Err(format!("sends FIN at {end}; {} octets were written", program.written));
+            return Err(format!("sends FIN at {end}; {} bytes were written", program.written));
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Ledger {
         let fin = u32::from(self.fin_at.is_some_and(|fin| fin <= self.contiguous));
         let arrived = peer_iss + (1 + self.contiguous as u32 + fin);
         if ack.gt(arrived) {
-            return Err(format!("acknowledges {} octets that never arrived", ack - arrived));
+            return Err(format!("acknowledges {} bytes that never arrived", ack - arrived));
         }
         let edge = Self::offered(segment, self.shifts(peer));
         if let Some((last, right)) = self.told {
@@ -205,7 +205,7 @@ impl Ledger {
                     .is_ok_and(|at| self.have.get(at) == Some(&true) || self.fin_at == Some(at))
             };
             if from >= to || !claimed.iter().all(held) {
-                return Err(format!("SACK block {from}..{to} of octets that never arrived"));
+                return Err(format!("SACK block {from}..{to} of bytes that never arrived"));
             }
         }
         Ok(())
@@ -273,10 +273,10 @@ impl Ledger {
         self.wrong.push(Wrong { at, bytes: segment.payload.to_vec() });
     }
 
-    /// Whether a damaged packet explains that octet `at` of the peer's stream was read as `octet`.
-    pub(crate) fn explains(&self, at: usize, octet: u8) -> bool {
+    /// Whether a damaged packet explains that byte `at` of the peer's stream was read as `byte`.
+    pub(crate) fn explains(&self, at: usize, byte: u8) -> bool {
         self.wrong.iter().any(|wrong| {
-            usize::try_from(at as i64 - wrong.at).is_ok_and(|i| wrong.bytes.get(i) == Some(&octet))
+            usize::try_from(at as i64 - wrong.at).is_ok_and(|i| wrong.bytes.get(i) == Some(&byte))
         })
     }
 }

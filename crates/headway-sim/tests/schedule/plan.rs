@@ -71,7 +71,7 @@ pub(crate) struct FlowPlan {
 /// What a program does at its end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct SidePlan {
-    /// Octets to write in all.
+    /// Bytes to write in all.
     pub(crate) total: usize,
     pub(crate) style: Style,
     /// Writes before the connection is open.

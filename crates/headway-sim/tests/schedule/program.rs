@@ -17,7 +17,7 @@ pub(crate) struct Side {
     pub(crate) ledger: Ledger,
     /// What the peer's program writes.
     theirs: Pattern,
-    /// Octets read.
+    /// Bytes read.
     pub(crate) read: usize,
     pub(crate) connected: bool,
     pub(crate) aborted: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Side {
     may_read: bool,
     /// Set while the connection was open.
     user_timeout: Option<Duration>,
-    /// Octets read that damage had changed unseen.
+    /// Bytes read that damage had changed unseen.
     pub(crate) wrong_octets: usize,
 }
 
@@ -168,7 +168,7 @@ impl Side {
         self.close(host, id, moment)
     }
 
-    /// Writes up to `most` octets, until the host takes no more.
+    /// Writes up to `most` bytes, until the host takes no more.
     fn write(&mut self, host: &mut Host<Recorder>, id: ConnectionId, most: usize) -> Result<(), String> {
         let mut left = most.min(self.plan.total - self.program.written);
         let mut chunk = [0; 2048];
@@ -220,13 +220,13 @@ impl Side {
 
     /// What was read is what the peer wrote, or what a damaged packet that no checksum caught said.
     fn compare(&mut self, bytes: &[u8], moment: &Moment) -> Result<(), String> {
-        for (i, &octet) in bytes.iter().enumerate() {
+        for (i, &byte) in bytes.iter().enumerate() {
             let at = self.read + i;
-            if octet == self.theirs.byte(at) {
+            if byte == self.theirs.byte(at) {
                 continue;
             }
-            if !moment.poisoned && !self.ledger.explains(at, octet) {
-                return Err(format!("octet {at} was read as {octet:#04x}, which no damaged packet explains"));
+            if !moment.poisoned && !self.ledger.explains(at, byte) {
+                return Err(format!("byte {at} was read as {byte:#04x}, which no damaged packet explains"));
             }
             self.wrong_octets += 1;
         }

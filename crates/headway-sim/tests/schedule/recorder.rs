@@ -12,7 +12,7 @@ pub(crate) struct Recorder {
     /// Connections whose keep-alive timer expired, and when: those of the latest time.
     pub(crate) keep_alive: Vec<(Instant, ConnectionId)>,
     /// Segments made whole from damaged payloads and blocks that came again (partial recovery): first
-    /// sequence number and octets.
+    /// sequence number and bytes.
     pub(crate) completed: Vec<(SeqNumber, u32)>,
 }
 

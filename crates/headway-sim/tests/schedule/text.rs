@@ -30,7 +30,7 @@ pub(crate) fn line(segment: &Segment<'_>) -> String {
     text
 }
 
-/// A number that depends on `before` and every octet.
+/// A number that depends on `before` and every byte.
 pub(crate) fn digest(before: u64, bytes: &[u8]) -> u64 {
     let mut value = before;
     for chunk in bytes.chunks(8) {

@@ -33,13 +33,13 @@ pub(crate) struct Flow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) packets: u64,
-    pub(crate) octets: u64,
+    pub(crate) bytes: u64,
     pub(crate) flows: u64,
     /// Connections that ended with an error, for a reason that is in order.
     pub(crate) failed: u64,
     /// Connections with damaged headers that no checksum saw.
     pub(crate) poisoned: u64,
-    /// Octets delivered that damage had changed unseen.
+    /// Bytes delivered that damage had changed unseen.
     pub(crate) wrong_octets: u64,
     /// Packets that arrived with a readable header and a damaged payload.
     pub(crate) corrupted: u64,
@@ -55,7 +55,7 @@ impl Outcome {
     /// Counts another schedule too.
     pub(crate) fn add(&mut self, other: &Self) {
         self.packets += other.packets;
-        self.octets += other.octets;
+        self.bytes += other.bytes;
         self.flows += other.flows;
         self.failed += other.failed;
         self.poisoned += other.poisoned;
@@ -452,7 +452,7 @@ impl World {
         }
         let limit = bounds::packet(&self.hosts[side], &self.plan, side);
         if bytes.len() > limit && certain {
-            return Err(format!("connection {flow}: {} octets, longer than {limit}", bytes.len()));
+            return Err(format!("connection {flow}: {} bytes, longer than {limit}", bytes.len()));
         }
         self.outcome.digest = digest(self.outcome.digest ^ self.now.as_nanos(), bytes);
         let packet = Sent { number, bytes: bytes.to_vec(), kind, flow, ghost, chain };

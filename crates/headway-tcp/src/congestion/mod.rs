@@ -67,7 +67,7 @@ pub struct Ack {
 #[non_exhaustive]
 pub struct RateSample {
     /// Bytes delivered during the interval. Bytes reported as corrupted count here and in the other
-    /// totals, since they crossed the bottleneck. Otherwise a sender that follows the rate would slow
+    /// totals, since they passed the bottleneck. Otherwise a sender that follows the rate would slow
     /// down repeatedly by the corrupted share.
     pub delivered: u64,
     /// The longer of the sending interval and the ACK interval.

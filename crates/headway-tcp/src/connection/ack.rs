@@ -71,7 +71,7 @@ impl Connection {
             // acknowledgment carries no data, (c) the SYN and FIN bits are both off, (d) the
             // acknowledgment number is equal to the greatest acknowledgment received [...] and
             // (e) the advertised window in the incoming acknowledgment equals the advertised
-            // window in the last incoming acknowledgment". Answers to window probes are none.
+            // window in the last incoming acknowledgment". Answers to window probes are not duplicates.
             duplicate: acknowledged.bytes == 0
                 && segment.payload.is_empty()
                 && !tcp.flags.contains(TcpFlags::FIN)

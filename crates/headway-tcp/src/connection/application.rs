@@ -72,7 +72,7 @@ impl Connection {
     }
 
     /// No one waits for the peer's data any more. RFC 9293, 3.6.1 lets FIN-WAIT-2 last for ever; a
-    /// peer that vanished there must not keep the connection, so it ends as TIME-WAIT does.
+    /// peer that is gone must not keep the connection, so it ends as TIME-WAIT does.
     pub(crate) fn orphan<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         self.orphaned = true;
         self.limit_fin_wait_2(cx.now);

@@ -26,7 +26,7 @@ impl Connection {
     ///
     /// RFC 1122, 4.2.3.9 has TCP abort on "hard error conditions", RFC 5927, 5.2 advises to take them
     /// for soft ones "when they are received for connections in any of the synchronized states":
-    /// anybody who guesses a number can send them. What is being opened has nothing to lose.
+    /// any host that guesses a number can send them. What is being opened has nothing to lose.
     pub(crate) fn unreachable<O: Observer>(&mut self, cx: &mut Context<'_, O>, kind: IcmpKind) {
         cx.emit(|| Event::Icmp(kind));
         if kind.is_hard() && self.state == State::SynSent {

@@ -178,7 +178,7 @@ impl Connection {
             return Some(DropReason::OutsideWindow);
         }
         // An ACK from a peer that sent one number more than it was offered, as a probe, and has not
-        // heard that it was taken. If both ends are in this place, each has what the other waits for in
+        // learnt that it was accepted. If both ends are in this place, each has what the other waits for in
         // an ACK that the other drops and answers, without end.
         let behind = segment.sequence_len() == 0 && tcp.seq + 1 == nxt && tcp.flags.contains(TcpFlags::ACK);
         if behind && !is_reset && self.state.is_synchronized() && self.snd.acknowledges_new(tcp.ack) {

@@ -16,7 +16,7 @@ const OFFERS_AFTER_ANSWER: u8 = 12;
 pub(super) struct Opening {
     /// Opened by a SYN from the peer (RFC 9293, 3.10.7.4 distinguishes the cases).
     passive: bool,
-    /// Times that the timer had our SYN sent again; answers to repeats of the peer's do not count.
+    /// Times that the timer had our SYN retransmitted; answers to repeats of the peer's do not count.
     retries: u32,
     /// A SYN without the offer of HACK was answered: this many more SYNs make it.
     offers_left: Option<u8>,

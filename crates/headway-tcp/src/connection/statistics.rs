@@ -20,7 +20,7 @@ pub struct Statistics {
     pub segments_received: u64,
     /// Payload bytes that advanced or will advance RCV.NXT.
     pub bytes_received: u64,
-    /// Segments sent again, for whatever reason.
+    /// Segments retransmitted, for any reason.
     pub retransmissions: u64,
     /// Payload bytes in those.
     pub bytes_retransmitted: u64,
@@ -42,9 +42,9 @@ pub struct Statistics {
     pub repaired: u64,
     /// Damaged segments that are whole since what was hit has come again (partial recovery).
     pub completed: u64,
-    /// Segments of which only the blocks that were hit were sent again.
+    /// Segments of which only the corrupted blocks were retransmitted.
     pub cut: u64,
-    /// Payload bytes that did not have to be sent again by that.
+    /// Payload bytes that were not retransmitted because of that.
     pub bytes_spared: u64,
     /// Of all damaged ones, outside any plausible window.
     pub damaged_implausible: u64,

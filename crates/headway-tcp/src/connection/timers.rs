@@ -7,7 +7,7 @@ use crate::ConnectionError;
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
 use crate::send::recovery::TimerUpdate;
 
-/// Stands for a timer that is not set.
+/// The value of a timer that is not set.
 const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 /// One deadline for each kind of timer, on the ticks of the profile's clock.
@@ -187,7 +187,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9293, 3.8.3 and the limit on retries: the peer is told, as far as it can hear.
+    /// RFC 9293, 3.8.3 and the limit on retries: the peer is sent a RST, if the connection is synchronized.
     pub(super) fn fail_by_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>, error: ConnectionError) {
         let tells_peer = self.state.is_synchronized() && self.state != State::TimeWait;
         self.fail(cx, error);

@@ -96,7 +96,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// RFC 9293, 3.6.1 and RFC 6191: a SYN may end TIME-WAIT early if it is surely a new one and
-    /// somebody listens. Gives the listener and the number beyond which the new connection begins.
+    /// there is a listener. Gives the listener and the number beyond which the new connection begins.
     fn reopens(
         &self,
         id: ConnectionId,

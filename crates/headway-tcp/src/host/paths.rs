@@ -31,9 +31,9 @@ impl<O: Observer> Host<O> {
     }
 
     /// The MTU of the path to `remote` became known (RFC 1191, RFC 8201): segments shrink, and
-    /// what is in flight and too long is sent again in pieces.
+    /// what is in flight and too long is retransmitted in pieces.
     pub fn set_path_mtu(&mut self, now: Instant, local: IpAddr, remote: IpAddr, mtu: u16) {
-        /// RFC 1191, 3 and RFC 8200, 5: no link may be told to be smaller.
+        /// RFC 1191, 3 and RFC 8200, 5: no reported MTU may be smaller.
         const MIN_V4: u16 = 68;
         const MIN_V6: u16 = 1280;
         let mtu = mtu.max(if remote.is_ipv4() { MIN_V4 } else { MIN_V6 });

@@ -26,7 +26,7 @@ impl Marks {
     pub(crate) const SYN: Self = Self(32);
     /// Occupies a sequence number for FIN, its last.
     pub(crate) const FIN: Self = Self(64);
-    /// Bears PSH: nothing more was there to send when it was sent.
+    /// Has PSH: nothing more was there to send when it was sent.
     pub(crate) const PUSH: Self = Self(128);
     /// Lost, and not to be retransmitted for now: the peer says that it holds these bytes of a damaged
     /// transmission ([`crate::hack::partial`]).
@@ -63,7 +63,7 @@ impl Marks {
         self.is_gone() && !self.has(Self::HELD)
     }
 
-    /// Missing for a reason that no notice of damage explains.
+    /// Missing for a reason that no damage report explains.
     pub(super) const fn is_unexplained(self) -> bool {
         self.is_missing() && !self.has(Self::DAMAGED)
     }

@@ -158,7 +158,7 @@ impl Scoreboard {
         }
     }
 
-    /// Whether a hole lies below the highest block that no notice of damage explains.
+    /// Whether a hole lies below the highest block that no damage report explains.
     pub(crate) fn has_open_hole(&self, queue: &SentQueue) -> bool {
         self.forward_distance(queue) > 0
     }

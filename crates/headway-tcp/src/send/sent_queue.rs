@@ -32,7 +32,7 @@ pub(crate) struct SentQueue {
     damaged: u32,
     /// Segments that are lost and of which no later transmission is in the network.
     missing: u32,
-    /// Of those, segments that no notice of damage explains.
+    /// Of those, segments that no damage report explains.
     unexplained: u32,
     transmissions: u64,
     /// No segment below this is missing.
@@ -204,7 +204,7 @@ impl SentQueue {
         });
     }
 
-    /// The segment added last bears PSH, and so will its transmissions.
+    /// The segment added last has PSH, and so will its transmissions.
     pub(crate) fn push_last(&mut self) {
         if let Some(last) = self.segments.back_mut() {
             last.marks = last.marks.with(Marks::PUSH);
@@ -315,13 +315,13 @@ impl SentQueue {
         self.set(index, after);
     }
 
-    /// Marks segment `index` selectively acknowledged; says whether that is news.
+    /// Marks segment `index` selectively acknowledged; says whether it was not marked before.
     pub(crate) fn mark_sacked(&mut self, index: usize) -> bool {
         let marks = self.segments[index].marks;
         if marks.has(Marks::SACKED) {
             return false;
         }
-        // What the peer held of a damaged transmission was counted when that crossed the network.
+        // What the peer held of a damaged transmission was counted when that transmission arrived.
         if let Some(log) = self.log.kept_mut()
             && !marks.has(Marks::HELD)
         {
@@ -332,7 +332,7 @@ impl SentQueue {
         true
     }
 
-    /// The segment whose latest transmission is `transmission`. If there is none, nothing will be said of it any more.
+    /// The segment whose latest transmission is `transmission`. `None` if no report of it can arrive any more.
     pub(crate) fn segment_of(&mut self, sent: &Transmission) -> Option<usize> {
         let index = self.index_of(sent.last()).filter(|&index| self.get(index).order == sent.order);
         if let (None, Some(log)) = (index, self.log.kept_mut()) {
@@ -578,9 +578,9 @@ mod tests {
         for at in 0..LENGTHS.iter().sum::<u32>() + 2 {
             let seq = start + at;
             let before = queue.iter().take_while(|sent| sent.seq.lt(seq)).count();
-            assert_eq!(queue.first_from(seq), before, "{at} octets from the start");
+            assert_eq!(queue.first_from(seq), before, "{at} bytes from the start");
             let holder = queue.iter().position(|sent| sent.seq.le(seq) && seq.lt(sent.end()));
-            assert_eq!(queue.index_of(seq), holder, "{at} octets from the start");
+            assert_eq!(queue.index_of(seq), holder, "{at} bytes from the start");
         }
     }
 

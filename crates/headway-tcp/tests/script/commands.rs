@@ -30,7 +30,7 @@ impl Runner {
             "open" => self.open(index, &mut words)?,
             "dial" => self.dial(index, &mut words)?,
             "write" => self.write(index, &mut words)?,
-            "read" => self.read(index, words.value("octets")?)?,
+            "read" => self.read(index, words.value("bytes")?)?,
             "close" => {
                 let id = self.connection(index)?;
                 self.host.close(self.now, id).map_err(|error| error.to_string())?;
@@ -44,7 +44,7 @@ impl Runner {
                 self.host.release(self.now, id);
             }
             "mtu" => {
-                let mtu = words.value("octets")?;
+                let mtu = words.value("bytes")?;
                 let (local, remote) = (self.peer(index).host.ip(), self.peer(index).local.ip());
                 self.host.set_path_mtu(self.now, local, remote, mtu);
             }
@@ -143,8 +143,8 @@ impl Runner {
 
     /// `write N [takes M] [fails]`.
     fn write(&mut self, index: usize, words: &mut Words<'_>) -> Result<(), String> {
-        let len: u32 = words.value("octets")?;
-        let takes = if words.take("takes") { words.value("octets")? } else { len };
+        let len: u32 = words.value("bytes")?;
+        let takes = if words.take("takes") { words.value("bytes")? } else { len };
         let fails = words.take("fails");
         let id = self.connection(index)?;
         let data = HOST_WRITES.bytes(self.peer(index).written as usize, len as usize);
@@ -154,12 +154,12 @@ impl Runner {
             (Ok(_), true) => Err("expected the write to fail".into()),
             (Ok(taken), false) => {
                 self.peer(index).written += taken as u32;
-                if taken == takes as usize { Ok(()) } else { Err(format!("write took {taken} octets")) }
+                if taken == takes as usize { Ok(()) } else { Err(format!("write took {taken} bytes")) }
             }
         }
     }
 
-    /// Reads so many octets, which must be there and be what the peer sent.
+    /// Reads that number of bytes, which must be there and be what the peer sent.
     fn read(&mut self, index: usize, len: usize) -> Result<(), String> {
         let id = self.connection(index)?;
         let mut data = vec![0; len];
@@ -168,8 +168,8 @@ impl Runner {
         let from = peer.read;
         peer.read += got as u32;
         if let Some(at) = PEER_WRITES.difference(from as usize, &data[..got]) {
-            return Err(format!("octet {at} of the stream is not what the peer sent"));
+            return Err(format!("byte {at} of the stream is not what the peer sent"));
         }
-        if got == len { Ok(()) } else { Err(format!("expected to read {len} octets, got {got}")) }
+        if got == len { Ok(()) } else { Err(format!("expected to read {len} bytes, got {got}")) }
     }
 }

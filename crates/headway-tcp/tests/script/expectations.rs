@@ -16,7 +16,7 @@ impl Runner {
     /// `expect WHAT VALUE`.
     pub(crate) fn expectation(&mut self, index: usize, words: &mut Words<'_>) -> Result<(), String> {
         match words.word("what to expect")? {
-            // A packet that nobody expected has been reported before this line is reached.
+            // An unexpected packet has been reported before this line is reached.
             "no" => words.word("packet").map(|_| ()),
             "not" => match words.word("told")? {
                 "told" => self.expect_told(index, words, false),

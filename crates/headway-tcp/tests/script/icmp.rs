@@ -11,7 +11,7 @@ use super::runner::Runner;
 use super::words::Words;
 
 impl Runner {
-    /// `icmp KIND about SEQ long OCTETS`, where the kind may have an MTU behind it.
+    /// `icmp KIND about SEQ long BYTES`, where the kind may have an MTU behind it.
     pub(crate) fn icmp(&mut self, index: usize, words: &mut Words<'_>) -> Result<(), String> {
         let kind = words.word("a kind of message")?;
         let mtu: u32 = if kind == "too-big" { words.value("an MTU")? } else { 0 };
@@ -42,7 +42,7 @@ fn start(kind: &str, address: IpAddr) -> Result<[u8; 2], String> {
     Ok(if address.is_ipv4() { v4 } else { v6 })
 }
 
-/// The headers of a segment of the host's, which was `len` octets long.
+/// The headers of a segment of the host's, which was `len` bytes long.
 fn quote(peer: &Peer, seq: SeqNumber, len: usize) -> Vec<u8> {
     let (ip, tcp) = packet::headers(peer.host, peer.local, TcpFlags::ACK);
     let tcp = TcpHeader { seq, window: 1, ..tcp };

@@ -38,7 +38,7 @@ pub(crate) struct Peer {
     stamp_base: Option<u32>,
     /// Window field of the last packet it sent.
     window: u16,
-    /// Octets that the host's application wrote and read.
+    /// Bytes that the host's application wrote and read.
     pub(crate) written: u32,
     pub(crate) read: u32,
     pub(crate) told: Vec<Notification>,
@@ -117,7 +117,7 @@ impl Peer {
         {
             stamps.tsecr = stamps.tsecr.wrapping_add(self.stamp_base.unwrap_or(0));
         }
-        // The first octet of the stream is number 1.
+        // The first byte of the stream is number 1.
         let payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(1) as usize, packet.len as usize);
         let mut bytes = vec![0; 120 + payload.len()];
         let len = emit(&mut bytes, &self.ip(packet.ecn), &tcp, &options, (&payload, &[]))

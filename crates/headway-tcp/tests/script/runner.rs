@@ -155,10 +155,10 @@ impl Runner {
         if !packet.flags.intersects(TcpFlags::SYN | TcpFlags::RST)
             && let Some(at) = HOST_WRITES.difference(packet.seq.wrapping_sub(1) as usize, segment.payload)
         {
-            return Err(format!("{}: octet {at} of the stream is not what was written", packet.show()));
+            return Err(format!("{}: byte {at} of the stream is not what was written", packet.show()));
         }
         if bytes.len() > usize::from(self.profile.mtu) {
-            return Err(format!("{}: {} octets exceed the MTU", packet.show(), bytes.len()));
+            return Err(format!("{}: {} bytes exceed the MTU", packet.show(), bytes.len()));
         }
         self.sent.push_back((index, self.now, packet));
         Ok(())

@@ -18,7 +18,7 @@ const WRONG: [(&str, &str, &str); 14] = [
     ("number", "expect mss 999", "expected mss 999, found 1000"),
     ("time", "expect rto 1s", "expected rto 1s, found 300ms"),
     ("told", "expect told closed", "was not told"),
-    ("too-few-octets", "< . 1:101(100) ack 1\nread 200", "expected to read 200 octets, got 100"),
+    ("too-few-bytes", "< . 1:101(100) ack 1\nread 200", "expected to read 200 bytes, got 100"),
     ("syntax", "expect moon 3", "unknown expectation \"moon\""),
 ];
 

@@ -27,7 +27,7 @@ pub(crate) fn variant(profile: Profile, name: &str) -> Result<Profile, String> {
 /// `set KEY VALUE`.
 pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), String> {
     match words.word("a setting")? {
-        "mtu" => profile.mtu = words.value("octets")?,
+        "mtu" => profile.mtu = words.value("bytes")?,
         "sack" => profile.sack = switch(words)?,
         "sack-fin" => profile.sack_fin = switch(words)?,
         "timestamps" => profile.timestamps = switch(words)?,
@@ -92,8 +92,8 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         }
         "user-timeout" => profile.user_timeout = Some(duration(words)?),
         "time-wait" => profile.time_wait = duration(words)?,
-        "send-buffer" => profile.send_buffer = words.value("octets")?,
-        "receive-buffer" => profile.receive_buffer = words.value("octets")?,
+        "send-buffer" => profile.send_buffer = words.value("bytes")?,
+        "receive-buffer" => profile.receive_buffer = words.value("bytes")?,
         other => match feature(&mut profile.features, other) {
             Some(chosen) => *chosen = switch(words)?,
             None => return Err(format!("unknown setting {other:?}")),

@@ -2,7 +2,7 @@
 //! and read, in which order packets and timers come, what is lost, doubled, damaged or forged.
 //!
 //! Nothing may panic, run in circles or grow without bound. As long as nothing was forged, and no
-//! damage passed every checksum, each octet that is read must be the one that was written, and once
+//! damage passed every checksum, each byte that is read must be the one that was written, and once
 //! the network behaves, all arrive or the connection reports its failure.
 
 use std::collections::VecDeque;
@@ -81,7 +81,7 @@ struct Side {
     written: usize,
     read: usize,
     closed: bool,
-    /// Octets that it writes at most: through a tiny window each takes a round trip.
+    /// Bytes that it writes at most: through a tiny window each takes a round trip.
     most: usize,
     /// What it has sent and the other has not got yet, with whether it was damaged.
     out: VecDeque<(Vec<u8>, bool)>,
@@ -276,9 +276,9 @@ impl Pair {
         for side in &mut self.sides {
             let Some(statistics) = side.id.and_then(|id| side.host.statistics(id)) else { continue };
             let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
-            assert!(pipe <= 2 * outstanding, "a pipe of {pipe} octets with {outstanding} outstanding");
+            assert!(pipe <= 2 * outstanding, "a pipe of {pipe} bytes with {outstanding} outstanding");
             assert!(statistics.cwnd >= statistics.mss, "a window of less than a segment");
-            assert!(statistics.memory < 1 << 20, "{} octets of memory", statistics.memory);
+            assert!(statistics.memory < 1 << 20, "{} bytes of memory", statistics.memory);
             self.failed |= side.id.and_then(|id| side.host.error(id)).is_some();
             // What is under way is bounded by windows; forged ones may be large.
             side.out.truncate(LARGEST_BURST);

@@ -23,7 +23,7 @@ impl TcpOptions {
         }
     }
 
-    /// The layouts of nearly every segment of a connection with timestamps: none but these, or
+    /// The layouts of nearly every segment of a connection with timestamps: only these, or
     /// these and the Header Checksum. `None` if it is another.
     #[inline]
     pub(crate) fn parse_usual(bytes: &[u8]) -> Option<Self> {

@@ -4,7 +4,7 @@
 use crate::{List, SeqNumber};
 use core::slice;
 
-/// The experiment's identifier, "ExID": what tells options of kind 253 apart (RFC 6994, 3).
+/// The experiment's identifier, "ExID": what distinguishes options of kind 253 (RFC 6994, 3).
 ///
 /// 0x4857 is "HW" in ASCII. It is not registered with IANA: use it among peers that agree on it only.
 pub const EXID: u16 = 0x4857;

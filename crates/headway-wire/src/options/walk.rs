@@ -1,4 +1,4 @@
-//! Tells options apart by kind and length.
+//! Separates options by kind and length.
 
 use super::kind;
 use crate::OptionError;

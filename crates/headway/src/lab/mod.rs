@@ -43,7 +43,7 @@ Examples:
   headway lab live my.toml --set variant=headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
 
 Each run has network namespaces of its own for two hosts and a box between them, which is the
-simulator's link on real packets. They vanish with this program, however it ends. Senders are ours,
+simulator's link on real packets. They end with this program, however it ends. Senders are ours,
 those of the kernel (linux:NAME, of net.ipv4.tcp_available_congestion_control), quinn:bbr (QUIC; built
 by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`) and kcptun
 (the package of this name). An interrupted sweep goes on where it stopped. Needs root and iproute2.";
@@ -127,7 +127,7 @@ enum PaperCommand {
         #[command(flatten)]
         options: RunOptions,
     },
-    /// Draw all of them, with every claim beside what came out
+    /// Draw all of them, with every claim beside what was measured
     Report {
         #[command(flatten)]
         options: ReportOptions,

@@ -32,7 +32,7 @@ pub(super) fn list() -> Result<String, ExperimentsError> {
     Ok(text)
 }
 
-/// The experiments of these names; `all` stands for every one.
+/// The experiments of these names; `all` means every one.
 pub(super) fn experiments(
     names: &[String],
     overrides: &Overrides,

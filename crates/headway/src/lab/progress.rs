@@ -11,15 +11,15 @@ pub(super) struct Bar {
     /// Runs of the experiments, as they would be if none were there already.
     planned: Vec<u64>,
     place: AtomicUsize,
-    /// Where nobody sees the bar, and runs take long: the seconds at which the last line was written.
-    told: Option<AtomicU64>,
+    /// Where the output is not a terminal, and runs take long: the seconds at which the last line was written.
+    line_at: Option<AtomicU64>,
 }
 
 /// Seconds between two lines.
 const LINES: u64 = 10;
 
 impl Bar {
-    /// `real_time`: runs take long, one wants to hear of it in a file too.
+    /// `real_time`: runs take long, so that a file shows the progress too.
     pub(super) fn over(experiments: &[Experiment], real_time: bool) -> Self {
         let planned: Vec<u64> = experiments
             .iter()
@@ -35,8 +35,8 @@ impl Bar {
             bar.set_length(planned.iter().sum());
             bar
         };
-        let told = (real_time && !seen).then(AtomicU64::default);
-        Self { bar, planned, place: AtomicUsize::new(0), told }
+        let line_at = (real_time && !seen).then(AtomicU64::default);
+        Self { bar, planned, place: AtomicUsize::new(0), line_at }
     }
 
     pub(super) fn name(&self, name: &str) {
@@ -67,10 +67,10 @@ impl Progress for Bar {
 
     fn advance(&self) {
         self.bar.inc(1);
-        let Some(told) = &self.told else { return };
-        let (now, last) = (self.bar.elapsed().as_secs(), told.load(Ordering::Relaxed));
+        let Some(line_at) = &self.line_at else { return };
+        let (now, last) = (self.bar.elapsed().as_secs(), line_at.load(Ordering::Relaxed));
         let due = now >= last + LINES;
-        if due && told.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if due && line_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let all = self.bar.length().unwrap_or_default();
             eprintln!("{}: {} of {all} runs of all experiments", self.bar.message(), self.bar.position());
         }

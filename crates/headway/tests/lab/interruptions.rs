@@ -29,7 +29,7 @@ fn a_killed_sweep_gives_the_same_tables() {
     let journal = pieces.path().join("results/my/runs.jsonl");
     let written = || fs::read(&journal).unwrap_or_default().iter().filter(|&&byte| byte == b'\n').count();
     let mut rows = Vec::new();
-    // At any moment: after some time, and after so many rows.
+    // At any moment: after some time, and after a number of rows.
     for (milliseconds, wanted) in [(3, 0), (12, 0), (0, 1), (0, 2), (40, 0), (0, 20), (25, 30), (0, 60)] {
         let mut child =
             HEADWAY.command(pieces.path(), &["lab", "run", "my.toml"]).spawn().expect("the program starts");

@@ -1,4 +1,4 @@
-//! What is wrong with an experiment is told in one line, before anything runs.
+//! What is wrong with an experiment is reported in one line, before anything runs.
 
 use std::fs;
 

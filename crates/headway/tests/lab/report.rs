@@ -156,7 +156,7 @@ fn figures_over_time_are_drawn_from_captures() {
     let options: Vec<String> = SETTINGS.iter().map(|(key, value)| format!("--{key}={value}")).collect();
     // What experiments send.
     let content: Vec<u8> =
-        (0..200_000_u64).map(|octet| (octet.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+        (0..200_000_u64).map(|byte| (byte.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
     fs::write(directory.path().join("content"), content).expect("written");
     let mut words = vec!["race", "content", "--runs=1", "--seed", seed, "--pcap", "captures"];
     words.extend(options.iter().map(String::as_str));
@@ -179,7 +179,7 @@ fn figures_over_time_are_drawn_from_captures() {
         );
         assert!(sequence.contains(&expected), "{expected}");
 
-        // The graph of the throughput ends with the last octet's ACK, as the capture's does.
+        // The graph of the throughput ends with the last byte's ACK, as the capture's does.
         let html = format!("{variant}.html");
         HEADWAY.succeed(directory.path(), &["trace", &capture, "--html", &html]);
         let drawn = fs::read_to_string(directory.path().join(&html)).expect("a page");

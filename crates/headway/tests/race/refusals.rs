@@ -28,7 +28,7 @@ fn a_file_that_cannot_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempdir().expect("a directory");
     let path = directory.path().join("secret");
-    fs::write(&path, b"nobody may read this").expect("written");
+    fs::write(&path, b"without permission to read").expect("written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("changed");
     if fs::File::open(&path).is_ok() {
         eprintln!("skipped: this user may read every file, whatever its permissions");

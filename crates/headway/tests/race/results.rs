@@ -102,7 +102,7 @@ fn a_race_of_fixed_duration() {
     assert!(document["scenario"]["size_bytes"].is_null());
     for run in list(&document, "runs") {
         assert_eq!((&run["finished"], &run["seconds"]), (&true.into(), &5.0.into()), "{run}");
-        let delivered = run["delivered_bytes"].as_f64().expect("octets");
+        let delivered = run["delivered_bytes"].as_f64().expect("bytes");
         assert_eq!(run["goodput_bps"].as_f64(), Some(delivered * 8.0 / 5.0));
     }
     let directory = tempdir().expect("a directory");

@@ -35,7 +35,7 @@ pub(crate) struct RecoveryContext<'a> {
 }
 
 impl RecoveryContext<'_> {
-    /// Tells the controller of an ACK that acknowledged data.
+    /// Notifies the controller of an ACK that acknowledged data.
     pub(crate) fn report_acknowledged(&mut self, ack: &AckInfo, in_recovery: bool) {
         let acked = ack.acknowledged.bytes;
         if acked == 0 {

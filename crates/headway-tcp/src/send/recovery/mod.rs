@@ -1,6 +1,6 @@
 //! Loss recovery: which segments to retransmit, and when new data may go.
 //!
-//! One [`RecoveryEngine`] a method. Each is told of ACKs, damage reports and timeouts, marks segments in
+//! One [`RecoveryEngine`] a method. Each is notified of ACKs, damage reports and timeouts, marks segments in
 //! the [`SentQueue`] and notifies the congestion controller; which segments to retransmit it says one by
 //! one when asked. It never builds a packet.
 
