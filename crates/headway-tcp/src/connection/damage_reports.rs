@@ -26,8 +26,8 @@ impl Connection {
         let (mut accepted, mut first_is_new) = (0, false);
         let (recovery, mut work) = self.recovery(cx);
         for (place, &seq) in reported.as_slice().iter().enumerate() {
-            // "the echo belongs to the newest entry only: for the others, resend if the latest
-            // transmission is older than one RTT".
+            // docs/protocol.md, 6.1, rule 5: "for the further numbers of a list, to which the TSecr does not
+            // belong, the number is acted upon only if the latest transmission is older than one round trip".
             let newest = place == 0;
             let report = DamageReport {
                 seq,
