@@ -174,3 +174,18 @@ fn an_earlier_timestamp_counts_as_now() {
     edbox.enqueue(End::First, at(100), frame(0, 1460));
     assert_eq!(edbox.next_event(), Some(at(500 + 1_200 + 1_000)));
 }
+
+/// A box on a clock that does not begin at zero: times of a link count from its start.
+#[test]
+fn times_of_a_link_count_from_the_start_of_the_box() {
+    let start = Instant::from_nanos(1_700_000_000_000_000_000);
+    let link = LinkConfig { mute: "1s@2s".parse().expect("times"), ..LinkConfig::default() };
+    let lane = |seed| LaneConfig { link: link.clone(), seed };
+    let mut edbox = ErrorDelayBox::starting_at(start, [lane(1), lane(2)]);
+    for (seconds, arrives) in [(1, true), (2, false), (4, true)] {
+        let at = start + Duration::from_secs(seconds);
+        edbox.enqueue(End::First, at, Frame::new(&[], &[0x45; 40], b"data"));
+        assert_eq!(edbox.next_event(), arrives.then_some(at), "after {seconds} s");
+        assert_eq!(edbox.poll(End::First, at).map(|delivery| delivery.at), arrives.then_some(at));
+    }
+}

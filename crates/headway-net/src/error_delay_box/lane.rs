@@ -12,20 +12,27 @@ fn new_link(config: LinkConfig, seed: u64) -> Link<Frame> {
     Link::new(config, seed).with_classifier(headway_wire::flow_hash)
 }
 
+/// A time of the links as the box counts it.
+fn box_time(start: Instant, at: Instant) -> Instant {
+    start + at.saturating_since(Instant::ZERO)
+}
+
 /// One direction: the current link, and earlier links that still have packets.
 pub(super) struct Lane {
     /// The oldest first.
     links: VecDeque<Link<Frame>>,
     /// Counters of removed links.
     retired: LinkCounters,
+    /// Time zero of the links.
+    start: Instant,
     /// The time of a link must not go back, but timestamps of packets may be earlier than the clock.
     time: Instant,
 }
 
 impl Lane {
-    pub(super) fn new(config: LinkConfig, seed: u64) -> Self {
+    pub(super) fn new(config: LinkConfig, seed: u64, start: Instant) -> Self {
         let links = VecDeque::from([new_link(config, seed)]);
-        Self { links, retired: LinkCounters::default(), time: Instant::ZERO }
+        Self { links, retired: LinkCounters::default(), start, time: start }
     }
 
     /// Packets that arrive from now on pass a link with this configuration.
@@ -41,9 +48,9 @@ impl Lane {
 
     pub(super) fn enqueue(&mut self, at: Instant, frame: Frame) {
         self.time = self.time.max(at);
-        let (len, headers) = (frame.packet().len(), frame.headers());
+        let (len, headers, time) = (frame.packet().len(), frame.headers(), self.link_time());
         let Some(link) = self.links.back_mut() else { return };
-        match link.enqueue(self.time, frame, len, headers, true) {
+        match link.enqueue(time, frame, len, headers, true) {
             // The link counts both.
             EnqueueResult::Queued | EnqueueResult::Dropped(_) => {}
         }
@@ -51,16 +58,25 @@ impl Lane {
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<Delivery<Frame>> {
         self.time = self.time.max(now);
-        let time = self.time;
+        let (time, start) = (self.link_time(), self.start);
         let delivery = self.links.iter_mut().find_map(|link| link.poll(time));
         if self.links.len() > 1 {
             self.retire();
         }
-        delivery
+        delivery.map(|mut delivery| {
+            delivery.at = box_time(start, delivery.at);
+            delivery
+        })
+    }
+
+    /// The time as the links count it.
+    fn link_time(&self) -> Instant {
+        Instant::ZERO + self.time.saturating_since(self.start)
     }
 
     pub(super) fn next_event(&self) -> Option<Instant> {
-        self.links.iter().filter_map(Link::next_event).min()
+        let next = self.links.iter().filter_map(Link::next_event).min()?;
+        Some(box_time(self.start, next))
     }
 
     pub(super) fn counters(&self) -> LinkCounters {

@@ -84,7 +84,7 @@ impl LiveBox {
         let clock = Clock::new();
         let now = clock.now();
         let live = Self {
-            model: ErrorDelayBox::new(config.lanes),
+            model: ErrorDelayBox::starting_at(now, config.lanes),
             ports,
             resolver,
             clock,

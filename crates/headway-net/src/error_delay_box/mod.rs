@@ -91,7 +91,13 @@ pub struct ErrorDelayBox {
 impl ErrorDelayBox {
     /// An empty box: the path from the first end, then the path from the second.
     pub fn new(lanes: [LaneConfig; 2]) -> Self {
-        Self { lanes: lanes.map(|lane| Lane::new(lane.link, lane.seed)) }
+        Self::starting_at(Instant::ZERO, lanes)
+    }
+
+    /// As [`new`](Self::new), with links whose time zero is `start`: from then on count the times of
+    /// [`LinkConfig::rate_steps`], [`LinkConfig::rate_trace`] and [`LinkConfig::mute`].
+    pub fn starting_at(start: Instant, lanes: [LaneConfig; 2]) -> Self {
+        Self { lanes: lanes.map(|lane| Lane::new(lane.link, lane.seed, start)) }
     }
 
     /// A packet arrives at an end. If the box's time is later than `at`, the packet arrives at that time.
