@@ -113,3 +113,27 @@ fn traces_may_come_from_anywhere_or_nowhere() {
     let error = parse("x", OVER_TRACES, &overrides).expect_err("no folder");
     assert!(error.contains("links/good.fates: cannot be read: there is no folder"), "{error}");
 }
+
+/// As fates: the opportunities count and not the file's name, and the results hold them.
+#[test]
+fn delivery_traces_are_part_of_a_cell_and_of_its_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let toml = OVER_TRACES.replace("damage = \"trace:links/{link}.fates\"", "rate-trace = \"{link}.up\"");
+    fs::write(folder.path().join("recorded.toml"), toml).expect("written");
+    fs::write(folder.path().join("good.up"), "1\n").expect("written");
+    fs::write(folder.path().join("bad.up"), "7\n9\n").expect("written");
+    let experiment = load(folder.path());
+    let results = run_in(&experiment, &folder.path().join("results"));
+    let seconds = |cell: usize| results.rows[cell][0].metrics.seconds;
+    assert!(seconds(1) > seconds(0), "{} and {}", seconds(1), seconds(0));
+
+    fs::write(folder.path().join("bad.up"), "# another\n8\n9\n").expect("written");
+    let changed = load(folder.path());
+    let same = |cell: usize| experiment.cells[cell].identity == changed.cells[cell].identity;
+    assert_eq!([same(0), same(1)], [true, false]);
+
+    fs::remove_file(folder.path().join("bad.up")).expect("removed");
+    let row = &results.rows[1][0];
+    let again = replay(&results.manifest, &results.manifest.cells[1], row.seed, ()).expect("a run").outcome;
+    assert_eq!(again.metrics.seconds, row.metrics.seconds);
+}
