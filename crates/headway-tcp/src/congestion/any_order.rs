@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use headway_units::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{Ack, Algorithm, CongestionControl, Loss, LostSegment, RateSample, Setup};
+use super::{Ack, Algorithm, CongestionControl, Loss, LostSegment, RateSample, SavedPath, Setup};
 
 #[derive(Clone, Debug)]
 enum Call {
@@ -22,7 +22,7 @@ enum Call {
     Spurious,
     Idle,
     SynLoss,
-    Resume(u32),
+    Resume(u32, u32, bool),
     Mss(u32),
 }
 
@@ -47,7 +47,8 @@ fn call() -> impl Strategy<Value = Call> {
         1 => Just(Call::Spurious),
         1 => Just(Call::Idle),
         1 => Just(Call::SynLoss),
-        1 => bytes().prop_map(Call::Resume),
+        1 => (bytes(), any::<u32>(), any::<bool>())
+            .prop_map(|(window, micros, filled)| Call::Resume(window, micros, filled)),
         1 => (1..65_000_u32).prop_map(Call::Mss),
     ]
 }
@@ -111,7 +112,9 @@ impl Counts {
             Call::Spurious => control.on_spurious(),
             Call::Idle => control.on_idle(),
             Call::SynLoss => control.on_syn_loss(),
-            Call::Resume(window) => control.resume(window),
+            Call::Resume(window, micros, filled) => {
+                control.resume(SavedPath::new(window, Duration::from_micros(micros.into()), filled));
+            }
             Call::Mss(mss) => control.set_mss(mss, false),
         }
     }

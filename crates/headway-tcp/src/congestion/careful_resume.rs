@@ -1,20 +1,62 @@
 //! Resuming with the window of an earlier connection over the path, safely if the path has changed (RFC
 //! 9040; the phases are those of Careful Resume, RFC 9959).
 //!
-//! The initial window is sent as usual. Its first ACK confirms the path and measures the RTT; then the
+//! The initial window is sent as usual. Its first ACK measures the RTT. If that confirms the path, the
 //! window *jumps* to half of the saved window. Slow start would take the same step from a validated
 //! window, and pacing spreads the segments over a round trip, so at worst the path gets twice its
-//! capacity for one round trip, as with any slow start. Slow start then continues up to the saved window.
+//! capacity for one round trip, as with any slow start. Slow start then continues up to the saved window,
+//! if that had filled the path.
 //! A loss among the segments of the jump means that the path has changed: the window is then reduced to
 //! half of the bytes that arrived (*safe retreat*), not to a share of an unvalidated window.
+//!
+//! RFC 9959 waits for the ACK of the whole initial window before the jump. Here the first ACK decides:
+//! the initial window is paced over half a round trip, for which the path would be idle.
+
+use headway_units::Duration;
 
 use super::Ack;
+
+/// What an earlier connection over the path learnt of it (RFC 9959's saved congestion control parameters).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SavedPath {
+    /// Bytes that the path delivered in its minimum RTT: saved_cwnd.
+    pub window: u32,
+    /// The minimum RTT when the window was measured: saved_rtt.
+    pub min_rtt: Duration,
+    /// Whether that window filled the path. If it did not, slow start has no reason to end there.
+    pub filled: bool,
+}
+
+impl SavedPath {
+    /// A path that delivered `window` bytes in its minimum RTT.
+    pub fn new(window: u32, min_rtt: Duration, filled: bool) -> Self {
+        Self { window, min_rtt, filled }
+    }
+
+    /// Whether a connection whose minimum RTT is `rtt` may use the same path. RFC 9959: an RTT "less than or
+    /// equal to (saved_rtt / 2)" is too small, since half of the window would then be sent at more than the
+    /// rate that was seen, and one "more than ten times the saved_rtt" indicates a path change.
+    fn is_confirmed_by(&self, rtt: Duration) -> bool {
+        rtt > self.min_rtt / 2 && rtt <= self.min_rtt * 10
+    }
+}
+
+/// What a confirmed path allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Jump {
+    /// The new congestion window, in bytes.
+    pub(super) window: u32,
+    /// Where slow start ends, if an earlier connection has filled the path.
+    pub(super) ssthresh: Option<u32>,
+}
 
 /// The phases of a resumed connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CarefulResume {
-    /// The saved window, in bytes.
-    saved: u32,
+    saved: Option<SavedPath>,
+    /// The minimum RTT of this connection.
+    min_rtt: Option<Duration>,
     phase: Phase,
     /// Bytes delivered so far: PipeSize.
     pipe_size: u32,
@@ -36,32 +78,45 @@ enum Phase {
 }
 
 impl CarefulResume {
-    /// Saves the window of a connection that had `window` bytes in the network without loss.
-    pub(super) fn new(window: u32) -> Self {
-        Self { saved: window, phase: Phase::Reconnaissance, pipe_size: 0 }
+    /// Begins with what an earlier connection learnt of the path.
+    pub(super) fn new(saved: SavedPath) -> Self {
+        Self { saved: Some(saved), phase: Phase::Reconnaissance, ..Self::default() }
     }
 
-    /// An ACK arrived (or damage was reported) and `delivered` bytes were delivered. Returns the window
-    /// to jump to, if now.
+    /// An ACK arrived (or damage was reported) and `delivered` bytes were delivered. Returns the jump, if
+    /// the path is confirmed now; its window is `cwnd` at least.
     ///
     /// `limited`: the sender is limited by the window of `cwnd` bytes.
-    pub(super) fn on_ack(&mut self, ack: &Ack, cwnd: u32, limited: bool) -> Option<u32> {
+    pub(super) fn on_ack(&mut self, ack: &Ack, cwnd: u32, limited: bool) -> Option<Jump> {
         self.on_delivered(ack.delivered);
-        // RFC 9959 requires a confirmed path before the jump, limits the jump to half of the saved
-        // window, and has no jump without enough data to send.
-        let jump = self.saved / 2;
-        if self.phase != Phase::Reconnaissance || ack.rtt.is_none() || ack.in_recovery {
+        if self.phase != Phase::Reconnaissance {
             return None;
         }
-        if jump <= cwnd {
-            self.phase = Phase::Normal;
+        let rtt = ack.rtt?;
+        let rtt = self.min_rtt.map_or(rtt, |min| min.min(rtt));
+        self.min_rtt = Some(rtt);
+        let saved = self.saved?;
+        if !saved.is_confirmed_by(rtt) {
+            // "The sender MUST stop using Careful Resume".
+            self.forget();
             return None;
         }
-        if !limited {
+        let window = self.jump();
+        // RFC 9959 has no jump without enough data to send.
+        if ack.in_recovery || (window > cwnd && !limited) {
             return None;
         }
-        self.phase = Phase::Unvalidated(ack.prior_pipe.saturating_sub(ack.delivered));
-        Some(jump)
+        self.phase = if window > cwnd {
+            Phase::Unvalidated(ack.prior_pipe.saturating_sub(ack.delivered))
+        } else {
+            Phase::Normal
+        };
+        Some(Jump { window: window.max(cwnd), ssthresh: self.target() })
+    }
+
+    /// "The jump_cwnd MUST be no more than half of the saved_cwnd."
+    fn jump(&self) -> u32 {
+        self.saved.map_or(0, |saved| saved.window / 2)
     }
 
     /// Bytes were delivered.
@@ -71,8 +126,7 @@ impl CarefulResume {
         self.pipe_size = self.pipe_size.saturating_add(counted);
         self.phase = match self.phase {
             Phase::Unvalidated(left) if bytes > left => {
-                let jumped = self.saved / 2;
-                Self::validating(jumped.saturating_sub(bytes - left))
+                Self::validating(self.jump().saturating_sub(bytes - left))
             }
             Phase::Unvalidated(left) => Phase::Unvalidated(left - bytes),
             Phase::Validating(left) => Self::validating(left.saturating_sub(bytes)),
@@ -93,16 +147,17 @@ impl CarefulResume {
     /// A loss or an ECN mark. Returns the window to retreat to, in bytes, if it was in the jump.
     pub(super) fn on_congestion(&mut self) -> Option<u32> {
         let left = match self.phase {
-            Phase::Unvalidated(left) => left.saturating_add(self.saved / 2),
+            Phase::Unvalidated(left) => left.saturating_add(self.jump()),
             Phase::Validating(left) => left,
+            // "Use of the saved CC parameters is inappropriate."
             Phase::Reconnaissance => {
-                self.phase = Phase::Normal;
+                self.forget();
                 return None;
             }
             Phase::Normal | Phase::Retreat(_) => return None,
         };
         self.phase = Phase::Retreat(left);
-        self.saved = 0;
+        self.saved = None;
         // Safe retreat: at most half of the delivered bytes.
         Some(self.pipe_size / 2)
     }
@@ -117,16 +172,17 @@ impl CarefulResume {
 }
 
 impl CarefulResume {
-    /// The window at which slow start ends, as in the earlier connection.
+    /// The window at which slow start ends, as in the earlier connection, once the path is confirmed.
     pub(super) fn target(&self) -> Option<u32> {
-        (self.saved > 0).then_some(self.saved)
+        let saved = self.saved.filter(|saved| saved.filled && self.phase != Phase::Reconnaissance)?;
+        Some(saved.window)
     }
 
-    /// Discards the saved window: the timer expired, the loss was spurious, or the path was idle for
-    /// long.
+    /// Discards the saved window: the path is another one, the timer expired, the loss was spurious, or the
+    /// path was idle for long.
     pub(super) fn forget(&mut self) {
         self.phase = Phase::Normal;
-        self.saved = 0;
+        self.saved = None;
     }
 }
 
@@ -134,17 +190,28 @@ impl CarefulResume {
 mod tests {
     use super::super::testing::ack;
     use super::*;
-    use headway_units::Duration;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
 
     fn timed(delivered: u32, prior_pipe: u32) -> Ack {
-        Ack { rtt: Some(Duration::from_millis(600)), ..ack(delivered, prior_pipe) }
+        Ack { rtt: Some(ms(600)), ..ack(delivered, prior_pipe) }
+    }
+
+    fn resume(window: u32) -> CarefulResume {
+        CarefulResume::new(SavedPath::new(window, ms(600), true))
+    }
+
+    fn to(window: u32, ssthresh: u32) -> Option<Jump> {
+        Some(Jump { window, ssthresh: Some(ssthresh) })
     }
 
     #[test]
     fn the_first_ack_jumps_to_half_of_the_saved_window() {
-        let mut resume = CarefulResume::new(800_000);
+        let mut resume = resume(800_000);
         assert_eq!(resume.on_ack(&ack(2000, 10_000), 10_000, true), None, "the path has not been timed");
-        assert_eq!(resume.on_ack(&timed(2000, 8_000), 10_000, true), Some(400_000));
+        assert_eq!(resume.on_ack(&timed(2000, 8_000), 10_000, true), to(400_000, 800_000));
         assert!(resume.holds_window());
         assert_eq!(resume.on_ack(&timed(6000, 400_000), 400_000, true), None, "once only");
         assert!(resume.holds_window(), "that was the last of the initial window");
@@ -154,21 +221,21 @@ mod tests {
 
     #[test]
     fn without_data_to_send_it_waits() {
-        let mut resume = CarefulResume::new(800_000);
+        let mut resume = resume(800_000);
         assert_eq!(resume.on_ack(&timed(1000, 1000), 10_000, false), None);
-        assert_eq!(resume.on_ack(&timed(1000, 10_000), 12_000, true), Some(400_000));
+        assert_eq!(resume.on_ack(&timed(1000, 10_000), 12_000, true), to(400_000, 800_000));
     }
 
     #[test]
     fn a_window_that_is_larger_already_stays() {
-        let mut resume = CarefulResume::new(15_000);
-        assert_eq!(resume.on_ack(&timed(2000, 10_000), 10_000, true), None);
+        let mut resume = resume(15_000);
+        assert_eq!(resume.on_ack(&timed(2000, 10_000), 10_000, true), to(10_000, 15_000));
         assert_eq!(resume.on_congestion(), None);
     }
 
     #[test]
     fn a_loss_in_the_jump_retreats_to_half_of_what_arrived() {
-        let mut resume = CarefulResume::new(800_000);
+        let mut resume = resume(800_000);
         resume.on_ack(&timed(2000, 10_000), 10_000, true);
         resume.on_delivered(8_000);
         resume.on_delivered(90_000);
@@ -182,10 +249,49 @@ mod tests {
 
     #[test]
     fn a_loss_after_the_jump_arrived_is_an_ordinary_one() {
-        let mut resume = CarefulResume::new(800_000);
+        let mut resume = resume(800_000);
         resume.on_ack(&timed(2000, 10_000), 10_000, true);
         resume.on_delivered(8_000);
         resume.on_delivered(400_000);
         assert_eq!(resume.on_congestion(), None);
+    }
+
+    /// RFC 9959, 3.2 and 4.2.1: the bounds of the RTT.
+    #[test]
+    fn a_path_with_another_round_trip_time_is_not_resumed() {
+        let first = |rtt: Duration| {
+            let mut resume = resume(800_000);
+            let ack = Ack { rtt: Some(rtt), ..ack(2000, 10_000) };
+            (resume.on_ack(&ack, 10_000, true).is_some(), resume.target())
+        };
+        assert_eq!(first(ms(1)), (false, None));
+        assert_eq!(first(ms(300)), (false, None), "half of the saved RTT is too small");
+        assert_eq!(first(ms(301)), (true, Some(800_000)));
+        assert_eq!(first(ms(6000)), (true, Some(800_000)), "ten times the saved RTT is not too large");
+        assert_eq!(first(ms(6001)), (false, None));
+    }
+
+    #[test]
+    fn the_minimum_round_trip_time_decides() {
+        let mut resume = resume(800_000);
+        let early = Ack { rtt: Some(ms(250)), ..ack(1000, 1000) };
+        assert_eq!(resume.on_ack(&early, 10_000, false), None, "nothing to send yet");
+        assert_eq!(resume.on_ack(&timed(1000, 10_000), 12_000, true), None);
+        assert_eq!(resume.target(), None);
+    }
+
+    #[test]
+    fn nothing_of_the_past_counts_after_a_loss_in_the_initial_window() {
+        let mut resume = resume(800_000);
+        assert_eq!(resume.on_congestion(), None);
+        assert_eq!(resume.on_ack(&timed(2000, 10_000), 10_000, true), None);
+        assert_eq!(resume.target(), None);
+    }
+
+    #[test]
+    fn slow_start_continues_where_the_path_was_not_filled() {
+        let mut resume = CarefulResume::new(SavedPath::new(800_000, ms(600), false));
+        let jump = resume.on_ack(&timed(2000, 10_000), 10_000, true);
+        assert_eq!(jump, Some(Jump { window: 400_000, ssthresh: None }));
     }
 }

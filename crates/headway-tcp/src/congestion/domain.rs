@@ -14,7 +14,7 @@ use alloc::collections::VecDeque;
 use headway_units::{Duration, Instant, Rate};
 
 use super::pacer::Pacer;
-use super::{CongestionControl, Loss};
+use super::{CongestionControl, Loss, SavedPath};
 use crate::ConnectionId;
 
 /// See the module's documentation.
@@ -190,11 +190,11 @@ impl CongestionDomain {
         self.control.set_mss(mss, initial && is_first);
     }
 
-    /// An earlier connection over the path had this many bytes in the network. A domain of several knows
-    /// what its members learnt.
-    pub(crate) fn resume(&mut self, window: u32) {
-        if self.shared.is_none() && window > self.window() {
-            self.control.resume(window);
+    /// What an earlier connection over the path learnt of it. A domain of several knows what its members
+    /// learnt.
+    pub(crate) fn resume(&mut self, saved: SavedPath) {
+        if self.shared.is_none() && saved.window > self.window() {
+            self.control.resume(saved);
         }
     }
 

@@ -28,6 +28,7 @@ use core::fmt::Debug;
 use headway_units::{Duration, Instant, Rate};
 
 pub use bbr::Bbr;
+pub use careful_resume::SavedPath;
 pub use cubic::Cubic;
 pub(crate) use domain::CongestionDomain;
 pub use linux22::Linux22;
@@ -170,9 +171,8 @@ pub trait CongestionControl: Debug + Send {
     fn on_idle(&mut self) {}
     /// The handshake is complete, and our SYN or SYN-ACK was lost in it (RFC 5681, section 3.1).
     fn on_syn_loss(&mut self) {}
-    /// An earlier connection over the path had this many bytes in the network without loss (RFC 9040):
-    /// called before anything is sent.
-    fn resume(&mut self, _window: u32) {}
+    /// What an earlier connection over the path learnt of it (RFC 9040): called before anything is sent.
+    fn resume(&mut self, _saved: SavedPath) {}
 }
 
 /// The controllers of a profile.

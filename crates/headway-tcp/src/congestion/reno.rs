@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use headway_units::Instant;
 
-use super::careful_resume::CarefulResume;
+use super::careful_resume::{CarefulResume, SavedPath};
 use super::slow_start::SlowStart;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Loss, Setup};
@@ -147,7 +147,8 @@ impl CongestionControl for Reno {
         let bytes = match &mut self.deliveries {
             Some(deliveries) => {
                 if let Some(jump) = deliveries.resume.on_ack(ack, self.cwnd, limited) {
-                    self.cwnd = jump;
+                    self.cwnd = jump.window;
+                    self.ssthresh = jump.ssthresh.map_or(self.ssthresh, |saved| saved.max(2 * self.mss));
                 }
                 ack.delivered
             }
@@ -227,10 +228,9 @@ impl CongestionControl for Reno {
         self.cwnd < self.ssthresh && !jumps
     }
 
-    fn resume(&mut self, window: u32) {
+    fn resume(&mut self, saved: SavedPath) {
         if let Some(deliveries) = &mut self.deliveries {
-            deliveries.resume = CarefulResume::new(window);
-            self.ssthresh = window.max(2 * self.mss);
+            deliveries.resume = CarefulResume::new(saved);
         }
     }
 }
@@ -324,12 +324,13 @@ mod tests {
     #[test]
     fn a_remembered_window_is_reached_by_a_jump() {
         let mut reno = modern();
-        reno.resume(200_000);
-        assert_eq!((reno.window(), reno.ssthresh()), (10_000, 200_000));
+        let rtt = headway_units::Duration::from_millis(600);
+        reno.resume(SavedPath::new(200_000, rtt, true));
+        assert_eq!((reno.window(), reno.ssthresh()), (10_000, u32::MAX), "the path is not confirmed");
         let mut first = ack(1000, 10_000);
-        first.rtt = Some(headway_units::Duration::from_millis(600));
+        first.rtt = Some(rtt);
         reno.on_ack(&first);
-        assert_eq!(reno.window(), 100_000);
+        assert_eq!((reno.window(), reno.ssthresh()), (100_000, 200_000));
         reno.on_ack(&ack(9000, 100_000));
         assert_eq!(reno.window(), 100_000, "what was sent before the jump proves nothing");
         reno.on_ack(&ack(1000, 100_000));

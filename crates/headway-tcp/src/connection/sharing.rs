@@ -45,8 +45,7 @@ impl Connection {
             return;
         }
         // Those that are open share what the path carries.
-        let window = memory.resumable(cx.path.senders() + 1);
-        cx.domain.resume(window);
+        cx.domain.resume(memory.resumable(cx.path.senders() + 1));
     }
 
     /// The first sample is there: a path that takes as long as it did varies as it did.

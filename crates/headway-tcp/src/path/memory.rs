@@ -7,7 +7,14 @@
 
 use headway_units::{Duration, Instant};
 
-use crate::congestion::RateSample;
+use crate::congestion::{RateSample, SavedPath};
+
+/// How long a measurement is used (RFC 9959's Lifetime), and how long a path outlives its last connection.
+///
+/// RFC 9040, 8.2 has old values expire. RFC 7661, 4.4 keeps a window that is not in use for five minutes
+/// at most; RFC 9959, 4.3 has a longer time justified, since the path is confirmed and the jump is to half,
+/// and advises minutes for paths that vary. Paths that damage packets do.
+pub(crate) const LIFETIME: Duration = Duration::from_secs(600);
 
 /// Round trips without growth after which the path carries no more than what was measured.
 const PLATEAU: u8 = 3;
@@ -21,13 +28,15 @@ pub struct PathMemory {
     /// Whether the path was filled: slow start had ended, or that window had stopped growing for three
     /// round trips. If it had not, the path may carry more.
     pub filled: bool,
+    /// The minimum RTT of the connection that measured the window.
+    pub min_rtt: Duration,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Duration,
     /// Its variation (RFC 6298's RTTVAR).
     pub rtt_variation: Duration,
     /// Packets were seen to overtake each other (RFC 8985, section 6.2).
     pub reordering: bool,
-    /// When it was last learnt.
+    /// When the window was measured.
     pub learnt_at: Instant,
 }
 
@@ -69,33 +78,40 @@ impl PathSampler {
         }
         // The peak counts, and is forgotten slowly: single samples fall short for many reasons.
         self.window = if window > self.window { window } else { self.window - (self.window - window) / 8 };
-        let filled = !sample.slow_start || self.plateau >= PLATEAU;
-        let (filled, window) = match memory {
-            // A connection that is still in slow start knows less than one that filled the path.
-            Some(known) if !filled => (known.filled, known.window.max(self.window)),
-            _ => (filled, self.window),
-        };
-        *memory = Some(PathMemory {
-            window,
-            filled,
+        let measured = PathMemory {
+            window: self.window,
+            filled: !sample.slow_start || self.plateau >= PLATEAU,
+            min_rtt: sample.min_rtt,
             smoothed_rtt: sample.smoothed,
             rtt_variation: sample.variation,
             reordering: sample.reordering,
             learnt_at: sample.now,
+        };
+        *memory = Some(match memory.filter(|known| !known.is_expired(sample.now)) {
+            // A connection that is still in slow start knows less than one that filled the path, and does
+            // not make older knowledge young.
+            Some(known) if !measured.filled && known.window > measured.window => PathMemory {
+                smoothed_rtt: measured.smoothed_rtt,
+                rtt_variation: measured.rtt_variation,
+                reordering: measured.reordering,
+                ..known
+            },
+            Some(known) if !measured.filled => PathMemory { filled: known.filled, ..measured },
+            _ => measured,
         });
     }
 }
 
 impl PathMemory {
-    /// The window for a controller of one of `users` connections that are open on the path
-    /// ([`CongestionControl::resume`](crate::congestion::CongestionControl::resume)): it jumps to half of
-    /// that, and its slow start ends there.
-    ///
-    /// Half of what filled the path is safe; where the path was not filled, all that it carried is, and
-    /// slow start has no reason to end there.
-    pub(crate) fn resumable(&self, users: u32) -> u32 {
-        let window = if self.filled { self.window } else { self.window.saturating_mul(2) };
-        window / users.max(1)
+    /// What one of `users` connections that are open on the path starts from.
+    pub(crate) fn resumable(&self, users: u32) -> SavedPath {
+        SavedPath::new(self.window / users.max(1), self.min_rtt, self.filled)
+    }
+
+    /// RFC 9959: "If the Lifetime of the observed CC parameters is exceeded, this set of CC parameters are
+    /// not used, the saved CC parameters are deleted".
+    pub(crate) fn is_expired(&self, now: Instant) -> bool {
+        now.saturating_since(self.learnt_at) >= LIFETIME
     }
 }
 
@@ -143,13 +159,13 @@ mod tests {
         }
         let known = memory.unwrap();
         assert_eq!((known.window, known.filled), (20_000, false), "20,000 bytes in 100 ms");
-        assert_eq!(known.resumable(1), 40_000, "the jump to half of it is what was carried");
+        assert_eq!(known.resumable(1), SavedPath::new(20_000, ms(100), false), "no more than was seen");
         for n in 3..6 {
             sampler.update(&mut memory, &round(n, 40_000, false));
         }
         assert!(memory.unwrap().filled);
-        assert_eq!(memory.unwrap().resumable(1), 20_000);
-        assert_eq!(memory.unwrap().resumable(2), 10_000, "what is left for each of two");
+        assert_eq!(memory.unwrap().resumable(1), SavedPath::new(20_000, ms(100), true));
+        assert_eq!(memory.unwrap().resumable(2).window, 10_000, "what is left for each of two");
     }
 
     #[test]
@@ -176,5 +192,37 @@ mod tests {
             short.update(&mut memory, &PathSample { slow_start: false, ..round(n, 2_000, false) });
         }
         assert_eq!((memory.unwrap().window, memory.unwrap().filled), (1_000, true));
+    }
+
+    #[test]
+    fn a_window_keeps_the_time_and_the_round_trip_time_of_its_measurement() {
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
+        sampler.update(&mut memory, &round(0, 80_000, false));
+        let mut short = PathSampler::default();
+        let sample = PathSample { smoothed: ms(90), min_rtt: ms(50), ..round(6, 2_000, false) };
+        short.update(&mut memory, &sample);
+        let known = memory.unwrap();
+        assert_eq!((known.window, known.min_rtt, known.learnt_at), (40_000, ms(100), Instant::ZERO));
+        assert_eq!(known.smoothed_rtt, ms(90), "round-trip times are the latest");
+        // One that sees more replaces it, though it has not filled the path either.
+        let mut long = PathSampler::default();
+        let sample = PathSample { min_rtt: ms(50), ..round(7, 200_000, false) };
+        long.update(&mut memory, &sample);
+        let known = memory.unwrap();
+        assert_eq!((known.window, known.min_rtt, known.learnt_at), (50_000, ms(50), sample.now));
+    }
+
+    #[test]
+    fn an_old_window_gives_way_to_less() {
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
+        for n in 0..5 {
+            sampler.update(&mut memory, &round(n, 80_000, false));
+        }
+        let last = memory.unwrap().learnt_at;
+        assert!(!memory.unwrap().is_expired(last + (LIFETIME - ms(1))));
+        assert!(memory.unwrap().is_expired(last + LIFETIME));
+        let mut later = PathSampler::default();
+        later.update(&mut memory, &round(6004, 2_000, false));
+        assert_eq!((memory.unwrap().window, memory.unwrap().filled), (1_000, false));
     }
 }

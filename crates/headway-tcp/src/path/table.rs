@@ -7,17 +7,16 @@ use core::hash::BuildHasher;
 use core::net::IpAddr;
 
 use hashbrown::HashMap;
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 
 use super::Path;
+use super::memory::LIFETIME;
 use super::mtu::MtuExpiry;
 use super::receivers::RecentReceivers;
 use crate::id::ConnectionId;
 use crate::slab::{Key, Slab};
 
-/// How long a path outlives its last user, and how many of those there are at most. RFC 9040,
-/// section 8.2 has old values expire; ten minutes is how long Careful Resume (RFC 9959) may trust one.
-const MEMORY_TIME: Duration = Duration::from_secs(600);
+/// How many paths without users there are at most. Each outlives its last user by [`LIFETIME`].
 const MEMORIES: usize = 1024;
 
 /// A pair of addresses.
@@ -82,6 +81,8 @@ impl<S: BuildHasher> PathTable<S> {
         {
             entry.users += 1;
             entry.shared |= shared;
+            // A connection that has been open since, and had little to send, keeps the path but not this.
+            entry.path.memory.take_if(|memory| memory.is_expired(now));
             if let Some(since) = entry.idle_since.take() {
                 entry.path.ledger.begin();
                 self.idle.remove(&(since, found));
@@ -117,7 +118,7 @@ impl<S: BuildHasher> PathTable<S> {
 
     fn expire(&mut self, now: Instant) {
         while let Some(&(since, path)) = self.idle.first()
-            && (self.idle.len() > MEMORIES || now.saturating_since(since) >= MEMORY_TIME)
+            && (self.idle.len() > MEMORIES || now.saturating_since(since) >= LIFETIME)
         {
             self.remove_idle(since, path);
         }

@@ -146,8 +146,9 @@ impl Bbr {
     /// A resumed connection jumps to a part of the saved window, paced over a round trip.
     pub(super) fn jump(&mut self, ack: &Ack) {
         let limited = self.usage.is_limited(self.cwnd, self.mss, self.state == State::Startup);
-        let Some(window) = self.resume.on_ack(ack, self.cwnd, limited) else { return };
-        if self.state != State::Startup {
+        let Some(jump) = self.resume.on_ack(ack, self.cwnd, limited) else { return };
+        let window = jump.window;
+        if self.state != State::Startup || window <= self.cwnd {
             return;
         }
         self.cwnd = window;

@@ -22,7 +22,7 @@ mod startup;
 
 use headway_units::{Duration, Instant, Rate};
 
-use super::careful_resume::CarefulResume;
+use super::careful_resume::{CarefulResume, SavedPath};
 use super::rounds::Rounds;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Loss, LostSegment, RateSample, Setup};
@@ -426,8 +426,8 @@ impl CongestionControl for Bbr {
         self.cwnd = self.mss;
     }
 
-    fn resume(&mut self, window: u32) {
-        self.resume = CarefulResume::new(window);
+    fn resume(&mut self, saved: SavedPath) {
+        self.resume = CarefulResume::new(saved);
     }
 }
 

@@ -7,6 +7,11 @@ fn path(limit: usize) -> Bottleneck<Bbr> {
     Bottleneck::new(Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) }), "10mbit", 100, limit)
 }
 
+/// The path of `path`, as an earlier connection that filled it with `window` bytes knew it.
+fn saved(window: u32) -> SavedPath {
+    SavedPath::new(window, Duration::from_millis(100), true)
+}
+
 fn mbit(rate: u64) -> u64 {
     rate / 1_000_000
 }
@@ -261,7 +266,7 @@ fn a_remembered_path_is_filled_sooner() {
     let full = |window: u32| {
         let mut path = path(1000);
         if window > 0 {
-            path.control.resume(window);
+            path.control.resume(saved(window));
         }
         let mut millis = 0;
         while path.intact < 500_000 {
@@ -281,7 +286,7 @@ fn startup_ends_where_it_ended_before() {
     let queue = |window: u32| {
         let mut path = path(1000);
         if window > 0 {
-            path.control.resume(window);
+            path.control.resume(saved(window));
         }
         path.run(2500);
         assert!(path.control.state.probes_bandwidth(), "{:?}", path.control.state);
@@ -292,7 +297,7 @@ fn startup_ends_where_it_ended_before() {
     assert!(warm * 3 <= cold * 2, "{warm} and {cold} packets");
     // ProbeBW finds that the path has become four times as fast.
     let mut path = path(1000);
-    path.control.resume(125 * MSS / 4);
+    path.control.resume(saved(125 * MSS / 4));
     path.run(15_000);
     assert!(path.control.model.max_bw() >= 9_900_000, "{}", path.control.model.max_bw());
 }
@@ -300,7 +305,7 @@ fn startup_ends_where_it_ended_before() {
 #[test]
 fn a_jump_that_is_too_far_retreats() {
     let mut path = path(20);
-    path.control.resume(2000 * MSS);
+    path.control.resume(saved(2000 * MSS));
     path.run(150);
     assert_eq!(path.control.window(), 1000 * MSS);
     path.run(150);

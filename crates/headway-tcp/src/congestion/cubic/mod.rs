@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 
 use headway_units::{Duration, Instant};
 
-use super::careful_resume::CarefulResume;
+use super::careful_resume::{CarefulResume, SavedPath};
 use super::slow_start::SlowStart;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Loss, Setup};
@@ -225,7 +225,8 @@ impl CongestionControl for Cubic {
         self.usage.on_ack(ack);
         let limited = self.is_limited();
         if let Some(jump) = self.resume.on_ack(ack, self.state.cwnd, limited) {
-            self.state.cwnd = jump;
+            self.state.cwnd = jump.window;
+            self.state.ssthresh = jump.ssthresh.map_or(self.state.ssthresh, |saved| saved.max(2 * self.mss));
         }
         // RFC 5681, 4.3 and RFC 6675, 5: the window does not change during fast recovery.
         if ack.in_recovery || ack.duplicate {
@@ -312,9 +313,8 @@ impl CongestionControl for Cubic {
         self.in_slow_start() && !self.resume.holds_window()
     }
 
-    fn resume(&mut self, window: u32) {
-        self.resume = CarefulResume::new(window);
-        self.state.ssthresh = window.max(2 * self.mss);
+    fn resume(&mut self, saved: SavedPath) {
+        self.resume = CarefulResume::new(saved);
     }
 }
 

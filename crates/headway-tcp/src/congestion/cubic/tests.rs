@@ -226,7 +226,7 @@ fn damage_opens_the_window_and_never_closes_it() {
 #[test]
 fn a_loss_after_a_jump_returns_to_what_arrived() {
     let mut cubic = cubic();
-    cubic.resume(800 * MSS);
+    cubic.resume(SavedPath::new(800 * MSS, Duration::from_millis(600), true));
     let rtt = Some(Duration::from_millis(600));
     cubic.on_ack(&Ack { rtt, ..ack(10 * MSS, 10 * MSS) });
     assert_eq!(cubic.window(), 400 * MSS, "half of what was remembered");
@@ -241,7 +241,7 @@ fn a_loss_after_a_jump_returns_to_what_arrived() {
 #[test]
 fn a_path_that_is_as_remembered_is_filled_in_two_round_trips() {
     let mut cubic = cubic();
-    cubic.resume(800 * MSS);
+    cubic.resume(SavedPath::new(800 * MSS, Duration::from_millis(600), true));
     let rtt = Some(Duration::from_millis(600));
     cubic.on_ack(&Ack { rtt, ..ack(10 * MSS, 10 * MSS) });
     cubic.on_ack(&Ack { rtt, ..ack(400 * MSS, 400 * MSS) });
