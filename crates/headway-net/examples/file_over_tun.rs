@@ -44,6 +44,7 @@ fn transfer(file: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
         kernel: None,
         mtu: None,
         offload: false,
+        only_peer: None,
     };
     let carrier = TunCarrier::open(&config)?;
     let addresses = vec![config.address.address()];

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headway_sim::race::{Entrant, Scenario};
+use headway_sim::race::{Entrant, Frames, Scenario};
 use headway_tcp::congestion::Algorithm;
 
 use crate::clock::Clock;
@@ -123,6 +123,8 @@ impl Sender {
             let alone = "one transfer at a time runs in real time: expected none";
             if scenario.warm {
                 return complaint("warm", "in real time every run has new hosts: expected off".into());
+            } else if scenario.frames == Frames::Count && matches!(self, Self::Foreign(_)) {
+                return complaint("frames", format!("{self} has no such count: expected drop"));
             } else if let Some(other) = scenario.companions.first() {
                 return complaint(if other.rival { "rivals" } else { "companions" }, alone.into());
             } else if scenario.cross.is_some() {
@@ -130,8 +132,14 @@ impl Sender {
             }
         }
         let Self::Ours(entrant) = *self else { return Ok(()) };
-        let blame = if scenario.warm { "warm" } else { "variant" };
-        scenario.check(entrant).or_else(|error| complaint(blame, error.to_string()))
+        scenario.check(entrant).or_else(|error| {
+            let blame = match error.subject.as_str() {
+                "frames" => "frames",
+                _ if scenario.warm => "warm",
+                _ => "variant",
+            };
+            complaint(blame, error.to_string())
+        })
     }
 }
 

@@ -9,13 +9,14 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 42] = [
+const OTHER_VALUES: [(&str, &str); 43] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
     ("variant", "headway:bbr"),
     ("cc", "cubic"),
     ("warm", "on"),
+    ("frames", "count"),
     ("size", "3MiB"),
     ("duration", "90s"),
     ("window", "2MiB"),
@@ -180,6 +181,7 @@ fn values_that_make_no_sense_are_refused() {
         ("variant", "tahoe", "expected one of newreno,"),
         ("cc", "vegas", "newreno, cubic or bbr"),
         ("tlp", "maybe", "expected on or off"),
+        ("frames", "keep", "expected drop or count"),
         ("size", "0B", "expected at least one byte"),
         ("duration", "0s", "such as 60s"),
         ("window", "2GiB", "expected between 1B and 1GiB"),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use headway_lab::LabError;
 use headway_net::{EthernetConfig, Namespace, Prefix};
-use headway_sim::race::Scenario;
+use headway_sim::race::{Frames, Scenario};
 
 use crate::error::{no_namespace, real_time_error};
 
@@ -68,13 +68,19 @@ pub(crate) struct RunNetwork {
     hosts: [Namespace; 2],
     pub(crate) between: Namespace,
     mtu: u16,
+    frames: Frames,
 }
 
 impl RunNetwork {
     /// A network whose hosts can hold what `scenario` has under way.
     pub(crate) fn new(owner: Owner, scenario: &Scenario) -> Result<Self, LabError> {
         let namespace = || Namespace::new().map_err(no_namespace);
-        let network = Self { hosts: [namespace()?, namespace()?], between: namespace()?, mtu: scenario.mtu };
+        let network = Self {
+            hosts: [namespace()?, namespace()?],
+            between: namespace()?,
+            mtu: scenario.mtu,
+            frames: scenario.frames,
+        };
         let cables = Side::BOTH.map(|side| network.cable(side)).concat();
         inside(&network.between, || {
             silence_ipv6().map_err(real_time_error("the box's namespace"))?;
@@ -111,6 +117,7 @@ impl RunNetwork {
             mtu: Some(self.mtu),
             rx_all: false,
             neighbours: vec![(peer.address().into(), peer.hardware())],
+            only_peer: (self.frames == Frames::Count).then(|| peer.address().into()),
         })
     }
 

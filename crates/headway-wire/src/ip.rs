@@ -210,6 +210,19 @@ pub fn layout(bytes: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
+/// Whether the IP header of a packet was certainly not sent as it is here: nothing in it, addresses and
+/// length included, can be trusted. It is of neither version, its checksum (IPv4) is wrong, its extension
+/// headers (IPv6) have no end, or the packet is shorter than it says.
+///
+/// A fragment was sent like this, and so was what has a valid checksum otherwise.
+pub fn is_header_corrupted(bytes: &[u8]) -> bool {
+    match bytes.first().map(|first| first >> 4) {
+        Some(4) => ipv4::is_header_corrupted(bytes),
+        Some(6) => ipv6::is_header_corrupted(bytes),
+        _ => true,
+    }
+}
+
 /// The first `N` bytes of `bytes`.
 #[inline]
 fn fixed<'a, const N: usize>(bytes: &'a [u8], part: &'static str) -> Result<&'a [u8; N], ParseError> {

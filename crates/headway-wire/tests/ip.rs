@@ -1,6 +1,7 @@
 //! IP packets that are not as we write them.
 
-use headway_wire::{Ecn, IpHeader, ParseError, Segment, checksum, ip::Datagram, layout};
+use headway_wire::ip::{Datagram, is_header_corrupted};
+use headway_wire::{Ecn, IpHeader, ParseError, Segment, checksum, layout};
 
 /// An IPv4 packet with a right header checksum. `options` is whole words.
 fn v4(options: &[u8], fragment: u16, protocol: u8, body: &[u8]) -> Vec<u8> {
@@ -128,6 +129,31 @@ fn eight_extension_headers_are_skipped() {
     rest[56] = 17;
     let packet = v6(60, &rest);
     assert_eq!(Datagram::parse(&packet).map(|d| (d.protocol, d.header_len)), Ok((17, 104)));
+}
+
+#[test]
+fn damage_of_the_ip_header_is_distinguished_from_what_was_sent_so() {
+    let good = v4(&[1, 1, 1, 0], 0, 6, &tcp());
+    assert!(!is_header_corrupted(&good));
+    for bit in 0..24 * 8 {
+        let mut packet = good.clone();
+        packet[bit / 8] ^= 0x80 >> (bit % 8);
+        assert!(is_header_corrupted(&packet), "bit {bit}");
+    }
+    for len in 0..good.len() {
+        assert!(is_header_corrupted(&good[..len]), "{len} bytes");
+    }
+    // A fragment; padding behind the packet.
+    assert!(!is_header_corrupted(&v4(&[], 0x2000, 6, &tcp())));
+    assert!(!is_header_corrupted(&[good, vec![0; 7]].concat()));
+
+    let good = v6(6, &tcp());
+    assert!(!is_header_corrupted(&good));
+    for len in 0..good.len() {
+        assert!(is_header_corrupted(&good[..len]), "{len} bytes");
+    }
+    assert!(!is_header_corrupted(&v6(44, &[6, 0, 0, 0, 0, 0, 0, 0])), "a fragment");
+    assert!(is_header_corrupted(&v6(60, &[60, 200, 0, 0, 0, 0, 0, 0])), "an extension header without end");
 }
 
 /// Cross traffic of another protocol goes through the same two functions.

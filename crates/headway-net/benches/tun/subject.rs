@@ -31,7 +31,8 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Error> {
 
 fn start(device: &str, address: &str, offload: bool, variant: Variant) -> Result<Stack, Error> {
     let address = address.parse()?;
-    let config = TunConfig { device: device.into(), address, kernel: None, mtu: None, offload };
+    let config =
+        TunConfig { device: device.into(), address, kernel: None, mtu: None, offload, only_peer: None };
     let carrier = TunCarrier::open(&config)?;
     let addresses = vec![config.address.address()];
     let profile = Some(variant.apply(Profile::modern()));

@@ -4,14 +4,16 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::BorrowedFd;
 
+use headway_tcp::OnlyPeer;
 use headway_units::Instant;
 use headway_wire::ChecksumTrust;
 use headway_wire::icmp::ICMP;
+use headway_wire::ip::is_header_corrupted;
 
 use super::arp::{ARP_LEN, Arp, Operation};
 use super::ndp::{self, Message};
 use super::neighbours::{BROADCAST, Mac, NeighbourInfo, Neighbours, Route};
-use super::{Arrival, Carrier};
+use super::{Arrival, Carrier, declared_peer};
 use crate::packet_socket::{ETHERNET_HEADER, FrameChecksum, PacketSocket};
 use crate::{Clock, Interface, NetError, Prefix};
 
@@ -39,6 +41,10 @@ pub struct EthernetConfig {
     pub rx_all: bool,
     /// Static neighbours: their addresses are not resolved.
     pub neighbours: Vec<(IpAddr, [u8; 6])>,
+    /// The only host that sends packets to the interface's Ethernet address, which gets those whose IP header
+    /// is corrupted counted; `None`: such packets are dropped unseen. Not with a
+    /// [`gateway`](Self::gateway), behind which are many.
+    pub only_peer: Option<IpAddr>,
 }
 
 /// IP packets on an Ethernet interface, with an address that the kernel does not have. So the carrier
@@ -54,6 +60,7 @@ pub struct EthernetCarrier {
     gateway: Option<IpAddr>,
     mtu: u16,
     neighbours: Neighbours,
+    only_peer: Option<OnlyPeer>,
     clock: Clock,
     /// Another station uses our address.
     conflict: bool,
@@ -85,6 +92,13 @@ impl EthernetCarrier {
                 expected: "an address of the own network, or fe80::... over IPv6",
             });
         }
+        if let (Some(gateway), Some(peer)) = (config.gateway, config.only_peer) {
+            return Err(NetError::BadAddress {
+                got: format!("only peer {peer} beside gateway {gateway}"),
+                expected: "no gateway, behind which are other hosts, or no only peer",
+            });
+        }
+        let only_peer = declared_peer(ours, config.only_peer)?;
         let mtu = config.mtu.unwrap_or_else(|| system_mtu(&config.interface));
         let mut socket = PacketSocket::open(&config.interface, ETHERNET_HEADER + usize::from(mtu))?;
         let no_ethernet = || {
@@ -119,6 +133,7 @@ impl EthernetCarrier {
             gateway: config.gateway,
             mtu,
             neighbours,
+            only_peer,
             clock: Clock::new(),
             conflict: false,
         })
@@ -271,6 +286,10 @@ impl Carrier for EthernetCarrier {
         format!("interface {}", self.socket.interface().name)
     }
 
+    fn only_peer(&self) -> Option<OnlyPeer> {
+        self.only_peer
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.clock = *clock;
         let count = self.socket.fill(clock)?;
@@ -304,7 +323,9 @@ impl Carrier for EthernetCarrier {
             let Some((header, packet)) = frame.bytes.split_first_chunk::<ETHERNET_HEADER>() else { continue };
             // The kernel uses the interface too: most frames are not for the stack.
             let ours = header[..6] == self.mac && header[12..] == kind;
-            if !ours || destination(v4, packet) != Some(self.ours) || !is_stacks(v4, packet) {
+            let is_stacks = || destination(v4, packet) == Some(self.ours) && is_stacks(v4, packet);
+            let is_peers = || self.only_peer.is_some() && is_header_corrupted(packet);
+            if !ours || !(is_stacks() || is_peers()) {
                 continue;
             }
             let trust = match frame.checksum {

@@ -11,12 +11,14 @@ mod udp;
 mod virtio;
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 
+use headway_tcp::OnlyPeer;
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Received};
 
-use crate::Clock;
+use crate::{Clock, NetError};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use tun::{TunCarrier, TunConfig};
 pub use udp::{UdpCarrier, UdpConfig};
@@ -59,6 +61,13 @@ pub trait Carrier: Send {
     /// Whether each segment is a packet of its own with its own checksums, as HACK requires.
     fn keeps_segments(&self) -> bool {
         true
+    }
+
+    /// The only host that packets come from, if there is exactly one. The carrier then also delivers packets
+    /// whose IP header is corrupted, which the host counts as damaged packets of that peer
+    /// ([`Host::receive_from_only_peer`](headway_tcp::Host::receive_from_only_peer)).
+    fn only_peer(&self) -> Option<OnlyPeer> {
+        None
     }
 
     /// Reads at most a batch of packets without waiting; returns their number. The packets of the
@@ -114,6 +123,10 @@ impl Carrier for Box<dyn Carrier> {
         (**self).keeps_segments()
     }
 
+    fn only_peer(&self) -> Option<OnlyPeer> {
+        (**self).only_peer()
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         (**self).fill(clock)
     }
@@ -141,6 +154,18 @@ impl Carrier for Box<dyn Carrier> {
     fn handle_timeout(&mut self, now: Instant) {
         (**self).handle_timeout(now);
     }
+}
+
+/// The only peer of a carrier whose own address is `ours`.
+fn declared_peer(ours: IpAddr, peer: Option<IpAddr>) -> Result<Option<OnlyPeer>, NetError> {
+    let Some(peer) = peer else { return Ok(None) };
+    if peer == ours || peer.is_ipv4() != ours.is_ipv4() || peer.is_unspecified() || peer.is_multicast() {
+        return Err(NetError::BadAddress {
+            got: format!("only peer {peer} of {ours}"),
+            expected: "the address of another host, of the same family",
+        });
+    }
+    Ok(Some(OnlyPeer::new(ours, peer)))
 }
 
 /// Whether `error` means that an interface or socket is permanently unusable.

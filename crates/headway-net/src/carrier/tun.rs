@@ -4,11 +4,12 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use headway_tcp::OnlyPeer;
 use headway_wire::ChecksumTrust;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::batch::{Inbox, Outbox};
-use super::{Arrival, Carrier, virtio};
+use super::{Arrival, Carrier, declared_peer, virtio};
 use crate::sys::Name;
 use crate::{Clock, Interface, NetError, Prefix};
 
@@ -26,6 +27,10 @@ pub struct TunConfig {
     /// Whether segments may be coalesced between the kernel and the stack, up to 64 KiB, without
     /// checksums. It is faster but hides damage, so HACK is refused on such a carrier.
     pub offload: bool,
+    /// The only host that packets come from, which gets those whose IP header is corrupted counted; `None`:
+    /// such packets are dropped unseen. The kernel drops them itself, so it is for a device whose frames come
+    /// from a program, such as the error/delay box. Not with [`offload`](Self::offload).
+    pub only_peer: Option<IpAddr>,
 }
 
 /// IP packets to and from this machine's kernel, through a TUN device. Without
@@ -36,6 +41,7 @@ pub struct TunCarrier {
     name: String,
     mtu: u16,
     offload: bool,
+    only_peer: Option<OnlyPeer>,
     inbox: Inbox,
     outbox: Outbox,
 }
@@ -55,6 +61,13 @@ impl TunCarrier {
                 expected: "a name of 1 to 15 bytes, such as hw0",
             });
         }
+        if let Some(peer) = config.only_peer.filter(|_| config.offload) {
+            return Err(NetError::BadAddress {
+                got: format!("only peer {peer} of a TUN with offload"),
+                expected: "no offload, which hides damage, or no only peer",
+            });
+        }
+        let only_peer = declared_peer(config.address.address(), config.only_peer)?;
         let has = Interface::named(&config.device).map(|device| device.addresses).unwrap_or_default();
         let kernel = kernel_address(config, &has)?;
         let mut builder =
@@ -92,6 +105,7 @@ impl TunCarrier {
             name: config.device.clone(),
             mtu,
             offload: config.offload,
+            only_peer,
             inbox: if config.offload {
                 Inbox::of(AGGREGATES, 0, virtio::LEN + LONGEST)
             } else {
@@ -147,6 +161,10 @@ impl Carrier for TunCarrier {
 
     fn keeps_segments(&self) -> bool {
         !self.offload
+    }
+
+    fn only_peer(&self) -> Option<OnlyPeer> {
+        self.only_peer
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {

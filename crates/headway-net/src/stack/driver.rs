@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 
+use headway_tcp::OnlyPeer;
 use headway_trace::Direction;
 use headway_units::Instant;
 use headway_wire::Received;
@@ -20,6 +21,7 @@ use crate::{Arrival, CaptureFile, Carrier};
 /// Moves packets between the carrier and the host, and handles the host's timers.
 pub(super) struct Driver<C> {
     carrier: C,
+    only_peer: Option<OnlyPeer>,
     shared: Arc<Shared>,
     kicks: OwnedFd,
     recorder: Recorder,
@@ -41,7 +43,8 @@ enum Turn {
 impl<C: Carrier> Driver<C> {
     pub(super) fn new(carrier: C, shared: Arc<Shared>, kicks: OwnedFd, capture: Option<CaptureFile>) -> Self {
         let recorder = Recorder::new(capture);
-        Self { carrier, shared, kicks, recorder, wakers: Vec::new(), congested: false }
+        let only_peer = carrier.only_peer();
+        Self { carrier, only_peer, shared, kicks, recorder, wakers: Vec::new(), congested: false }
     }
 
     pub(super) fn run(mut self) {
@@ -115,7 +118,10 @@ impl<C: Carrier> Driver<C> {
             if !matches!(received, Received::OtherProtocol(_)) {
                 self.recorder.record(*at, packet, Direction::Inbound, remark(received));
             }
-            core.host.receive(*at, received);
+            match &mut self.only_peer {
+                Some(peer) => core.host.receive_from_only_peer(*at, peer, packet, received),
+                None => core.host.receive(*at, received),
+            }
         }
         drop(packets);
         let now = shared.clock.now();

@@ -79,7 +79,8 @@ fn survive(handle: &Handle) {
 /// A stack on a TUN, with an echo server at port 80.
 fn start(handle: &Handle, capture: Option<CaptureFile>, accepted: &Arc<AtomicU64>) -> Stack {
     let address = format!("{}/24", OURS[0]).parse().unwrap();
-    let config = TunConfig { device: "hw0".into(), address, kernel: None, mtu: None, offload: false };
+    let config =
+        TunConfig { device: "hw0".into(), address, kernel: None, mtu: None, offload: false, only_peer: None };
     let carrier = TunCarrier::open(&config).unwrap();
     let addresses: Vec<IpAddr> = OURS.iter().map(|address| address.parse().unwrap()).collect();
     let profile = Some(Variant::Headway.apply(Profile::modern()));

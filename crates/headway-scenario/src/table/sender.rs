@@ -134,6 +134,21 @@ pub(super) const WARM: Key = Key {
     ..Key::PLAIN
 };
 
+/// Of the hosts and not of the link: runs with and without it meet the same damage.
+pub(super) const FRAMES: Key = Key {
+    name: "frames",
+    value_name: Some("drop|count"),
+    help: "What a host does with a packet whose IP header is corrupted: drops it unseen, as on the Internet, or \
+           counts it as a damaged packet of its only peer, as on a point-to-point link (see --hit-zone)",
+    meaning: Some("what the hosts do with a packet whose IP header is corrupted"),
+    default: Unset::Value("drop"),
+    access: Access::Settings {
+        set: |settings, text| put(&mut settings.scenario.frames, text),
+        get: |settings| Quantity::text(settings.scenario.frames),
+    },
+    ..Key::PLAIN
+};
+
 fn resolved_profile(settings: &Settings) -> Quantity {
     match settings.resolved_sender() {
         Some(Sender::Ours(entrant)) => entrant

@@ -1,6 +1,6 @@
 //! A host and the program on it.
 
-use headway_tcp::Host;
+use headway_tcp::{Host, OnlyPeer};
 use headway_wire::{ChecksumTrust, Received};
 
 use super::node::{Next, Node, NodeContext, Packet, Port};
@@ -11,6 +11,8 @@ use crate::tap::Tap;
 pub(super) struct HostNode<A: Application> {
     pub(super) host: Host<A::Observer>,
     pub(super) application: A,
+    /// The other end of the only link to it, if that is a host.
+    pub(super) only_peer: Option<OnlyPeer>,
 }
 
 impl<A, T> Node<T> for HostNode<A>
@@ -22,7 +24,10 @@ where
         cx.counters.arrived += 1;
         cx.observe(&packet, false);
         let received = Received::parse(packet.bytes(), ChecksumTrust::None);
-        self.host.receive(cx.now, &received);
+        match &mut self.only_peer {
+            Some(peer) => self.host.receive_from_only_peer(cx.now, peer, packet.bytes(), &received),
+            None => self.host.receive(cx.now, &received),
+        }
         if packet.damage().is_some() && matches!(received, Received::Intact(_)) {
             cx.counters.undetected += 1;
         }

@@ -14,7 +14,7 @@ use std::any::Any;
 use std::net::IpAddr;
 
 use headway_link::{LinkConfig, LinkCounters};
-use headway_tcp::Host;
+use headway_tcp::{Host, OnlyPeer};
 use headway_units::{Instant, Rate};
 use headway_wire::EmitError;
 
@@ -135,7 +135,18 @@ impl<A: Application, T: Tap> Network<A, T> {
 
     /// Adds a host with its program. Its packets leave by the first link from it.
     pub fn add_host(&mut self, host: Host<A::Observer>, application: A) -> NodeId {
-        self.add(HostNode { host, application })
+        self.add(HostNode { host, application, only_peer: None })
+    }
+
+    /// The host `node` has one link to it, from the host of `peer`: it takes a packet whose IP header is
+    /// corrupted for one of the peer's ([`Host::receive_from_only_peer`]). Otherwise it drops such a packet
+    /// unseen.
+    ///
+    /// # Panics
+    ///
+    /// `node` is not a host.
+    pub fn set_only_peer(&mut self, node: NodeId, peer: OnlyPeer) {
+        self.node_mut::<HostNode<A>>(node, "host").only_peer = Some(peer);
     }
 
     /// Adds a router, which forwards by destination address as [`Network::add_route`] says.

@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_link::{LinkConfig, QueueLimit};
-use headway_tcp::{Host, HostConfig, Observer, Profile};
+use headway_tcp::{Host, HostConfig, Observer, OnlyPeer, Profile};
 use headway_units::Instant;
 
 use super::run_settings::RunSettings;
 use super::sender::TcpSender;
-use super::{Companion, Scenario};
+use super::{Companion, Frames, Scenario};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
 use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId};
@@ -82,7 +82,12 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             })
             .collect::<Result<Vec<_>, ContentError>>()?;
         let (left, right) = if flows.len() == 1 && scenario.cross.is_none() {
-            (flows[0].sender, flows[0].receiver)
+            let Flow { sender, receiver, .. } = flows[0];
+            if scenario.frames == Frames::Count {
+                network.set_only_peer(sender, OnlyPeer::new(source_address(0), sink_address(0)));
+                network.set_only_peer(receiver, OnlyPeer::new(sink_address(0), source_address(0)));
+            }
+            (sender, receiver)
         } else {
             (network.add_router(), network.add_router())
         };

@@ -4,7 +4,7 @@ use headway_tcp::HackMode;
 
 use super::oracle::no_oracle;
 use super::sender::{Entrant, TcpSender, congestion_name};
-use super::{ProfileName, Scenario};
+use super::{Frames, ProfileName, Scenario};
 
 /// A scenario, or a sender in it, that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +31,11 @@ impl Scenario {
         }
         if self.warm && (!self.companions.is_empty() || self.cross.is_some()) {
             return fail("warm", "expected no other flows beside the one that is measured");
+        }
+        if self.frames == Frames::Count && (!self.companions.is_empty() || self.cross.is_some()) {
+            let problem = "expected no other flows: with those there are routers between the hosts, which drop \
+                           such packets; expected drop";
+            return fail("frames", problem);
         }
         for companion in &self.companions {
             self.check_congestion(companion.sender)?;

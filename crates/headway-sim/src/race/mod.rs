@@ -23,7 +23,7 @@ pub use outcome::{CompanionOutcome, RunOutcome};
 pub use queue_size::QueueSize;
 pub use run::{Recording, RunError, run, run_recorded};
 pub use run_settings::RunSettings;
-pub use scenario::{Companion, CrossTraffic, ProfileName, Scenario, parse_rules, rules_name};
+pub use scenario::{Companion, CrossTraffic, Frames, ProfileName, Scenario, parse_rules, rules_name};
 pub use sender::{Entrant, TcpSender, congestion_name, parse_congestion};
 pub use summary::{Spread, Summary, summarize};
 pub use unknown_name::UnknownName;

@@ -63,6 +63,44 @@ impl FromStr for ProfileName {
     }
 }
 
+/// What a host does with a packet whose IP header is corrupted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// It drops it unseen, as any host of the Internet: the sender is not known.
+    #[default]
+    Drop,
+    /// It counts it as a damaged packet of the host at the other end of the link, which has no other
+    /// ([`Host::receive_from_only_peer`](headway_tcp::Host::receive_from_only_peer)).
+    Count,
+}
+
+impl Frames {
+    /// Its name in options and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Count => "count",
+        }
+    }
+}
+
+impl fmt::Display for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Frames {
+    type Err = UnknownName;
+
+    fn from_str(input: &str) -> Result<Self, Self::Err> {
+        [Self::Drop, Self::Count]
+            .into_iter()
+            .find(|frames| frames.name() == input)
+            .ok_or_else(|| UnknownName { input: input.into(), expected: "drop or count" })
+    }
+}
+
 /// How special ACKs are answered, by its name.
 ///
 /// # Errors
@@ -114,6 +152,8 @@ pub struct Scenario {
     /// The hosts make one transfer of the same content before, whose time is not counted: what they
     /// learnt of the path remains.
     pub warm: bool,
+    /// What the hosts do with a packet whose IP header is corrupted.
+    pub frames: Frames,
     /// Other senders of the same content that share the link.
     pub companions: Vec<Companion>,
     /// Traffic that does not respond to congestion, through the same queue.
@@ -177,6 +217,7 @@ impl Default for Scenario {
             time_limit: Duration::from_secs(24 * 3600),
             duration: None,
             warm: false,
+            frames: Frames::Drop,
             companions: Vec::new(),
             cross: None,
         }

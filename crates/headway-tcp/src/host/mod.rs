@@ -22,6 +22,7 @@ mod footprint;
 mod icmp;
 mod identity;
 mod listeners;
+mod only_peer;
 mod packets;
 mod paths;
 mod repair;
@@ -47,6 +48,7 @@ use demux::Keyed;
 use echo::Echoes;
 use identity::Identity;
 use listeners::Listener;
+pub use only_peer::OnlyPeer;
 use unmatched::UnmatchedReplies;
 
 /// The configuration of a host.

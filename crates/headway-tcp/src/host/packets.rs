@@ -50,7 +50,7 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    fn is_ours(&self, address: IpAddr) -> bool {
+    pub(super) fn is_ours(&self, address: IpAddr) -> bool {
         self.config.addresses.contains(&address)
     }
 

@@ -57,7 +57,7 @@ impl<O: Observer> Host<O> {
     /// "Header bad: drop and count, on the path (there is no connection to blame)." With HACK v2 the
     /// connection that received data last notifies the peer at once. `body` is the length behind the IP
     /// header.
-    fn count_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
+    pub(super) fn count_unreadable(&mut self, key: &PathKey, at: Instant, body: usize) {
         /// The longest TCP header: what is longer carried data.
         const LONGEST_HEADER: usize = 60;
         self.counters.unreadable += 1;

@@ -35,6 +35,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     Ok(Frame { fixed: Fixed::V4(fixed), protocol: fixed[9], header_len, body })
 }
 
+/// Whether the header is damaged for certain.
+pub(super) fn is_header_corrupted(bytes: &[u8]) -> bool {
+    let header = layout(bytes).and_then(|(_, header_len)| bytes.get(..header_len));
+    let Some(header) = header.filter(|header| checksum::sum(header).is_sound()) else { return true };
+    bytes.len() < usize::from(u16::from_be_bytes([header[2], header[3]]))
+}
+
 /// Takes a header apart.
 #[inline]
 pub(super) fn header(fixed: &[u8; FIXED_LEN]) -> IpHeader {

@@ -26,6 +26,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     Ok(Frame { fixed: Fixed::V6(fixed), protocol, header_len, body })
 }
 
+/// Whether the header is damaged for certain.
+pub(super) fn is_header_corrupted(bytes: &[u8]) -> bool {
+    let Some(fixed) = bytes.first_chunk::<FIXED_LEN>() else { return true };
+    let end = FIXED_LEN + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+    let Some(datagram) = bytes.get(..end) else { return true };
+    matches!(walk(datagram), Err(ParseError::Truncated { .. } | ParseError::TooManyExtensionHeaders { .. }))
+}
+
 /// Takes a header apart.
 #[inline]
 pub(super) fn header(fixed: &[u8; FIXED_LEN]) -> IpHeader {

@@ -57,6 +57,10 @@ pub(crate) struct NetworkArgs {
     /// (`ethtool -K INTERFACE rx-all on`)
     #[arg(long, action = ArgAction::SetTrue, requires = "packet")]
     rx_all: bool,
+    /// With --tun or --packet, the only host that packets come from: those whose IP header is corrupted are
+    /// counted as its damaged packets
+    #[arg(long, value_name = "ADDRESS")]
+    only_peer: Option<IpAddr>,
     /// MTU [default: the interface's; with --udp 1500, all headers included]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
@@ -108,6 +112,11 @@ impl NetworkArgs {
         wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
     ) -> Result<Transport, LiveError> {
         start_log(self.verbose);
+        if let Some(peer) = self.only_peer.filter(|_| self.udp.is_some() || self.kernel) {
+            const EXPECTED: &str = "expected --tun or --packet with --only-peer: otherwise this machine's kernel \
+                                    drops packets whose IP header is corrupted";
+            return Err(bad("--only-peer", peer.to_string(), EXPECTED));
+        }
         if self.kernel {
             return Ok(Transport::Kernel);
         }
@@ -127,6 +136,7 @@ impl NetworkArgs {
                     kernel: self.peer_address,
                     mtu: self.mtu,
                     offload: self.offload,
+                    only_peer: self.only_peer,
                 };
                 (Box::new(TunCarrier::open(&config)?), vec![address.address()])
             }
@@ -144,6 +154,7 @@ impl NetworkArgs {
                     mtu: self.mtu,
                     rx_all: self.rx_all,
                     neighbours: Vec::new(),
+                    only_peer: self.only_peer,
                 };
                 (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
             }

@@ -8,6 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headway_net::{Arrival, Carrier, Clock};
+use headway_tcp::OnlyPeer;
 use headway_units::Instant;
 use headway_wire::options::kind;
 use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
@@ -161,6 +162,10 @@ impl Carrier for Watch {
 
     fn keeps_segments(&self) -> bool {
         self.inner.keeps_segments()
+    }
+
+    fn only_peer(&self) -> Option<OnlyPeer> {
+        self.inner.only_peer()
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {

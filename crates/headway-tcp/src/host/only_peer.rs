@@ -1,0 +1,89 @@
+//! Carriers with exactly one peer: they know who sent a packet whose IP header does not say so any more.
+
+use core::net::IpAddr;
+
+use headway_units::Instant;
+use headway_wire::{Received, ip};
+
+use super::Host;
+use crate::event::Observer;
+use crate::path::table::PathKey;
+
+/// The only peer of a carrier: whatever arrives, this host has sent it. So it is for a point-to-point link,
+/// and not where other hosts are, beyond a router for example.
+///
+/// An intact segment from another address refutes that, and from then on nothing is taken for the peer's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnlyPeer {
+    local: IpAddr,
+    remote: IpAddr,
+    refuted: bool,
+}
+
+impl OnlyPeer {
+    /// The host at `remote` is the only one that sends to the host at `local` over the carrier.
+    pub fn new(local: IpAddr, remote: IpAddr) -> Self {
+        Self { local, remote, refuted: false }
+    }
+
+    /// The peer's address.
+    pub fn remote(&self) -> IpAddr {
+        self.remote
+    }
+
+    /// Whether another host has sent an intact segment over the carrier.
+    pub fn is_refuted(&self) -> bool {
+        self.refuted
+    }
+}
+
+impl<O: Observer> Host<O> {
+    /// As [`Host::receive`], for a carrier that has exactly one peer; `packet` is the IP packet that was
+    /// parsed.
+    ///
+    /// A packet whose IP header is corrupted is counted on the path to the peer, as an unreadable packet is
+    /// whose IP header is valid, if it is longer than any packet without data; so is an unreadable packet
+    /// between addresses that have no connection. Every other packet goes the ordinary way. Since the header says nothing, such a packet may be of another connection, or of another
+    /// protocol: it is evidence of damage on the link and of nothing else, and no connection receives it.
+    pub fn receive_from_only_peer(
+        &mut self,
+        at: Instant,
+        peer: &mut OnlyPeer,
+        packet: &[u8],
+        received: &Received<'_>,
+    ) {
+        if let Received::Intact(segment) = received
+            && self.is_ours(segment.ip.dst)
+            && segment.ip.src != peer.remote
+        {
+            peer.refuted = true;
+        }
+        if !peer.refuted && self.hides_its_sender(packet, received) {
+            self.count_from_only_peer(at, peer, packet.len());
+        } else {
+            self.receive(at, received);
+        }
+    }
+
+    /// Whether the addresses of a damaged packet are worth nothing.
+    fn hides_its_sender(&self, packet: &[u8], received: &Received<'_>) -> bool {
+        match received {
+            Received::Unreadable(None) => ip::is_header_corrupted(packet),
+            // IPv6 has no checksum, and that of IPv4 misses 3 % of the headers with two flipped bits. The sums
+            // of TCP cover the addresses too; those of a path that is in use are right.
+            Received::Unreadable(Some(datagram)) => {
+                let key = PathKey { local: datagram.header.dst, remote: datagram.header.src };
+                self.paths.find(&key).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// Only the length of the packet as it arrived is known. An IPv4 header has up to 60 bytes, one of IPv6
+    /// with an extension header or two as well.
+    fn count_from_only_peer(&mut self, at: Instant, peer: &OnlyPeer, len: usize) {
+        const LONGEST_IP_HEADER: usize = 60;
+        let key = PathKey { local: peer.local, remote: peer.remote };
+        self.count_unreadable(&key, at, len.saturating_sub(LONGEST_IP_HEADER));
+    }
+}
