@@ -131,6 +131,7 @@ fn a_file_without_a_clock_runs_on_either() {
 fn what_real_time_has_not_is_named() {
     for (key, expected) in [
         ("warm = \"on\"", "warm: in real time every run has new hosts"),
+        ("frames = \"count\"", "frames: linux:cubic has no such count: expected drop"),
         ("companions = \"sack\"", "companions: one transfer at a time"),
         ("rivals = \"sack\"", "rivals: one transfer at a time"),
         ("cross = \"1mbit\"", "cross: one transfer at a time"),

@@ -91,6 +91,33 @@ fn a_run_of_fixed_duration_counts_arrived_bytes() {
     assert!(real.iter().all(|row| row.contains(",true,1,")), "finished after a second: {table}");
 }
 
+/// The hosts of a run have one peer each, behind the box: with `frames = "count"` they count packets whose IP header
+/// it damaged, and the sender takes no such loss for congestion.
+#[test]
+fn damaged_ip_headers_are_counted() {
+    let text = SMALL
+        .replace("clock = [\"virtual\", \"real\"]", "frames = [\"drop\", \"count\"]")
+        .replace("variant = [\"headway\", \"linux:cubic\"]", "variant = [\"headway:cubic\"]")
+        .replace("size = \"300KB\"", "clock = \"real\"\nduration = \"3s\"\nhit-zone = \"ip+tcp\"")
+        .replace("random:2%", "burst:5%:5")
+        .replace("40%", "place")
+        .replace("runs = 2", "runs = 1");
+    let Some(folder) = with_experiment(&text) else { return };
+    let output = lab_live(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let table = fs::read_to_string(folder.path().join("results/small/runs.csv")).unwrap();
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    let delivered = |frames: &str| {
+        let mut rows = table.lines().map(|row| row.split(',').collect::<Vec<&str>>());
+        let row = rows.find(|row| row[place("frames")] == frames).unwrap();
+        assert_eq!(row[place("clock")], "real");
+        row[place("delivered_bytes")].parse::<u64>().unwrap()
+    };
+    let [dropped, counted] = ["drop", "count"].map(delivered);
+    assert!(2 * counted > 3 * dropped, "{counted} bytes with the count, {dropped} without");
+}
+
 /// Its namespaces, by inode number, and the processes that it started.
 fn of_process(pid: u32) -> (BTreeSet<String>, Vec<u32>) {
     let namespaces = links(&format!("/proc/{pid}/fd")).filter(|link| link.starts_with("net:[")).collect();
