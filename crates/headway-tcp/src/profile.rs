@@ -83,6 +83,9 @@ pub struct Features {
     pub sharing: bool,
     /// Distinguish damage from congestion and respond to congestion alone.
     pub ledger: bool,
+    /// The path is the sender's own, such as a trunk: what it loses at any rate is damage, also where no damage
+    /// is seen. Needs the ledger.
+    pub own_path: bool,
     /// Repair damaged headers from what is known of the connection.
     pub repair: bool,
     /// Keep corrupted payloads and have only their bad blocks retransmitted. Needs HACK v2.
@@ -103,6 +106,7 @@ impl Features {
         cookies: false,
         sharing: false,
         ledger: false,
+        own_path: false,
         repair: false,
         partial: false,
     };
@@ -447,7 +451,9 @@ impl Variant {
         let features = Features { ledger: ours, repair: ours, ..profile.features };
         // Where every other packet is hit, seven SYNs may be.
         let syn_linear = profile.syn_linear.max(if ours { 8 } else { 0 });
-        Profile { sack, hack, features, syn_linear, ..profile }
+        // Its model takes no single loss for a sign, so what the ledger cannot explain costs it least.
+        let congestion = if ours { Algorithm::Bbr } else { profile.congestion };
+        Profile { sack, hack, features, syn_linear, congestion, ..profile }
     }
 }
 

@@ -22,7 +22,7 @@ const fn entry(name: &'static str, help: &'static str, field: fn(&mut Features) 
 }
 
 /// One more feature needs a field of the profile and an entry here.
-static FEATURES: [Entry; 13] = [
+static FEATURES: [Entry; 14] = [
     entry("tlp", "Tail loss probes (RFC 8985)", |on| &mut on.tlp),
     entry("prr", "Proportional rate reduction (RFC 6937)", |on| &mut on.prr),
     entry("frto", "Forward RTO-recovery (RFC 5682)", |on| &mut on.frto),
@@ -38,6 +38,9 @@ static FEATURES: [Entry; 13] = [
         &mut on.sharing
     }),
     entry("ledger", "Tell corruption from congestion, and respond to congestion alone", |on| &mut on.ledger),
+    entry("own-path", "The path is the sender's own: what it loses at any rate is damage", |on| {
+        &mut on.own_path
+    }),
     entry("repair", "Repair damaged headers from what is known of the connection", |on| &mut on.repair),
     entry("partial", "Keep corrupted payloads and retransmit their bad blocks alone (needs HACK v2)", |on| {
         &mut on.partial
@@ -74,7 +77,7 @@ impl FromStr for Feature {
         Self::all().find(|feature| feature.name() == input).ok_or_else(|| UnknownName {
             input: input.into(),
             expected: "a feature of the modern sender: tlp, prr, frto, undo, hystart, pacing, ecn, autotune, \
-                       cookies, sharing, ledger, repair or partial",
+                       cookies, sharing, ledger, own-path, repair or partial",
         })
     }
 }
@@ -132,7 +135,10 @@ mod tests {
             overrides.apply(&mut features);
             let fields = format!("{features:?}");
             assert_eq!(fields.matches("true").count(), 1, "{feature}");
-            assert!(fields.contains(&format!(" {feature}: true")), "{feature}: {fields}");
+            assert!(
+                fields.contains(&format!(" {}: true", feature.name().replace('-', "_"))),
+                "{feature}: {fields}"
+            );
             assert_eq!(feature.name().parse(), Ok(feature));
             assert_eq!(overrides.to_string(), format!("+{feature}"));
         }

@@ -250,6 +250,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
         sharing,
         cookies,
         ledger,
+        own_path,
         repair,
         partial,
     } = &mut p.features;
@@ -257,6 +258,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
         *switch &= rng.permille(850);
     }
     *partial = *repair && rng.coin();
+    *own_path = rng.permille(300);
 }
 
 fn keep_alive(rng: &mut Rng) -> KeepAlive {

@@ -92,9 +92,14 @@ impl World {
         if flow.poisoned || flow.sides.iter().any(Side::has_failed) {
             return true;
         }
-        // A side that no program knows gave up its SYN-ACK before it heard that it had arrived.
-        let [first, second] = &flow.sides;
-        if (first.id.is_none() && second.connected) || (second.id.is_none() && first.connected) {
+        // A side that no program knows gave up its SYN-ACK before it heard that it had arrived. (If it answered by a
+        // cookie, what its peer still retransmits opens it.)
+        let alone = |s: usize| {
+            let (side, peer) = (&flow.sides[s], &flow.sides[1 - s]);
+            let outstanding = side.id.and_then(|id| self.hosts[s].statistics(id)).map(|it| it.unacknowledged);
+            peer.id.is_none() && side.connected && outstanding.unwrap_or(0) == 0
+        };
+        if alone(0) || alone(1) {
             return true;
         }
         [0, 1].into_iter().all(|s| {

@@ -125,6 +125,18 @@ pub struct LostSegment {
     pub app_limited: bool,
 }
 
+/// How much is sent in relation to what the path is known to carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Load {
+    /// Less.
+    Below,
+    /// As much.
+    At,
+    /// More, or it is not known.
+    #[default]
+    Above,
+}
+
 /// A congestion controller: the window and its response to each signal.
 ///
 /// Windows are in bytes.
@@ -136,6 +148,10 @@ pub trait CongestionControl: Debug + Send {
     /// The pacing rate; `None`: derived from the window and the RTT.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+    /// What is sent now, in relation to what the path is known to carry.
+    fn load(&self) -> Load {
+        Load::Above
     }
     /// Whether the window doubles each round trip, so that a derived pacing rate must be higher.
     fn doubles(&self) -> bool {

@@ -35,6 +35,7 @@ impl Connection {
     /// Sizes are known, nothing has been sent yet: the controller and loss detection start from
     /// what earlier connections learnt.
     pub(super) fn recall<O>(&mut self, cx: &mut Context<'_, O>) {
+        cx.path.ledger.set_own(self.profile.features.ledger && self.profile.features.own_path);
         if !self.profile.features.sharing {
             return;
         }

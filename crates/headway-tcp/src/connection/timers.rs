@@ -121,7 +121,7 @@ impl Connection {
             self.arm_retransmit(cx.now);
             return;
         }
-        let timeouts = self.snd.count_timeout();
+        let timeouts = self.snd.count_timeout(cx.now);
         if self.profile.rto.retries.is_some_and(|limit| timeouts > limit) {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
             return;
@@ -131,12 +131,12 @@ impl Connection {
         let outcome = recovery.on_timeout(&mut work, last_received);
         self.timers.stop(Timer::Reorder);
         self.timers.stop(Timer::TailProbe);
+        self.snd.rtt_mut().on_timeout(cx.now, outcome.steady);
         // The answer to congestion: a backoff and a window of one segment.
         if outcome.phase == Some(RecoveryPhase::Timeout) {
             if timeouts == 1 {
                 self.statistics.slow_starts += 1;
             }
-            self.snd.rtt_mut().back_off();
             self.ecn_reduced();
             cx.emit(|| Event::Recovery(RecoveryPhase::Timeout));
         }
@@ -180,11 +180,22 @@ impl Connection {
         }
     }
 
-    fn tail_probe_expired<O>(&mut self, cx: &Context<'_, O>) {
-        if self.snd.has_outstanding() && self.snd.window().size() > 0 {
-            self.pending.request_tail_probe();
-            self.arm_retransmit(cx.now);
+    fn tail_probe_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        if !self.snd.has_outstanding() || self.snd.window().size() == 0 {
+            return;
         }
+        let last_received = self.keep_alive.last_received();
+        let (recovery, mut work) = self.recovery(cx);
+        match recovery.on_tail_timer(&mut work, last_received) {
+            Some(outcome) => {
+                if let Some(phase) = outcome.phase {
+                    self.record_phase(cx, phase);
+                }
+                self.report_window(cx);
+            }
+            None => self.pending.request_tail_probe(),
+        }
+        self.arm_retransmit(cx.now);
     }
 
     /// RFC 9293, 3.8.3 and the limit on retries: the peer is sent a RST, if the connection is synchronized.

@@ -7,11 +7,18 @@
 
 use headway_units::{Duration, Instant};
 
+use super::queue_window::QueueWindow;
+use super::silent::{SilentLosses, Verdict};
+use crate::congestion::Load;
+
 /// What took a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// It arrived damaged.
     Damage,
+    /// It did not arrive. The path damages packets, and nothing speaks for congestion; whether it crossed the
+    /// bottleneck is not known.
+    Silent,
     /// A queue overflowed.
     Congestion,
     /// There is no evidence of damage on the path: to be answered like congestion.
@@ -31,6 +38,9 @@ const MIN_INTERVAL: Duration = Duration::from_millis(20);
 const MOST_DAMAGED: u32 = 7;
 const ALWAYS_BELIEVED: u32 = 64;
 
+/// Evidence of damage counts for this long.
+const EVIDENCE_LASTS: Duration = Duration::from_secs(30);
+
 /// What happened in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Interval {
@@ -42,12 +52,6 @@ struct Interval {
     named: u32,
     /// Damaged packets that the receiver counted.
     counted: u32,
-    /// Silent losses attributed to damage while the queue was short.
-    silent_idle: u32,
-    /// Segments named in that time.
-    named_idle: u32,
-    /// Silent losses attributed to damage while the queue was long.
-    silent_busy: u32,
 }
 
 /// Counts since the path became known.
@@ -82,6 +86,16 @@ pub struct CauseLedger {
     /// counted.
     credits: u32,
     credited_at: Instant,
+    /// What is lost whatever the rate.
+    silent: SilentLosses,
+    /// How long the queue was lately.
+    queue: QueueWindow,
+    /// The time of the last call that brought it.
+    now: Instant,
+    /// Damage was seen, and when last.
+    seen_at: Option<Instant>,
+    /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
+    own: bool,
     total: Attributed,
 }
 
@@ -94,11 +108,9 @@ pub(crate) struct Delay {
 }
 
 impl Delay {
-    /// Whether the queue was so short that it cannot have overflowed: a queue drops what arrives
-    /// when it is full, and then those that did get in waited for all of it.
-    fn queue_is_short(&self) -> bool {
-        const MIN: Duration = Duration::from_millis(4);
-        (self.latest - self.min) < (self.min / 8).max(MIN)
+    /// The wait in the queue.
+    pub(super) fn wait(&self) -> Duration {
+        self.latest - self.min
     }
 }
 
@@ -119,6 +131,8 @@ impl CauseLedger {
 
     /// Moves the window to `now`.
     pub(crate) fn advance(&mut self, now: Instant, delay: Delay) {
+        self.now = now;
+        self.queue.on_sample(now, delay);
         if now < self.interval_end {
             return;
         }
@@ -140,6 +154,24 @@ impl CauseLedger {
         self.interval().intact += segments;
     }
 
+    /// So many segments reached the receiver, intact or not, by the load under which they were sent.
+    pub(crate) fn on_survived(&mut self, survived: [u32; 3], delay: Option<Delay>) {
+        let short = delay.is_some_and(|delay| self.queue.is_short(delay));
+        for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
+            self.silent.on_survived(load, segments, short, self.now);
+        }
+    }
+
+    /// Whether the path is known to damage packets, so that silent losses may be damage.
+    pub(crate) fn damages(&self) -> bool {
+        self.own || self.seen_at.is_some_and(|at| self.now.saturating_since(at) < EVIDENCE_LASTS)
+    }
+
+    /// Says whether the path is the sender's own.
+    pub(crate) fn set_own(&mut self, own: bool) {
+        self.own |= own;
+    }
+
     /// Whether more was taken for damage than can be believed: what is missing now is congestion,
     /// whatever the peer says.
     pub(crate) fn is_exhausted(&self) -> bool {
@@ -153,13 +185,14 @@ impl CauseLedger {
 
     /// A special ACK named a segment. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
-    pub(crate) fn on_named(&mut self, delay: Option<Delay>) {
+    pub(crate) fn on_named(&mut self, order: u64) {
+        self.silent.on_damaged(order);
         self.total.named += 1;
+        self.seen_at = Some(self.now);
         self.credits = self.credits.saturating_sub(1);
         let interval = self.interval();
         interval.named += 1;
         interval.forgiven += 1;
-        interval.named_idle += u32::from(delay.is_some_and(|delay| delay.queue_is_short()));
     }
 
     /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
@@ -185,6 +218,7 @@ impl CauseLedger {
         self.interval().counted += u32::from(news);
         self.credits += u32::from(news);
         self.credited_at = now;
+        self.seen_at = Some(now);
     }
 
     /// A connection begins on a path that was unused for a while.
@@ -198,28 +232,13 @@ impl CauseLedger {
         self.total.marks += 1;
     }
 
-    /// Counted packets that no loss has been matched with.
-    pub(crate) fn credits(&self) -> u32 {
-        self.credits
-    }
-
-    /// One of them is matched with a segment that is thought to be under way.
-    pub(crate) fn take_credit(&mut self) {
-        self.credits = self.credits.saturating_sub(1);
-        self.total.damage += 1;
-        self.interval().forgiven += 1;
-    }
-
-    /// No more credits than segments that can be missing.
-    pub(crate) fn bound_credits(&mut self, segments: u32) {
-        self.credits = self.credits.min(segments);
-    }
-
     /// A segment is missing that no special ACK named: what took it?
-    pub(crate) fn attribute(&mut self, delay: Option<Delay>) -> Cause {
-        let cause = self.judge(delay);
+    ///
+    /// `order` is its transmission number, and `load` what it was sent under.
+    pub(crate) fn attribute(&mut self, delay: Option<Delay>, order: u64, load: Load) -> Cause {
+        let cause = self.judge(delay, order, load);
         match cause {
-            Cause::Damage => {
+            Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
                 self.interval().forgiven += 1;
             }
@@ -229,7 +248,7 @@ impl CauseLedger {
         cause
     }
 
-    fn judge(&mut self, delay: Option<Delay>) -> Cause {
+    fn judge(&mut self, delay: Option<Delay>, order: u64, load: Load) -> Cause {
         if self.is_exhausted() {
             return Cause::Congestion;
         }
@@ -237,37 +256,13 @@ impl CauseLedger {
             self.credits -= 1;
             return Cause::Damage;
         }
-        if self.count.is_some() {
-            // The receiver counts every damaged packet: what it did not count did not arrive.
-            return if self.sees_damage() { Cause::Congestion } else { Cause::Unknown };
-        }
-        self.infer(delay)
-    }
-
-    /// Without counts: losses while the queue was short were no overflow, and tell how many
-    /// damaged packets are silent for each that is named. While it was long, as many are taken for
-    /// damage as that share says, and the rest for congestion.
-    fn infer(&mut self, delay: Option<Delay>) -> Cause {
-        if self.sum(|interval| interval.named) == 0 {
-            return Cause::Unknown;
-        }
-        let Some(delay) = delay else { return Cause::Congestion };
-        if delay.queue_is_short() {
-            self.interval().silent_idle += 1;
-            return Cause::Damage;
-        }
-        let (silent, named) =
-            (self.sum(|interval| interval.silent_idle), self.sum(|interval| interval.named_idle));
-        let (taken, named_busy) = (
-            self.sum(|interval| interval.silent_busy),
-            self.sum(|interval| interval.named - interval.named_idle),
-        );
-        let expected = u64::from(silent) * u64::from(named_busy + 1);
-        if named > 0 && u64::from(taken + 1) * u64::from(named) <= expected {
-            self.interval().silent_busy += 1;
-            Cause::Damage
-        } else {
-            Cause::Congestion
+        let short = delay.is_some_and(|delay| self.queue.is_short(delay));
+        let verdict = self.silent.on_lost(load, order, short, self.now);
+        match verdict {
+            _ if !self.damages() => Cause::Unknown,
+            Verdict::Damage => Cause::Damage,
+            Verdict::Unlearnt => Cause::Silent,
+            Verdict::Excess => Cause::Congestion,
         }
     }
 }
@@ -280,6 +275,11 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// What is said of the next loss, by a sender that sends what the path carries.
+    fn attribute(ledger: &mut CauseLedger, delay: Option<Delay>) -> Cause {
+        ledger.attribute(delay, 0, Load::At)
+    }
+
     fn delay(latest: u64) -> Delay {
         Delay { latest: ms(latest), min: ms(100), smoothed: ms(100) }
     }
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn without_evidence_it_is_inert() {
         let mut ledger = CauseLedger::default();
-        assert_eq!(ledger.attribute(Some(delay(100))), Cause::Unknown);
-        assert_eq!(ledger.attribute(None), Cause::Unknown);
+        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Unknown);
+        assert_eq!(attribute(&mut ledger, None), Cause::Unknown);
         ledger.on_count(Instant::ZERO, 7, 3);
         assert_eq!(
-            ledger.attribute(Some(delay(100))),
+            attribute(&mut ledger, Some(delay(100))),
             Cause::Unknown,
             "the first count is a mark to count from"
         );
@@ -321,7 +321,7 @@ mod tests {
         ledger.on_count(Instant::ZERO, 1, 3);
         ledger.on_count(Instant::ZERO, 0, 3);
         assert_eq!(ledger.attributed().counted, 2, "across the wrap, and an old count says nothing");
-        let causes = [(); 3].map(|()| ledger.attribute(Some(delay(200))));
+        let causes = [(); 3].map(|()| attribute(&mut ledger, Some(delay(200))));
         assert_eq!(causes, [Cause::Damage, Cause::Damage, Cause::Congestion]);
     }
 
@@ -332,9 +332,9 @@ mod tests {
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 5, 9);
         ledger.advance(Instant::ZERO + ms(201), delay(100));
-        assert_eq!(ledger.attribute(Some(delay(100))), Cause::Congestion);
-        ledger.advance(Instant::ZERO + ms(2000), delay(100));
-        assert_eq!(ledger.attribute(Some(delay(100))), Cause::Unknown, "the window has passed");
+        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Congestion);
+        ledger.advance(Instant::ZERO + ms(31_000), delay(100));
+        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Unknown, "the window has passed");
     }
 
     #[test]
@@ -344,24 +344,10 @@ mod tests {
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 1000, 2000);
         ledger.on_intact(10);
-        ledger.on_named(None);
-        let damaged = (0..1000).take_while(|_| ledger.attribute(None) == Cause::Damage).count();
+        ledger.on_named(0);
+        let damaged = (0..1000).take_while(|_| attribute(&mut ledger, None) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
         ledger.on_intact(1);
-        assert_eq!(ledger.attribute(None), Cause::Damage, "something arrived");
-    }
-
-    #[test]
-    fn classic_notices_explain_losses_while_the_queue_is_short() {
-        let mut ledger = CauseLedger::default();
-        ledger.on_named(Some(delay(100)));
-        for _ in 0..4 {
-            assert_eq!(ledger.attribute(Some(delay(105))), Cause::Damage);
-        }
-        // Four silent losses for each name: while the queue is long, one name covers no more.
-        ledger.on_named(Some(delay(180)));
-        let causes = [(); 10].map(|()| ledger.attribute(Some(delay(180))));
-        assert_eq!(causes.iter().filter(|&&cause| cause == Cause::Damage).count(), 8);
-        assert_eq!(causes[9], Cause::Congestion);
+        assert_eq!(attribute(&mut ledger, None), Cause::Damage, "something arrived");
     }
 }

@@ -3,7 +3,10 @@
 pub mod ledger;
 pub(crate) mod memory;
 mod mtu;
+mod queue_window;
+mod rate_test;
 mod receivers;
+mod silent;
 pub(crate) mod table;
 
 use ledger::CauseLedger;

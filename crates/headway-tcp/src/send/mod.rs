@@ -286,8 +286,8 @@ impl SendSide {
     }
 
     /// The retransmission timer expired: says how often it has since `SND.UNA` last moved.
-    pub(crate) fn count_timeout(&mut self) -> u32 {
-        self.timeouts_in_a_row += 1;
+    pub(crate) fn count_timeout(&mut self, now: Instant) -> u32 {
+        self.timeouts_in_a_row += u32::from(self.rtt.counts_timeout(now));
         self.timeouts_in_a_row
     }
 

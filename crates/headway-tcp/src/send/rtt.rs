@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use headway_units::Duration;
+use headway_units::{Duration, Instant};
 
 use crate::path::ledger::Delay;
 use crate::profile::{Profile, RtoConfig};
@@ -18,7 +18,12 @@ pub(crate) struct RttEstimator {
     /// Timeout before backoff.
     base: Duration,
     backoff: u32,
+    /// It expires each round trip instead; and when it would expire with its backoff.
+    steady: Option<Instant>,
 }
+
+/// The shortest round trip that it then takes for granted.
+const MIN_STEADY: Duration = Duration::from_millis(10);
 
 impl RttEstimator {
     pub(crate) fn new(profile: Arc<Profile>) -> Self {
@@ -30,6 +35,7 @@ impl RttEstimator {
             min: None,
             latest: None,
             backoff: 0,
+            steady: None,
         }
     }
 
@@ -136,6 +142,9 @@ impl RttEstimator {
 
     /// The timeout, with its backoff.
     pub(crate) fn timeout(&self) -> Duration {
+        if self.steady.is_some() {
+            return self.smoothed().max(MIN_STEADY) * 5 / 4;
+        }
         (self.base * (1u32 << self.backoff.min(16))).min(self.config().max)
     }
 
@@ -156,8 +165,26 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
+    /// The timer expired: whether that counts towards giving up. In an outage the timer goes on at the interval of a
+    /// round trip, and counts as often as it would expire with its backoff.
+    pub(crate) fn counts_timeout(&self, now: Instant) -> bool {
+        self.steady.is_none_or(|due| now >= due)
+    }
+
+    /// The timer expired over data; `steady`: in an outage.
+    pub(crate) fn on_timeout(&mut self, now: Instant, steady: bool) {
+        if self.counts_timeout(now) {
+            self.back_off();
+            self.steady = None;
+            self.steady = steady.then(|| now + self.timeout());
+        } else if !steady {
+            self.steady = None;
+        }
+    }
+
     pub(crate) fn clear_backoff(&mut self) {
         self.backoff = 0;
+        self.steady = None;
     }
 }
 

@@ -9,7 +9,7 @@ use headway_wire::SeqNumber;
 
 pub(crate) use super::marks::{Marks, Sent};
 use super::transmissions::{Delivery, Totals, Transmission, TransmissionLog};
-use crate::congestion::{LostSegment, RateSample};
+use crate::congestion::{Load, LostSegment, RateSample};
 
 /// What an advance of `SND.UNA` took from the queue.
 #[derive(Clone, Copy, Default)]
@@ -118,10 +118,9 @@ impl SentQueue {
         self.segments.back()
     }
 
-    /// The place of the last segment, unless it is selectively acknowledged.
+    /// The place of the last segment that is not selectively acknowledged.
     pub(crate) fn last_unsacked(&self) -> Option<usize> {
-        let last = self.segments.len().checked_sub(1)?;
-        (!self.segments[last].has(Marks::SACKED)).then_some(last)
+        self.segments.iter().rposition(|sent| !sent.has(Marks::SACKED))
     }
 
     #[cfg(test)]
@@ -347,6 +346,27 @@ impl SentQueue {
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
             log.corrupted(sent.order, now, sent.len);
+        }
+    }
+
+    /// The latest transmission of segment `index` was lost behind the bottleneck.
+    pub(crate) fn mark_crossed(&mut self, index: usize, now: Instant) {
+        self.mark_damaged(index);
+        let sent = &self.segments[index];
+        if let Some(log) = self.log.kept_mut() {
+            log.crossed(sent.order, now, sent.len);
+        }
+    }
+
+    /// The load under which the latest transmission of segment `index` was sent.
+    pub(crate) fn load_of(&self, index: usize) -> Load {
+        self.log.kept().and_then(|log| log.load_of(self.segments[index].order)).unwrap_or_default()
+    }
+
+    /// What is sent from now on is sent under this load.
+    pub(crate) fn set_load(&mut self, load: Load) {
+        if let Some(log) = self.log.kept_mut() {
+            log.set_load(load);
         }
     }
 

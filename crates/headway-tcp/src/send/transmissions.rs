@@ -12,7 +12,7 @@ use alloc::collections::VecDeque;
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
-use crate::congestion::{LostSegment, RateSample};
+use crate::congestion::{Load, LostSegment, RateSample};
 
 /// One transmission of one segment.
 #[derive(Clone, Copy)]
@@ -36,6 +36,8 @@ pub(crate) struct Transmission {
     flight_start: Instant,
     /// Bytes lost when it was sent.
     lost: u64,
+    /// The load under which it was sent.
+    pub(crate) load: Load,
 }
 
 impl Transmission {
@@ -67,6 +69,9 @@ pub(crate) struct Delivery {
     pub(crate) highest_original: Option<SeqNumber>,
     /// The lowest end of such a segment.
     pub(crate) lowest_original: Option<SeqNumber>,
+    /// Segments that reached the receiver since the last ACK, intact or not, by the load under which they were
+    /// sent: below, at, above.
+    pub(crate) survived: [u32; 3],
 }
 
 /// What is counted from the beginning of the connection on: all that is left of the log while nothing is
@@ -96,6 +101,8 @@ pub(crate) struct TransmissionLog {
     /// When the bytes delivered last grew.
     delivered_at: Instant,
     flight_start: Instant,
+    /// The load that the controller puts on the path now.
+    load: Load,
     /// What the ACK that is being processed delivered.
     current: Delivery,
 }
@@ -130,6 +137,7 @@ impl TransmissionLog {
             delivered_at: self.delivered_at,
             flight_start: self.flight_start,
             lost: self.totals.lost,
+            load: self.load,
         });
     }
 
@@ -199,6 +207,7 @@ impl TransmissionLog {
             current.lowest_original = Some(current.lowest_original.map_or(end, |low| low.min(end)));
         }
         let Some(sent) = self.drop_transmission(order) else { return };
+        self.current.survived[sent.load as usize] += 1;
         let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, sent };
         if self.current.newest.is_none_or(|other| other.order < order) {
             self.current.newest = Some(newest);
@@ -209,6 +218,15 @@ impl TransmissionLog {
     /// A transmission arrived damaged: it crossed the network, and counts as delivered to what measures
     /// the network's rate.
     pub(crate) fn corrupted(&mut self, order: u64, now: Instant, bytes: u32) {
+        if let Some(sent) = self.get_mut(order) {
+            let load = sent.load;
+            self.current.survived[load as usize] += 1;
+        }
+        self.crossed(order, now, bytes);
+    }
+
+    /// A transmission crossed the bottleneck, and was lost behind it.
+    pub(crate) fn crossed(&mut self, order: u64, now: Instant, bytes: u32) {
         self.resolve(order);
         self.totals.corrupted += u64::from(bytes);
         self.totals.delivered += u64::from(bytes);
@@ -259,6 +277,17 @@ impl TransmissionLog {
         })
     }
 
+    /// The load under which a transmission was sent, as long as it is known.
+    pub(crate) fn load_of(&self, order: u64) -> Option<Load> {
+        let place = self.transmissions.binary_search_by_key(&order, |sent| sent.order).ok()?;
+        Some(self.transmissions[place].load)
+    }
+
+    /// What is sent from now on is sent under this load.
+    pub(crate) fn set_load(&mut self, load: Load) {
+        self.load = load;
+    }
+
     /// The sender has nothing to send although the window would let it, with `pipe` in the network.
     pub(crate) fn app_limited(&mut self, pipe: u32) {
         self.totals.app_limited_until = self.totals.delivered + u64::from(pipe).max(1);
@@ -296,6 +325,7 @@ impl TransmissionLog {
             delivered_at,
             flight_start,
             lost,
+            load: Load::Above,
         }));
     }
 

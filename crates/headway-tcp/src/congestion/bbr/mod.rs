@@ -25,7 +25,7 @@ use headway_units::{Duration, Instant, Rate};
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::rounds::Rounds;
 use super::usage::Usage;
-use super::{Ack, CongestionControl, Loss, LostSegment, RateSample, Setup};
+use super::{Ack, CongestionControl, Load, Loss, LostSegment, RateSample, Setup};
 use bounds::{Bounds, inflight_at_loss, is_too_high};
 use full_pipe::FullPipe;
 use model::Model;
@@ -268,6 +268,14 @@ impl CongestionControl for Bbr {
     /// There is none.
     fn ssthresh(&self) -> u32 {
         u32::MAX
+    }
+
+    fn load(&self) -> Load {
+        match self.state {
+            State::Drain | State::Down | State::ProbeRtt => Load::Below,
+            State::Cruise => Load::At,
+            State::Startup | State::Refill | State::Up => Load::Above,
+        }
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

@@ -13,7 +13,7 @@ use headway_units::{Duration, Instant};
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::slow_start::SlowStart;
 use super::usage::Usage;
-use super::{Ack, CongestionControl, Loss, Setup};
+use super::{Ack, CongestionControl, Load, Loss, Setup};
 
 /// RFC 9438, 4.6: "`beta_cubic` SHOULD be set to 0.7".
 const BETA: (u64, u64) = (7, 10);
@@ -196,6 +196,17 @@ impl CongestionControl for Cubic {
 
     fn ssthresh(&self) -> u32 {
         self.state.ssthresh
+    }
+
+    /// The last reduction was at a window that filled the path and its queue: an eighth below that is less than
+    /// the path carries, or as much.
+    fn load(&self) -> Load {
+        let State { cwnd, ssthresh, w_max, .. } = self.state;
+        match w_max {
+            Some(w_max) if cwnd < w_max - w_max / 8 => Load::Below,
+            _ if cwnd < ssthresh => Load::Above,
+            _ => Load::At,
+        }
     }
 
     fn set_mss(&mut self, mss: u32, initial: bool) {

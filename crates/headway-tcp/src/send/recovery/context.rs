@@ -151,6 +151,8 @@ pub(crate) struct RecoveryOutcome {
     pub(crate) reorder_deadline: Option<Instant>,
     /// The delivery rate that the ACK measured.
     pub(crate) rate: Option<RateSample>,
+    /// After this timeout the timer goes on at the interval of a round trip: the path was interrupted.
+    pub(crate) steady: bool,
 }
 
 /// What may be sent, bytes.

@@ -43,12 +43,11 @@ impl Rack {
             return false;
         }
         cx.advance_ledger();
-        let delay = cx.delay();
         if let Some(ledger) = &mut cx.ledger {
             if ledger.is_exhausted() {
                 return false;
             }
-            ledger.on_named(delay);
+            ledger.on_named(sent.order);
         }
         cx.queue.mark_corrupted(index, cx.now);
         cx.report_damage(sent.len);

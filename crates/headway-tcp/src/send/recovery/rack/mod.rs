@@ -9,6 +9,7 @@ mod damage;
 mod detection;
 mod episode;
 mod frto;
+mod outage;
 mod probe;
 mod prr;
 
@@ -32,6 +33,7 @@ use crate::send::transmissions::{Delivery, Transmission};
 use detection::{Detector, Times};
 use episode::Episode;
 use frto::Frto;
+use outage::Outage;
 use probe::Probe;
 use prr::Prr;
 
@@ -68,6 +70,9 @@ pub(super) struct Rack {
     timeouts: u32,
     /// When the retransmission timer last expired.
     last_timeout: Option<Instant>,
+    /// When the tail was last taken for lost.
+    tail_lost_at: Option<Instant>,
+    outage: Outage,
     /// When loss detection is to look again.
     reorder_deadline: Option<Instant>,
     /// What the peer says it holds of damaged segments.
@@ -89,6 +94,8 @@ impl Rack {
             forced: false,
             timeouts: 0,
             last_timeout: None,
+            tail_lost_at: None,
+            outage: Outage::default(),
             reorder_deadline: None,
             peer_held: PeerHeldRanges::default(),
             undone: false,
@@ -118,6 +125,7 @@ impl Rack {
             cx.advance_ledger();
             if let Some(ledger) = &mut cx.ledger {
                 ledger.on_intact(delivery.bytes.div_ceil(cx.mss.max(1)));
+                ledger.on_survived(delivery.survived, cx.rtt.delay());
             }
         }
         rtt
@@ -137,7 +145,10 @@ impl Rack {
         if delivery.bytes > 0 || ack.acknowledged.bytes > 0 {
             outcome.timer = TimerUpdate::Restart;
         }
-        self.detector.update(delivery, cx.now, ack.tsecr, times(cx));
+        // Behind a hole TSecr stands still, and would disprove every retransmission. On a path that damages
+        // packets there is always a hole, and what was retransmitted was lost indeed.
+        let damaged = cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage);
+        self.detector.update(delivery, cx.now, ack.tsecr.filter(|_| !damaged), times(cx));
         if let Some((start, end)) = cx.sacks.take_duplicate() {
             self.detector.on_duplicate_report(cx.una, cx.nxt);
             self.end_probe_by_duplicate(start, end);
@@ -195,7 +206,6 @@ impl Rack {
         for sent in suspects {
             congestion |= Self::lose(cx, &sent);
         }
-        self.match_counts(cx);
         congestion
     }
 
@@ -204,13 +214,21 @@ impl Rack {
         let Some(index) = cx.queue.segment_of(sent) else { return false };
         let delay = cx.delay();
         let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay),
+            Some(ledger) => ledger.attribute(delay, sent.order, sent.load),
             None => Cause::Unknown,
         };
-        if cause == Cause::Damage {
-            cx.queue.mark_corrupted(index, cx.now);
-            cx.report_damage(sent.len);
-            return false;
+        match cause {
+            Cause::Damage => {
+                cx.queue.mark_crossed(index, cx.now);
+                cx.report_damage(sent.len);
+                return false;
+            }
+            Cause::Silent => {
+                cx.queue.mark_damaged(index);
+                cx.report_damage(sent.len);
+                return false;
+            }
+            Cause::Congestion | Cause::Unknown => {}
         }
         if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
@@ -218,26 +236,23 @@ impl Rack {
         true
     }
 
-    /// Damaged packets that the receiver counted, and that nothing is found missing for yet: on a
-    /// path that keeps the order they are the oldest of those under way.
-    fn match_counts(&mut self, cx: &mut RecoveryContext<'_>) {
-        let min_rtt = times(cx).min;
-        let Some(ledger) = &mut cx.ledger else { return };
-        ledger.bound_credits(cx.queue.pipe().div_ceil(cx.mss.max(1)));
-        if self.detector.has_reordering() {
-            return;
-        }
-        while ledger.credits() > 0 && !ledger.is_exhausted() {
-            let Some(&sent) = cx.queue.log().and_then(|log| log.oldest()) else { return };
-            // It cannot have been there and the report back in less than a round trip.
-            if cx.now.saturating_since(sent.sent_at) < min_rtt {
-                return;
+    /// RFC 8985, 6.3, RACK_mark_losses_on_RTO: the first segment, and what "RACK.xmit_ts + RACK.rtt +
+    /// RACK.reo_wnd" says is too old, is lost. Says whether any to anything but damage.
+    fn lose_late(&mut self, cx: &mut RecoveryContext<'_>) -> bool {
+        let window = self.detector.window(true, 0, times(cx));
+        let mut congestion = false;
+        for index in 0..cx.queue.len() {
+            let sent = cx.queue.get(index);
+            let late = sent.sent_at + self.detector.rtt() + window <= cx.now;
+            if (index > 0 && !late) || sent.has(Marks::SACKED) || sent.is_missing() {
+                continue;
             }
-            let Some(index) = cx.queue.segment_of(&sent) else { continue };
-            ledger.take_credit();
-            cx.queue.mark_corrupted(index, cx.now);
-            cx.domain.control().on_damage(cx.now, sent.len);
+            let (order, load, delay) = (sent.order, cx.queue.load_of(index), cx.delay());
+            let cause = cx.ledger.as_mut().map_or(Cause::Unknown, |it| it.attribute(delay, order, load));
+            congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
+            cx.queue.mark_lost(index);
         }
+        congestion
     }
 
     fn enter(&mut self, cx: &mut RecoveryContext<'_>, flight: u32, outcome: &mut RecoveryOutcome) {
@@ -262,7 +277,8 @@ impl Rack {
         let over = match self.phase {
             Phase::Open => return,
             Phase::Fast { point, order } => {
-                let resolved = cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
+                let resolved = !cx.queue.any_missing()
+                    && cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
                     && cx
                         .queue
                         .log()
@@ -312,6 +328,7 @@ impl RecoveryEngine for Rack {
         cx.advance_ledger();
         let mut outcome = self.process(cx, ack, &delivery);
         if delivery.bytes > 0 {
+            self.end_outage(cx, &mut outcome);
             outcome.progress = true;
             let duplicate = ack.acknowledged.bytes == 0 && self.hole_may_be_loss(cx, ack);
             let (prior_pipe, pipe) = (cx.domain.total(ack.prior_pipe), cx.domain.total(cx.queue.pipe()));
@@ -327,6 +344,8 @@ impl RecoveryEngine for Rack {
                 retransmitted: ack.acknowledged.retransmitted,
                 rate,
             });
+            let load = cx.domain.control().load();
+            cx.queue.set_load(load);
         }
         outcome.rate = rate;
         outcome.reorder_deadline = self.reorder_deadline;
@@ -358,12 +377,12 @@ impl RecoveryEngine for Rack {
     }
 
     fn on_timeout(&mut self, cx: &mut RecoveryContext<'_>, last_received: Instant) -> RecoveryOutcome {
+        cx.advance_ledger();
         // A timer that expires twice with nothing received in between means silence, and
         // silence may be congestion whatever was damaged before.
         let received = self.last_timeout.is_none_or(|at| last_received > at);
-        let damage = received && cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage);
         self.last_timeout = Some(cx.now);
-        cx.advance_ledger();
+        let damages = cx.ledger.as_deref().is_some_and(CauseLedger::damages);
         let flight = cx.queue.outstanding();
         // RFC 2018, section 8: a first segment that is SACKed although it was never acknowledged
         // shows that the receiver reneged.
@@ -371,23 +390,15 @@ impl RecoveryEngine for Rack {
             cx.sacks.reset();
             cx.queue.lose_sacked();
         }
-        let window = self.detector.window(true, 0, times(cx));
-        // RFC 8985, 6.3, RACK_mark_losses_on_RTO: the first segment, and what "RACK.xmit_ts +
-        // RACK.rtt + RACK.reo_wnd" says is too old.
-        for index in 0..cx.queue.len() {
-            let sent = cx.queue.get(index);
-            let late = sent.sent_at + self.detector.rtt() + window <= cx.now;
-            if (index == 0 || late) && !sent.has(Marks::SACKED) && !sent.is_missing() {
-                cx.queue.mark_lost(index);
-            }
-        }
+        let congestion = self.lose_late(cx);
         self.forced = true;
         self.probe = None;
         self.reorder_deadline = None;
-        // There is evidence of damage: not an answer to congestion.
-        if damage {
+        if damages && received && !congestion {
             return RecoveryOutcome::default();
         }
+        let silence = damages && (!received || flight >= outage::WINDOW * cx.mss);
+        let steady = self.outage.on_timeout(cx.now, silence);
         let first = self.timeouts == 0;
         cx.report_timeout(flight, first);
         self.timeouts += 1;
@@ -400,7 +411,7 @@ impl RecoveryEngine for Rack {
         let frto =
             if self.features.frto && first && self.phase == Phase::Open { Frto::Sent } else { Frto::Off };
         self.phase = Phase::Timeout { point: cx.nxt, order: cx.queue.transmissions(), frto };
-        RecoveryOutcome { phase: Some(RecoveryPhase::Timeout), ..RecoveryOutcome::default() }
+        RecoveryOutcome { phase: Some(RecoveryPhase::Timeout), steady, ..RecoveryOutcome::default() }
     }
 
     /// RFC 8985, 6.3.
@@ -413,6 +424,14 @@ impl RecoveryEngine for Rack {
         }
         outcome.reorder_deadline = self.reorder_deadline;
         outcome
+    }
+
+    fn on_tail_timer(
+        &mut self,
+        cx: &mut RecoveryContext<'_>,
+        last_received: Instant,
+    ) -> Option<RecoveryOutcome> {
+        self.lose_tail(cx, last_received)
     }
 
     fn on_sent(&mut self, bytes: u32) {

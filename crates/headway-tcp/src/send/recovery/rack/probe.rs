@@ -1,17 +1,20 @@
 //! Tail loss probes (RFC 8985, section 7).
 
-use headway_units::Duration;
+use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use super::Rack;
-use crate::path::ledger::Cause;
-use crate::send::recovery::{AckInfo, RecoveryContext};
+use crate::path::ledger::{Cause, CauseLedger};
+use crate::send::recovery::{AckInfo, RecoveryContext, RecoveryOutcome};
 use crate::send::rtt::RttEstimator;
 use crate::send::sent_queue::SentQueue;
 use crate::send::transmissions::Delivery;
 
 /// "WCDelAckT": the longest that the peer holds an ACK back.
 const DELAYED_ACK: Duration = Duration::from_millis(200);
+
+/// The same of a peer that reports damage: one of ours.
+const OUR_DELAYED_ACK: Duration = Duration::from_millis(50);
 
 /// A probe that is out.
 #[derive(Clone, Copy)]
@@ -42,8 +45,44 @@ impl Rack {
             return None;
         }
         let Some(smoothed) = rtt.estimate() else { return Some(Duration::from_secs(1)) };
+        if tolerates_holes {
+            let latest = self.detector.rtt().min(smoothed);
+            return Some(latest + latest / 4 + OUR_DELAYED_ACK);
+        }
         let single = queue.outstanding() <= mss;
         Some(smoothed * 2 + if single { DELAYED_ACK } else { Duration::ZERO })
+    }
+
+    /// On a path that damages packets the tail is often lost as a whole, the probe included, and one segment a
+    /// round trip would be all that is found out. Where little is outstanding, and something arrived since this
+    /// was last done, all of it is lost: the time of the probe is more than a round trip with its variation.
+    pub(super) fn lose_tail(
+        &mut self,
+        cx: &mut RecoveryContext<'_>,
+        last_received: Instant,
+    ) -> Option<RecoveryOutcome> {
+        /// Segments that may be outstanding.
+        const FEW: u32 = 32;
+        cx.advance_ledger();
+        if !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
+            || cx.queue.pipe() > FEW * cx.mss
+            || self.tail_lost_at.is_some_and(|at| last_received <= at)
+        {
+            return None;
+        }
+        self.tail_lost_at = Some(cx.now);
+        let mut outcome = RecoveryOutcome::default();
+        let flight = cx.queue.outstanding();
+        let mut place = 0;
+        let mut congestion = false;
+        while let Some((at, sent)) = cx.queue.log().and_then(|log| log.live_from(place)) {
+            place = at + 1;
+            congestion |= Self::lose(cx, &sent);
+        }
+        if congestion && !self.recovering() {
+            self.enter(cx, flight, &mut outcome);
+        }
+        Some(outcome)
     }
 
     /// RFC 8985, 7.4.2: a probe that was a retransmission and was needed repaired a loss, which calls for
@@ -63,7 +102,7 @@ impl Rack {
         }
         let delay = cx.delay();
         let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay),
+            Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above),
             None => Cause::Unknown,
         };
         if cause != Cause::Damage && !cx.answered {

@@ -1,0 +1,273 @@
+//! Silent losses: how many packets the path loses whatever the sender's rate is.
+//!
+//! A silent loss is one that the receiver neither reported nor counted: the IP header was hit, the receiver
+//! lost synchronisation, a card or a tunnel dropped the frame, or a queue overflowed. Losses that the
+//! sender causes depend on what it sends; damage does not. So the share that is lost while the sender sends
+//! no more than the path carries, and while the queue is short, is damage, and as large a share of what it
+//! sends at any time is damage too. What exceeds it is congestion. `docs/ledger.md` derives the rules.
+
+use headway_units::Instant;
+
+use super::rate_test::RateTest;
+use crate::congestion::Load;
+
+/// Fixed point: one segment, or a share of one.
+pub(super) const ONE: u64 = 1 << 16;
+
+/// Segments after which older ones count half. A path that changes is learnt anew within as many.
+const MEMORY: u64 = 8192;
+/// What is believed of a path of which nothing is known: a quarter of its packets.
+const PRIOR: u64 = ONE / 4;
+/// The most that is ever believed: half of them.
+const MOST: u64 = ONE / 2;
+/// The prior counts as this many runs of losses.
+const PRIOR_RUNS: u64 = 8;
+/// Below so many segments nothing has been learnt.
+const LEARNT: u64 = 128;
+/// The allowance holds this many runs of losses of the mean length.
+const DEPTH_RUNS: u64 = 32;
+/// A loss so near to a segment that arrived damaged is a part of the same burst of damage.
+const BURST: u64 = 8;
+/// Runs are not taken to be longer in the mean.
+const LONGEST_RUN: u64 = 8;
+
+/// What became of segments that were sent under one load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    /// Segments.
+    sent: u64,
+    /// Those of them that were lost in silence.
+    lost: u64,
+    /// Runs of consecutive ones among these.
+    runs: u64,
+    /// Runs that begin away from any burst of damage.
+    lone_runs: u64,
+}
+
+impl Tally {
+    fn halve(&mut self) {
+        self.sent /= 2;
+        self.lost /= 2;
+        self.runs /= 2;
+        self.lone_runs /= 2;
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            lost: self.lost + other.lost,
+            runs: self.runs + other.runs,
+            lone_runs: self.lone_runs + other.lone_runs,
+        }
+    }
+
+    /// The mean length of a run.
+    fn run(&self) -> u64 {
+        if self.runs == 0 { ONE } else { (self.lost * ONE / self.runs).clamp(ONE, LONGEST_RUN * ONE) }
+    }
+}
+
+/// What a silent loss is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The path loses as many whatever is sent.
+    Damage,
+    /// Too little is known of the path, and nothing speaks for congestion.
+    Unlearnt,
+    /// More than that.
+    Excess,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SilentLosses {
+    /// Segments sent below the path's rate, and at it, that were resolved while the queue was short.
+    below: Tally,
+    at: Tally,
+    /// Whether losses depend on the rate after all.
+    test: RateTest,
+    /// Losses that may be taken for damage now.
+    allowance: u64,
+    /// The number of the last lost transmission, and of the last that is known to have arrived damaged.
+    last_lost: Option<u64>,
+    last_damaged: Option<u64>,
+}
+
+impl SilentLosses {
+    /// Segments sent under `load` reached the receiver, intact or not; `short`: while the queue was.
+    pub(super) fn on_survived(&mut self, load: Load, segments: u32, short: bool, now: Instant) {
+        if segments == 0 || !short {
+            return;
+        }
+        self.test.on_survived(load, segments, self.share_at(), now);
+        if let Some(tally) = self.tally(load) {
+            tally.sent += u64::from(segments);
+        }
+        self.refill(u64::from(segments));
+    }
+
+    /// Transmission number `order`, sent under `load`, was lost in silence.
+    pub(super) fn on_lost(&mut self, load: Load, order: u64, short: bool, now: Instant) -> Verdict {
+        let continues = self.last_lost.is_some_and(|last| order == last + 1);
+        self.last_lost = Some(order);
+        if !short {
+            return Verdict::Excess;
+        }
+        let in_burst = self.last_damaged.is_some_and(|last| order.abs_diff(last) <= BURST);
+        if !continues && !in_burst {
+            self.test.on_run(load, self.share_at(), now);
+        }
+        if let Some(tally) = self.tally(load) {
+            tally.sent += 1;
+            tally.lost += 1;
+            tally.runs += u64::from(!continues || tally.runs == 0);
+            tally.lone_runs += u64::from(!continues && !in_burst);
+        }
+        self.refill(1);
+        if self.allowance < ONE || self.test.depends(now) {
+            return Verdict::Excess;
+        }
+        self.allowance -= ONE;
+        if self.learnt().sent >= LEARNT { Verdict::Damage } else { Verdict::Unlearnt }
+    }
+
+    /// Transmission number `order` arrived damaged.
+    pub(super) fn on_damaged(&mut self, order: u64) {
+        self.last_damaged = Some(order);
+    }
+
+    fn tally(&mut self, load: Load) -> Option<&mut Tally> {
+        match load {
+            Load::Below => Some(&mut self.below),
+            Load::At => Some(&mut self.at),
+            Load::Above => None,
+        }
+    }
+
+    /// What tells of damage alone.
+    fn learnt(&self) -> Tally {
+        self.below.plus(self.at)
+    }
+
+    /// The share of segments that may be taken for damage: an upper bound of what was learnt.
+    fn share(&self) -> u64 {
+        let learnt = self.learnt();
+        let prior = PRIOR_RUNS * learnt.run();
+        ((learnt.lost * ONE * 5 / 4 + prior) / (learnt.sent + prior / PRIOR)).min(MOST)
+    }
+
+    fn refill(&mut self, segments: u64) {
+        let most = DEPTH_RUNS * self.learnt().run();
+        self.allowance = (self.allowance + segments * self.share()).min(most);
+        if self.below.sent + self.at.sent > MEMORY {
+            self.below.halve();
+            self.at.halve();
+        }
+    }
+
+    /// The share of segments at the rate that begin a run of losses, away from bursts of damage.
+    fn share_at(&self) -> u64 {
+        if self.at.sent < LEARNT { 0 } else { self.at.lone_runs * ONE / self.at.sent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends `segments` under `load`, every `nth` of which is lost; says how many of the losses were taken for
+    /// what.
+    struct Path {
+        losses: SilentLosses,
+        order: u64,
+    }
+
+    impl Path {
+        fn new() -> Self {
+            Self { losses: SilentLosses::default(), order: 0 }
+        }
+
+        /// (damage, excess).
+        fn send(&mut self, load: Load, segments: u64, nth: u64, short: bool) -> (u32, u32) {
+            let (mut damage, mut excess) = (0, 0);
+            for _ in 0..segments {
+                self.order += 1;
+                if nth == 0 || !self.order.is_multiple_of(nth) {
+                    self.losses.on_survived(load, 1, short, Instant::ZERO);
+                } else if self.losses.on_lost(load, self.order, short, Instant::ZERO) == Verdict::Excess {
+                    excess += 1;
+                } else {
+                    damage += 1;
+                }
+            }
+            (damage, excess)
+        }
+    }
+
+    #[test]
+    fn as_many_as_are_lost_at_any_rate_are_damage() {
+        let mut path = Path::new();
+        assert_eq!(
+            path.send(Load::At, 5000, 20, true),
+            (250, 0),
+            "5 % while no more is sent than the path carries"
+        );
+        assert_eq!(path.send(Load::Above, 1000, 20, true), (50, 0), "and as many while more is");
+        let (damage, excess) = path.send(Load::Above, 1000, 4, true);
+        assert!(damage < 110 && excess > 140, "{damage}, {excess}: a quarter is not");
+    }
+
+    #[test]
+    fn losses_while_the_queue_is_long_are_congestion_and_teach_nothing() {
+        let mut path = Path::new();
+        path.send(Load::At, 5000, 100, true);
+        assert_eq!(path.send(Load::At, 5000, 10, false), (0, 500));
+        let (damage, _) = path.send(Load::Above, 2000, 10, true);
+        assert!(damage < 100, "{damage} of 200, where 1 % was learnt");
+    }
+
+    #[test]
+    fn losses_that_stop_below_the_rate_are_congestion() {
+        let mut path = Path::new();
+        for _ in 0..4 {
+            path.send(Load::At, 500, 10, true);
+            path.send(Load::Below, 200, 0, true);
+        }
+        assert!(path.losses.test.depends(Instant::ZERO));
+        let (damage, excess) = path.send(Load::At, 1000, 10, true);
+        assert!(excess > 80, "{damage} and {excess} of 100");
+        // What goes on below the rate is damage after all.
+        for _ in 0..20 {
+            path.send(Load::Below, 200, 10, true);
+        }
+        assert!(!path.losses.test.depends(Instant::ZERO));
+    }
+
+    #[test]
+    fn little_is_believed_of_an_unknown_path() {
+        let mut path = Path::new();
+        let (damage, excess) = path.send(Load::Above, 1000, 2, true);
+        assert!(
+            (200..300).contains(&damage) && excess > 200,
+            "{damage}, {excess}: half are lost, a quarter is believed"
+        );
+    }
+
+    #[test]
+    fn a_burst_is_believed_once_bursts_were_seen() {
+        let mut path = Path::new();
+        let mut burst = |path: &mut Path| {
+            (0..20)
+                .map(|_| {
+                    path.order += 1;
+                    path.losses.on_lost(Load::At, path.order, true, Instant::ZERO)
+                })
+                .collect::<alloc::vec::Vec<_>>()
+        };
+        for _ in 0..20 {
+            path.send(Load::At, 1000, 0, true);
+            burst(&mut path);
+        }
+        assert!(burst(&mut path).iter().all(|verdict| *verdict == Verdict::Damage));
+    }
+}

@@ -1,0 +1,49 @@
+//! Outages: the path is interrupted for seconds (a handover, rain, a lost carrier), and comes back.
+//!
+//! A queue that overflows loses a part of what it is sent. Where the path is known to damage packets, and the
+//! timer expires over a whole window of which nothing was acknowledged, or a second time in silence, the path
+//! itself was interrupted. Then one segment goes each round trip, at an unchanged interval, so that the
+//! path's return is noticed at once; and with the first answer the window is what it was.
+
+use headway_units::{Duration, Instant};
+
+use super::Rack;
+use crate::send::recovery::{RecoveryContext, RecoveryOutcome};
+
+/// Segments outstanding from which on a silence is an outage at the first timeout.
+pub(super) const WINDOW: u32 = 16;
+/// An outage that lasts longer is left to the backoff of RFC 6298.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// An outage, if there is one: since when.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Outage(Option<Instant>);
+
+impl Outage {
+    /// The timer expired. `silence`: the path damages packets, and a queue does not explain it. Says whether the
+    /// timer goes on without backoff.
+    pub(super) fn on_timeout(&mut self, now: Instant, silence: bool) -> bool {
+        if silence {
+            self.0.get_or_insert(now);
+        }
+        self.0.is_some_and(|since| now.saturating_since(since) < LONGEST)
+    }
+
+    fn end(&mut self) -> bool {
+        self.0.take().is_some()
+    }
+}
+
+impl Rack {
+    /// Something arrived: an outage is over, and the window was not too large.
+    pub(super) fn end_outage(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
+        if !self.outage.end() {
+            return;
+        }
+        cx.domain.on_spurious(cx.member);
+        cx.rtt.clear_backoff();
+        self.episode = None;
+        self.phase = super::Phase::Open;
+        outcome.phase = Some(crate::event::RecoveryPhase::Over);
+    }
+}
