@@ -64,7 +64,7 @@ fn aims_are_judged_cell_by_cell() {
     let verdicts: Vec<Verdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
     assert_eq!(verdicts, [Verdict::Met, Verdict::Missed, Verdict::Met, Verdict::Met]);
     assert_eq!((judgements[0].ours, judgements[0].unit.as_str()), (Some(100.0), "%"));
-    // What is told of an aim is the cell that is worst.
+    // The value that is reported for an aim is that of the worst cell.
     let shares: Vec<f64> = results.rows[..2]
         .iter()
         .map(|rows| {

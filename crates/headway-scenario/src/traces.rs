@@ -35,7 +35,7 @@ pub enum DamageError {
     },
 }
 
-/// The file of a delivery trace cannot be read, or is none.
+/// The file of a delivery trace cannot be read, or is not a delivery trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RateTraceError {

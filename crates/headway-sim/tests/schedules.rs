@@ -16,7 +16,7 @@ const ORDINARY: u64 = 25_000;
 /// And of those with our senders.
 const OURS: u64 = 10_000;
 
-/// Failures that are told before a run gives up.
+/// Failures that are reported before a run stops.
 const TOLD: usize = 10;
 
 /// Seeds of schedules that once failed, with what they showed.

@@ -172,7 +172,7 @@ fn paths_are_remembered_within_bounds() {
     assert!(host.path(local, remote(500)).is_none());
 }
 
-/// RFC 6056, 3.3.3: ports towards one peer follow one another, from a start that tells nothing about that
+/// RFC 6056, 3.3.3: ports towards one peer follow one another, from a start that does not reveal that
 /// towards another; one that was given back is not the next.
 #[test]
 fn ephemeral_ports_are_not_reused_at_once() {

@@ -97,7 +97,7 @@ fn a_block_that_is_hit_again_is_asked_for_again() {
     assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
 }
 
-/// A flip in the header alone: the payload is there, and one byte tells that it is the right one.
+/// A flip in the header alone: the payload is kept, and one byte shows that it is the right one.
 #[test]
 fn a_repaired_header_has_its_payload_kept() {
     let mut pair = connected([true; 2]);

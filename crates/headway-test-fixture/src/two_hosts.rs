@@ -235,7 +235,7 @@ impl<O: Observer> TwoHosts<O> {
         first.len() + second.len()
     }
 
-    /// What the program of `host` was told.
+    /// The notifications of `host` to its program.
     pub fn notifications(&mut self, host: usize) -> Vec<Notification> {
         std::iter::from_fn(|| self.hosts[host].poll_notification()).map(|(_, told)| told).collect()
     }

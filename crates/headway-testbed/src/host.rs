@@ -112,7 +112,7 @@ impl Sending {
         })
     }
 
-    /// The last that its program said; empty if there is none.
+    /// The last output of its program; empty without any.
     pub(crate) fn said(&self) -> String {
         match self {
             Self::Ours(_) | Self::Kernel(..) => String::new(),

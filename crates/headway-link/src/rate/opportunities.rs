@@ -12,11 +12,11 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// When a link can deliver: a trace of mahimahi (Netravali and others, "Mahimahi: Accurate Record-and-Replay for
 /// HTTP", USENIX ATC 2015, and the manual page of `mm-link`). Cheap to clone.
 ///
-/// A line is an opportunity to deliver 1500 bytes, at so many milliseconds from the start; several lines may say
-/// the same. After the last the trace begins again, at the time of the last. An opportunity carries what waits:
-/// several packets, or a part of one whose rest goes with the next. Nothing waits: it is wasted.
+/// A line is an opportunity to deliver 1500 bytes, at a time in milliseconds from the start; several lines may have
+/// the same time. After the last line the trace begins again, at the time of that line. An opportunity carries what
+/// waits: several packets, or a part of one, the rest of which goes with the next. If nothing waits, it is wasted.
 ///
-/// Empty lines and what follows a `#` say nothing.
+/// Empty lines are ignored, and so is what follows a `#`.
 ///
 /// Of mahimahi this differs in one thing: the packet that waits for the next opportunity has left the queue, as
 /// any packet that is being transmitted.

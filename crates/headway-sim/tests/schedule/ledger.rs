@@ -21,10 +21,10 @@ pub(crate) struct Ledger {
     /// The end of what it has sent.
     nxt: SeqNumber,
     pub(crate) fin_sent: bool,
-    /// The furthest right edge that the peer offered it, and the furthest ACK number it was told.
+    /// The furthest right edge that the peer offered it, and the highest ACK number it received.
     edge: Option<SeqNumber>,
     una: Option<SeqNumber>,
-    /// The ACK number and the right edge that it told last.
+    /// The ACK number and the right edge that it sent last.
     told: Option<(SeqNumber, SeqNumber)>,
     /// Which bytes of the peer's stream have arrived here, and how many without a gap.
     have: Vec<bool>,
@@ -244,8 +244,8 @@ impl Ledger {
         }
     }
 
-    /// A segment of the peer is whole here, pieced together from damaged copies: what the program reads
-    /// tells whether rightly.
+    /// A segment of the peer is complete here, assembled from damaged transmissions: what the program reads
+    /// shows whether it is correct.
     pub(crate) fn completed(&mut self, seq: SeqNumber, len: u32, peer: &Self) {
         let Some(peer_iss) = peer.iss else { return };
         if near(seq, peer_iss)

@@ -86,7 +86,7 @@ pub(crate) struct SidePlan {
 /// When a program works.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Style {
-    /// Whenever it is told something, and only then: a notification that does not come stalls it.
+    /// After each notification, and only then: a notification that is missing stalls it.
     Told,
     /// Now and then, in small portions, while the schedule is harsh; at once afterwards.
     Timed { gap: Duration, writes: usize, reads: usize },

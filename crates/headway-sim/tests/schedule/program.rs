@@ -39,7 +39,7 @@ pub(crate) struct Side {
     pub(crate) wrong_octets: usize,
 }
 
-/// What the world tells a program.
+/// What a program is given at each call.
 pub(crate) struct Moment {
     pub(crate) now: Instant,
     pub(crate) start: Instant,

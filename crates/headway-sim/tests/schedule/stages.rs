@@ -92,7 +92,7 @@ impl World {
         if flow.poisoned || flow.sides.iter().any(Side::has_failed) {
             return true;
         }
-        // A side that no program knows gave up its SYN-ACK before it heard that it had arrived. (If it answered by a
+        // A side that no program knows gave up its SYN-ACK before the ACK of it arrived. (If it answered by a
         // cookie, what its peer still retransmits opens it.)
         let alone = |s: usize| {
             let (side, peer) = (&flow.sides[s], &flow.sides[1 - s]);

@@ -71,7 +71,7 @@ impl Outcome {
 const PATIENCE: Duration = Duration::from_secs(1_500);
 /// Mere ACKs that may answer each other in a chain.
 const LONGEST_CHAIN: u32 = 3;
-/// So many longer chains are in order in such a time while packets overtake each other: RFC 5961's
+/// The number of longer chains that is allowed per interval while packets are reordered: RFC 5961's
 /// limit of challenge ACKs may be used up at the end of one of its periods and again at the start of the
 /// next.
 const MOST_ANSWERS: usize = 20;

@@ -3,7 +3,7 @@
 //! It belongs to a path (a pair of addresses) and serves every connection on it. Evidence goes in:
 //! special ACKs, the receiver's running count of damaged packets, readable or not (HACK v2), ECN
 //! marks, round-trip times. For each segment that loss detection finds missing, and
-//! that no special ACK named, it says what took it. `docs/ledger.md` derives the rules.
+//! that no special ACK reported, it determines the cause. `docs/ledger.md` derives the rules.
 
 use headway_units::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::queue_window::QueueWindow;
 use super::silent::{SilentLosses, Verdict};
 use crate::congestion::Load;
 
-/// What took a segment.
+/// Why a segment did not arrive intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// It arrived damaged.
@@ -31,7 +31,7 @@ const INTERVALS: usize = 8;
 /// No interval is shorter.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Of what was found missing or named within the window, no more is believed to be damage than this many
+/// Of what was found missing or reported within the window, no more is believed to be damage than this many
 /// times what arrived intact, and a little that is believed in any case: bursts may be long. Seven of
 /// eight packets damaged is more than any path does on which TCP is of use, and a receiver that lies has
 /// no more than that.
@@ -46,9 +46,9 @@ const EVIDENCE_LASTS: Duration = Duration::from_secs(30);
 struct Interval {
     /// Segments that arrived intact.
     intact: u32,
-    /// Segments taken for damaged, named or not.
+    /// Segments taken for damaged, reported or not.
     forgiven: u32,
-    /// Segments that special ACKs named.
+    /// Segments that special ACKs reported.
     named: u32,
     /// Damaged packets that the receiver counted.
     counted: u32,
@@ -58,11 +58,11 @@ struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attributed {
-    /// Segments that special ACKs named as damaged.
+    /// Segments that special ACKs reported.
     pub named: u64,
-    /// Damaged packets that the peer counted, named ones among them.
+    /// Damaged packets that the peer counted, reported ones among them.
     pub counted: u64,
-    /// Losses without a name that were taken for damage.
+    /// Losses that were not reported and were taken for damage.
     pub damage: u64,
     /// Losses that were taken for congestion.
     pub congestion: u64,
@@ -149,12 +149,12 @@ impl CauseLedger {
         }
     }
 
-    /// So many segments arrived intact.
+    /// Segments arrived intact.
     pub(crate) fn on_intact(&mut self, segments: u32) {
         self.interval().intact += segments;
     }
 
-    /// So many segments reached the receiver, intact or not, by the load under which they were sent.
+    /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent.
     pub(crate) fn on_survived(&mut self, survived: [u32; 3], delay: Option<Delay>) {
         let short = delay.is_some_and(|delay| self.queue.is_short(delay));
         for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
@@ -183,7 +183,7 @@ impl CauseLedger {
         &mut self.intervals[self.current]
     }
 
-    /// A special ACK named a segment. With HACK v2 it has been counted too; where the special ACK is
+    /// A special ACK reported a segment. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
     pub(crate) fn on_named(&mut self, order: u64) {
         self.silent.on_damaged(order);
@@ -232,7 +232,7 @@ impl CauseLedger {
         self.total.marks += 1;
     }
 
-    /// A segment is missing that no special ACK named: what took it?
+    /// The cause of the loss of a segment that no special ACK reported.
     ///
     /// `order` is its transmission number, and `load` what it was sent under.
     pub(crate) fn attribute(&mut self, delay: Option<Delay>, order: u64, load: Load) -> Cause {
@@ -275,7 +275,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// What is said of the next loss, by a sender that sends what the path carries.
+    /// The cause given to the next loss of a sender that sends what the path carries.
     fn attribute(ledger: &mut CauseLedger, delay: Option<Delay>) -> Cause {
         ledger.attribute(delay, 0, Load::At)
     }

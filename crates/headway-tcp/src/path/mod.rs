@@ -16,9 +16,9 @@ use memory::PathMemory;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Path {
-    /// Largest IP packet that passes, where an ICMP message or the operator said so.
+    /// Largest IP packet that passes, if an ICMP message or the operator gave it.
     pub mtu: Option<u16>,
-    /// Damaged packets whose header could not be read: there is no connection to blame.
+    /// Damaged packets whose header could not be read, so that no connection is known.
     pub unreadable: u64,
     /// Damaged packets that carried data, readable or not: what HACK v2 reports to the peer.
     pub damaged_data: u64,

@@ -10,7 +10,7 @@ use super::ledger::Delay;
 
 /// The longest wait is of the present and of the previous span of this length.
 const SPAN: Duration = Duration::from_secs(5);
-/// Waits below this, or below this part of the minimum round-trip time, say nothing.
+/// Waits below this, or below this part of the minimum round-trip time, are noise.
 const NOISE: Duration = Duration::from_millis(1);
 const NOISE_PART: u32 = 64;
 

@@ -22,7 +22,7 @@ const PRIOR: u64 = ONE / 4;
 const MOST: u64 = ONE / 2;
 /// The prior counts as this many runs of losses.
 const PRIOR_RUNS: u64 = 8;
-/// Below so many segments nothing has been learnt.
+/// Fewer segments teach nothing.
 const LEARNT: u64 = 128;
 /// The allowance holds this many runs of losses of the mean length.
 const DEPTH_RUNS: u64 = 32;
@@ -144,7 +144,7 @@ impl SilentLosses {
         }
     }
 
-    /// What tells of damage alone.
+    /// The segments from whose losses the share of damage is learnt.
     fn learnt(&self) -> Tally {
         self.below.plus(self.at)
     }

@@ -28,7 +28,7 @@ pub(crate) struct SentQueue {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Segments that bear `DAMAGED`.
+    /// Segments with the mark `DAMAGED`.
     damaged: u32,
     /// Segments that are lost and of which no later transmission is in the network.
     missing: u32,
@@ -181,7 +181,7 @@ impl SentQueue {
         self.segments.partition_point(|sent| sent.seq.lt(seq))
     }
 
-    /// Adds a new segment at the end, which may bear SYN or FIN.
+    /// Adds a new segment at the end, which may have SYN or FIN.
     pub(crate) fn push(&mut self, seq: SeqNumber, len: u32, marks: Marks, now: Instant, tsval: u32) {
         debug_assert!(self.segments.back().is_none_or(|last| last.end() == seq));
         self.transmissions += 1;

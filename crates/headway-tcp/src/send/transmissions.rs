@@ -95,7 +95,7 @@ pub(crate) struct TransmissionLog {
     transmissions: VecDeque<Transmission>,
     /// How many of them are gone.
     gone: usize,
-    /// So many of the first are not live.
+    /// How many at the beginning are not live.
     resolved: usize,
     totals: Totals,
     /// When the bytes delivered last grew.

@@ -47,7 +47,7 @@ enum Phase {
         point: SeqNumber,
         order: u64,
     },
-    /// After a timeout, until `point` is acknowledged. What was sent before bears an order up to
+    /// After a timeout, until `point` is acknowledged. What was sent before has an order up to
     /// `order`.
     Timeout {
         point: SeqNumber,
@@ -355,7 +355,7 @@ impl RecoveryEngine for Rack {
         outcome
     }
 
-    /// The SACK blocks of an ACK that was overtaken are news all the same, and the only news where there are
+    /// The SACK blocks of a reordered ACK are new information all the same, and the only information if there are
     /// more holes than an ACK has blocks. A duplicate report shows what became of a tail loss probe.
     fn reads_stale_ack(&self, overtaken: bool, sacks: &Scoreboard) -> bool {
         overtaken || sacks.has_duplicate() || self.probe.is_some()

@@ -21,7 +21,7 @@ impl Prr {
         self.room
     }
 
-    /// An ACK delivered so many bytes. `safe`: it moved `SND.UNA` and showed no new loss.
+    /// An ACK delivered `delivered` bytes. `safe`: it moved `SND.UNA` and showed no new loss.
     pub(super) fn on_ack(&mut self, delivered: u32, pipe: u32, ssthresh: u32, mss: u32, safe: bool) {
         self.delivered += u64::from(delivered);
         let count = if pipe > ssthresh {
