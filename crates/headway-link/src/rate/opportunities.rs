@@ -18,7 +18,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 ///
 /// Empty lines are ignored, and so is what follows a `#`.
 ///
-/// Of mahimahi this differs in one thing: the packet that waits for the next opportunity has left the queue, as
+/// This differs from mahimahi in one respect: the packet that waits for the next opportunity has left the queue, as
 /// any packet that is being transmitted.
 #[derive(Clone, Debug)]
 pub struct DeliveryTrace(Arc<Inner>);
@@ -30,7 +30,7 @@ struct Inner {
     times: Vec<u32>,
 }
 
-/// A text is no delivery trace.
+/// A text is not a delivery trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 #[non_exhaustive]
@@ -42,7 +42,7 @@ pub struct ParseDeliveryTraceError {
 }
 
 impl DeliveryTrace {
-    /// What people call it, such as the path of its file; empty if it has no name.
+    /// Its name, such as the path of its file; empty if it has none.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -118,7 +118,7 @@ impl fmt::Display for DeliveryTrace {
     }
 }
 
-/// Where a link stands in a trace.
+/// The position of a link in a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunities {
     trace: DeliveryTrace,

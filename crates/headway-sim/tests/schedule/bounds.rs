@@ -43,7 +43,7 @@ fn memory(profile: &Profile, segments: usize) -> usize {
     let in_flight = segments.min(profile.send_buffer) + 2;
     let sent = (2 * in_flight).max(4) * RECORD;
     let retransmissions = 2 * (2 * in_flight).max(4) * RECORD;
-    // The log also holds copies that are settled, as many as others at most, and a few.
+    // The log also holds resolved transmissions: at most as many as unresolved ones, and a few.
     let copies = match profile.recovery {
         LossRecovery::RackTlp => (4 * in_flight).max(64) * COPY,
         _ => 0,

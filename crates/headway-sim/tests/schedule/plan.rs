@@ -100,7 +100,7 @@ pub(crate) enum Closes {
     After,
     /// When all is written and everything has come to rest.
     AtRest,
-    /// When all is written, and then it looks no more at what arrives.
+    /// When all is written; then it ignores what arrives.
     Leaves,
 }
 

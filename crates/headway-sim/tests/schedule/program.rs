@@ -218,7 +218,7 @@ impl Side {
         Ok(())
     }
 
-    /// What was read is what the peer wrote, or what a damaged packet that no checksum caught said.
+    /// What was read is what the peer wrote, or what a damaged packet that passed every checksum contained.
     fn compare(&mut self, bytes: &[u8], moment: &Moment) -> Result<(), String> {
         for (i, &byte) in bytes.iter().enumerate() {
             let at = self.read + i;

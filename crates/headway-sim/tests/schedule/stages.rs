@@ -113,7 +113,7 @@ impl World {
         })
     }
 
-    /// Ends what cannot end by itself: a side whose peer failed without its hearing of it may wait
+    /// Ends what cannot end by itself: a side that was not notified of its peer's failure may wait
     /// for ever in FIN-WAIT-2, and a connection with an unseen damaged header wherever it is.
     fn abandon(&mut self) -> Result<(), String> {
         for n in 0..self.flows.len() {

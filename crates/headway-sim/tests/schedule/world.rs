@@ -29,7 +29,7 @@ pub(crate) struct Flow {
     pub(crate) poisoned: bool,
 }
 
-/// What a schedule came to.
+/// The result of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) packets: u64,
@@ -379,7 +379,7 @@ impl World {
                     self.flows[n].sides[side].opened(id, self.now);
                     self.known[side].insert(id, n);
                 }
-                // A header that lies may open anything.
+                // A wrong header may open anything.
                 _ if self.flows.iter().any(|flow| flow.poisoned) => {
                     self.hosts[side].abort(self.now, id).map_err(|error| error.to_string())?;
                     self.hosts[side].release(self.now, id);
@@ -428,7 +428,7 @@ impl World {
                     .map_err(|what| format!("connection {flow}, host {side}: {what}: {}", line(&segment)))?;
                 (flow, role)
             }
-            // Only a header that lies can lead to this.
+            // Only a wrong header can lead to this.
             None if self.flows.iter().any(|flow| flow.poisoned) => (0, Role::Ghost),
             None => return Err(format!("host {side} sends to no flow: {}", line(&segment))),
         };

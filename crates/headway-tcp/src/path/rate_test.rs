@@ -2,8 +2,9 @@
 //!
 //! Damage takes the same share of what is sent at any rate. A policer, or a queue so shallow that its wait cannot
 //! be seen, takes more of what is sent above the path's rate, and less of what is sent below it. Two tests
-//! compare the runs of losses there with those at the rate: above it half as many again, below it half as
-//! many, against as many. Each decides at 14 bits of evidence, either way, and starts anew.
+//! compare the share of runs of losses there with the share at the rate: the hypothesis is 3/2 of it above the
+//! rate, and 1/2 of it below; the alternative is the same share. Each decides at 14 bits of evidence, either
+//! way, and starts anew.
 
 use headway_units::{Duration, Instant};
 
@@ -19,7 +20,7 @@ const HOLDS: Duration = Duration::from_secs(30);
 const LOG2_3_2: i64 = 38_336;
 /// 1 / ln 2.
 const INVERSE_LN_2: u64 = 94_548;
-/// Beyond two fifths of losses a half more makes no sense.
+/// The largest share that is tested: 3/2 of it must stay below one.
 const MOST: u64 = ONE * 2 / 5;
 
 /// See the module's documentation. Evidence is in bits, and positive where it speaks for dependence.

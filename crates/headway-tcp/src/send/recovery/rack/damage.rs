@@ -1,4 +1,4 @@
-//! Damage reports: a reported segment is missing by the order in which it was sent, and damage took it.
+//! Damage reports: a reported segment is missing in the order of sending, and the cause is damage.
 
 use headway_units::Duration;
 use headway_wire::blocks::block_sums;

@@ -1,4 +1,4 @@
-//! One reduction of the window, and the evidence that it was not called for.
+//! One reduction of the window, and the evidence that it was spurious.
 
 use alloc::vec::Vec;
 

@@ -1,9 +1,9 @@
 //! Loss recovery of today's TCP: RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682), and undo of
 //! reductions that turn out to be spurious (RFC 3522, 3708, 4015).
 //!
-//! What was lost is found by [`detection`], whatever took it; the [ledger](crate::path::ledger) says what
-//! did. Only what was not damage begins a recovery and reduces the window; what was damage is
-//! retransmitted at once, as the window permits, and that is all.
+//! [`detection`] finds losses of any cause; the [ledger](crate::path::ledger) determines the cause. Only
+//! losses that are not damage begin a recovery and reduce the window; damaged segments are retransmitted
+//! as soon as the window permits, without any other reaction.
 
 mod damage;
 mod detection;
@@ -63,9 +63,9 @@ pub(super) struct Rack {
     prr: Option<Prr>,
     episode: Option<Box<Episode>>,
     probe: Option<Probe>,
-    /// Bytes that had arrived damaged when proportional rate reduction last looked.
+    /// Bytes that had arrived damaged at the last update of proportional rate reduction.
     corrupted: u64,
-    /// The next retransmission goes out whatever the window says.
+    /// The next retransmission is sent whatever the window is.
     forced: bool,
     timeouts: u32,
     /// When the retransmission timer last expired.
@@ -73,7 +73,7 @@ pub(super) struct Rack {
     /// When the tail was last taken for lost.
     tail_lost_at: Option<Instant>,
     outage: Outage,
-    /// When loss detection is to look again.
+    /// When loss detection runs next.
     reorder_deadline: Option<Instant>,
     /// What the peer says it holds of damaged segments.
     peer_held: PeerHeldRanges,
@@ -194,7 +194,7 @@ impl Rack {
             && !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
     }
 
-    /// Finds what is lost, and what took it. Says whether it was anything but damage.
+    /// Finds losses and their causes. Returns whether any cause was not damage.
     fn detect(&mut self, cx: &mut RecoveryContext<'_>) -> bool {
         let window = self.detector.window(self.recovering(), cx.queue.sacked() / cx.mss.max(1), times(cx));
         let mut suspects = alloc::vec::Vec::new();
@@ -209,7 +209,7 @@ impl Rack {
         congestion
     }
 
-    /// A transmission is lost. Says whether to anything but damage.
+    /// A transmission is lost. Returns whether the cause was not damage.
     fn lose(cx: &mut RecoveryContext<'_>, sent: &Transmission) -> bool {
         let Some(index) = cx.queue.segment_of(sent) else { return false };
         let delay = cx.delay();
@@ -258,7 +258,7 @@ impl Rack {
     fn enter(&mut self, cx: &mut RecoveryContext<'_>, flight: u32, outcome: &mut RecoveryOutcome) {
         let order = cx.queue.transmissions();
         self.phase = Phase::Fast { point: cx.nxt, order };
-        // A reduction that a mark called for is not taken back.
+        // A reduction in response to an ECN mark is not undone.
         self.episode = (self.features.undo && !cx.answered).then(|| Box::new(Episode::new()));
         self.undone = false;
         if !cx.answered {
@@ -299,7 +299,7 @@ impl Rack {
         }
     }
 
-    /// RFC 4015: the reduction was not called for.
+    /// RFC 4015: the reduction was spurious.
     fn undo(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
         self.episode = None;
         if core::mem::replace(&mut self.undone, true) {
@@ -308,7 +308,7 @@ impl Rack {
         self.detector.on_overtaken();
         cx.domain.on_spurious(cx.member);
         if matches!(self.phase, Phase::Timeout { .. }) {
-            // What the timeout took for lost is under way.
+            // What the timeout took for lost is in the network.
             cx.queue.revive_losses();
         }
         self.phase = Phase::Open;
@@ -512,7 +512,7 @@ impl RecoveryEngine for Rack {
         mss: u32,
         ledger: Option<&CauseLedger>,
     ) -> Option<Duration> {
-        // Holes that damage made say nothing against probing.
+        // Holes caused by damage do not prevent probing.
         let tolerates_holes = ledger.is_some_and(CauseLedger::sees_damage);
         self.tail_probe_timeout(queue, rtt, mss, tolerates_holes)
     }

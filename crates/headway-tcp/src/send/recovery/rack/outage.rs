@@ -2,8 +2,8 @@
 //!
 //! A queue that overflows loses a part of what it is sent. Where the path is known to damage packets, and the
 //! timer expires over a whole window of which nothing was acknowledged, or a second time in silence, the path
-//! itself was interrupted. Then one segment goes each round trip, at an unchanged interval, so that the
-//! path's return is noticed at once; and with the first answer the window is what it was.
+//! itself was interrupted. Then one segment is sent per interval, without backoff, so that the return of the
+//! path is noticed at once. The first answer restores the window.
 
 use headway_units::{Duration, Instant};
 

@@ -16,7 +16,7 @@ const DELAYED_ACK: Duration = Duration::from_millis(200);
 /// The same of a peer that reports damage: one of ours.
 const OUR_DELAYED_ACK: Duration = Duration::from_millis(50);
 
-/// A probe that is out.
+/// A probe that is outstanding.
 #[derive(Clone, Copy)]
 pub(super) struct Probe {
     end: SeqNumber,
