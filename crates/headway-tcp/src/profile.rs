@@ -392,7 +392,7 @@ pub enum Variant {
     Modern,
     /// Today's TCP with HACK as published.
     ModernHack,
-    /// Today's TCP with HACK v2, the cause ledger, and header repair.
+    /// Today's TCP with HACK v2, the cause ledger, header repair, and BBRv3.
     Headway,
 }
 

@@ -77,7 +77,7 @@ pub(super) const SENDER: [Key; 5] = [
         value_name: Some("newreno|cubic|bbr"),
         help: "The congestion controller of senders that name none themselves",
         meaning: Some("congestion controller of the sender"),
-        default: Unset::Nothing("the profile's"),
+        default: Unset::Nothing("the sender's own: bbr of headway, cubic of modern"),
         empty: Some("the sender has none to choose"),
         access: Access::Settings {
             set: |settings, text| {

@@ -69,7 +69,7 @@ pub(crate) struct NetworkArgs {
     /// xhack, xhack+sack; optionally with a congestion controller, as in modern:bbr
     #[arg(long, value_name = "NAME", default_value = "headway", help_heading = "TCP")]
     variant: TcpSender,
-    /// The congestion controller, if --variant has none [default: the profile's]
+    /// The congestion controller, if --variant has none [default: that of the variant]
     #[arg(long, value_name = "newreno|cubic|bbr", value_parser = parse_congestion, help_heading = "TCP")]
     cc: Option<Algorithm>,
     /// The base profile of the papers' senders; headway's have their own
