@@ -99,7 +99,7 @@ fn damaged_ip_headers_are_counted() {
         .replace("clock = [\"virtual\", \"real\"]", "frames = [\"drop\", \"count\"]")
         .replace("variant = [\"headway\", \"linux:cubic\"]", "variant = [\"headway:cubic\"]")
         .replace("size = \"300KB\"", "clock = \"real\"\nduration = \"3s\"\nhit-zone = \"ip+tcp\"")
-        .replace("random:2%", "burst:5%:5")
+        .replace("random:2%", "burst:15%:5")
         .replace("40%", "place")
         .replace("runs = 2", "runs = 1");
     let Some(folder) = with_experiment(&text) else { return };
@@ -115,7 +115,8 @@ fn damaged_ip_headers_are_counted() {
         row[place("delivered_bytes")].parse::<u64>().unwrap()
     };
     let [dropped, counted] = ["drop", "count"].map(delivered);
-    assert!(2 * counted > 3 * dropped, "{counted} bytes with the count, {dropped} without");
+    // More than a quarter of the packets vanish: more than the ledger believes of an unknown path without the count.
+    assert!(5 * counted > 6 * dropped, "{counted} bytes with the count, {dropped} without");
 }
 
 /// Its namespaces, by inode number, and the processes that it started.
