@@ -28,7 +28,6 @@ fn transfer(scenario: &Scenario, sender: &str, size: u64, seed: u64) -> RunOutco
 }
 
 /// One in 600 of these packets still looks like something else that was sent so: a fragment, another protocol.
-/// Such a silent loss costs BBR nothing.
 #[test]
 fn a_count_of_such_packets_is_worth_as_much_as_a_report_of_each() {
     let scenario = scenario(Frames::Count);
@@ -45,15 +44,18 @@ fn a_count_of_such_packets_is_worth_as_much_as_a_report_of_each() {
     assert!(ratios.iter().all(|ratio| *ratio < 1.1), "{ratios:.3?}");
 }
 
-/// Without the count these packets are silent losses: CUBIC takes them for congestion.
+/// Without the count these packets are silent losses. Here they are more than the ledger believes of an unknown path,
+/// and CUBIC takes a part of them for congestion.
 #[test]
 fn the_count_keeps_such_losses_from_reducing_the_window() {
-    for seed in 1..=3 {
-        let [dropped, counted] = [Frames::Drop, Frames::Count]
-            .map(|frames| transfer(&scenario(frames), "headway:cubic", 2_000_000, seed).metrics.seconds);
-        println!("seed {seed}: {counted:.2} s with the count, {dropped:.2} s without");
-        assert!(2.0 * counted < dropped, "seed {seed}: {counted:.2} and {dropped:.2} s");
-    }
+    let total = |frames| -> f64 {
+        let mut scenario = scenario(frames);
+        scenario.forward.damage = "burst:15%:5".parse().expect("damage");
+        (1..=5).map(|seed| transfer(&scenario, "headway:cubic", 2_000_000, seed).metrics.seconds).sum()
+    };
+    let [dropped, counted] = [Frames::Drop, Frames::Count].map(total);
+    println!("{counted:.2} s with the count, {dropped:.2} s without");
+    assert!(2.0 * counted < dropped, "{counted:.2} and {dropped:.2} s");
 }
 
 #[test]
