@@ -56,7 +56,7 @@ async fn unread_data_resets() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn without_a_listener() {
     let pair = Pair::new(Profile::modern());
     let mut elsewhere = pair.address;
     elsewhere.set_port(81);
