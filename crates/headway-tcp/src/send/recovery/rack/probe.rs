@@ -105,7 +105,7 @@ impl Rack {
             Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above),
             None => Cause::Unknown,
         };
-        if cause != Cause::Damage && !cx.answered {
+        if matches!(cause, Cause::Congestion | Cause::Unknown) && !cx.answered {
             cx.report_loss(ack.prior_flight);
         }
     }
