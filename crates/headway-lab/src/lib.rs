@@ -18,8 +18,8 @@ mod testbed;
 pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, judge, weigh};
 pub use error::LabError;
 pub use experiment::{
-    Aim, Cell, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides, Scalar,
-    Statistic, load_links, schema,
+    Aim, Cell, Change, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,
+    Scalar, Statistic, load_links, schema,
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, Sender, Traces};
 pub use headway_sim::{Kind, Value};

@@ -97,6 +97,37 @@ fn mistakes_name_file_line_and_what_is_allowed() {
         ("variant = [\"sack\", \"hack+sack\"]", "sender = [\"sack\"]", "expected a sender"),
         ("runs = 3", "runs = 3\nreadings = [\"loss\"]", "small.toml:3: readings: \"loss\" is no axis"),
         ("kind = \"lines\"", "kind = \"pie\"", "unknown variant `pie`, expected one of"),
+        (
+            "paper = 1000",
+            "paper = 1.1",
+            "tolerance: 0.25 is not smaller than the effect: a ratio of 1 would count as 1.1: expected less than 0.0909",
+        ),
+        (
+            "paper = 1000",
+            "paper = 1.012\ntolerance = 0.1",
+            "tolerance: 0.1 is not smaller than the effect: a ratio of 1 would count as 1.012: expected less than 0.0118",
+        ),
+        (
+            "over = { variant = \"sack\" }\npaper = 1000",
+            "paper = 5\ntolerance = 1",
+            "tolerance: 1 is not smaller than the effect: 0 would count as 5: expected less than 1",
+        ),
+        (
+            "order = [\"sack\", \"hack+sack\"]",
+            "order = [\"sack\", \"hack+sack\"]\nslack = 0.05",
+            "slack: 0.05: expected 0 to 0.01",
+        ),
+        (
+            "paper = 1000",
+            "paper = 1000\nminus = { variant = \"sack\" }",
+            "minus: expected it beside `order` or `change`",
+        ),
+        ("paper = 1000", "at-least = 1\nfitted = \"all\"", "fitted: an aim is no reading of a source"),
+        (
+            "paper = 1000",
+            "paper = 1000\nchange = \"increases\"",
+            "expected one of `paper` (a number), `order`",
+        ),
     ];
     for (from, to, expected) in cases {
         let text = SMALL.replacen(from, to, 1);
@@ -146,13 +177,106 @@ fn senders_face_the_same_fates_and_cells_do_not_depend_on_each_other() {
 #[test]
 fn claims_are_judged() {
     let folder = tempfile::tempdir().expect("a folder");
-    let results = run_in(&parse(&SMALL).expect("an experiment"), folder.path());
+    let text = SMALL.replacen("runs = 3", "runs = 8", 1);
+    let results = run_in(&parse(&text).expect("an experiment"), folder.path());
     let judgements = judge(&results);
     let verdicts: Vec<Verdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
     assert_eq!(verdicts, [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced]);
     assert!(judgements[1].ours.is_some_and(|ratio| ratio > 1.0));
     let empty = Results { rows: vec![Vec::new(); results.rows.len()], ..results };
     assert!(judge(&empty).iter().all(|judgement| judgement.verdict == Verdict::NoResults));
+}
+
+/// The verdicts on claims about an experiment, in their order.
+fn verdicts(results: &Results, claims: &[&str]) -> Vec<Verdict> {
+    let text = experiment::SMALL.to_owned() + &claims.join("");
+    let experiment = parse(&text).expect("an experiment");
+    let mut results = results.clone();
+    results.manifest.claims = experiment.claims;
+    judge(&results).iter().map(|judgement| judgement.verdict).collect()
+}
+
+const FASTER: &str = "[[claim]]\nsays = \"HACK is faster\"\norder = [\"sack\", \"hack+sack\"]\n";
+const SLOWER: &str = "[[claim]]\nsays = \"HACK is slower\"\norder = [\"hack+sack\", \"sack\"]\n";
+
+#[test]
+fn orders_need_runs_that_decide_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = SMALL.replacen("runs = 3", "runs = 8", 1);
+    let mut results = run_in(&parse(&text).expect("an experiment"), folder.path());
+    assert_eq!(verdicts(&results, &[FASTER, SLOWER]), [Verdict::Reproduced, Verdict::NotReproduced]);
+
+    // The same values with other seeds: what the channel did to both no longer cancels.
+    let mut apart = results.clone();
+    for row in apart.rows[2..].iter_mut().flatten() {
+        row.seed += 1;
+        row.metrics.goodput_bps = 0.0;
+    }
+    for (at, row) in apart.rows.iter_mut().flat_map(|rows| rows.iter_mut().enumerate()) {
+        row.metrics.goodput_bps += 1e6 * at as f64;
+    }
+    let mut together = apart.clone();
+    for row in together.rows[2..].iter_mut().flatten() {
+        row.seed -= 1;
+    }
+    for (results, expected) in [(apart, Verdict::Undecided), (together, Verdict::NotReproduced)] {
+        assert_eq!(verdicts(&results, &[FASTER]), [expected]);
+    }
+
+    // Too few runs for an interval; and runs in which nothing is random, where two are enough.
+    for rows in &mut results.rows {
+        rows.truncate(2);
+    }
+    assert_eq!(verdicts(&results, &[FASTER]), [Verdict::Undecided]);
+    for rows in &mut results.rows {
+        rows[1].metrics = rows[0].metrics.clone();
+    }
+    assert_ne!(verdicts(&results, &[FASTER]), [Verdict::Undecided]);
+    // Equal is not faster, unless equal values are in order.
+    for row in results.rows.iter_mut().flatten() {
+        row.metrics.goodput_bps = 1e6;
+    }
+    let or_equal = format!("{FASTER}slack = 0.001\n");
+    assert_eq!(verdicts(&results, &[FASTER, &or_equal]), [Verdict::NotReproduced, Verdict::Reproduced]);
+}
+
+#[test]
+fn a_change_is_judged_by_its_direction() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = SMALL.replacen("runs = 3", "runs = 8", 1);
+    let mut results = run_in(&parse(&text).expect("an experiment"), folder.path());
+    // Both decrease as bursts become longer; HACK less than SACK, so the difference increases.
+    for (rows, goodput) in results.rows.iter_mut().zip([5e6, 1e6, 6e6, 4e6]) {
+        for (at, row) in rows.iter_mut().enumerate() {
+            row.metrics.goodput_bps = goodput + 1e5 * at as f64;
+        }
+    }
+    let claim = |change: &str, minus: &str| {
+        format!(
+            "[[claim]]\nsays = \"it {change}\"\nof = {{ variant = \"hack+sack\" }}\nchange = \"{change}\"\n\
+             axis = \"length\"\n{minus}"
+        )
+    };
+    let minus = "minus = { variant = \"sack\" }\n";
+    let claims = [
+        claim("decreases", ""),
+        claim("increases", ""),
+        claim("decreases", minus),
+        claim("increases", minus),
+    ];
+    let (yes, no) = (Verdict::Reproduced, Verdict::NotReproduced);
+    assert_eq!(verdicts(&results, &claims.each_ref().map(String::as_str)), [yes, no, no, yes]);
+}
+
+#[test]
+fn what_rests_on_a_fitted_parameter_is_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = SMALL.replacen("runs = 3", "runs = 8", 1);
+    let results = run_in(&parse(&text).expect("an experiment"), folder.path());
+    let fitted = |claim: &str| format!("{claim}fitted = \"the damage to the order\"\n");
+    let claims = [FASTER.to_owned(), fitted(FASTER), fitted(SLOWER)];
+    let expected = [Verdict::Reproduced, Verdict::Fitted, Verdict::NotReproduced];
+    assert_eq!(verdicts(&results, &claims.each_ref().map(String::as_str)), expected);
 }
 
 #[test]

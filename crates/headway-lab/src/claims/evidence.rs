@@ -27,6 +27,8 @@ pub struct Evidence {
     pub excluded: usize,
     /// Faithful readings under which it is reproduced.
     pub holding: usize,
+    /// Faithful readings under which the runs do not decide it.
+    pub undecided: usize,
     /// The faithful reading that comes nearest to the source; none if there were no runs to judge by.
     pub best: Option<Reading>,
     /// The nearest of the readings at odds with what the source states, if the claim is reproduced under it.
@@ -45,9 +47,10 @@ pub struct Reading {
 }
 
 impl Evidence {
-    /// Whether no faithful reading gives the claim: neither its number, nor its order in most places.
+    /// Whether no faithful reading gives the claim, and none leaves it open: neither its number, nor its
+    /// order in most places.
     pub fn is_contradiction(&self) -> bool {
-        self.judged > 0 && self.holding == 0 && !self.holds_in_part()
+        self.judged > 0 && self.holding == 0 && self.undecided == 0 && !self.holds_in_part()
     }
 
     /// Whether the claim is an order that holds in most places, but nowhere in all.
@@ -95,14 +98,16 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
         figure,
         of: own_or(source.of.as_ref(), &claim.of, manifest),
         over: source.over.as_ref().or(claim.over.as_ref()).map(|over| own_or(None, over, manifest)),
+        minus: claim.minus.as_ref().map(|minus| own_or(None, minus, manifest)),
     };
     check(&question, source, manifest)?;
     let mut evidence = Evidence {
         sweep: manifest.name.clone(),
-        is_order: claim.order.is_some(),
+        is_order: claim.is_order(),
         judged: 0,
         excluded: 0,
         holding: 0,
+        undecided: 0,
         best: None,
         at_odds: None,
     };
@@ -131,6 +136,7 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
         }
         evidence.judged += 1;
         evidence.holding += usize::from(verdict == Verdict::Reproduced);
+        evidence.undecided += usize::from(verdict == Verdict::Undecided);
         if distance < nearest || evidence.best.is_none() {
             nearest = distance;
             evidence.best = Some(Reading { values: reading, ours, verdict });
@@ -148,8 +154,8 @@ fn is_faithful(source: &EvidenceSource, reading: &Place) -> bool {
 
 /// How far from the source, as a factor; for an order, the share of places in which it fails.
 fn distance(ours: f64, claim: &Claim) -> f64 {
-    match (&claim.order, claim.paper) {
-        (None, Some(paper)) => {
+    match (claim.is_order(), claim.paper) {
+        (false, Some(paper)) => {
             let ratio = ours / paper;
             ratio.max(1.0 / ratio)
         }
@@ -189,12 +195,14 @@ fn readings(manifest: &Manifest) -> Vec<Place> {
 fn holds(given: &Given, question: &Question<'_>, reading: &Place, sweep: &Results) -> Option<bool> {
     let place = |of: &IndexMap<String, Scalar>| own_or(None, of, &sweep.manifest);
     let mut claim = question.claim.clone();
-    (claim.order, claim.paper, claim.tolerance) = (None, Some(given.paper), given.tolerance);
+    (claim.order, claim.change, claim.paper, claim.tolerance) =
+        (None, None, Some(given.paper), given.tolerance);
     let asked = Question {
         claim: &claim,
         figure: question.figure,
         of: place(&given.of),
         over: given.over.as_ref().map(place),
+        minus: None,
     };
     let ours = asked.under(reading).ask(sweep).ours?;
     let claimed = Claimed { paper: given.paper, tolerance: given.tolerance, is_ratio: given.over.is_some() };
@@ -214,6 +222,7 @@ impl<'a> Question<'a> {
             figure: self.figure,
             of: within(&self.of),
             over: self.over.as_ref().map(within),
+            minus: self.minus.as_ref().map(within),
         }
     }
 }
@@ -230,7 +239,8 @@ fn check(question: &Question<'_>, source: &EvidenceSource, manifest: &Manifest) 
     let stated = source.stated.iter().flat_map(|(axis, values)| {
         values.iter().map(|value| Place::from([(axis.clone(), value.to_string())]))
     });
-    let named = [question.of.clone()].into_iter().chain(question.over.clone());
+    let named = [Some(question.of.clone()), question.over.clone(), question.minus.clone()];
+    let named = named.into_iter().flatten();
     let named = named.chain(given).chain(order).chain(stated);
     for (axis, value) in named.flatten() {
         match manifest.axes.get(&axis) {

@@ -1,34 +1,44 @@
 //! Holding the claims of a source against the results.
 
 mod aim;
+mod compare;
 mod evidence;
 mod number;
 mod order;
 mod value;
 
+use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use evidence::{Evidence, EvidenceError, Reading, weigh};
 pub use value::in_unit;
 
-use crate::experiment::{Aim, Claim, Figure, Measure, Statistic};
+use crate::experiment::{Aim, Change, Claim, Figure, Measure, Statistic};
 use crate::results::Results;
 use value::Place;
 
 /// The verdict on a claim.
 ///
 /// A number is held against the tolerance first. Beyond it, a ratio still shows the *direction* if it
-/// lies on the same side of 1 as the source's, and a value if it is within a factor of three. A ratio of
-/// 1 ("comparable") has no direction that could be right where the size is wrong: it is reproduced if
-/// neither of the two exceeds the other by more than the tolerance, whichever is ahead, and not
-/// reproduced otherwise. So which of the two stands above the line never matters.
+/// lies on the same side of 1 as the source's, with its 95 % interval, and a value if it is within a factor
+/// of three. A ratio of 1 ("comparable") has no direction that could be right where the size is wrong: it is
+/// reproduced if neither of the two exceeds the other by more than the tolerance, whichever is ahead, and
+/// not reproduced otherwise. So which of the two stands above the line never matters.
+///
+/// An order is judged pair by pair, by the 95 % interval of the difference, which is taken run by run where
+/// both met the same channel. A pair whose interval includes zero is open; an order is undecided where the
+/// verdict depends on the open pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Within the tolerance; or in that order everywhere.
     Reproduced,
+    /// The same, but with a parameter that was chosen to fit a number of the source.
+    Fitted,
     /// On the same side of 1, or within a factor of three; or in that order in most places.
     DirectionOnly,
+    /// The runs do not distinguish two of these verdicts.
+    Undecided,
     /// Neither.
     NotReproduced,
     /// An aim that every cell meets.
@@ -44,7 +54,9 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
+            Self::Fitted => "fitted",
             Self::DirectionOnly => "direction only",
+            Self::Undecided => "undecided",
             Self::NotReproduced => "not reproduced",
             Self::Met => "met",
             Self::Missed => "missed",
@@ -74,6 +86,8 @@ pub struct Judgement {
     /// What the verdict rests on: the distance and the tolerance, in how many places the order holds, or
     /// which cell is the worst.
     pub basis: String,
+    /// Which parameter was chosen to fit what, if the claim rests on one.
+    pub fitted: Option<String>,
     /// One line on why.
     pub why: String,
 }
@@ -89,13 +103,17 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
     let Outcome { ours, ratio, verdict, basis } = question.ask(results);
     Judgement {
         says: claim.says.clone(),
-        paper: if claim.order.is_some() { None } else { claim.paper },
+        paper: if claim.is_order() { None } else { claim.paper },
         aim: claim.aim(),
         ours,
         unit: question.unit().into(),
         ratio,
-        verdict,
+        verdict: match verdict {
+            Verdict::Reproduced if claim.fitted.is_some() => Verdict::Fitted,
+            verdict => verdict,
+        },
         basis,
+        fitted: claim.fitted.clone(),
         why: claim.why.clone(),
     }
 }
@@ -107,6 +125,7 @@ struct Question<'a> {
     figure: &'a Figure,
     of: Place,
     over: Option<Place>,
+    minus: Option<Place>,
 }
 
 /// What was measured.
@@ -122,8 +141,8 @@ const NO_RUNS: &str = "no runs to judge by";
 impl<'a> Question<'a> {
     /// As the claim's own experiment asks it.
     fn own(claim: &'a Claim, figure: &'a Figure) -> Self {
-        let over = claim.over.as_ref().map(value::texts);
-        Self { claim, figure, of: value::texts(&claim.of), over }
+        let [over, minus] = [&claim.over, &claim.minus].map(|other| other.as_ref().map(value::texts));
+        Self { claim, figure, of: value::texts(&claim.of), over, minus }
     }
 
     fn measure(&self) -> Measure {
@@ -136,7 +155,7 @@ impl<'a> Question<'a> {
 
     /// The unit of the answer.
     fn unit(&self) -> &str {
-        if self.claim.order.is_some() {
+        if self.claim.is_order() {
             ""
         } else if self.over.is_some() {
             "\u{d7}"
@@ -148,13 +167,23 @@ impl<'a> Question<'a> {
     }
 
     fn ask(&self, results: &Results) -> Outcome {
-        match (&self.claim.order, self.claim.aim()) {
-            (Some(order), _) => {
-                let order: Vec<String> = order.iter().map(ToString::to_string).collect();
-                order::judge(results, self, &order)
-            }
+        match (self.order(&results.manifest.axes), self.claim.aim()) {
+            (Some(order), _) => order::judge(results, self, &order),
             (None, Some(aim)) => aim::judge(results, self, aim),
             (None, None) => number::judge(results, self),
         }
+    }
+
+    /// The values that should ascend in the measure, if that is what is claimed.
+    fn order(&self, axes: &IndexMap<String, Vec<String>>) -> Option<Vec<String>> {
+        if let Some(order) = &self.claim.order {
+            return Some(order.iter().map(ToString::to_string).collect());
+        }
+        let mut values = axes.get(order::axis_of(self)).cloned().unwrap_or_default();
+        match self.claim.change? {
+            Change::Increases => {}
+            Change::Decreases => values.reverse(),
+        }
+        Some(values)
     }
 }

@@ -1,5 +1,6 @@
 //! Claims of a value or of a ratio.
 
+use super::compare::Compared;
 use super::value::{Place, in_unit, value_of};
 use super::{NO_RUNS, Outcome, Question, Verdict};
 use crate::results::Results;
@@ -12,7 +13,15 @@ pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
         return Outcome { ours: None, ratio: None, verdict: Verdict::NoResults, basis: NO_RUNS.into() };
     };
     let claimed = Claimed { paper, tolerance: question.claim.tolerance, is_ratio: question.over.is_some() };
-    let (verdict, basis) = claimed.judge(ours);
+    let (mut verdict, mut basis) = claimed.judge(ours);
+    if claimed.has_direction() && verdict != Verdict::Reproduced {
+        let compared = question.over.as_ref().and_then(|over| question.compare(results, over, &question.of));
+        let reverse = question.over.as_ref().and_then(|over| question.compare(results, &question.of, over));
+        if ![compared, reverse].contains(&Some(Compared::Greater)) {
+            verdict = Verdict::Undecided;
+            basis = format!("{}; the runs do not show on which side of 1", claimed.distance(ours));
+        }
+    }
     Outcome { ours: Some(ours), ratio: Some(ours / paper), verdict, basis }
 }
 
@@ -36,11 +45,29 @@ pub(super) struct Claimed {
 }
 
 impl Claimed {
+    /// Whether it says that one of two is greater.
+    fn has_direction(self) -> bool {
+        self.is_ratio && self.paper != 1.0
+    }
+
+    /// How far ours is from it, and how far it may be.
+    fn distance(self, ours: f64) -> String {
+        let Self { paper, tolerance, .. } = self;
+        // As many digits as the tolerance needs.
+        let digits = if tolerance < 0.01 { 2 } else { 0 };
+        let percent = |share: f64| 100.0 * share;
+        format!(
+            "{:+.digits$} %, \u{b1}{:.digits$} % allowed",
+            percent(ours / paper - 1.0),
+            percent(tolerance)
+        )
+    }
+
     /// The verdict, and what it rests on; the rule is that of [`Verdict`].
     pub(super) fn judge(self, ours: f64) -> (Verdict, String) {
         let Self { paper, tolerance, is_ratio } = self;
         let ratio = ours / paper;
-        let distance = format!("{:+.0} %, \u{b1}{:.0} % allowed", 100.0 * (ratio - 1.0), 100.0 * tolerance);
+        let distance = self.distance(ours);
         if is_ratio && paper == 1.0 {
             let ahead = ours.max(1.0 / ours);
             let note = format!("one is {ahead:.2} times the other, {:.2} allowed", 1.0 + tolerance);

@@ -1,36 +1,62 @@
-//! Claims of an order.
+//! Claims of an order, or of a change along an axis.
 
-use super::value::{Place, value_of};
+use super::compare::Compared;
+use super::value::Place;
 use super::{NO_RUNS, Outcome, Question, Verdict};
 use crate::results::Results;
 
 pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]) -> Outcome {
-    let claim = question.claim;
     let axis = axis_of(question);
-    let holds = |place: &Place| {
-        let values: Option<Vec<f64>> = order
-            .iter()
-            .map(|value| {
-                let mut of = place.clone();
-                of.insert(axis.into(), value.clone());
-                value_of(results, &of, question.measure(), question.statistic())
-            })
-            .collect();
-        values.map(|values| values.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + claim.slack)))
+    let at = |place: &Place, value: &String| {
+        let mut of = place.clone();
+        of.insert(axis.into(), value.clone());
+        of
     };
-    let outcomes: Vec<bool> = places(results, axis, &question.of).iter().filter_map(holds).collect();
+    let judged = |place: &Place| {
+        let pairs: Option<Vec<Compared>> = order
+            .windows(2)
+            .map(|pair| question.compare(results, &at(place, &pair[0]), &at(place, &pair[1])))
+            .collect();
+        pairs.map(|pairs| whole(&pairs))
+    };
+    let outcomes: Vec<Compared> = places(results, axis, &question.of).iter().filter_map(judged).collect();
     if outcomes.is_empty() {
         return Outcome { ours: None, ratio: None, verdict: Verdict::NoResults, basis: NO_RUNS.into() };
     }
-    let holding = outcomes.iter().filter(|&&holds| holds).count();
-    let share = holding as f64 / outcomes.len() as f64;
-    let verdict = match share {
-        1.0 => Verdict::Reproduced,
-        share if share > 0.5 => Verdict::DirectionOnly,
+    let number = |wanted: Compared| outcomes.iter().filter(|&&outcome| outcome == wanted).count();
+    let (holding, open) = (number(Compared::Greater), number(Compared::Open));
+    let mut basis = format!("the order holds in {holding} of {} places", outcomes.len());
+    if open > 0 {
+        basis.push_str(&format!(" and is undecided in {open}"));
+    }
+    Outcome {
+        ours: Some(holding as f64 / outcomes.len() as f64),
+        ratio: None,
+        verdict: verdict(holding, open, outcomes.len()),
+        basis,
+    }
+}
+
+/// An order holds if all its pairs do, and fails if one does.
+fn whole(pairs: &[Compared]) -> Compared {
+    if pairs.contains(&Compared::NotGreater) {
+        Compared::NotGreater
+    } else if pairs.contains(&Compared::Open) {
+        Compared::Open
+    } else {
+        Compared::Greater
+    }
+}
+
+/// What can be said whatever the open places are.
+fn verdict(holding: usize, open: usize, places: usize) -> Verdict {
+    let with = |holding: usize| match holding {
+        all if all == places => Verdict::Reproduced,
+        most if 2 * most > places => Verdict::DirectionOnly,
         _ => Verdict::NotReproduced,
     };
-    let basis = format!("the order holds in {holding} of {} places", outcomes.len());
-    Outcome { ours: Some(share), ratio: None, verdict, basis }
+    let (least, most) = (with(holding), with(holding + open));
+    if least == most { least } else { Verdict::Undecided }
 }
 
 /// The axis along which the order runs.
@@ -50,4 +76,28 @@ fn places(results: &Results, axis: &str, limits: &Place) -> Vec<Place> {
         }
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_decides_nothing() {
+        use Verdict::{DirectionOnly, NotReproduced, Reproduced, Undecided};
+        let cases = [
+            ((9, 0), Reproduced),
+            ((8, 0), DirectionOnly),
+            ((8, 1), Undecided),
+            ((5, 1), DirectionOnly),
+            ((5, 4), Undecided),
+            ((4, 1), Undecided),
+            ((4, 0), NotReproduced),
+            ((2, 2), NotReproduced),
+            ((0, 9), Undecided),
+        ];
+        for ((holding, open), expected) in cases {
+            assert_eq!(verdict(holding, open, 9), expected, "{holding} hold, {open} are open");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use crate::experiment::{Measure, Statistic};
 use crate::results::Results;
-use crate::statistics::statistic_of;
+use crate::statistics::{Sample, statistic_of};
 
 /// A value for some of the axes.
 pub(super) type Place = IndexMap<String, String>;
@@ -15,17 +15,26 @@ pub(super) fn texts<T: ToString>(of: &IndexMap<String, T>) -> Place {
 
 /// The statistic over all runs of the cells that match.
 pub(super) fn value_of(results: &Results, of: &Place, measure: Measure, statistic: Statistic) -> Option<f64> {
+    statistic_of(values_of(results, of, measure).map(|(_, value)| value).collect(), statistic)
+}
+
+/// All runs of the cells that match; `None` if there are none.
+pub(super) fn sample_of(results: &Results, of: &Place, measure: Measure) -> Option<Sample> {
+    let (seeds, values): (Vec<u64>, Vec<f64>) = values_of(results, of, measure).unzip();
+    Sample::new(seeds, values)
+}
+
+/// The seed and the value of each run of the cells that match.
+fn values_of(results: &Results, of: &Place, measure: Measure) -> impl Iterator<Item = (u64, f64)> {
     let matches =
         |values: &Place| of.iter().all(|(axis, value)| values.get(axis).is_some_and(|own| own == value));
-    let values: Vec<f64> = results
+    results
         .manifest
         .cells
         .iter()
         .zip(&results.rows)
-        .filter(|(cell, _)| matches(&cell.values))
-        .flat_map(|(_, rows)| rows.iter().filter_map(|row| row.measure(measure)))
-        .collect();
-    statistic_of(values, statistic)
+        .filter(move |(cell, _)| matches(&cell.values))
+        .flat_map(move |(_, rows)| rows.iter().filter_map(move |row| Some((row.seed, row.measure(measure)?))))
 }
 
 /// A measure in the unit that a figure asks for.

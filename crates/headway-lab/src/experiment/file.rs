@@ -173,15 +173,23 @@ pub struct Claim {
     pub of: IndexMap<String, Scalar>,
     /// The cells that they are compared with; then the claim is about the ratio.
     pub over: Option<IndexMap<String, Scalar>>,
+    /// The cells beside them that are subtracted; then the order or the change is that of the difference.
+    pub minus: Option<IndexMap<String, Scalar>>,
     /// What is measured; the figure's if not given.
     pub measure: Option<Measure>,
     /// The source's number: in the figure's unit, or the ratio.
     pub paper: Option<f64>,
-    /// How far ours may be from it, as a share.
+    /// How far ours may be from it, as a share. It must be smaller than the effect: a ratio of 1, or a value
+    /// of 0, may not count as the source's number.
     #[serde(default = "quarter")]
     pub tolerance: f64,
+    /// Which parameter was chosen to fit which number of the source, if the claim rests on one: where it
+    /// holds, its verdict is `fitted`.
+    pub fitted: Option<String>,
     /// Values of `axis`, ascending in the measure.
     pub order: Option<Vec<Scalar>>,
+    /// How the measure changes from each value of `axis` to the next, in the order of the file.
+    pub change: Option<Change>,
     /// Not less than this in any of the cells: in the figure's unit, or the ratio of each cell to that
     /// which differs in what `over` says.
     pub at_least: Option<f64>,
@@ -189,9 +197,10 @@ pub struct Claim {
     pub at_most: Option<f64>,
     /// Over the runs of a cell; the figure's if not given.
     pub statistic: Option<Statistic>,
-    /// The axis of `order`; `variant` if not given.
+    /// The axis of `order` or `change`; `variant` if not given.
     pub axis: Option<String>,
-    /// How far, as a share, a pair may be the wrong way round and still count as equal.
+    /// How far, as a share, a pair may be in the wrong order and still count as equal, for orders in which
+    /// equal values are in order as well; at most 0.01.
     #[serde(default)]
     pub slack: f64,
     /// One line on the result.
@@ -200,6 +209,16 @@ pub struct Claim {
     /// The sweep over the readings of the source in which the claim is judged again, where it is not
     /// reproduced here.
     pub evidence: Option<EvidenceSource>,
+}
+
+/// The direction of a change along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Each value is greater than the one before it.
+    Increases,
+    /// Each value is less than the one before it.
+    Decreases,
 }
 
 /// Where a claim is judged under every reading of its source.
@@ -271,6 +290,44 @@ impl Claim {
     /// What it wants of every cell, if it is of this kind.
     pub fn aim(&self) -> Option<Aim> {
         self.at_least.map(Aim::AtLeast).or(self.at_most.map(Aim::AtMost))
+    }
+
+    /// Whether it is about an order of values, and not about one of them.
+    pub(crate) fn is_order(&self) -> bool {
+        self.order.is_some() || self.change.is_some()
+    }
+
+    /// The tolerance that is too wide for the effect that it is to judge: with it a ratio of 1 would count as
+    /// the source's, or a value of 0.
+    pub(super) fn excessive_tolerance(&self) -> Option<TooWide> {
+        let own = self.paper.map(|paper| (paper, self.tolerance, self.over.is_some()));
+        let given = self.evidence.as_ref().and_then(|source| source.given.as_ref());
+        let given = given.map(|given| (given.paper, given.tolerance, given.over.is_some()));
+        own.into_iter().chain(given).find_map(|(paper, tolerance, is_ratio)| {
+            let effect = if is_ratio && paper != 1.0 { (1.0 / paper - 1.0).abs() } else { 1.0 };
+            (tolerance >= effect).then_some(TooWide { paper, tolerance, effect })
+        })
+    }
+}
+
+/// A tolerance that is not smaller than the effect.
+pub(super) struct TooWide {
+    pub(super) paper: f64,
+    pub(super) tolerance: f64,
+    pub(super) effect: f64,
+}
+
+impl fmt::Display for TooWide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { paper, tolerance, effect } = self;
+        // Rounded down, so that what is allowed is.
+        let allowed = (effect * 1e4).floor() / 1e4;
+        write!(f, "{tolerance} is not smaller than the effect: ")?;
+        if *effect == 1.0 {
+            write!(f, "0 would count as {paper}: expected less than 1")
+        } else {
+            write!(f, "a ratio of 1 would count as {paper}: expected less than {allowed}")
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use headway_units::Size;
 use indexmap::IndexMap;
 
 use file::ExperimentFile;
-pub use file::{Aim, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
+pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
 pub use links::load_links;
 pub use measure::Measure;
 
@@ -200,13 +200,7 @@ impl Experiment {
 
 /// Axes that figure and claims name must exist, and so must the values.
 fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabError) -> Result<(), LabError> {
-    let axes: Vec<&str> = read.sweep.keys().map(String::as_str).collect();
-    let known = |key: &str, axis: &str| {
-        if read.sweep.contains_key(axis) {
-            return Ok(());
-        }
-        Err(complaint(key, format!("{axis:?} is no axis: expected one of {}", axes.join(", "))))
-    };
+    let known = |key: &str, axis: &str| check_axis(read, key, axis, complaint);
     let figure = &read.figure;
     if let Some(unit) = &figure.unit {
         let units = figure.measure.unit().names();
@@ -220,51 +214,95 @@ fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabEr
         }
     }
     for (axis, left_out) in read.skip.iter().flatten() {
-        known("skip", axis)?;
         for value in left_out.values() {
-            if !read.sweep[axis].iter().any(|known| known.to_string() == value.to_string()) {
-                return Err(complaint(
-                    "skip",
-                    format!("{axis} = {:?}: expected a value of that axis", value.to_string()),
-                ));
-            }
+            check_value(read, "skip", axis, value, complaint)?;
         }
     }
     for axis in &read.readings {
         known("readings", axis)?;
     }
-    for claim in &read.claim {
-        for (axis, value) in claim.of.iter().chain(claim.over.iter().flatten()) {
-            known("claim", axis)?;
-            let value = value.to_string();
-            if !read.sweep[axis].iter().any(|known| known.to_string() == value) {
-                return Err(complaint("claim", format!("{axis} = {value:?}: expected a value of that axis")));
-            }
+    read.claim.iter().try_for_each(|claim| check_claim(read, claim, complaint))
+}
+
+/// More than this as a share is a difference, not rounding.
+const MOST_SLACK: f64 = 0.01;
+
+/// What a claim names must exist, and it must be one claim, which could fail.
+fn check_claim(
+    read: &ExperimentFile,
+    claim: &Claim,
+    complaint: &dyn Fn(&str, String) -> LabError,
+) -> Result<(), LabError> {
+    let places = [Some(&claim.of), claim.over.as_ref(), claim.minus.as_ref()];
+    for (axis, value) in places.into_iter().flatten().flatten() {
+        check_value(read, "claim", axis, value, complaint)?;
+    }
+    if claim.is_order() {
+        let axis = claim.axis.as_deref().unwrap_or("variant");
+        check_axis(read, "axis", axis, complaint)?;
+        for value in claim.order.iter().flatten() {
+            check_value(read, "order", axis, value, complaint)?;
         }
-        if let Some(order) = &claim.order {
-            let axis = claim.axis.as_deref().unwrap_or("variant");
-            known("axis", axis)?;
-            for value in order {
-                let value = value.to_string();
-                if !read.sweep[axis].iter().any(|known| known.to_string() == value) {
-                    return Err(complaint(
-                        "order",
-                        format!("{value:?}: expected a value of the axis {axis}"),
-                    ));
-                }
-            }
-        }
-        let given =
-            [claim.paper.is_some(), claim.order.is_some(), claim.at_least.is_some(), claim.at_most.is_some()];
-        if given.iter().filter(|given| **given).count() != 1 {
-            let expected = "expected one of `paper` (a number), `order` (values of an axis), `at-least` and \
-                            `at-most` (numbers)";
-            return Err(complaint("claim", expected.into()));
-        }
-        if claim.aim().is_some() && claim.evidence.is_some() {
-            let expected = "an aim is no reading of a source: expected no `evidence` beside it";
-            return Err(complaint("evidence", expected.into()));
+    }
+    let given = [
+        claim.paper.is_some(),
+        claim.order.is_some(),
+        claim.change.is_some(),
+        claim.at_least.is_some(),
+        claim.at_most.is_some(),
+    ];
+    if given.iter().filter(|given| **given).count() != 1 {
+        let expected = "expected one of `paper` (a number), `order` (values of an axis), `change` (increases or \
+                        decreases), `at-least` and `at-most` (numbers)";
+        return Err(complaint("claim", expected.into()));
+    }
+    if let Some(tolerance) = claim.excessive_tolerance() {
+        return Err(complaint("tolerance", tolerance.to_string()));
+    }
+    if !(0.0..=MOST_SLACK).contains(&claim.slack) {
+        return Err(complaint("slack", format!("{}: expected 0 to {MOST_SLACK}", claim.slack)));
+    }
+    if claim.minus.is_some() && (!claim.is_order() || claim.slack > 0.0) {
+        let expected = "expected it beside `order` or `change`, without `slack`";
+        return Err(complaint("minus", expected.into()));
+    }
+    for (key, is_given) in [("evidence", claim.evidence.is_some()), ("fitted", claim.fitted.is_some())] {
+        if claim.aim().is_some() && is_given {
+            let expected = format!("an aim is no reading of a source: expected no `{key}` beside it");
+            return Err(complaint(key, expected));
         }
     }
     Ok(())
+}
+
+fn check_axis(
+    read: &ExperimentFile,
+    key: &str,
+    axis: &str,
+    complaint: &dyn Fn(&str, String) -> LabError,
+) -> Result<(), LabError> {
+    if read.sweep.contains_key(axis) {
+        return Ok(());
+    }
+    let axes: Vec<&str> = read.sweep.keys().map(String::as_str).collect();
+    Err(complaint(key, format!("{axis:?} is no axis: expected one of {}", axes.join(", "))))
+}
+
+fn check_value(
+    read: &ExperimentFile,
+    key: &str,
+    axis: &str,
+    value: &Scalar,
+    complaint: &dyn Fn(&str, String) -> LabError,
+) -> Result<(), LabError> {
+    check_axis(read, key, axis, complaint)?;
+    let value = value.to_string();
+    if read.sweep[axis].iter().any(|known| known.to_string() == value) {
+        return Ok(());
+    }
+    let problem = match key {
+        "order" => format!("{value:?}: expected a value of the axis {axis}"),
+        _ => format!("{axis} = {value:?}: expected a value of that axis"),
+    };
+    Err(complaint(key, problem))
 }

@@ -36,8 +36,14 @@ pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
     judgement.verdict.name()
 }
 
-/// What the verdict rests on, and what the experiment's author says of it.
+/// What the experiment's author says of the verdict, what it rests on, and what was fitted.
 pub(super) fn why(entry: &Entry, judgement: &Judgement) -> String {
     let basis = if entry.figure.is_none() { "" } else { &judgement.basis };
-    [judgement.why.trim(), basis].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    let fitted = judgement.fitted.as_ref().map_or(String::new(), |fitted| format!("fitted: {fitted}"));
+    // The parts are joined by semicolons: the full stop of a sentence would stand before one.
+    [judgement.why.trim().trim_end_matches('.'), basis, &fitted]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -34,8 +34,10 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
                 (summary(entries))
                 p.note {
                     b { "reproduced" } ": within the tolerance that the experiment states, or in the claimed order everywhere; "
+                    b { "fitted" } ": the same, with a parameter that was chosen to fit a number of the source; "
                     b { "direction only" } ": on the same side of 1 for a ratio, within a factor of 3 for a value, in the claimed "
                     "order in more than half of the places; "
+                    b { "undecided" } ": the 95 % intervals allow two of these verdicts; "
                     b { "not reproduced" } ": neither. A claim that two are equal has no direction: neither may exceed the "
                     "other by more than the tolerance. "
                     b { "contradicted by every reading" } ": judged again under every reading of the source, and reproduced under none."
@@ -162,9 +164,9 @@ fn verdict_chips(entry: &Entry) -> Markup {
 fn chip(verdict: Verdict, text: &str) -> Markup {
     let class = match verdict {
         Verdict::Reproduced | Verdict::Met => "verdict good",
-        Verdict::DirectionOnly => "verdict half",
+        Verdict::Fitted | Verdict::DirectionOnly => "verdict half",
         Verdict::NotReproduced | Verdict::Missed => "verdict bad",
-        Verdict::NoResults => "verdict none",
+        Verdict::Undecided | Verdict::NoResults => "verdict none",
     };
     html! { span class=(class) { (text) } }
 }

@@ -57,6 +57,10 @@ impl Finding {
                     format!("holds in most places under reading {}", name(best))
                 }
                 (Standing::Holds, Some(best)) => format!("holds under reading {}", name(best)),
+                _ if evidence.undecided > 0 => {
+                    let readings = if evidence.undecided == 1 { "reading" } else { "readings" };
+                    format!("undecided under {} {readings}", evidence.undecided)
+                }
                 _ if evidence.excluded > 0 => "no reading gives what is given".into(),
                 _ => "no runs to judge by".into(),
             },
@@ -175,8 +179,8 @@ pub(super) const TABLES: [(&str, &str, Standing); 3] = [
         Standing::Holds,
     ),
     (
-        "Claims whose readings were not judged",
-        "The sweep over the readings of these claims has no results that would answer them.",
+        "Claims that the readings do not decide",
+        "The sweep over the readings of these claims has no results that answer them, or too few runs to decide.",
         Standing::Unknown,
     ),
 ];

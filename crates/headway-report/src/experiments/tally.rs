@@ -22,9 +22,11 @@ pub(super) struct Tally {
 }
 
 /// In the order in which they are shown.
-const VERDICTS: [Verdict; 6] = [
+const VERDICTS: [Verdict; 8] = [
     Verdict::Reproduced,
+    Verdict::Fitted,
     Verdict::DirectionOnly,
+    Verdict::Undecided,
     Verdict::NotReproduced,
     Verdict::Met,
     Verdict::Missed,

@@ -43,9 +43,8 @@ x = "header-hit"
 series = "variant"
 measure = "time"
 [[claim]]
-says = "HACK is a thousand times faster"
-of = { variant = "sack", header-hit = "95%" }
-over = { variant = "hack", header-hit = "95%" }
+says = "HACK needs a thousand seconds"
+of = { variant = "hack", header-hit = "95%" }
 paper = 1000
 evidence = { sweep = "readings" }
 [[claim]]
@@ -57,8 +56,8 @@ evidence = { sweep = "readings" }
 [[claim]]
 says = "It takes some time"
 of = { variant = "sack", header-hit = "95%" }
-paper = 1
-tolerance = 1000000
+paper = 25
+tolerance = 0.99
 evidence = { sweep = "readings" }
 "#;
 
@@ -101,7 +100,7 @@ fn claims_are_judged_under_every_reading() {
     let contradicted = table("Claims that every reading contradicts");
     assert_eq!(contradicted.len(), 1, "{contradicted:?}");
     for part in [
-        "| HACK is a thousand times faster |",
+        "| HACK needs a thousand seconds |",
         "| header hit ",
         "| 0 of 2 in `readings` | contradicted by every",
     ] {
@@ -115,7 +114,7 @@ fn claims_are_judged_under_every_reading() {
         "{holding:?}"
     );
     assert_eq!(markdown.matches("; contradicted by every reading | ").count(), 1, "marked where it stands");
-    assert!(!markdown.contains("## Claims whose readings"));
+    assert!(!markdown.contains("## Claims that the readings do not decide"));
     assert!(page.contains("<h2>Claims that every reading contradicts</h2>"));
     assert!(page.contains("holds under reading header hit 0%"));
 }
@@ -127,7 +126,7 @@ fn a_sweep_without_results_proves_nothing() {
     run_experiment(directory, "figure", &FIGURE.replace("PAPER", "1e9"));
     let (said, markdown, page) = report(directory);
     assert!(!said.contains("contradicted"), "{said}");
-    assert!(markdown.contains("## Claims whose readings were not judged\n"));
+    assert!(markdown.contains("## Claims that the readings do not decide\n"));
     assert_eq!(markdown.matches("| readings was not run |").count(), 2, "{markdown}");
     assert!(!page.contains("<h2>Claims that every reading contradicts</h2>"));
 }
