@@ -241,15 +241,14 @@ impl Assembler {
         if self.islands.is_empty() {
             return blocks;
         }
+        // RFC 2883, 4: the block that holds the duplicate, which changed last, follows it, also where it is no
+        // larger.
         let mut listed: [Option<SeqNumber>; RECENT] = [None; RECENT];
         for (slot, &seq) in listed.iter_mut().zip(self.recent.iter()) {
             if blocks.len() >= room {
                 return blocks;
             }
             let Some(island) = self.island_of(seq) else { continue };
-            if listed_already(&blocks, island) {
-                continue;
-            }
             *slot = Some(island.0);
             blocks.push(island);
         }
@@ -269,10 +268,6 @@ impl Assembler {
         let island = self.islands[index];
         seq.lt(island.1).then_some(island)
     }
-}
-
-fn listed_already(blocks: &SackBlocks, island: (SeqNumber, SeqNumber)) -> bool {
-    blocks.as_slice().contains(&island)
 }
 
 /// Writes the part `[from, to)` of `data`, which starts at `start` and belongs at `offset`.
@@ -353,6 +348,9 @@ mod tests {
                     prop_assert_eq!(a.first_missing(at(probe), 50), missing.map(at));
                 }
                 let blocks = a.sack_blocks(4);
+                for (i, block) in blocks.as_slice().iter().enumerate() {
+                    prop_assert!(!blocks.as_slice()[..i].contains(block));
+                }
                 for &(start, end) in blocks.as_slice() {
                     let (from, to) = ((start - at(0)) as usize, (end - at(0)) as usize);
                     prop_assert!(held[from..to].iter().all(|&h| h));
