@@ -60,6 +60,12 @@ impl Connection {
         // Fourth: the SYN bit. RFC 5961, 4.2: "If the SYN bit is set, irrespective of the sequence
         // number, TCP endpoints MUST send a 'challenge ACK' to the remote peer".
         if flags.contains(TcpFlags::SYN) {
+            // RFC 9293, SYN-RECEIVED: "If the connection was initiated with a passive OPEN, then return
+            // this connection to the LISTEN state and return."
+            if self.state == State::SynReceived && self.opening.is_passive() {
+                self.fail(cx, ConnectionError::Reset);
+                return Reply::Nothing;
+            }
             self.challenge(cx.now);
             cx.emit(|| Event::Dropped(DropReason::Challenged));
             return Reply::Nothing;
@@ -134,7 +140,13 @@ impl Connection {
         segment: &Segment<'_>,
     ) -> Option<DropReason> {
         let tcp = &segment.tcp;
-        let is_reset = tcp.flags.contains(TcpFlags::RST);
+        let (nxt, wnd) = (self.rcv.nxt(), self.rcv.wnd());
+        // RFC 5961, 3.2: "If the RST bit is set and the sequence number is outside the current receive
+        // window, silently drop the segment." No timestamp is asked of it (RFC 7323, 5.2).
+        if tcp.flags.contains(TcpFlags::RST) {
+            let within = tcp.seq == nxt || tcp.seq.in_range(nxt, nxt + wnd);
+            return (!within).then_some(DropReason::OutsideWindow);
+        }
         // A repeated SYN while ours is on its way: it, or our answer to it, was lost.
         if self.state == State::SynReceived && tcp.flags.contains(TcpFlags::SYN) && tcp.seq == self.rcv.irs()
         {
@@ -150,7 +162,7 @@ impl Connection {
             }
             return Some(DropReason::OutsideWindow);
         }
-        if self.negotiated.timestamps && !is_reset {
+        if self.negotiated.timestamps {
             // RFC 7323, 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
             // silently drop the segment."
             let stamps = segment.options.timestamps;
@@ -163,13 +175,12 @@ impl Connection {
                 return Some(DropReason::Paws);
             }
         }
-        let (nxt, wnd) = (self.rcv.nxt(), self.rcv.wnd());
         if acceptable(tcp.seq, segment.sequence_len(), nxt, wnd) {
             return None;
         }
         // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be
         // made to accept valid ACKs, URGs, and RSTs."
-        if wnd == 0 && tcp.seq == nxt && tcp.flags.contains(TcpFlags::ACK) && !is_reset {
+        if wnd == 0 && tcp.seq == nxt && tcp.flags.contains(TcpFlags::ACK) {
             self.rcv.ack_at_once();
             if tcp.ack.le(self.snd.nxt()) && tcp.ack.ge(self.snd.una()) {
                 self.acknowledge(cx, segment);
@@ -181,21 +192,19 @@ impl Connection {
         // learnt that it was accepted. If both ends are in this place, each has what the other waits for in
         // an ACK that the other drops and answers, without end.
         let behind = segment.sequence_len() == 0 && tcp.seq + 1 == nxt && tcp.flags.contains(TcpFlags::ACK);
-        if behind && !is_reset && self.state.is_synchronized() && self.snd.acknowledges_new(tcp.ack) {
+        if behind && self.state.is_synchronized() && self.snd.acknowledges_new(tcp.ack) {
             self.acknowledge(cx, segment);
             self.closing_progress(cx);
             if self.state == State::Closed {
                 return Some(DropReason::OutsideWindow);
             }
         }
-        if !is_reset {
-            self.answer_unacceptable(cx.now, segment);
-            self.report_repeat(segment);
-            if self.state == State::TimeWait && tcp.flags.contains(TcpFlags::FIN) {
-                // "The only thing that can arrive in this state is a retransmission of the remote
-                // FIN. Acknowledge it, and restart the 2 MSL timeout."
-                self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
-            }
+        self.answer_unacceptable(cx.now, segment);
+        self.report_repeat(segment);
+        if self.state == State::TimeWait && tcp.flags.contains(TcpFlags::FIN) {
+            // "The only thing that can arrive in this state is a retransmission of the remote FIN.
+            // Acknowledge it, and restart the 2 MSL timeout."
+            self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
         }
         Some(DropReason::OutsideWindow)
     }
@@ -206,10 +215,11 @@ impl Connection {
     /// Replies to mere ACKs are limited like challenge ACKs. A reply that is duplicated on its way
     /// comes late, with a timestamp that is old by then, and would call for another: on a path that
     /// duplicates and reorders, ACKs would multiply by themselves. A keep-alive probe (RFC 9293,
-    /// 3.8.4) has its answer in any case.
+    /// 3.8.4) has its answer in any case. In SYN-RECEIVED all replies are limited: that the peer is at its
+    /// address is not proven.
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
         let probe = segment.tcp.seq + 1 == self.rcv.nxt();
-        if segment.sequence_len() > 0 || probe {
+        if self.state.is_synchronized() && (segment.sequence_len() > 0 || probe) {
             self.rcv.ack_at_once();
         } else {
             self.challenge(now);

@@ -29,7 +29,9 @@ impl Connection {
             None => {}
         }
         if !self.state.is_synchronized() {
-            return None;
+            // RFC 9293, 3.10.7.4: in SYN-RECEIVED unacceptable segments are answered too.
+            let owes_ack = self.state == State::SynReceived && self.rcv.is_ack_due();
+            return if owes_ack { self.send_ack(cx, buffer) } else { None };
         }
         if !matches!(self.state, State::TimeWait | State::FinWait2)
             && let Some(sent) = self.send_data(cx, buffer)

@@ -3,17 +3,17 @@
 use headway_wire::{Segment, TcpFlags};
 
 use super::{Connection, Context, Notification, State};
-use crate::event::{DropReason, Event, Observer};
+use crate::event::{DropReason, Event, Observer, Timer};
 use crate::receive::Clocks;
 
 impl Connection {
     pub(super) fn take_text<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
-        let fin = segment.tcp.flags.contains(TcpFlags::FIN);
-        if segment.payload.is_empty() && !fin {
+        if !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
+            self.answer_after_fin(cx, segment);
             return;
         }
-        if !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
-            // "This should not occur, since a FIN has been received from the remote side."
+        let fin = segment.tcp.flags.contains(TcpFlags::FIN);
+        if segment.payload.is_empty() && !fin {
             return;
         }
         self.record_header(cx.now, segment);
@@ -38,6 +38,24 @@ impl Connection {
         }
         if self.rcv.fin_reached() {
             self.fin_reached(cx);
+        }
+    }
+
+    /// The peer's FIN has arrived, and a segment of the window after it: its text "should not occur, since a
+    /// FIN has been received from the remote side. Ignore the segment text."
+    fn answer_after_fin<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) {
+        let time_wait = self.state == State::TimeWait;
+        if segment.tcp.flags.contains(TcpFlags::FIN) {
+            // "If the FIN bit is set, [...] send an acknowledgment for the FIN", and in TIME-WAIT: "Restart
+            // the 2 MSL time-wait timeout."
+            self.rcv.ack_at_once();
+            if time_wait {
+                self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
+            }
+        } else if time_wait && (segment.tcp.seq != self.rcv.nxt() || !segment.payload.is_empty()) {
+            // "The only thing that can arrive in this state is a retransmission of the remote FIN.
+            // Acknowledge it": this is none, so the reply is limited.
+            self.challenge(cx.now);
         }
     }
 
