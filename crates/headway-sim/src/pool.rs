@@ -19,10 +19,12 @@ impl Pool {
         self.size
     }
 
+    #[inline]
     pub(crate) fn take(&mut self) -> Box<[u8]> {
         self.free.pop().unwrap_or_else(|| vec![0; self.size].into_boxed_slice())
     }
 
+    #[inline]
     pub(crate) fn give(&mut self, buffer: Box<[u8]>) {
         if self.free.len() < KEEP {
             self.free.push(buffer);

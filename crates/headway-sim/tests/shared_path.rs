@@ -186,17 +186,17 @@ impl Outcome {
         self.total().powi(2) / (self.delivered.len() as f64 * squares)
     }
 
-    /// What was retransmitted had been hit or dropped, and at most 1 % had arrived before: measured are 0.2 % more
-    /// than were hit or dropped, and 0.5 % that had arrived. The counts differ by what was hit again and by what
+    /// What was retransmitted had been hit or dropped, and arrived only once, to `percent`: measured are
+    /// 0.2 % more than were hit or dropped (100 members of a domain: 1.3 %), and 0.5 % that had arrived (2.6 %). The counts differ by what was hit again and by what
     /// is still to be retransmitted.
-    fn check_retransmissions(&self, case: &str) {
+    fn check_retransmissions(&self, case: &str, percent: u64) {
         let Self { retransmissions, duplicates, hit, drops, .. } = *self;
         assert!(
-            100 * retransmissions <= 101 * (hit + drops),
+            100 * retransmissions <= (100 + percent) * (hit + drops),
             "{case}: {retransmissions} retransmissions of {hit} hit and {drops} dropped"
         );
         assert!(
-            100 * duplicates <= retransmissions,
+            100 * duplicates <= percent * retransmissions,
             "{case}: {duplicates} of {retransmissions} retransmissions had arrived before"
         );
     }
@@ -278,7 +278,7 @@ fn connections_share_a_link(name: &str, link: &LinkConfig) {
             assert!(ratio >= 0.95, "{case}: {ratio:.3} of one's goodput");
             assert!(jain >= fairness, "{case}: Jain's index {jain:.3}");
             assert!(excess <= 0.25, "{case}: {excess:.3} of the drops were taken for damage");
-            all.check_retransmissions(&case);
+            all.check_retransmissions(&case, 1);
         }
     }
 }
@@ -293,25 +293,61 @@ fn connections_share_silent_losses() {
     connections_share_a_link("ip+tcp", &silent_link());
 }
 
-/// A domain has one window for all, so that they share alike. It refuses BBR, which models one connection
-/// ([`Host::open_domain`]): this is CUBIC. Measured: at least 0.93 of one's goodput, and Jain's index 0.999.
-///
-/// Not with silent losses: 10 members then had 4 to 5 % of one's goodput for 2 of the 5 seeds. Not with 100
-/// members: they take a minute to recover from their start, also where nothing is damaged and without HACK.
+/// Members of one domain: of one's goodput they have at least `goodput` together, and Jain's index is at least
+/// `fairness`.
+fn members_share(name: &str, run: &Run, goodput: f64, fairness: f64) {
+    for seed in SEEDS {
+        let one = Run { connections: 1, ..run.clone() }.outcome(seed);
+        let all = run.outcome(seed);
+        let (ratio, jain) = (all.total() / one.total(), all.jain());
+        let case = format!("{name}, {} members, seed {seed}", run.connections);
+        println!("{case}: {ratio:.3} of one's goodput, Jain's index {jain:.4}");
+        assert!(ratio >= goodput, "{case}: {ratio:.3} of one's goodput");
+        assert!(jain >= fairness, "{case}: Jain's index {jain:.3}");
+        all.check_retransmissions(&case, if run.connections < 100 { 1 } else { 3 });
+    }
+}
+
+/// A domain has one model of the path, or one window, for all, so that they share alike. Measured: at least 0.988 of
+/// one's goodput, and Jain's index 0.986.
 #[test]
-fn members_of_a_domain_share_counted_damage() {
-    for connections in [2, 10] {
-        for seed in SEEDS {
-            let profile = Profile { congestion: Algorithm::Cubic, ..headway() };
-            let run = Run { link: link(), profile, connections, domain: true, seconds: 30 };
-            let one = Run { connections: 1, ..run.clone() }.outcome(seed);
-            let all = run.outcome(seed);
-            let (ratio, jain) = (all.total() / one.total(), all.jain());
-            let case = format!("{connections} members, seed {seed}");
-            println!("{case}: {ratio:.3} of one's goodput, Jain's index {jain:.4}");
-            assert!(ratio >= 0.9, "{case}: {ratio:.3} of one's goodput");
-            assert!(jain >= 0.99, "{case}: Jain's index {jain:.3}");
-            all.check_retransmissions(&case);
+fn members_of_a_domain_share_a_model() {
+    for (name, link) in [("tcp", link()), ("ip+tcp", silent_link())] {
+        for connections in [2, 10] {
+            let run = Run { link: link.clone(), profile: headway(), connections, domain: true, seconds: 30 };
+            members_share(name, &run, 0.97, 0.97);
         }
     }
+}
+
+/// A hundred members have less than a packet each for a round trip. A lone packet is found missing when a timer
+/// expires, and its ACK is delayed, which looks like a queue: with delayed ACKs they had between 0.32 and 0.99 of
+/// one's goodput. Without, it is 0.879 at least, and Jain's index 0.996.
+#[test]
+fn many_members_of_a_domain_share() {
+    let mut profile = headway();
+    profile.delayed_ack.timeout = Duration::from_millis(1);
+    let run = Run { link: link(), profile, connections: 100, domain: true, seconds: 30 };
+    members_share("tcp", &run, 0.85, 0.98);
+}
+
+/// The same with CUBIC: at least 0.99 of one's goodput, and Jain's index 0.995. Not with silent losses, or with 100
+/// members: a window that such losses have reduced to some segments for ten members or a hundred takes a minute to
+/// recover.
+#[test]
+fn members_of_a_domain_share_a_window() {
+    for connections in [2, 10] {
+        let profile = Profile { congestion: Algorithm::Cubic, ..headway() };
+        let run = Run { link: link(), profile, connections, domain: true, seconds: 30 };
+        members_share("CUBIC", &run, 0.96, 0.98);
+    }
+    // None waits at the head of the line for a reason of its own.
+    let clean = LinkConfig { damage: "none".parse().expect("a damage model"), ..link() };
+    let profile = Profile { congestion: Algorithm::Cubic, ..headway() };
+    members_share(
+        "CUBIC",
+        &Run { link: clean, profile, connections: 100, domain: true, seconds: 30 },
+        0.97,
+        0.99,
+    );
 }

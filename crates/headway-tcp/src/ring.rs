@@ -86,6 +86,7 @@ impl Ring {
     }
 
     /// `n` bytes from `offset`, in the one or two pieces in which they lie.
+    #[inline]
     pub(crate) fn slices(&self, offset: usize, n: usize) -> (&[u8], &[u8]) {
         debug_assert!(offset + n <= self.len);
         if n == 0 {

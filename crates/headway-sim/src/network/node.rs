@@ -19,6 +19,7 @@ pub struct Packet {
 
 impl Packet {
     /// Its bytes, from the IP header on.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len as usize]
     }
@@ -93,6 +94,7 @@ impl<T: Tap> NodeContext<'_, T> {
     }
 
     /// Shows a packet that passes the interface of a host.
+    #[inline]
     pub(super) fn observe(&mut self, packet: &Packet, outbound: bool) {
         if T::ENABLED {
             let (bytes, damage) = (packet.bytes(), packet.damage);

@@ -13,6 +13,7 @@ use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant, Rate};
 
+use super::deliveries::{Deliveries, Others};
 use super::pacer::Pacer;
 use super::{CongestionControl, Loss, SavedPath};
 use crate::ConnectionId;
@@ -41,6 +42,9 @@ struct Shared {
     started: bool,
     /// When the window was last reduced because of a loss, and whose.
     reduced: Option<(Instant, ConnectionId)>,
+    /// What all members have delivered and lost, and when one last had something delivered.
+    deliveries: Deliveries,
+    delivered_at: Option<Instant>,
 }
 
 impl CongestionDomain {
@@ -58,6 +62,8 @@ impl CongestionDomain {
             turns: VecDeque::new(),
             started: false,
             reduced: None,
+            deliveries: Deliveries::default(),
+            delivered_at: None,
         };
         Self { shared: Some(Box::new(shared)), ..Self::new(control) }
     }
@@ -97,11 +103,25 @@ impl CongestionDomain {
         self.shared.as_ref().map_or(1, |shared| shared.members)
     }
 
-    /// It is lent to a member that has `pipe` bytes in the network.
-    #[inline]
-    pub(crate) fn lend(&mut self, pipe: u32) {
+    /// The domain is lent to `member`, which has `pipe` bytes in the network.
+    pub(crate) fn lend(&mut self, member: ConnectionId, pipe: u32) -> Others {
+        let Some(shared) = &mut self.shared else { return Others::default() };
+        shared.others -= pipe;
+        Others {
+            deliveries: shared.deliveries,
+            pipe: shared.others,
+            wait: shared.turns.iter().any(|&waiting| waiting != member),
+            load: self.control.load(),
+        }
+    }
+
+    /// The member that it is lent to has counted what was delivered and lost.
+    pub(crate) fn set_deliveries(&mut self, now: Instant, deliveries: Deliveries) {
         if let Some(shared) = &mut self.shared {
-            shared.others -= pipe;
+            if deliveries.has_grown_since(&shared.deliveries) {
+                shared.delivered_at = Some(now);
+            }
+            shared.deliveries = deliveries;
         }
     }
 
@@ -124,6 +144,16 @@ impl CongestionDomain {
             Some(shared) => own.saturating_add(shared.others),
             None => own,
         }
+    }
+
+    /// When a member of a shared domain last had something delivered.
+    pub(crate) fn delivered_at(&self) -> Option<Instant> {
+        self.shared.as_ref()?.delivered_at
+    }
+
+    /// What the window leaves, bytes, with `own` in the network of the member that it is lent to.
+    pub(crate) fn room(&self, own: u32) -> u32 {
+        self.window().saturating_sub(self.total(own))
     }
 
     // --- turns --------------------------------------------------------------------------------------
@@ -247,9 +277,22 @@ impl CongestionDomain {
         self.shared.as_ref().is_none_or(|shared| shared.reduced.is_some_and(|(_, by)| by == member))
     }
 
-    /// The retransmission timer of a member expired; `first` unless it already had for the same data.
-    pub(crate) fn on_timeout(&mut self, member: ConnectionId, now: Instant, own: u32, first: bool) {
+    /// The retransmission timer of a member expired, for what it had sent at `sent_at`; `first` unless it
+    /// already had for the same data. Where the network has delivered to other members since, it is not silent,
+    /// and what this one lost is a loss like others: a timeout reduces the window because nothing is known of
+    /// what is in the network.
+    pub(crate) fn on_timeout(
+        &mut self,
+        member: ConnectionId,
+        now: Instant,
+        own: u32,
+        (sent_at, first): (Instant, bool),
+    ) {
         if let Some(shared) = &mut self.shared {
+            if shared.delivered_at.is_some_and(|at| at > sent_at) {
+                self.on_loss(member, now, own, sent_at);
+                return;
+            }
             shared.reduced = Some((now, member));
         }
         let flight = self.total(own);

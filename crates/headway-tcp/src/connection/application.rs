@@ -93,6 +93,7 @@ impl Connection {
     }
 
     /// The application is notified after a short write when there is room again.
+    #[inline]
     pub(super) fn notify_writable(&mut self) {
         if self.notifications.is_write_blocked()
             && self.snd.has_room_to_write()

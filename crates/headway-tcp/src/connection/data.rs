@@ -25,7 +25,7 @@ impl Connection {
         let sent = self.send_in_turn(cx, buffer);
         let is_held_back = sent.is_none()
             && self.snd.has_data_to_send()
-            && (self.is_paced_out(cx) || self.allowance(cx).room < self.snd.mss());
+            && (self.is_paced_out(cx) || cx.domain.room(self.snd.pipe()) < self.snd.mss());
         if is_held_back {
             cx.domain.wait(cx.id);
         } else {

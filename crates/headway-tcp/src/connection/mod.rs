@@ -41,7 +41,7 @@ use core::net::SocketAddr;
 use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber};
 
-use crate::congestion::CongestionDomain;
+use crate::congestion::{CongestionDomain, Deliveries, Others};
 use crate::event::{Event, Observer, RetransmitReason};
 use crate::hack::partial::receiver::CorruptedPayloads;
 use crate::hack::repair::HeaderHistory;
@@ -221,6 +221,28 @@ impl Connection {
         self.snd.pipe()
     }
 
+    /// What the other members of its domain have done since it was lent the last time.
+    pub(crate) fn set_others(&mut self, others: &Others) {
+        self.snd.set_others(others);
+    }
+
+    /// What was delivered and lost, of a shared domain by all members; `None` if the recovery does not count it.
+    pub(crate) fn deliveries(&self) -> Option<Deliveries> {
+        self.snd.deliveries()
+    }
+
+    /// The number of the latest transmission over the path.
+    #[inline]
+    pub(crate) fn transmissions(&self) -> u64 {
+        self.snd.transmissions()
+    }
+
+    /// Other connections have sent over the path.
+    #[inline]
+    pub(crate) fn set_transmissions(&mut self, latest: u64) {
+        self.snd.set_transmissions(latest);
+    }
+
     /// Whether data waits to be sent, for the first time or again.
     pub(crate) fn has_data_to_send(&self) -> bool {
         self.state.is_sending() && self.snd.has_data_to_send()
@@ -263,12 +285,14 @@ impl Connection {
     }
 
     /// Our timestamp clock: ticks of the profile's clock.
+    #[inline]
     fn tsval(&self, now: Instant) -> u32 {
         tsval_at(&self.profile, self.tsval_offset, now)
     }
 }
 
 /// The timestamp clock of a connection with this offset: ticks of the profile's clock.
+#[inline]
 pub(crate) fn tsval_at(profile: &Profile, offset: u32, now: Instant) -> u32 {
     let ticks = now.as_nanos() / profile.clock.as_nanos().max(1);
     offset.wrapping_add(ticks as u32)

@@ -49,14 +49,17 @@ impl Timers {
         *self = Self::new(self.clock);
     }
 
+    #[inline]
     pub(super) fn get(&self, timer: Timer) -> Option<Instant> {
         Some(self.deadlines[timer as usize]).filter(|&at| at != NEVER)
     }
 
+    #[inline]
     pub(super) fn is_set(&self, timer: Timer) -> bool {
         self.get(timer).is_some()
     }
 
+    #[inline]
     fn is_due(&self, timer: Timer, now: Instant) -> bool {
         self.get(timer).is_some_and(|at| at <= now)
     }
@@ -110,6 +113,11 @@ impl Connection {
         if !self.snd.has_outstanding() {
             return;
         }
+        // Nothing of it is in the network that could be late: it waits for its turn.
+        if cx.domain.is_shared() && self.snd.pipe() == 0 {
+            self.arm_retransmit(cx.now);
+            return;
+        }
         self.statistics.timeouts += 1;
         // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is no loss.
         if self.snd.window().size() == 0 {
@@ -126,7 +134,7 @@ impl Connection {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
             return;
         }
-        let last_received = self.keep_alive.last_received();
+        let last_received = self.last_arrival(cx);
         let (recovery, mut work) = self.recovery(cx);
         let outcome = recovery.on_timeout(&mut work, last_received);
         self.timers.stop(Timer::Reorder);
@@ -142,6 +150,12 @@ impl Connection {
         }
         self.report_window(cx);
         self.arm_retransmit(cx.now);
+    }
+
+    /// When the peer, or the path of a shared domain, last gave a sign of life.
+    fn last_arrival<O>(&self, cx: &Context<'_, O>) -> Instant {
+        let received = self.keep_alive.last_received();
+        cx.domain.delivered_at().map_or(received, |at| at.max(received))
     }
 
     /// RFC 8985, 6.2: when loss detection looks again.
@@ -184,7 +198,7 @@ impl Connection {
         if !self.snd.has_outstanding() || self.snd.window().size() == 0 {
             return;
         }
-        let last_received = self.keep_alive.last_received();
+        let last_received = self.last_arrival(cx);
         let (recovery, mut work) = self.recovery(cx);
         match recovery.on_tail_timer(&mut work, last_received) {
             Some(outcome) => {

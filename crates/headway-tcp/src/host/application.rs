@@ -61,6 +61,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// Whether the peer has closed its side, or the connection is over, and all is read.
+    #[inline]
     pub fn is_finished(&self, id: ConnectionId) -> bool {
         self.connection(id).is_none_or(Connection::is_finished)
     }

@@ -195,6 +195,7 @@ impl Connections {
     }
 
     /// Takes the connection that is first in line to send.
+    #[inline]
     pub(super) fn pop_ready(&mut self) -> Option<ConnectionId> {
         self.ready.pop_front()
     }
@@ -204,6 +205,7 @@ impl Connections {
         self.ready.push_back(id);
     }
 
+    #[inline]
     pub(super) fn pop_notification(&mut self) -> Option<(ConnectionId, Notification)> {
         while let Some(&id) = self.notifying.front() {
             if let Some(entry) = self.entries.get_mut(id.0) {
@@ -222,6 +224,7 @@ impl Connections {
     }
 
     /// Takes a connection whose deadline may have come.
+    #[inline]
     pub(super) fn pop_due(&mut self, now: Instant) -> Option<ConnectionId> {
         while let Some(id) = self.deadlines.pop_due(now) {
             if let Some(entry) = self.entries.get_mut(id.0) {

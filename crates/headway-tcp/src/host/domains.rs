@@ -1,7 +1,7 @@
 //! Congestion domains that connections share.
 
 use super::Host;
-use crate::congestion::{Algorithm, CongestionDomain, Setup};
+use crate::congestion::{CongestionDomain, Setup};
 use crate::connection::Endpoints;
 use crate::event::Observer;
 use crate::profile::Profile;
@@ -15,12 +15,9 @@ impl<O: Observer> Host<O> {
     ///
     /// # Errors
     ///
-    /// The profile cannot work, or its controller is a model of what one connection delivers (BBR).
+    /// The profile cannot work.
     pub fn open_domain(&mut self, profile: &Profile) -> Result<DomainId, Error> {
         profile.check()?;
-        if profile.congestion == Algorithm::Bbr {
-            return Err(Error::BadProfile("BBR models one connection: a shared domain needs a window"));
-        }
         // The seed makes controllers differ: members share one.
         let control = profile.congestion.build(setup(profile, 0));
         Ok(DomainId(self.domains.insert(CongestionDomain::shared(control))))

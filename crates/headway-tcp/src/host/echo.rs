@@ -36,6 +36,7 @@ impl Echoes {
     }
 
     /// An answer that is too long for `buffer` is dropped.
+    #[inline]
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
         loop {
             let answer = self.answers.pop_front()?;

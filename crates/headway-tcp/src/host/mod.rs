@@ -204,6 +204,7 @@ impl<O: Observer> Host<O> {
 
     // --- what the parts share ----------------------------------------------------------------------
 
+    #[inline]
     fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         Some(self.connections.get(id)?.connection())
     }
@@ -237,11 +238,16 @@ impl<O: Observer> Host<O> {
         let path = self.paths.get_mut(entry.path())?;
         let connection = entry.connection_mut();
         if domain.is_shared() {
-            domain.lend(connection.pipe());
+            connection.set_others(&domain.lend(id, connection.pipe()));
         }
+        connection.set_transmissions(path.transmissions());
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
         let result = work(connection, &mut cx);
+        cx.path.set_transmissions(connection.transmissions());
         if cx.domain.is_shared() {
+            if let Some(deliveries) = connection.deliveries() {
+                cx.domain.set_deliveries(now, deliveries);
+            }
             let next = cx.domain.give_back(id, connection.pipe(), connection.has_data_to_send());
             if let Some(next) = next {
                 self.wake(next);

@@ -178,6 +178,7 @@ impl<O: Observer> Host<O> {
 
     /// When [`Host::handle_timeout`] must be called at the latest. Valid after
     /// [`Host::poll_transmit`] returned `None`; the table of [`Host`] says which calls may change it.
+    #[inline]
     pub fn next_deadline(&mut self) -> Option<Instant> {
         self.connections.next_deadline().into_iter().chain(self.paths.next_mtu_deadline()).min()
     }

@@ -38,6 +38,10 @@ const MIN_INTERVAL: Duration = Duration::from_millis(20);
 const MOST_DAMAGED: u32 = 7;
 const ALWAYS_BELIEVED: u32 = 64;
 
+/// Credits outlast a round trip by this: a lone segment is found missing when a timer expires, and that of
+/// RFC 6298 takes 200 ms at least.
+const CREDIT_OUTLASTS: Duration = Duration::from_millis(200);
+
 /// Evidence of damage counts for this long.
 const EVIDENCE_LASTS: Duration = Duration::from_secs(30);
 
@@ -144,7 +148,7 @@ impl CauseLedger {
         }
         self.interval_end = now + interval;
         // A count that nothing was missing for belongs to packets that carried no data of ours.
-        if now.saturating_since(self.credited_at) > delay.smoothed {
+        if now.saturating_since(self.credited_at) > delay.smoothed + CREDIT_OUTLASTS {
             self.credits = 0;
         }
     }
@@ -331,7 +335,7 @@ mod tests {
         ledger.advance(Instant::ZERO, delay(100));
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 5, 9);
-        ledger.advance(Instant::ZERO + ms(201), delay(100));
+        ledger.advance(Instant::ZERO + ms(301), delay(100));
         assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Congestion);
         ledger.advance(Instant::ZERO + ms(31_000), delay(100));
         assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Unknown, "the window has passed");

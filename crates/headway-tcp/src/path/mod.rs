@@ -34,6 +34,9 @@ pub struct Path {
     pub receive_window: u32,
     /// Connections whose data may be in the network.
     senders: u32,
+    /// Transmissions of all connections: each gets the next number, so that the ledger sees what was sent in
+    /// succession.
+    transmissions: u64,
     /// What connections learnt that later ones start from (RFC 9040).
     pub memory: Option<PathMemory>,
 }
@@ -42,6 +45,18 @@ impl Path {
     /// Connections whose data may be in the network.
     pub(crate) fn senders(&self) -> u32 {
         self.senders
+    }
+
+    /// How many segments all connections have sent.
+    #[inline]
+    pub(crate) fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
+    /// A connection has sent: the number of its latest transmission.
+    #[inline]
+    pub(crate) fn set_transmissions(&mut self, latest: u64) {
+        self.transmissions = latest;
     }
 
     /// A connection changes its state: whether its data may have been in the network, and may be now.

@@ -25,6 +25,7 @@ impl MtuExpiry {
         self.0.retain(|&(_, scheduled)| scheduled != path);
     }
 
+    #[inline]
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.0.first().map(|&(at, _)| at)
     }

@@ -93,6 +93,7 @@ impl ReceiveSide {
     }
 
     /// RCV.WND: what the peer may send as far as it knows.
+    #[inline]
     pub(crate) fn wnd(&self) -> u32 {
         (self.edge - self.nxt()).max(0) as u32
     }
@@ -118,6 +119,7 @@ impl ReceiveSide {
     /// promises; every ACK may round up again, so a reader that stands still would otherwise be
     /// promised more and more. Then it is rounded down, as RFC 7323, 2.4 foresees: "there are
     /// instances when a retracted window can be offered". What was promised is still taken.
+    #[inline]
     pub(crate) fn advertise(&mut self, syn: bool) -> u16 {
         let nxt = self.nxt();
         let candidate = nxt + self.free();
@@ -154,6 +156,7 @@ impl ReceiveSide {
     }
 
     /// What may be offered: the free buffer, as far as the window field can express it.
+    #[inline]
     fn free(&self) -> u32 {
         let tellable = u32::from(u16::MAX) << self.scale;
         self.size.limit().saturating_sub(self.assembler.readable() as u32).min(tellable)
@@ -185,6 +188,7 @@ impl ReceiveSide {
     }
 
     /// Whether the byte `seq` has arrived.
+    #[inline]
     pub(crate) fn holds(&self, seq: SeqNumber) -> bool {
         self.assembler.first_missing(seq, 1).is_none()
     }

@@ -81,7 +81,7 @@ pub(crate) struct Sent {
     pub(super) reported: u8,
     /// TSval of the latest transmission.
     pub(super) tsval: u32,
-    /// Position of the latest transmission among all transmissions of the connection.
+    /// The number of the latest transmission, among all over the path.
     pub(crate) order: u64,
     /// When the latest transmission was sent.
     pub(crate) sent_at: Instant,

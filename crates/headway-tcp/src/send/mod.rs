@@ -15,7 +15,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::{SeqNumber, TcpHeader};
 
 use crate::ConnectionId;
-use crate::congestion::CongestionDomain;
+use crate::congestion::{CongestionDomain, Deliveries, Others};
 use crate::path::ledger::CauseLedger;
 use crate::profile::Profile;
 use crate::ring::Ring;
@@ -203,6 +203,7 @@ impl SendSide {
     }
 
     /// Takes the window that a segment offers.
+    #[inline]
     pub(crate) fn update_window(&mut self, tcp: &TcpHeader) -> WindowUpdate {
         let update = self.window.update(tcp, self.una);
         if update == WindowUpdate::Opened {
@@ -239,6 +240,7 @@ impl SendSide {
     }
 
     /// What is outstanding.
+    #[inline]
     pub(crate) fn outstanding(&self) -> Outstanding {
         Outstanding { una: self.una, flight: self.queue.outstanding(), pipe: self.queue.pipe() }
     }
@@ -249,6 +251,7 @@ impl SendSide {
     }
 
     /// Bytes thought to be in the network (RFC 6675's pipe).
+    #[inline]
     pub(crate) fn pipe(&self) -> u32 {
         self.queue.pipe()
     }
@@ -263,9 +266,26 @@ impl SendSide {
         self.last_advance
     }
 
-    /// How many transmissions there were in all.
+    /// The number of the latest transmission over the path.
+    #[inline]
     pub(crate) fn transmissions(&self) -> u64 {
         self.queue.transmissions()
+    }
+
+    /// Other connections have sent over the path.
+    #[inline]
+    pub(crate) fn set_transmissions(&mut self, latest: u64) {
+        self.queue.set_transmissions(latest);
+    }
+
+    /// See [`Others`].
+    pub(crate) fn set_others(&mut self, others: &Others) {
+        self.queue.set_others(others);
+    }
+
+    /// What was delivered and lost.
+    pub(crate) fn deliveries(&self) -> Option<Deliveries> {
+        self.queue.deliveries()
     }
 
     /// Nothing is outstanding: gives back the memory that only that needs.

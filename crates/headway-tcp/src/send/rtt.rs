@@ -141,6 +141,7 @@ impl RttEstimator {
     }
 
     /// The timeout, with its backoff.
+    #[inline]
     pub(crate) fn timeout(&self) -> Duration {
         if self.steady.is_some() {
             return self.smoothed().max(MIN_STEADY) * 5 / 4;

@@ -9,7 +9,7 @@ use headway_wire::SeqNumber;
 
 pub(crate) use super::marks::{Marks, Sent};
 use super::transmissions::{Delivery, Totals, Transmission, TransmissionLog};
-use crate::congestion::{Load, LostSegment, RateSample};
+use crate::congestion::{Deliveries, Load, LostSegment, Others, RateSample};
 
 /// What an advance of `SND.UNA` took from the queue.
 #[derive(Clone, Copy, Default)]
@@ -34,6 +34,7 @@ pub(crate) struct SentQueue {
     missing: u32,
     /// Of those, segments that no damage report explains.
     unexplained: u32,
+    /// The number of the latest transmission over the path.
     transmissions: u64,
     /// No segment below this is missing.
     missing_hint: Option<SeqNumber>,
@@ -93,9 +94,34 @@ impl SentQueue {
         }
     }
 
-    /// How many transmissions have been sent in all.
+    /// The connection shares its domain: what the other members have done since.
+    pub(crate) fn set_others(&mut self, others: &Others) {
+        match &mut self.log {
+            Log::Never => {}
+            Log::Resting(totals) => totals.set_others(others),
+            Log::Kept(log) => log.set_others(others),
+        }
+    }
+
+    /// What was delivered and lost, if that is counted.
+    pub(crate) fn deliveries(&self) -> Option<Deliveries> {
+        match &self.log {
+            Log::Never => None,
+            Log::Resting(totals) => Some(totals.deliveries()),
+            Log::Kept(log) => Some(log.totals().deliveries()),
+        }
+    }
+
+    /// The number of the latest transmission over the path.
+    #[inline]
     pub(crate) fn transmissions(&self) -> u64 {
         self.transmissions
+    }
+
+    /// Other connections have sent over the path: the number of the latest transmission.
+    #[inline]
+    pub(crate) fn set_transmissions(&mut self, latest: u64) {
+        self.transmissions = self.transmissions.max(latest);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -137,6 +163,7 @@ impl SentQueue {
     }
 
     /// Bytes thought to be in the network (RFC 6675's pipe).
+    #[inline]
     pub(crate) fn pipe(&self) -> u32 {
         self.outstanding() - self.sacked - self.lost + self.retransmitted
     }

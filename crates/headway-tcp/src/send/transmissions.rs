@@ -9,10 +9,10 @@
 
 use alloc::collections::VecDeque;
 
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 use headway_wire::SeqNumber;
 
-use crate::congestion::{Load, LostSegment, RateSample};
+use crate::congestion::{Before, Deliveries, Load, LostSegment, Others, RateSample};
 
 /// One transmission of one segment.
 #[derive(Clone, Copy)]
@@ -26,16 +26,8 @@ pub(crate) struct Transmission {
     live: bool,
     /// Delivered or superseded: it is not asked for again. (A transmission that was lost may still arrive.)
     gone: bool,
-    app_limited: bool,
-    /// Bytes in the network with it.
-    in_flight: u32,
-    /// Bytes delivered when it was sent, and when the newest of those arrived.
-    delivered: u64,
-    delivered_at: Instant,
-    /// When the flight began of which it is a part.
-    flight_start: Instant,
-    /// Bytes lost when it was sent.
-    lost: u64,
+    /// What was delivered and in the network when it was sent.
+    before: Before,
     /// The load under which it was sent.
     pub(crate) load: Load,
 }
@@ -78,14 +70,26 @@ pub(crate) struct Delivery {
 /// outstanding.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Totals {
-    /// Bytes delivered.
-    delivered: u64,
-    /// The sender had nothing to send until so much is delivered.
-    app_limited_until: u64,
-    /// Bytes lost, not to damage.
-    lost: u64,
-    /// Bytes that arrived damaged.
+    /// What was delivered and lost, of a shared domain that of all members.
+    deliveries: Deliveries,
+    /// Bytes of this connection that arrived damaged.
     pub(crate) corrupted: u64,
+    /// Bytes that the other members of a shared domain have in the network, and whether one of them waits to
+    /// send.
+    others_pipe: u32,
+    others_wait: bool,
+}
+
+impl Totals {
+    pub(crate) fn set_others(&mut self, others: &Others) {
+        self.deliveries = others.deliveries;
+        self.others_pipe = others.pipe;
+        self.others_wait = others.wait;
+    }
+
+    pub(crate) fn deliveries(&self) -> Deliveries {
+        self.deliveries
+    }
 }
 
 /// All transmissions that are not resolved, and some that are.
@@ -98,9 +102,6 @@ pub(crate) struct TransmissionLog {
     /// How many at the beginning are not live.
     resolved: usize,
     totals: Totals,
-    /// When the bytes delivered last grew.
-    delivered_at: Instant,
-    flight_start: Instant,
     /// The load that the controller puts on the path now.
     load: Load,
     /// What the ACK that is being processed delivered.
@@ -117,12 +118,17 @@ impl TransmissionLog {
         self.totals
     }
 
+    /// The connection shares its domain: what the other members have done since.
+    pub(crate) fn set_others(&mut self, others: &Others) {
+        self.totals.set_others(others);
+        self.load = others.load;
+    }
+
     /// A transmission leaves: the number `order` follows the last. `pipe` is what is in the network without it.
     pub(crate) fn sent(&mut self, seq: SeqNumber, len: u32, order: u64, now: Instant, pipe: u32) {
+        let pipe = pipe.saturating_add(self.totals.others_pipe);
         if pipe == 0 {
-            // The flight begins anew: idle time is no time of sending.
-            self.flight_start = now;
-            self.delivered_at = now;
+            self.totals.deliveries.start_flight(now);
         }
         self.transmissions.push_back(Transmission {
             seq,
@@ -131,12 +137,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
-            app_limited: self.totals.app_limited_until > self.totals.delivered,
-            in_flight: pipe.saturating_add(len),
-            delivered: self.totals.delivered,
-            delivered_at: self.delivered_at,
-            flight_start: self.flight_start,
-            lost: self.totals.lost,
+            before: Before { counts: self.totals.deliveries, in_flight: pipe.saturating_add(len) },
             load: self.load,
         });
     }
@@ -229,31 +230,20 @@ impl TransmissionLog {
     pub(crate) fn crossed(&mut self, order: u64, now: Instant, bytes: u32) {
         self.resolve(order);
         self.totals.corrupted += u64::from(bytes);
-        self.totals.delivered += u64::from(bytes);
-        self.delivered_at = now;
+        self.totals.deliveries.on_delivered(now, bytes);
     }
 
     /// The transmission is lost, and not to damage.
     pub(crate) fn lose(&mut self, sent: &Transmission, now: Instant) -> LostSegment {
         self.resolve(sent.order);
-        self.totals.lost += u64::from(sent.len);
-        LostSegment {
-            order: sent.order,
-            now,
-            bytes: sent.len,
-            in_flight: sent.in_flight,
-            lost: self.totals.lost - sent.lost,
-            prior_delivered: sent.delivered,
-            app_limited: sent.app_limited,
-        }
+        self.totals.deliveries.on_lost(now, sent.len, sent.order, &sent.before)
     }
 
     /// What the ACK at hand delivered; the next one begins with nothing.
     pub(crate) fn take_delivery(&mut self, now: Instant) -> Delivery {
         let delivery = core::mem::take(&mut self.current);
         if delivery.bytes > 0 {
-            self.totals.delivered += u64::from(delivery.bytes);
-            self.delivered_at = now;
+            self.totals.deliveries.on_delivered(now, delivery.bytes);
         }
         delivery
     }
@@ -262,19 +252,7 @@ impl TransmissionLog {
     /// (draft-ietf-ccwg-bbr, 4.1.2.3).
     pub(crate) fn rate(&mut self, delivery: &Delivery, now: Instant) -> Option<RateSample> {
         let sent = &delivery.newest?.sent;
-        // "Use the longer of the send_elapsed and ack_elapsed."
-        let sending = sent.sent_at.saturating_since(sent.flight_start);
-        let acknowledging = now.saturating_since(sent.delivered_at);
-        self.flight_start = sent.sent_at;
-        Some(RateSample {
-            delivered: self.totals.delivered - sent.delivered,
-            interval: sending.max(acknowledging).max(Duration::from_nanos(1)),
-            app_limited: sent.app_limited,
-            prior_delivered: sent.delivered,
-            total_delivered: self.totals.delivered,
-            in_flight: sent.in_flight,
-            lost: self.totals.lost - sent.lost,
-        })
+        Some(self.totals.deliveries.sample(now, sent.sent_at, &sent.before))
     }
 
     /// The load under which a transmission was sent, as long as it is known.
@@ -290,7 +268,9 @@ impl TransmissionLog {
 
     /// The sender has nothing to send although the window would let it, with `pipe` in the network.
     pub(crate) fn app_limited(&mut self, pipe: u32) {
-        self.totals.app_limited_until = self.totals.delivered + u64::from(pipe).max(1);
+        if !self.totals.others_wait {
+            self.totals.deliveries.on_app_limited(pipe.saturating_add(self.totals.others_pipe));
+        }
     }
 
     /// The oldest transmission that is not resolved.
@@ -308,8 +288,10 @@ impl TransmissionLog {
     /// These transmissions (order, first number, length, time of sending), in the order of sending, are the
     /// ones that are not resolved.
     pub(crate) fn rebuild(&mut self, live: impl Iterator<Item = (u64, SeqNumber, u32, Instant)>) {
-        let (in_flight, delivered, lost) = (0, self.totals.delivered, self.totals.lost);
-        let (delivered_at, flight_start) = (self.delivered_at, self.flight_start);
+        // The window is reduced: what they measure is not the path's rate.
+        let mut counts = self.totals.deliveries;
+        counts.on_app_limited(0);
+        let before = Before { counts, in_flight: 0 };
         (self.gone, self.resolved) = (0, 0);
         self.transmissions.clear();
         self.transmissions.extend(live.map(|(order, seq, len, sent_at)| Transmission {
@@ -319,12 +301,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
-            app_limited: true,
-            in_flight,
-            delivered,
-            delivered_at,
-            flight_start,
-            lost,
+            before,
             load: Load::Above,
         }));
     }

@@ -89,11 +89,13 @@ impl SendSide {
     // --- whether it may go --------------------------------------------------------------------------
 
     /// Whether recovery lets new data go, the congestion window permitting.
+    #[inline]
     pub(crate) fn may_send_new(&self) -> bool {
         self.recovery.may_send_new()
     }
 
     /// Whether retransmissions go before all new data.
+    #[inline]
     pub(crate) fn holds_new_data_back(&mut self) -> bool {
         self.recovery.holds_new_data_back(&self.queue)
     }
@@ -108,6 +110,7 @@ impl SendSide {
     }
 
     /// What may be sent with this congestion window, and `pipe` in the network.
+    #[inline]
     pub(crate) fn allowance(&self, window: u32, pipe: u32) -> Allowance {
         self.recovery.allowance(window, pipe, self.mss)
     }
@@ -187,6 +190,7 @@ impl SendSide {
     }
 
     /// The payload of a segment, in the one or two pieces in which it lies.
+    #[inline]
     pub(crate) fn payload(&self, offset: usize, len: usize) -> (&[u8], &[u8]) {
         self.buffer.slices(offset, len)
     }

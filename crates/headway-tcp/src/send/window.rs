@@ -49,6 +49,7 @@ impl SendWindow {
 
     /// RFC 9293, 3.10.7.4: "If SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK),
     /// set SND.WND <- SEG.WND".
+    #[inline]
     pub(super) fn update(&mut self, tcp: &TcpHeader, una: SeqNumber) -> WindowUpdate {
         // The rule keeps old segments from changing the window. A copy of old data whose ACK covers
         // new data is no old segment: its window goes with its ACK, or the sum of the two would

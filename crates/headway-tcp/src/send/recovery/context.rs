@@ -69,7 +69,8 @@ impl RecoveryContext<'_> {
 
     /// The retransmission timer expired; `first` unless it already had for the same data.
     pub(crate) fn report_timeout(&mut self, flight: u32, first: bool) {
-        self.domain.on_timeout(self.member, self.now, flight, first);
+        let sent_at = self.queue.head().map_or(self.now, |head| head.sent_at);
+        self.domain.on_timeout(self.member, self.now, flight, (sent_at, first));
     }
 
     /// A segment of that many bytes arrived damaged.

@@ -264,7 +264,9 @@ impl Rack {
         if !cx.answered {
             cx.report_loss(flight);
         }
-        if self.features.prr && !cx.domain.control().recovers_by_itself() {
+        // The window of a shared domain bounds all members together: there is no share of one to reduce in
+        // proportion.
+        if self.features.prr && !cx.domain.is_shared() && !cx.domain.control().recovers_by_itself() {
             self.prr = Some(Prr::new(cx.domain.total(flight)));
             self.corrupted = cx.queue.corrupted_bytes();
         }

@@ -1,0 +1,107 @@
+//! What was delivered and lost of all that one sender has sent: the base of delivery-rate samples
+//! (draft-ietf-ccwg-bbr, section 4.1).
+//!
+//! A connection counts for itself, or, in a shared domain, together with the other members: then a sample
+//! measures what the path delivers to all of them.
+
+use headway_units::{Duration, Instant};
+
+use super::{Load, LostSegment, RateSample};
+
+/// The counts at one time. Each transmission keeps those of the time when it was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deliveries {
+    /// Bytes delivered (`C.delivered`).
+    delivered: u64,
+    /// When they last grew (`C.delivered_time`).
+    delivered_at: Instant,
+    /// When the first transmission of the present sample was sent (`C.first_send_time`).
+    first_sent_at: Instant,
+    /// Bytes lost, not to damage (`C.lost`).
+    lost: u64,
+    /// The sender had nothing to send until so much is delivered (`C.app_limited`).
+    app_limited_until: u64,
+}
+
+impl Deliveries {
+    /// A transmission is sent while nothing is in the network: the time before it was no time of sending.
+    pub(crate) fn start_flight(&mut self, now: Instant) {
+        self.first_sent_at = now;
+        self.delivered_at = now;
+    }
+
+    /// Bytes passed the network, intact or not.
+    pub(crate) fn on_delivered(&mut self, now: Instant, bytes: u32) {
+        self.delivered += u64::from(bytes);
+        self.delivered_at = now;
+    }
+
+    /// A transmission of `bytes` was lost, and not to damage. `before`: the counts when it was sent.
+    pub(crate) fn on_lost(&mut self, now: Instant, bytes: u32, order: u64, before: &Before) -> LostSegment {
+        self.lost += u64::from(bytes);
+        LostSegment {
+            order,
+            now,
+            bytes,
+            in_flight: before.in_flight,
+            lost: self.lost - before.counts.lost,
+            prior_delivered: before.counts.delivered,
+            app_limited: before.app_limited(),
+        }
+    }
+
+    /// Whether something was delivered since the counts were `before`.
+    pub(crate) fn has_grown_since(&self, before: &Self) -> bool {
+        self.delivered > before.delivered
+    }
+
+    /// The sender has nothing to send, although the window would permit it, with `pipe` bytes in the network.
+    pub(crate) fn on_app_limited(&mut self, pipe: u32) {
+        self.app_limited_until = self.delivered + u64::from(pipe).max(1);
+    }
+
+    /// The sample of a transmission that was sent at `sent_at` and has arrived, the newest of those that the ACK
+    /// covers (4.1.2.3).
+    pub(crate) fn sample(&mut self, now: Instant, sent_at: Instant, before: &Before) -> RateSample {
+        // "Use the longer of the send_elapsed and ack_elapsed."
+        let sending = sent_at.saturating_since(before.counts.first_sent_at);
+        let acknowledging = now.saturating_since(before.counts.delivered_at);
+        self.first_sent_at = sent_at;
+        RateSample {
+            delivered: self.delivered - before.counts.delivered,
+            interval: sending.max(acknowledging).max(Duration::from_nanos(1)),
+            app_limited: before.app_limited(),
+            prior_delivered: before.counts.delivered,
+            total_delivered: self.delivered,
+            in_flight: before.in_flight,
+            lost: self.lost - before.counts.lost,
+        }
+    }
+}
+
+/// The state when a transmission was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    pub(crate) counts: Deliveries,
+    /// Bytes in the network with it.
+    pub(crate) in_flight: u32,
+}
+
+impl Before {
+    fn app_limited(&self) -> bool {
+        self.counts.app_limited_until > self.counts.delivered
+    }
+}
+
+/// What a member of a shared domain has to know of the others before it does anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Others {
+    /// What all members have delivered and lost.
+    pub(crate) deliveries: Deliveries,
+    /// Bytes that the others have in the network.
+    pub(crate) pipe: u32,
+    /// One of them has data to send, and waits for its turn.
+    pub(crate) wait: bool,
+    /// The load that all put on the path.
+    pub(crate) load: Load,
+}
