@@ -187,7 +187,7 @@ impl Outcome {
     }
 
     /// What was retransmitted had been hit or dropped, and arrived only once, to `percent`: measured are
-    /// 0.2 % more than were hit or dropped (100 members of a domain: 1.3 %), and 0.5 % that had arrived (2.6 %). The counts differ by what was hit again and by what
+    /// 0.2 % more than were hit or dropped (100 members of a domain: 1.3 %), and 0.5 % that had arrived (3.5 %). The counts differ by what was hit again and by what
     /// is still to be retransmitted.
     fn check_retransmissions(&self, case: &str, percent: u64) {
         let Self { retransmissions, duplicates, hit, drops, .. } = *self;
@@ -301,10 +301,13 @@ fn members_share(name: &str, run: &Run, goodput: f64, fairness: f64) {
         let all = run.outcome(seed);
         let (ratio, jain) = (all.total() / one.total(), all.jain());
         let case = format!("{name}, {} members, seed {seed}", run.connections);
-        println!("{case}: {ratio:.3} of one's goodput, Jain's index {jain:.4}");
+        println!(
+            "{case}: {ratio:.3} of one's goodput, Jain's index {jain:.4}, {} of {} retransmissions needless",
+            all.duplicates, all.retransmissions
+        );
         assert!(ratio >= goodput, "{case}: {ratio:.3} of one's goodput");
         assert!(jain >= fairness, "{case}: Jain's index {jain:.3}");
-        all.check_retransmissions(&case, if run.connections < 100 { 1 } else { 3 });
+        all.check_retransmissions(&case, if run.connections < 100 { 1 } else { 5 });
     }
 }
 
