@@ -285,6 +285,8 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         fast_recoveries,
         special_acks,
         queue_drops,
+        queue_delay_median_seconds,
+        queue_delay_p95_seconds,
         drops_per_megabyte,
         jain,
         jain_alike,
@@ -299,7 +301,7 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         "{run} {seed} {finished} {seconds:?} {goodput_bps:?} {share_of_bound:?} {oracle_bps:?} {share_of_oracle:?} \
          {sha256_ok:?} {damaged_bytes_delivered} {undetected_packets:?} {delivered_bytes} {bytes_sent:?} \
          {retransmissions:?} {timeouts:?} {slow_starts:?} {fast_recoveries:?} {special_acks:?} {queue_drops:?} \
-         {drops_per_megabyte:?} {jain:?} {jain_alike:?} {rival_goodput_bps:?} {companions_bps:?} {}\n",
+         {queue_delay_median_seconds:?} {queue_delay_p95_seconds:?} {drops_per_megabyte:?} {jain:?} {jain_alike:?} {rival_goodput_bps:?} {companions_bps:?} {}\n",
         failure.is_some()
     );
     digest.update(text);

@@ -1,5 +1,7 @@
 //! A packet as a link handles it.
 
+use headway_units::Instant;
+
 use crate::Headers;
 
 /// A packet on its way to the transmitter, or through a link ARQ.
@@ -15,6 +17,8 @@ pub struct Frame<P> {
     pub exposed: bool,
     /// Which flow it is of, as the [classifier](crate::Link::with_classifier) of the link says; 0 without one.
     pub flow: u64,
+    /// When it was given to the link.
+    pub enqueued: Instant,
 }
 
 impl<P: AsMut<[u8]>> Frame<P> {

@@ -1,7 +1,8 @@
 //! One direction of a link.
 
 use crate::{
-    EnqueueResult, Frame, FrameCheck, Headers, Hit, LinkConfig, LinkCounters, ManagedQueue, QueueDiscipline,
+    EnqueueResult, Frame, FrameCheck, Headers, Histogram, Hit, LinkConfig, LinkCounters, ManagedQueue,
+    QueueDiscipline,
     arq::{Arq, Ticket},
     impairments::Impairments,
     in_flight::PacketInFlight,
@@ -31,6 +32,7 @@ pub struct Link<P, Q = ManagedQueue<P>> {
     arq: Option<Arq<Frame<P>, Frame<P>>>,
     propagation: Propagation<P>,
     counters: LinkCounters,
+    waits: Histogram,
 }
 
 /// Says which flow a packet is of, by its bytes: whoever owns the packets knows what they are.
@@ -93,6 +95,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             },
             propagation: Propagation::new(&config, &streams),
             counters: LinkCounters::default(),
+            waits: Histogram::default(),
             config,
         }
     }
@@ -129,7 +132,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             self.counters.policed += 1;
             return EnqueueResult::Dropped(packet);
         }
-        let mut frame = Frame { packet, len: wire_len, headers, exposed, flow: 0 };
+        let mut frame = Frame { packet, len: wire_len, headers, exposed, flow: 0, enqueued: now };
         if self.config.aqm.separates_flows()
             && let Some(classifier) = self.classifier
         {
@@ -198,6 +201,11 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     #[inline]
     pub fn counters(&self) -> &LinkCounters {
         &self.counters
+    }
+
+    /// How long packets were in the queue and the transmitter.
+    pub fn waits(&self) -> &Histogram {
+        &self.waits
     }
 
     /// Packets in the queue at the time of the last call of [`enqueue`](Self::enqueue) or
@@ -269,6 +277,9 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         self.counters.transmissions += 1;
         self.counters.transmitted_bytes += self.serializer.frame_bytes(frame.len);
 
+        if ticket.is_none() {
+            self.waits.add(end.saturating_since(frame.enqueued));
+        }
         if self.arq.is_some() {
             return self.transmit_arq(frame, ticket, start, end);
         }

@@ -14,7 +14,7 @@ pub(super) const CAPABLE: u8 = 2;
 pub(super) fn frame(id: u64, len: usize, tos: u8) -> Frame<Vec<u8>> {
     let mut packet = vec![0x45, tos, 0, 0, id as u8];
     packet.resize(len.max(20), 0);
-    Frame { packet, len, headers: Headers::default(), exposed: true, flow: 0 }
+    Frame { packet, len, headers: Headers::default(), exposed: true, flow: 0, enqueued: Instant::ZERO }
 }
 
 pub(super) fn ms(millis: u64) -> Instant {

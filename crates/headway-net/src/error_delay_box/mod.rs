@@ -29,7 +29,6 @@ mod control;
 mod finish;
 mod frame;
 mod lane;
-mod lateness;
 mod live;
 mod port;
 mod receive_offload;
@@ -41,8 +40,8 @@ use headway_units::Instant;
 
 pub use control::BoxControl;
 pub use frame::Frame;
+pub use headway_link::Quantiles;
 use lane::Lane;
-pub use lateness::Quantiles;
 pub use live::{BoxConfig, BoxEnd, LiveBox};
 pub use report::{BoxReport, LaneReport, PortCounters, Priority};
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use headway_link::{EnqueueResult, Headers, Link, LinkConfig, LinkCounters};
+use headway_link::{EnqueueResult, Headers, Histogram, Link, LinkConfig, LinkCounters};
 use headway_units::Instant;
 use headway_wire::ip::Datagram;
 
@@ -57,6 +57,10 @@ impl LinkNode {
         let mut packet = delivery.packet;
         packet.record_damage(delivery.damage);
         Next::Transmit(Port(0), packet)
+    }
+
+    pub(super) fn waits(&self) -> &Histogram {
+        self.link.waits()
     }
 
     pub(super) fn counters(&self) -> &LinkCounters {

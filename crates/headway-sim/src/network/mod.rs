@@ -13,7 +13,7 @@ mod source;
 use std::any::Any;
 use std::net::IpAddr;
 
-use headway_link::{LinkConfig, LinkCounters};
+use headway_link::{Histogram, LinkConfig, LinkCounters};
 use headway_tcp::{Host, OnlyPeer};
 use headway_units::{Instant, Rate};
 use headway_wire::EmitError;
@@ -211,6 +211,11 @@ impl<A: Application, T: Tap> Network<A, T> {
     /// What was counted.
     pub fn counters(&self) -> NetworkCounters {
         self.counters
+    }
+
+    /// How long packets were in the queue and the transmitter of a link.
+    pub fn link_waits(&self, link: LinkId) -> &Histogram {
+        self.node::<LinkNode>(link.node, "link").waits()
     }
 
     /// What a link counted.

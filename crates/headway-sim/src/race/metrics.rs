@@ -49,7 +49,14 @@ pub struct RunMetrics {
     pub special_acks: Option<u64>,
     /// Packets of all flows that the queue of the forward path dropped.
     pub queue_drops: Option<u64>,
-    /// Of those, how many for each 10^6 bytes that were delivered by all flows.
+    /// How long packets of all flows were in the queue and the transmitter of the forward path, seconds: the
+    /// median, to 3 %.
+    #[serde(default)]
+    pub queue_delay_median_seconds: Option<f64>,
+    /// And the 95th percentile.
+    #[serde(default)]
+    pub queue_delay_p95_seconds: Option<f64>,
+    /// Of the dropped packets, how many for each 10^6 bytes that were delivered by all flows.
     #[serde(default)]
     pub drops_per_megabyte: f64,
     /// Jain's fairness index of what all flows had received when the first of them was done, or at the end
@@ -173,7 +180,7 @@ const fn text(name: &'static str, meaning: &'static str, get: Get) -> Metric {
 
 /// Every measure, in the order of the columns of results. One more needs a field of [`RunMetrics`] and an
 /// entry here.
-pub static METRICS: [Metric; 25] = [
+pub static METRICS: [Metric; 27] = [
     flag("finished", "all data arrived within the time limit", |run| run.finished.into()).drawn(
         "finished",
         "share of runs finished",
@@ -236,6 +243,18 @@ pub static METRICS: [Metric; 25] = [
         "packets dropped by the queue",
         Unit::One,
     ),
+    number(
+        "queue_delay_median_seconds",
+        "time of packets in the forward queue and transmitter: median",
+        |run| run.queue_delay_median_seconds.into(),
+    )
+    .drawn("queue-delay-median", "median time in the queue", Unit::Seconds),
+    number(
+        "queue_delay_p95_seconds",
+        "time of packets in the forward queue and transmitter: 95th percentile",
+        |run| run.queue_delay_p95_seconds.into(),
+    )
+    .drawn("queue-delay-p95", "95th percentile of the time in the queue", Unit::Seconds),
     number("drops_per_megabyte", "queue drops per 10^6 bytes delivered to all flows", |run| {
         run.drops_per_megabyte.into()
     })

@@ -1,5 +1,6 @@
 //! The result of a run.
 
+use headway_link::Histogram;
 use headway_tcp::Observer;
 use headway_units::{Duration, Instant};
 
@@ -79,10 +80,11 @@ impl RunOutcome {
 }
 
 /// What had been counted when the run began: there may have been a transfer before.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Start {
     pub(super) at: Instant,
     queue_drops: u64,
+    waits: Histogram,
     undetected: u64,
 }
 
@@ -91,6 +93,7 @@ impl Start {
         Self {
             at: arena.network.now(),
             queue_drops: arena.network.link_counters(arena.forward).queue_drops,
+            waits: arena.network.link_waits(arena.forward).clone(),
             undetected: arena.network.counters().undetected,
         }
     }
@@ -114,7 +117,7 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
     scenario: &Scenario,
     size: u64,
     seed: u64,
-    start: Start,
+    start: &Start,
     shares: &Shares,
 ) -> RunOutcome {
     let (network, first) = (&arena.network, arena.flows[0]);
@@ -130,6 +133,7 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         }
     };
     let queue_drops = network.link_counters(arena.forward).queue_drops - start.queue_drops;
+    let waits = network.link_waits(arena.forward).since(&start.waits).quantiles();
     let everything: u64 = (0..arena.flows.len()).map(|flow| arena.receiver(flow).report().delivered).sum();
     let shared_for = if scenario.duration.is_some() { time } else { shares.at.saturating_since(start.at) };
     let alike: Vec<u64> = arena
@@ -165,6 +169,8 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         fast_recoveries: Some(sent.fast_recoveries),
         special_acks: Some(received.special_acks_sent),
         queue_drops: Some(queue_drops),
+        queue_delay_median_seconds: Some(waits.median.as_secs_f64()),
+        queue_delay_p95_seconds: Some(waits.p95.as_secs_f64()),
         drops_per_megabyte: queue_drops as f64 / (everything.max(1) as f64 / 1e6),
         jain: jain(&shares.delivered),
         jain_alike: jain(&alike),

@@ -119,7 +119,7 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     run_until(&mut arena, limit, |arena| everyone.iter().any(|&flow| is_over(arena, flow)));
     let shares = Shares::of(&arena);
     run_until(&mut arena, limit, |arena| is_over(arena, 0));
-    let outcome = judge(&arena, scenario, content.len(), seed, start, &shares);
+    let outcome = judge(&arena, scenario, content.len(), seed, &start, &shares);
     if outcome.metrics.finished && scenario.duration.is_none() {
         close(&mut arena);
     }

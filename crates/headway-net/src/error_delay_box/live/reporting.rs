@@ -1,8 +1,8 @@
 //! Reports of the running box.
 
-use super::super::lateness::Histogram;
 use super::super::{BoxReport, End, LaneReport, Quantiles};
 use super::LiveBox;
+use headway_link::Histogram;
 
 /// Delays of a direction, since the last report and before.
 #[derive(Default)]

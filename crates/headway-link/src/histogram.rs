@@ -1,4 +1,4 @@
-//! A histogram of delays.
+//! A histogram of times.
 
 use headway_units::Duration;
 
@@ -8,8 +8,8 @@ const STEPS: usize = 1 << PRECISION;
 const BUCKETS: usize = (64 - PRECISION as usize + 1) * STEPS;
 
 /// A histogram of times with a precision of 3 %.
-#[derive(Clone)]
-pub(super) struct Histogram {
+#[derive(Clone, Debug)]
+pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
     total: u64,
     max: Duration,
@@ -23,6 +23,8 @@ pub struct Quantiles {
     pub count: u64,
     /// The median, with a precision of 3 %.
     pub median: Duration,
+    /// The 95th percentile, with a precision of 3 %.
+    pub p95: Duration,
     /// The 99th percentile, with a precision of 3 %.
     pub p99: Duration,
     /// The exact maximum.
@@ -36,13 +38,16 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    pub(super) fn add(&mut self, time: Duration) {
+    /// One more time.
+    #[inline]
+    pub fn add(&mut self, time: Duration) {
         self.counts[bucket(time.as_nanos())] += 1;
         self.total += 1;
         self.max = self.max.max(time);
     }
 
-    pub(super) fn absorb(&mut self, other: &Self) {
+    /// All times of another histogram.
+    pub fn absorb(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
         }
@@ -50,16 +55,30 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    pub(super) fn clear(&mut self) {
+    /// The times that were added since this histogram was `earlier`; the maximum is that of all.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut later = self.clone();
+        for (count, before) in later.counts.iter_mut().zip(earlier.counts.iter()) {
+            *count -= before;
+        }
+        later.total -= earlier.total;
+        later
+    }
+
+    /// Without any time.
+    pub fn clear(&mut self) {
         self.counts.fill(0);
         self.total = 0;
         self.max = Duration::ZERO;
     }
 
-    pub(super) fn quantiles(&self) -> Quantiles {
+    /// What the times are spread over.
+    pub fn quantiles(&self) -> Quantiles {
         Quantiles {
             count: self.total,
             median: self.below(self.total.div_ceil(2)),
+            p95: self.below(self.total - self.total / 20),
             p99: self.below(self.total - self.total / 100),
             max: self.max,
         }
@@ -122,13 +141,14 @@ mod tests {
         }
         let found = histogram.quantiles();
         assert_eq!((found.count, found.max), (1000, Duration::from_millis(1)));
-        for (found, exact) in [(found.median, 500_000), (found.p99, 990_000)] {
+        for (found, exact) in [(found.median, 500_000), (found.p95, 950_000), (found.p99, 990_000)] {
             assert!((exact..=exact + exact / 32).contains(&found.as_nanos()), "{found}");
         }
         let mut twice = histogram.clone();
         twice.absorb(&histogram);
         assert_eq!(twice.quantiles().median, found.median);
         assert_eq!(twice.quantiles().count, 2000);
+        assert_eq!(twice.since(&histogram).quantiles(), histogram.quantiles());
         twice.clear();
         assert_eq!(twice.quantiles(), Quantiles::default());
     }
