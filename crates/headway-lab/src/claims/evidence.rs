@@ -27,7 +27,7 @@ pub struct Evidence {
     pub excluded: usize,
     /// Faithful readings under which it is reproduced.
     pub holding: usize,
-    /// Faithful readings under which the runs do not decide it.
+    /// Faithful readings under which the runs do not decide an order.
     pub undecided: usize,
     /// The faithful reading that comes nearest to the source; none if there were no runs to judge by.
     pub best: Option<Reading>,
@@ -136,7 +136,8 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
         }
         evidence.judged += 1;
         evidence.holding += usize::from(verdict == Verdict::Reproduced);
-        evidence.undecided += usize::from(verdict == Verdict::Undecided);
+        // What is undecided of a number is its direction; the number itself is not given.
+        evidence.undecided += usize::from(evidence.is_order && verdict == Verdict::Undecided);
         if distance < nearest || evidence.best.is_none() {
             nearest = distance;
             evidence.best = Some(Reading { values: reading, ours, verdict });
