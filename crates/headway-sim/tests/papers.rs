@@ -46,11 +46,11 @@ fn headline_cell() {
     let both = mean_seconds(&spared, Variant::HackSack, &content, 100);
     let literal = mean_seconds(&with(0.0, HackRules::Literal), Variant::Hack, &content, 100);
     println!("sack {sack:.0} s, hack {hack:.1} s, hack+sack {both:.1} s, literal hack {literal:.0} s");
-    assert!((sack / 2600.0 - 1.0).abs() < 0.2, "the paper has 2600 s for SACK, we {sack:.0} s");
-    assert!(sack / hack >= 60.0, "hack is {:.1} times as fast as sack", sack / hack);
-    assert!(sack / both >= 90.0, "hack+sack is {:.1} times as fast as sack", sack / both);
+    assert!((sack / 2600.0 - 1.0).abs() < 0.15, "the paper has 2600 s for SACK, we {sack:.0} s");
+    assert!((70.0..86.0).contains(&(sack / hack)), "hack is {:.1} times as fast as sack", sack / hack);
+    assert!((93.0..114.0).contains(&(sack / both)), "hack+sack is {:.1} times as fast as sack", sack / both);
     // "does what section 3.3 says and nothing more": far less.
-    assert!((1.0..20.0).contains(&(sack / literal)), "literal: {:.1} times", sack / literal);
+    assert!((5.0..6.2).contains(&(sack / literal)), "literal: {:.2} times", sack / literal);
 }
 
 /// Paper 004, Table 1: goodput of 10 MB with a window of 1024 KB at 510 ms, KB/s. Its columns are
@@ -58,8 +58,8 @@ fn headline_cell() {
 #[test]
 fn satellite_table() {
     let content = content(10_000_000);
-    let cells = [(0.005, 37.653, 37.055), (0.01, 29.798, 29.509), (0.02, 18.684, 18.463)];
-    for (corruption, sack, newreno) in cells {
+    let cells = [(0.005, 37.653, 37.055, 0.12), (0.01, 29.798, 29.509, 0.07), (0.02, 18.684, 18.463, 0.05)];
+    for (corruption, sack, newreno, tolerance) in cells {
         let clean = Scenario::default();
         let link = LinkConfig { delay: Duration::from_millis(255), ..clean.reverse };
         let scenario = Scenario {
@@ -75,7 +75,8 @@ fn satellite_table() {
         for (variant, paper) in [(Variant::Sack, sack), (Variant::NewReno, newreno)] {
             let goodput = 10_000.0 / mean_seconds(&scenario, variant, &content, 30);
             println!("{:.1} % {variant}: {goodput:.2} KB/s, paper {paper}", 100.0 * corruption);
-            assert!((goodput / paper - 1.0).abs() < 0.15, "{variant}: {goodput:.2} KB/s, paper {paper}");
+            let distance = goodput / paper - 1.0;
+            assert!(distance.abs() < tolerance, "{variant}: {goodput:.2} KB/s, paper {paper}");
         }
     }
 }
@@ -98,6 +99,7 @@ fn extended_hack_in_both_directions() {
     let [newreno, hack, xhack] = [Variant::NewReno, Variant::Hack, Variant::Xhack]
         .map(|variant| mean_seconds(&scenario, variant, &content, 100));
     println!("newreno {newreno:.0} s, hack {hack:.1} s, xhack {xhack:.1} s");
-    assert!(newreno > 10.0 * hack, "NewReno far below HACK: {newreno:.0} s, {hack:.1} s");
-    assert!(hack > 1.1 * xhack, "HACK below Extended HACK: {hack:.1} s, {xhack:.1} s");
+    let (hack_gains, xhack_gains) = (newreno / hack, hack / xhack);
+    assert!((16.0..20.0).contains(&hack_gains), "HACK is {hack_gains:.1} times as fast as NewReno");
+    assert!((1.17..1.31).contains(&xhack_gains), "Extended HACK is {xhack_gains:.2} times as fast as HACK");
 }
