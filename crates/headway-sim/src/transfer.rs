@@ -124,17 +124,20 @@ pub struct ReceiverReport {
 pub struct Receiver {
     local: SocketAddr,
     profile: Arc<Profile>,
+    content: Content,
     expected: ContentReader,
-    expected_len: u64,
     listener: Option<ListenerId>,
     connection: Option<ConnectionId>,
-    hashes: Option<(Sha256, Sha256)>,
+    hashes: bool,
+    /// SHA-256 of what arrived and of what was sent, from the first difference on.
+    differing: Option<(Sha256, Sha256)>,
     report: ReceiverReport,
     closed: bool,
 }
 
 impl Receiver {
-    /// Will expect `content` at `local`; `hash` also takes the SHA-256 of both.
+    /// Will expect `content` at `local`; `hash` also compares the SHA-256 of both,
+    /// which is taken only where they differ.
     ///
     /// # Errors
     ///
@@ -148,11 +151,12 @@ impl Receiver {
         Ok(Self {
             local,
             profile,
+            content: content.clone(),
             expected: content.open()?,
-            expected_len: content.len(),
             listener: None,
             connection: None,
-            hashes: hash.then(|| (Sha256::new(), Sha256::new())),
+            hashes: hash,
+            differing: None,
             report: ReceiverReport::default(),
             closed: false,
         })
@@ -193,10 +197,12 @@ impl Receiver {
             self.compare(a);
             self.compare(b);
             host.consume(id, n);
-            if self.report.delivered == self.expected_len && self.report.completed.is_none() {
+            if self.report.delivered == self.content.len() && self.report.completed.is_none() {
                 self.report.completed = Some(now);
-                self.report.sha256_ok =
-                    self.hashes.take().map(|(arrived, sent)| arrived.finalize() == sent.finalize());
+                // Equal bytes have equal sums.
+                let differing = self.differing.take();
+                let is_equal = differing.is_none_or(|(arrived, sent)| arrived.finalize() == sent.finalize());
+                self.report.sha256_ok = self.hashes.then_some(is_equal);
             }
         }
         if !self.closed && host.is_finished(id) {
@@ -219,8 +225,12 @@ impl Receiver {
             let (part, rest) = arrived.split_at(n);
             if part != &expected[..n] {
                 self.report.damaged += part.iter().zip(expected).filter(|(a, b)| a != b).count() as u64;
+                if self.hashes && self.differing.is_none() {
+                    let equal = sum_of(&self.content, self.report.delivered);
+                    self.differing = Some((equal.clone(), equal));
+                }
             }
-            if let Some((received, sent)) = &mut self.hashes {
+            if let Some((received, sent)) = &mut self.differing {
                 received.update(part);
                 sent.update(&expected[..n]);
             }
@@ -229,4 +239,25 @@ impl Receiver {
             arrived = rest;
         }
     }
+}
+
+/// The SHA-256 of the first `len` bytes.
+///
+/// # Panics
+///
+/// The file became unreadable while it was sent, as in [`ContentReader::chunk`].
+fn sum_of(content: &Content, len: u64) -> Sha256 {
+    let mut reader = match content.open() {
+        Ok(reader) => reader,
+        Err(error) => panic!("the file became unreadable while it was being sent: {error}"),
+    };
+    let (mut sum, mut left) = (Sha256::new(), len);
+    while left > 0 {
+        let chunk = reader.chunk();
+        let n = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        sum.update(&chunk[..n]);
+        reader.advance(n);
+        left -= n as u64;
+    }
+    sum
 }
