@@ -1,4 +1,8 @@
 //! Opening: SYNs, what they offer, and what is agreed (RFC 9293, 3.5 and 3.10.7.3).
+//!
+//! Data on a SYN is kept until the connection is ESTABLISHED, and acknowledged then; the SYN-ACK acknowledges the
+//! SYN alone. Data and FIN on a SYN-ACK are taken at once. What is not kept is not acknowledged either, and the peer
+//! sends it again: a FIN on a SYN, all that a SYN cookie answers, and data where HACK v2 is agreed, as no CRC covers it.
 
 use alloc::sync::Arc;
 
@@ -143,6 +147,15 @@ impl Connection {
         self.peer_mss = options.mss.unwrap_or(default).max(MIN_MSS);
         self.update_mss(cx, true);
         self.recall(cx);
+        if !syn.tcp.flags.contains(TcpFlags::ACK) {
+            let most = if self.takes_syn_text() { usize::from(self.profile.mtu) } else { 0 };
+            self.opening.keep_text(&syn.payload[..syn.payload.len().min(most)]);
+        }
+    }
+
+    /// With version 2 no data is taken that no CRC covers, and a SYN has none.
+    fn takes_syn_text(&self) -> bool {
+        !self.negotiated.v2
     }
 
     /// The peer does without HACK after all.
@@ -210,6 +223,11 @@ impl Connection {
         self.set_state(cx, State::Established);
         self.rcv.ack_at_once();
         self.established(cx);
+        // RFC 9293, 3.10.7.3: "If there are other controls or text in the segment, then continue processing at
+        // the sixth step".
+        if self.takes_syn_text() {
+            self.take_text(cx, segment);
+        }
     }
 
     /// Our SYN is acknowledged: the first round-trip sample.
@@ -261,6 +279,7 @@ impl Connection {
     pub(super) fn established<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         self.arm_keep_alive(cx.now);
         self.notify(Notification::Connected);
+        self.take_syn_text(cx);
     }
 }
 

@@ -1,5 +1,7 @@
 //! How the opening of a connection goes: how often our SYN was sent, and which SYNs offer HACK.
 
+use alloc::boxed::Box;
+
 use crate::profile::Profile;
 
 /// Half of the repeats of our SYN that are allowed, and this many at most, offer HACK; of those that
@@ -20,6 +22,8 @@ pub(super) struct Opening {
     retries: u32,
     /// A SYN without the offer of HACK was answered: this many more SYNs make it.
     offers_left: Option<u8>,
+    /// The text of the peer's SYN.
+    text: Option<Box<[u8]>>,
 }
 
 /// What an expiry of the retransmission timer leads to while the connection opens.
@@ -33,7 +37,7 @@ pub(super) enum SynTimeout {
 
 impl Opening {
     pub(super) fn new(passive: bool) -> Self {
-        Self { passive, retries: 0, offers_left: None }
+        Self { passive, retries: 0, offers_left: None, text: None }
     }
 
     pub(super) fn is_passive(&self) -> bool {
@@ -42,6 +46,17 @@ impl Opening {
 
     pub(super) fn retries(&self) -> u32 {
         self.retries
+    }
+
+    /// RFC 9293, 3.10.7.3: "If there are other controls or text in the segment, queue them for processing after
+    /// the ESTABLISHED state has been reached."
+    pub(super) fn keep_text(&mut self, text: &[u8]) {
+        self.text = (!text.is_empty()).then(|| text.into());
+    }
+
+    /// Takes what [`Self::keep_text`] kept.
+    pub(super) fn take_text(&mut self) -> Option<Box<[u8]>> {
+        self.text.take()
     }
 
     /// Whether our next SYN goes without the offer. A middlebox that drops SYNs with options that it

@@ -4,7 +4,7 @@ use headway_wire::{Segment, TcpFlags};
 
 use super::{Connection, Context, Notification, State};
 use crate::event::{DropReason, Event, Observer, Timer};
-use crate::receive::Clocks;
+use crate::receive::{Clocks, Placed};
 
 impl Connection {
     pub(super) fn take_text<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
@@ -12,12 +12,17 @@ impl Connection {
             self.answer_after_fin(cx, segment);
             return;
         }
-        let fin = segment.tcp.flags.contains(TcpFlags::FIN);
+        let flags = segment.tcp.flags;
+        let (syn, fin) = (flags.contains(TcpFlags::SYN), flags.contains(TcpFlags::FIN));
         if segment.payload.is_empty() && !fin {
             return;
         }
-        self.record_header(cx.now, segment);
-        let placed = self.rcv.place(segment.tcp.seq, segment.payload, fin, self.longest_segment());
+        if !syn {
+            self.record_header(cx.now, segment);
+        }
+        // A SYN precedes the text of its segment.
+        let seq = segment.tcp.seq + u32::from(syn);
+        let placed = self.rcv.place(seq, segment.payload, fin, self.longest_segment());
         if self.profile.features.autotune {
             self.tune_receive_buffer(cx, segment);
         }
@@ -25,14 +30,26 @@ impl Connection {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
         }
         self.statistics.bytes_received += u64::from(placed.advanced);
-        if !segment.payload.is_empty() {
+        if !segment.payload.is_empty() && !syn {
             self.fill_corrupted(cx, segment);
         }
+        self.acknowledge_text(cx, &placed, fin);
+    }
+
+    /// Text that a SYN carried, now that the connection is ESTABLISHED.
+    pub(super) fn take_syn_text<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
+        let Some(text) = self.opening.take_text() else { return };
+        let placed = self.rcv.place(self.rcv.irs() + 1, &text, false, self.longest_segment());
+        self.statistics.bytes_received += u64::from(placed.advanced);
+        self.acknowledge_text(cx, &placed, false);
+    }
+
+    fn acknowledge_text<O: Observer>(&mut self, cx: &mut Context<'_, O>, placed: &Placed, fin: bool) {
         if let (true, Some((start, end))) = (self.negotiated.sack, placed.duplicate) {
             self.rcv.report_duplicate(start, end);
         }
         self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
-        self.rcv.schedule_ack(cx.now, &placed, fin, self.snd.rtt().timeout());
+        self.rcv.schedule_ack(cx.now, placed, fin, self.snd.rtt().timeout());
         if placed.advanced > 0 {
             self.notify(Notification::Readable);
         }

@@ -134,7 +134,9 @@ impl<O: Observer> Host<O> {
                     return;
                 }
             } else {
-                if flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::FIN) {
+                // A FIN beside it is not processed: "Do not process the FIN if the state is CLOSED, LISTEN, or
+                // SYN-SENT since the SEG.SEQ cannot be validated". It is not acknowledged, and comes again.
+                if flags.contains(TcpFlags::SYN) {
                     self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, None);
                 }
                 return;

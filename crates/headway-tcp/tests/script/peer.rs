@@ -118,7 +118,9 @@ impl Peer {
             stamps.tsecr = stamps.tsecr.wrapping_add(self.stamp_base.unwrap_or(0));
         }
         // The first byte of the stream is number 1.
-        let payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(1) as usize, packet.len as usize);
+        // The stream begins behind the SYN.
+        let before = u32::from(!packet.flags.contains(TcpFlags::SYN));
+        let payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(before) as usize, packet.len as usize);
         let mut bytes = vec![0; 120 + payload.len()];
         let len = emit(&mut bytes, &self.ip(packet.ecn), &tcp, &options, (&payload, &[]))
             .map_err(|error| format!("the packet cannot be built: {error}"))?;
