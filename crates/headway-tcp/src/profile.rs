@@ -208,6 +208,9 @@ pub struct Profile {
     pub congestion: Algorithm,
     /// Initial congestion window in segments.
     pub initial_window: u32,
+    /// RFC 3465's L: segments by which one ACK opens the window in slow start at most. `None`: as the RFCs have
+    /// it, 2 (RFC 3465, 2.3), 8 with HyStart++, no limit with pacing (RFC 9406, 4.3).
+    pub slow_start_limit: Option<u32>,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// Retransmissions of a SYN or SYN-ACK, each after twice the time of the one before, until the
@@ -256,6 +259,7 @@ impl Profile {
             limited_transmit: true,
             congestion: Algorithm::Reno,
             initial_window: 10,
+            slow_start_limit: None,
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
                 min: Duration::from_millis(200),
@@ -317,9 +321,9 @@ impl Profile {
 
     /// What scripts written for today's Linux expect: [`Profile::standard`], whose initial window of
     /// 10 segments, order of options and bounds of the retransmission timeout are Linux's, with Linux's
-    /// number of SYNs.
+    /// number of SYNs and its slow start, in which an ACK opens the window by all that it acknowledges.
     pub fn linux() -> Self {
-        Self { syn_retries: 6, ..Self::standard() }
+        Self { syn_retries: 6, slow_start_limit: Some(u32::MAX), ..Self::standard() }
     }
 
     /// Whether connections of this profile can work.

@@ -213,6 +213,9 @@ pub enum Algorithm {
 pub struct Setup {
     /// Initial window in segments.
     pub initial_window: u32,
+    /// Segments by which one ACK opens the window in slow start at most; `None`: what
+    /// [`Profile::slow_start_limit`](crate::Profile::slow_start_limit) says.
+    pub slow_start_limit: Option<u32>,
     /// Leave slow start when the RTT increases (HyStart++, RFC 9406).
     pub hystart: bool,
     /// The connection paces its segments, so that an ACK may open the window by any amount without a

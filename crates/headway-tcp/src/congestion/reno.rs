@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use headway_units::Instant;
 
 use super::careful_resume::{CarefulResume, SavedPath};
-use super::slow_start::SlowStart;
+use super::slow_start::{self, SlowStart};
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Loss, Setup};
 
@@ -20,6 +20,8 @@ pub struct Reno {
     acked: u32,
     /// The last reduction was due to a timeout.
     timed_out: bool,
+    /// Segments by which one ACK opens the window in slow start, without [`Setup::deliveries`].
+    slow_start_limit: u32,
     /// Window and threshold before the last reduction, for [`CongestionControl::on_spurious`].
     before: Option<(u32, u32)>,
     /// The state for [`Setup::deliveries`].
@@ -46,6 +48,7 @@ impl Reno {
             ssthresh: u32::MAX,
             acked: 0,
             timed_out: false,
+            slow_start_limit: setup.slow_start_limit.unwrap_or(slow_start::LIMIT),
             before: None,
             deliveries: setup.deliveries.then(|| {
                 Box::new(Deliveries {
@@ -75,8 +78,7 @@ impl Reno {
                 // MUST use L=1*SMSS [...] since ACKs for large amounts of previously unacknowledged data
                 // are common". With [`Setup::deliveries`] the newly delivered bytes are known.
                 None if self.timed_out => bytes.min(self.mss),
-                // RFC 3465, 2.3: "MAY use L=2*SMSS bytes and MUST NOT use L > 2*SMSS".
-                None => bytes.min(2 * self.mss),
+                None => bytes.min(self.slow_start_limit.saturating_mul(self.mss)),
             };
             self.cwnd = self.cwnd.saturating_add(growth);
         } else {

@@ -5,6 +5,9 @@ use alloc::boxed::Box;
 use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, Pace};
 use super::{Ack, Setup};
 
+/// RFC 3465, 2.3: "MAY use L=2*SMSS bytes and MUST NOT use L > 2*SMSS".
+pub(super) const LIMIT: u32 = 2;
+
 /// How far an ACK opens the window below the threshold.
 #[derive(Clone, Debug)]
 pub(super) struct SlowStart {
@@ -17,10 +20,11 @@ pub(super) struct SlowStart {
 impl SlowStart {
     pub(super) fn new(setup: &Setup) -> Self {
         // RFC 9406, 4.3: "L = infinity if paced, L = 8 if non-paced"; without HyStart++ RFC 3465's 2.
-        let limit = match (setup.pacing, setup.hystart) {
-            (true, _) => None,
-            (false, true) => Some(8),
-            (false, false) => Some(2),
+        let limit = match (setup.slow_start_limit, setup.pacing, setup.hystart) {
+            (Some(limit), ..) => Some(limit),
+            (None, true, _) => None,
+            (None, false, true) => Some(8),
+            (None, false, false) => Some(LIMIT),
         };
         Self { hystart: setup.hystart.then(|| Box::new(HyStart::new())), limit }
     }

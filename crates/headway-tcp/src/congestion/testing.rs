@@ -5,7 +5,14 @@ use headway_units::{Duration, Instant};
 use super::{Ack, Loss, RateSample, Setup};
 
 pub(super) fn setup(initial_window: u32) -> Setup {
-    Setup { initial_window, hystart: false, pacing: false, deliveries: false, seed: 1 }
+    Setup {
+        initial_window,
+        slow_start_limit: None,
+        hystart: false,
+        pacing: false,
+        deliveries: false,
+        seed: 1,
+    }
 }
 
 pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {

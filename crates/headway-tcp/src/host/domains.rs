@@ -88,6 +88,7 @@ impl<O: Observer> Host<O> {
 fn setup(profile: &Profile, seed: u64) -> Setup {
     Setup {
         initial_window: profile.initial_window,
+        slow_start_limit: profile.slow_start_limit,
         hystart: profile.features.hystart,
         pacing: profile.features.pacing,
         deliveries: profile.recovery.measures_delivery(),

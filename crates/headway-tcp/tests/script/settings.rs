@@ -68,6 +68,7 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
                 other => return Err(format!("congestion reno, linux22, cubic or bbr, not {other:?}")),
             }
         }
+        "slow-start-limit" => profile.slow_start_limit = Some(words.value("segments")?),
         "initial-window" => profile.initial_window = words.value("segments")?,
         "rto-initial" => profile.rto.initial = duration(words)?,
         "rto-min" => profile.rto.min = duration(words)?,

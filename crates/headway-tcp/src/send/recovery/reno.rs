@@ -279,8 +279,14 @@ mod tests {
     use crate::send::rtt::RttEstimator;
     use crate::send::sent_queue::Acknowledged;
 
-    const SETUP: Setup =
-        Setup { initial_window: 10, hystart: false, pacing: false, deliveries: false, seed: 0 };
+    const SETUP: Setup = Setup {
+        initial_window: 10,
+        slow_start_limit: None,
+        hystart: false,
+        pacing: false,
+        deliveries: false,
+        seed: 0,
+    };
     const NXT: SeqNumber = SeqNumber(10_000);
 
     /// What a connection lends to its recovery.
