@@ -453,11 +453,9 @@ impl Variant {
         };
         let ours = self == Self::Headway;
         let features = Features { ledger: ours, repair: ours, ..profile.features };
-        // Where every other packet is hit, seven SYNs may be.
-        let syn_linear = profile.syn_linear.max(if ours { 8 } else { 0 });
         // Its model takes no single loss for a sign, so what the ledger cannot explain costs it least.
         let congestion = if ours { Algorithm::Bbr } else { profile.congestion };
-        Profile { sack, hack, features, syn_linear, congestion, ..profile }
+        Profile { sack, hack, features, congestion, ..profile }
     }
 }
 

@@ -10,7 +10,6 @@ use headway_units::Instant;
 use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps};
 
 use super::offer::{Negotiated, SynShape, agree, bare_headers, syn_options};
-use super::opening::SynTimeout;
 use super::{Connection, Context, Endpoints, Notification, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
@@ -262,14 +261,12 @@ impl Connection {
     pub(super) fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         let profile = &self.profile;
         let limit = if self.state == State::SynSent { profile.syn_limit() } else { profile.syn_retries };
-        match self.opening.on_timeout(limit) {
-            SynTimeout::GiveUp => return self.fail(cx, ConnectionError::TimedOut),
-            SynTimeout::Retry => {
-                if self.state == State::SynReceived || self.opening.retries() > profile.syn_linear {
-                    self.snd.rtt_mut().back_off();
-                }
-            }
-            SynTimeout::OfferAgain => {}
+        if !self.opening.on_timeout(limit) {
+            return self.fail(cx, ConnectionError::TimedOut);
+        }
+        // RFC 6298, 5.5: "The host MUST set RTO <- RTO * 2", which Linux does from the fifth SYN on.
+        if self.state == State::SynReceived || self.opening.unanswered() > self.profile.syn_linear {
+            self.snd.rtt_mut().back_off();
         }
         self.statistics.timeouts += 1;
         self.statistics.retransmissions += 1;

@@ -12,7 +12,7 @@ const BARE_SYN_AFTER: u32 = 6;
 /// A SYN without the offer that is answered shows that the path is open, and leaves two reasons why the
 /// others were not: damage, or a middlebox that drops options that it does not know. Damage spares one
 /// of this many.
-const OFFERS_AFTER_ANSWER: u8 = 12;
+const OFFERS_AFTER_ANSWER: u8 = 8;
 
 /// See the module's documentation.
 pub(super) struct Opening {
@@ -20,24 +20,17 @@ pub(super) struct Opening {
     passive: bool,
     /// Times that the timer had our SYN retransmitted; answers to repeats of the peer's do not count.
     retries: u32,
+    /// Timeouts since the first SYN, or since the peer answered.
+    unanswered: u32,
     /// A SYN without the offer of HACK was answered: this many more SYNs make it.
     offers_left: Option<u8>,
     /// The text of the peer's SYN.
     text: Option<Box<[u8]>>,
 }
 
-/// What an expiry of the retransmission timer leads to while the connection opens.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SynTimeout {
-    /// The offer is repeated to a peer that has answered; without backoff.
-    OfferAgain,
-    Retry,
-    GiveUp,
-}
-
 impl Opening {
     pub(super) fn new(passive: bool) -> Self {
-        Self { passive, retries: 0, offers_left: None, text: None }
+        Self { passive, retries: 0, unanswered: 0, offers_left: None, text: None }
     }
 
     pub(super) fn is_passive(&self) -> bool {
@@ -72,17 +65,23 @@ impl Opening {
         self.offers_left = self.offers_left.map(|left| left.saturating_sub(1));
     }
 
-    /// The retransmission timer expired; `limit`: retries that are allowed.
-    pub(super) fn on_timeout(&mut self, limit: u32) -> SynTimeout {
+    /// The retransmission timer expired; `limit`: retries that are allowed. Says whether the SYN is repeated.
+    pub(super) fn on_timeout(&mut self, limit: u32) -> bool {
+        self.unanswered += 1;
         // The peer has answered: these repeats are not those that end an attempt without an answer.
         if self.offers_left.is_some_and(|left| left > 0) {
-            return SynTimeout::OfferAgain;
+            return true;
         }
         if self.retries >= limit {
-            return SynTimeout::GiveUp;
+            return false;
         }
         self.retries += 1;
-        SynTimeout::Retry
+        true
+    }
+
+    /// Timeouts since the first SYN, or since the peer answered.
+    pub(super) fn unanswered(&self) -> u32 {
+        self.unanswered
     }
 
     /// Whether a SYN-ACK without the offer has come before that may have answered a SYN without it.
@@ -98,6 +97,7 @@ impl Opening {
                 return false;
             }
             self.offers_left = Some(OFFERS_AFTER_ANSWER);
+            self.unanswered = 0;
             // The peer has answered: what follows has as many repeats as SYNs without the offer have.
             self.retries = offering_repeats(profile);
         }
