@@ -11,7 +11,7 @@ use super::{Ack, Algorithm, CongestionControl, Loss, LostSegment, RateSample, Sa
 
 #[derive(Clone, Debug)]
 enum Call {
-    Sent(u32),
+    Sent(u32, bool),
     Ack { delivered: u32, pipe: u32, rtt: Option<u32>, in_recovery: bool, rate: Option<(u32, bool)> },
     Loss(u32),
     SegmentLost(u32, u32),
@@ -34,7 +34,7 @@ fn bytes() -> impl Strategy<Value = u32> {
 fn call() -> impl Strategy<Value = Call> {
     let ack = (bytes(), bytes(), any::<Option<u32>>(), any::<bool>(), any::<Option<(u32, bool)>>());
     prop_oneof![
-        3 => bytes().prop_map(Call::Sent),
+        3 => (bytes(), any::<bool>()).prop_map(|(pipe, app_limited)| Call::Sent(pipe, app_limited)),
         8 => ack.prop_map(|(delivered, pipe, rtt, in_recovery, rate)| {
             Call::Ack { delivered, pipe, rtt, in_recovery, rate }
         }),
@@ -66,7 +66,7 @@ impl Counts {
     fn signal(&mut self, control: &mut dyn CongestionControl, call: &Call) {
         let now = self.now;
         match *call {
-            Call::Sent(pipe) => control.on_sent(now, pipe),
+            Call::Sent(pipe, app_limited) => control.on_sent(now, pipe, app_limited),
             Call::Ack { delivered, pipe, rtt, in_recovery, rate } => {
                 let before = self.delivered;
                 self.delivered += u64::from(delivered);
@@ -121,7 +121,14 @@ impl Counts {
 }
 
 fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
-    let modern = Setup { initial_window: 10, hystart: true, pacing: true, deliveries: true, seed };
+    let modern = Setup {
+        initial_window: 10,
+        slow_start_limit: None,
+        hystart: true,
+        pacing: true,
+        deliveries: true,
+        seed,
+    };
     let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };
     let mut controllers: Vec<_> = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr]
         .into_iter()

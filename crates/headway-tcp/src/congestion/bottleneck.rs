@@ -115,7 +115,7 @@ impl<C: CongestionControl> Bottleneck<C> {
 
     fn send(&mut self) {
         let now = self.now;
-        self.control.on_sent(now, self.pipe());
+        self.control.on_sent(now, self.pipe(), false);
         if self.flight.is_empty() {
             (self.flight_start, self.delivered_at) = (now, now);
         }

@@ -60,6 +60,13 @@ impl Deliveries {
         self.app_limited_until = self.delivered + u64::from(pipe).max(1);
     }
 
+    /// Whether the sender is limited by the application: until more than what was in the network when it had nothing
+    /// to send is delivered (4.1.2.4: "if (C.app_limited and C.delivered > C.app_limited) C.app_limited = 0"). So what
+    /// follows a pause is, too.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0 && self.delivered <= self.app_limited_until
+    }
+
     /// The sample of a transmission that was sent at `sent_at` and has arrived, the newest of those that the ACK
     /// covers (4.1.2.3).
     pub(crate) fn sample(&mut self, now: Instant, sent_at: Instant, before: &Before) -> RateSample {
@@ -89,7 +96,7 @@ pub(crate) struct Before {
 
 impl Before {
     fn app_limited(&self) -> bool {
-        self.counts.app_limited_until > self.counts.delivered
+        self.counts.is_app_limited()
     }
 }
 

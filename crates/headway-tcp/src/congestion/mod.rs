@@ -161,8 +161,9 @@ pub trait CongestionControl: Debug + Send {
     }
     /// The sender's maximum segment size changed; `initial`: it was set for the first time.
     fn set_mss(&mut self, mss: u32, initial: bool);
-    /// A segment is sent. `pipe`: the bytes in the network before it.
-    fn on_sent(&mut self, _now: Instant, _pipe: u32) {}
+    /// A segment is sent. `pipe`: the bytes in the network before it. `app_limited`: not all that the window
+    /// admitted was sent before, for want of data.
+    fn on_sent(&mut self, _now: Instant, _pipe: u32, _app_limited: bool) {}
     /// Data was acknowledged.
     fn on_ack(&mut self, ack: &Ack);
     /// Whether it sets its window in recovery itself, without proportional rate reduction.

@@ -18,7 +18,7 @@ impl Connection {
     /// A segment with that many bytes of data leaves.
     pub(super) fn pace<O>(&mut self, cx: &mut Context<'_, O>, bytes: u32) {
         let pipe = cx.domain.total(self.snd.pipe()).saturating_sub(bytes);
-        cx.domain.control().on_sent(cx.now, pipe);
+        cx.domain.control().on_sent(cx.now, pipe, self.snd.is_app_limited());
         if !self.profile.features.pacing {
             return;
         }

@@ -256,6 +256,11 @@ impl SendSide {
         self.queue.pipe()
     }
 
+    /// Whether the application limits what is sent, where deliveries are measured.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.queue.is_app_limited()
+    }
+
     /// When the oldest segment that is outstanding was sent last.
     pub(crate) fn oldest_sent_at(&self) -> Option<Instant> {
         self.queue.head().map(|head| head.sent_at)

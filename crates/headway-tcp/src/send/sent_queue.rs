@@ -424,6 +424,11 @@ impl SentQueue {
         }
     }
 
+    /// Whether the application limits what is sent, where deliveries are measured.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.log().is_some_and(TransmissionLog::is_app_limited)
+    }
+
     /// What was taken for lost, and was not retransmitted, is under way after all.
     pub(crate) fn revive_losses(&mut self) {
         for index in 0..self.segments.len() {

@@ -273,6 +273,11 @@ impl TransmissionLog {
         }
     }
 
+    /// Whether the application limits what is sent.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.totals.deliveries.is_app_limited()
+    }
+
     /// The oldest transmission that is not resolved.
     pub(crate) fn oldest(&self) -> Option<&Transmission> {
         self.transmissions.get(self.resolved)
@@ -338,5 +343,23 @@ mod tests {
         let delivery = log.take_delivery(at(100_000));
         assert_eq!((delivery.bytes, delivery.newest.map(|newest| newest.order)), (2000, Some(99_999)));
         assert!(log.oldest().is_none());
+    }
+
+    #[test]
+    fn what_follows_a_pause_is_limited_by_the_application() {
+        let mut log = TransmissionLog::default();
+        let at = Instant::from_nanos;
+        log.sent(SeqNumber(0), 1000, 1, at(1), 0);
+        assert!(!log.is_app_limited());
+        // Nothing more to send: all that is in the network arrives, and a pause follows.
+        log.app_limited(1000);
+        log.delivered(1, SeqNumber(1000), 1000, 0, true);
+        log.take_delivery(at(100));
+        assert!(log.is_app_limited());
+        log.sent(SeqNumber(1000), 1000, 2, at(1000), 0);
+        log.delivered(2, SeqNumber(2000), 1000, 0, true);
+        let delivery = log.take_delivery(at(1100));
+        assert!(log.rate(&delivery, at(1100)).is_some_and(|rate| rate.app_limited));
+        assert!(!log.is_app_limited());
     }
 }

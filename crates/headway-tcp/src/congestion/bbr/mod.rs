@@ -290,9 +290,10 @@ impl CongestionControl for Bbr {
         self.cwnd = self.cwnd.max(mss);
     }
 
-    fn on_sent(&mut self, now: Instant, pipe: u32) {
-        // 5.4.1, HandleRestartFromIdle.
-        if pipe > 0 || self.total_delivered == 0 {
+    fn on_sent(&mut self, now: Instant, pipe: u32, app_limited: bool) {
+        // 5.4.1, HandleRestartFromIdle: "if (C.inflight == 0 and C.app_limited)". The network is empty too
+        // where all was lost, or arrived damaged.
+        if pipe > 0 || !app_limited || self.total_delivered == 0 {
             return;
         }
         self.inflight = 0;

@@ -251,6 +251,22 @@ fn seeds_set_the_times_of_probing_apart() {
     assert_ne!(waits(1), waits(2));
 }
 
+/// 5.4.1: "if (C.inflight == 0 and C.app_limited)".
+#[test]
+fn only_a_pause_of_the_application_restarts_from_idle() {
+    let mut path = path(1000);
+    path.run(3000);
+    while path.control.state != State::Up {
+        path.run(1);
+    }
+    let (now, rate) = (path.now, path.control.pacing_rate);
+    let bbr = &mut path.control;
+    bbr.on_sent(now, 0, false);
+    assert!(!bbr.idle_restart && bbr.pacing_rate == rate, "all was lost, or arrived damaged: {rate}");
+    bbr.on_sent(now, 0, true);
+    assert!(bbr.idle_restart && bbr.pacing_rate < rate, "{} of {rate}", bbr.pacing_rate);
+}
+
 #[test]
 fn before_anything_is_known_the_initial_window_sets_the_rate() {
     let mut bbr = Bbr::new(&setup(10));

@@ -217,7 +217,7 @@ impl CongestionControl for Cubic {
         self.state.cwnd = self.state.cwnd.max(mss);
     }
 
-    fn on_sent(&mut self, now: Instant, pipe: u32) {
+    fn on_sent(&mut self, now: Instant, pipe: u32, _app_limited: bool) {
         // 4.2: "The elapsed time t [...] MUST NOT include periods during which cwnd has not been
         // updated due to application-limited behavior".
         if pipe == 0 && now > self.last_progress {

@@ -188,7 +188,7 @@ fn a_pause_does_not_age_the_curve() {
     }
     assert_eq!(cubic.window(), window);
     // A minute without sending.
-    cubic.on_sent(at(120_000), 0);
+    cubic.on_sent(at(120_000), 0, true);
     acknowledge(&mut cubic, 600, 120_000, 121_000);
     assert_near(cubic.window(), window + 10_000, 4000);
 }

@@ -261,13 +261,18 @@ impl Rack {
         // A reduction in response to an ECN mark is not undone.
         self.episode = (self.features.undo && !cx.answered).then(|| Box::new(Episode::new()));
         self.undone = false;
+        let window = cx.domain.window();
         if !cx.answered {
             cx.report_loss(flight);
         }
         // The window of a shared domain bounds all members together: there is no share of one to reduce in
         // proportion.
         if self.features.prr && !cx.domain.is_shared() && !cx.domain.control().recovers_by_itself() {
-            self.prr = Some(Prr::new(cx.domain.total(flight)));
+            // As for the threshold: FlightSize includes what was selectively acknowledged or arrived damaged, and
+            // may be much larger than the window ever was. (That may have been reduced before, in answer to a
+            // mark; then what is in the network is more.)
+            let most = window.max(cx.queue.pipe());
+            self.prr = Some(Prr::new(flight.min(most)));
             self.corrupted = cx.queue.corrupted_bytes();
         }
         self.forced = true;
