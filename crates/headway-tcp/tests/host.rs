@@ -3,10 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use headway_tcp::{ConnectionError, Error, Host, HostConfig, KeepAlive, Notification, Profile, State};
+use headway_tcp::{
+    ConnectionError, Error, Features, Host, HostConfig, KeepAlive, Notification, Profile, State, Variant,
+};
 use headway_test_fixture::two_hosts::{CLIENT, SERVER, TwoHosts, endpoint};
 use headway_units::{Duration, Instant};
-use headway_wire::Segment;
+use headway_wire::{Segment, V2};
 
 #[test]
 fn what_was_not_sent_is_bounded() {
@@ -60,6 +62,30 @@ fn a_head_that_was_owed_is_not_sent_in_place_of_another() {
     assert_eq!(pair.sent(CLIENT).len(), 1);
     assert_eq!(pair.hosts[CLIENT].statistics(client).unwrap().retransmissions, 0);
     assert_eq!(pair.hosts[SERVER].readable(server), 2888);
+}
+
+/// `docs/protocol.md`, 6.4: "the host sends one ACK at once", also where data is about to be sent, which has no room
+/// for the count.
+#[test]
+fn the_count_of_an_unreadable_packet_does_not_wait_for_data() {
+    let profile = Variant::Headway.apply(Profile::modern());
+    let features = Features { repair: false, ..profile.features };
+    let mut pair = TwoHosts::new(Profile { features, ..profile });
+    let [client, server] = pair.connect();
+    pair.hosts[CLIENT].write(client, &[1; 1000]).unwrap();
+    pair.settle();
+    pair.wait(Duration::from_secs(1));
+    pair.hosts[CLIENT].write(client, &[1; 1000]).unwrap();
+    let mut packet = pair.sent(CLIENT).remove(0);
+    // The window field.
+    packet[20 + 14] ^= 1;
+    pair.hosts[SERVER].write(server, &[2; 500]).unwrap();
+    pair.deliver(SERVER, &[packet]);
+    let sent = pair.sent(SERVER);
+    let [ack, data] = &sent[..] else { panic!("{} packets", sent.len()) };
+    let [ack, data] = [ack, data].map(|packet| Segment::parse(packet).unwrap());
+    assert_eq!(ack.options.v2.as_ref().and_then(V2::as_ack).map(|ack| ack.damaged), Some(1));
+    assert_eq!((ack.payload.len(), data.payload.len()), (0, 500));
 }
 
 #[test]

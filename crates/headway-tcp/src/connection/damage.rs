@@ -15,7 +15,7 @@ impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is notified of their count.
     pub(crate) fn report_unreadable(&mut self) {
         if self.negotiated.v2 && self.state.is_synchronized() {
-            self.rcv.ack_at_once();
+            self.pending.request_count();
         }
     }
 

@@ -1,7 +1,8 @@
 //! What to send next.
 //!
-//! The order: SYN or RST that is owed; special ACKs, at once; retransmissions (a head left behind, what
-//! special ACKs reported, what loss recovery wants); new data; and last an ACK that nothing carried.
+//! The order: SYN or RST that is owed; special ACKs, and an ACK with a new count of damaged packets, at once;
+//! retransmissions (a head left behind, what special ACKs reported, what loss recovery wants); new data; and last an
+//! ACK that nothing carried.
 //! [`super::data`] chooses among the data, [`super::options`] says which options a segment carries,
 //! [`super::build`] writes it.
 
@@ -32,6 +33,9 @@ impl Connection {
             // RFC 9293, 3.10.7.4: in SYN-RECEIVED unacceptable segments are answered too.
             let owes_ack = self.state == State::SynReceived && self.rcv.is_ack_due();
             return if owes_ack { self.send_ack(cx, buffer) } else { None };
+        }
+        if self.pending.take_count() {
+            return self.send_ack(cx, buffer);
         }
         if !matches!(self.state, State::TimeWait | State::FinWait2)
             && let Some(sent) = self.send_data(cx, buffer)
@@ -70,6 +74,7 @@ impl Connection {
     }
 
     fn send_ack<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
+        self.pending.take_count();
         let options = self.ack_options(cx);
         self.build(cx, buffer, &Outgoing::control(self.snd.acceptable_seq(), TcpFlags::ACK, &options))
     }
@@ -90,6 +95,7 @@ impl Connection {
         buffer: &mut [u8],
         special_ack: PendingSpecialAck,
     ) -> Option<usize> {
+        self.pending.take_count();
         let SpecialAckOptions { options, count, has_blocks } = self.special_ack_options(cx, special_ack);
         self.statistics.special_acks_sent += 1;
         cx.emit(|| Event::SpecialAckSent { seq: special_ack.seq, count: count as u8 });

@@ -23,6 +23,7 @@ pub(super) struct PendingOutput {
     tail_probe: bool,
     head: Option<RetransmitReason>,
     keep_alive: bool,
+    count: bool,
 }
 
 impl PendingOutput {
@@ -35,6 +36,7 @@ impl PendingOutput {
             tail_probe: false,
             head: None,
             keep_alive: false,
+            count: false,
         }
     }
 
@@ -128,6 +130,18 @@ impl PendingOutput {
 
     pub(super) fn take_keep_alive(&mut self) -> bool {
         core::mem::take(&mut self.keep_alive)
+    }
+
+    // --- the count of damaged packets ---------------------------------------------------------------
+
+    /// The peer is to be notified of the count at once. Segments with data have no room for it.
+    pub(super) fn request_count(&mut self) {
+        self.count = true;
+    }
+
+    /// Takes the request; an ACK without data brings the count in any case.
+    pub(super) fn take_count(&mut self) -> bool {
+        core::mem::take(&mut self.count)
     }
 
     /// Bytes of heap in use.

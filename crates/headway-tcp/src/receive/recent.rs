@@ -48,12 +48,14 @@ impl Recent {
 
     /// RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid".
     ///
-    /// `lenient`: TS.Recent as it was half a second ago or more counts. Where damage is repaired all
+    /// `lenient`: TS.Recent as it was half a second to two seconds ago counts (`docs/protocol.md`, 5.1). Where damage is repaired all
     /// the time, a retransmission that fills the first hole raises TS.Recent above everything that was sent
     /// before it; what another packet overtook on the way would be dropped and taken for lost. Half a
     /// second is far less than old duplicates of a wrapped sequence space take.
     pub(crate) fn is_older(&self, tsval: u32, now: Instant, lenient: bool) -> bool {
-        let floor = if lenient { self.past[0].0 } else { self.value };
+        let is_recent = |past: &&(u32, u32)| millis(now).wrapping_sub(past.1) <= STEP * 4;
+        let past = self.past.iter().find(is_recent).filter(|_| lenient);
+        let floor = past.map_or(self.value, |past| past.0);
         (tsval.wrapping_sub(floor) as i32) < 0 && now.saturating_since(self.at) < IDLE
     }
 }
@@ -78,6 +80,10 @@ mod tests {
         assert!(recent.is_older(3999, at(3000), false));
         assert!(!recent.is_older(3500, at(3000), true), "half a second old");
         assert!(recent.is_older(2500, at(3000), true), "a second and a half");
+        assert!(
+            recent.is_older(3999, at(5100), true),
+            "nothing of the last two seconds is older than TS.Recent"
+        );
         recent.update(9000, at(10_000));
         assert!(recent.is_older(8999, at(10_000), true), "after a pause nothing older can be under way");
     }
