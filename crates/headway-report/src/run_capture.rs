@@ -122,8 +122,7 @@ mod tests {
     fn headers_say_what_whole_packets_do() {
         let mut scenario = scenario();
         // Other hosts of the link are not captured.
-        scenario.companions =
-            vec![Companion { sender: Variant::NewReno.into(), damaged: false, rival: false }];
+        scenario.companions = vec![Companion { damaged: false, ..Companion::new(Variant::NewReno.into()) }];
         scenario.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(1_000_000), packet: 500 });
         for seed in SEEDS {
             for variant in Variant::ALL {

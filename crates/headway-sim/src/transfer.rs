@@ -13,6 +13,7 @@ use crate::content::{Content, ContentError, ContentReader};
 
 /// Connects, sends a [`Content`], closes.
 pub struct Sender {
+    starts_at: Instant,
     remote: SocketAddr,
     local: SocketAddr,
     profile: Arc<Profile>,
@@ -36,6 +37,7 @@ impl Sender {
         content: &Content,
     ) -> Result<Self, ContentError> {
         Ok(Self {
+            starts_at: Instant::ZERO,
             remote,
             local,
             profile,
@@ -45,6 +47,12 @@ impl Sender {
             closed: false,
             failure: None,
         })
+    }
+
+    /// The same, but it does not connect before `at`; something has to wake it then.
+    #[must_use]
+    pub fn starting_at(self, at: Instant) -> Self {
+        Self { starts_at: at, ..self }
     }
 
     /// The connection, once there is one.
@@ -72,6 +80,7 @@ impl Sender {
     pub fn progress<O: Observer>(&mut self, host: &mut Host<O>, now: Instant) {
         let id = match self.connection {
             Some(id) => id,
+            None if now < self.starts_at => return,
             None => match host.connect(now, self.local, self.remote, self.profile.clone()) {
                 Ok(id) => *self.connection.insert(id),
                 Err(error) => panic!("a fresh host refuses to connect: {error}"),

@@ -66,7 +66,7 @@ fn flows_of_a_kind_share_alike() {
     ] {
         for ((round_trip, alike), filled) in ROUND_TRIPS.into_iter().zip(alike).zip(filled) {
             let mut scenario = scenario(round_trip, 60);
-            scenario.companions = vec![Companion { sender, damaged: true, rival: false }; 3];
+            scenario.companions = vec![Companion::new(sender); 3];
             for seed in SEEDS {
                 let outcome = race(&scenario, sender, seed);
                 let place = format!("{sender} at {round_trip} ms, seed {seed}");
@@ -129,7 +129,7 @@ fn neither_bbr_nor_cubic_starves_the_other() {
         let mut scenario = scenario(round_trip, 120);
         let packets = round_trip as u32 * 1250 / 1500;
         scenario.forward.queue = QueueLimit::Packets(packets * queues);
-        scenario.companions = vec![Companion { sender: CUBIC, damaged: true, rival: true }];
+        scenario.companions = vec![Companion { rival: true, ..Companion::new(CUBIC) }];
         for seed in SEEDS {
             let outcome = race(&scenario, BBR, seed);
             let bound = scenario.bound().expect("a bound");

@@ -71,7 +71,7 @@ fn senders_without_the_count_are_not_affected() {
 #[test]
 fn hosts_behind_routers_have_no_only_peer() {
     let sender: TcpSender = "headway".parse().expect("a sender");
-    let companion = Companion { sender, damaged: true, rival: false };
+    let companion = Companion::new(sender);
     let shared = Scenario { companions: vec![companion], ..scenario(Frames::Count) };
     let problem = shared.check(sender).expect_err("routers").to_string();
     assert!(problem.starts_with("frames: expected no other flows"), "{problem}");

@@ -78,7 +78,7 @@ fn the_transfer_before_is_not_counted() {
 
 #[test]
 fn rivals_are_told_apart_from_flows_that_are_alike() {
-    let beside = |rival| Companion { sender: Variant::Sack.into(), damaged: false, rival };
+    let beside = |rival| Companion { damaged: false, rival, ..Companion::new(Variant::Sack.into()) };
     let mut scenario = for_seconds(30, "none");
     scenario.companions = vec![beside(false), beside(true), beside(true)];
     let outcome = run(&scenario, Variant::Sack, &endless(), 1, true).expect("a run");
@@ -138,7 +138,33 @@ fn what_makes_no_sense_is_refused() {
     let warm = Scenario { warm: true, duration: Some(Duration::from_secs(60)), ..plain.clone() };
     refused(&warm, "sack", "expected a size");
     let mut shared = plain.clone();
-    shared.companions = vec![Companion { sender: Variant::Sack.into(), damaged: false, rival: true }];
+    shared.companions =
+        vec![Companion { damaged: false, rival: true, ..Companion::new(Variant::Sack.into()) }];
     refused(&shared, "oracle", "expected a link without other flows");
     refused(&Scenario { warm: true, ..shared }, "sack", "expected no other flows");
+}
+
+#[test]
+fn a_companion_may_come_late_with_little_and_from_afar() {
+    let late = Companion {
+        damaged: false,
+        rival: true,
+        start: Duration::from_secs(10),
+        size: Some(100_000),
+        ..Companion::new(Variant::Sack.into())
+    };
+    let mut scenario = for_seconds(30, "none");
+    scenario.companions = vec![late];
+    let near = run(&scenario, Variant::Sack, &endless(), 1, true).expect("a run").companions[0];
+    assert_eq!(near.delivered_bytes, 100_000);
+    let took = 8e5 / near.goodput_bps;
+    assert!((0.1..20.0).contains(&took), "{took} s");
+    scenario.companions = vec![Companion { delay: Duration::from_secs(1), ..late }];
+    let far = run(&scenario, Variant::Sack, &endless(), 1, true).expect("a run").companions[0];
+    // A handshake and four round trips of two seconds at least.
+    let longer = 8e5 / far.goodput_bps;
+    assert!(longer > took + 6.0, "{longer} s beside {took} s");
+    scenario.companions = vec![Companion { start: Duration::from_secs(40), ..late }];
+    let never = run(&scenario, Variant::Sack, &endless(), 1, true).expect("a run").companions[0];
+    assert_eq!(never.delivered_bytes, 0);
 }

@@ -216,7 +216,7 @@ fn several_flows(table: &mut String, profile: ProfileName, flows: &[Variant]) {
 fn companions(table: &mut String) {
     let content = content(1 << 20);
     let (_, clean) = cells().swap_remove(0);
-    let beside = |variant: Variant, damaged| Companion { sender: variant.into(), damaged, rival: false };
+    let beside = |variant: Variant, damaged| Companion { damaged, ..Companion::new(variant.into()) };
     let cross = |rate: &str| Some(CrossTraffic { rate: rate.parse().expect("a rate"), packet: 1500 });
     let cells = [
         ("beside sack, clean", "none", vec![beside(Variant::Sack, false)], None),

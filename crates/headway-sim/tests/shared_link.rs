@@ -27,7 +27,7 @@ fn undetected_damage_is_known_behind_routers() {
     let mut scenario = scenario();
     scenario.forward.header_hit = Some(Share::ZERO);
     scenario.forward.flips = Some(2);
-    scenario.companions = vec![Companion { sender: Variant::Sack.into(), damaged: true, rival: false }];
+    scenario.companions = vec![Companion::new(Variant::Sack.into())];
     let damaged: u64 = (1..=5)
         .map(|seed| run(&scenario, Variant::HackSack, &content(), seed, true).expect("an explicable run"))
         .map(|outcome| outcome.metrics.damaged_bytes_delivered)
@@ -39,7 +39,7 @@ fn undetected_damage_is_known_behind_routers() {
 #[test]
 fn damage_spares_whom_it_should() {
     let mut scenario = scenario();
-    scenario.companions = vec![Companion { sender: Variant::Sack.into(), damaged: false, rival: false }];
+    scenario.companions = vec![Companion { damaged: false, ..Companion::new(Variant::Sack.into()) }];
     let spared = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
     scenario.companions[0].damaged = true;
     let hit = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");

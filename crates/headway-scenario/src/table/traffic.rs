@@ -1,6 +1,7 @@
 //! Keys of other traffic on the link.
 
-use headway_sim::race::{Companion, CrossTraffic, TcpSender};
+use headway_sim::race::{Companion, CrossTraffic};
+use headway_units::{Duration, Size};
 
 use super::text::{parse, rate};
 use crate::key::{Access, Key, Scope, Unset};
@@ -10,8 +11,9 @@ pub(super) const TRAFFIC: [Key; 4] = [
     Key {
         name: "companions",
         value_name: Some("SENDERS"),
-        help: "Other flows on the link, as `3 modern:cubic undamaged, sack`: how many, their sender, and \
-               whether damage spares them",
+        help: "Other flows on the link, as `3 modern:cubic undamaged, sack after 20s size 256KiB delay 50ms`: \
+               how many, their sender, and perhaps that damage spares them, when they begin, how much they \
+               send, and their one-way delay in addition to that of the link",
         meaning: Some("other flows on the link"),
         default: Unset::Value("none"),
         scope: Scope::Traffic,
@@ -79,34 +81,60 @@ pub(super) const TRAFFIC: [Key; 4] = [
     },
 ];
 
-/// `sack, 3 modern:bbr undamaged`: senders, each with how many there are and whether damage spares them.
+/// `sack, 3 modern:bbr undamaged after 20s size 256KiB delay 50ms`: senders, each with how many there are, and what
+/// distinguishes them.
 fn flows(flows: &mut Vec<Companion>, value: &str, rival: bool) -> Result<(), String> {
     /// Addresses are given by one byte.
     const MAX_FLOWS: usize = 200;
     flows.retain(|other| other.rival != rival);
     for flow in value.split(',').map(str::trim).filter(|flow| !flow.is_empty() && *flow != "none") {
-        let (name, damaged) = match flow.strip_suffix(" undamaged") {
-            Some(name) => (name.trim(), false),
-            None => (flow, true),
-        };
-        let (count, name) = match name.split_once(' ') {
-            Some((count, name)) => (parse::<usize>(count)?, name.trim()),
-            None => (1, name),
-        };
-        let sender: TcpSender = parse(name)?;
+        let mut words = flow.split_whitespace().peekable();
+        let count = words.next_if(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+        let count = count.map_or(Ok(1), parse::<usize>)?;
+        let mut companion = Companion::new(parse(words.next().unwrap_or_default())?);
+        companion.rival = rival;
+        while let Some(word) = words.next() {
+            let mut value =
+                || words.next().ok_or_else(|| format!("{flow:?}: expected a value after {word:?}"));
+            match word {
+                "undamaged" => companion.damaged = false,
+                "after" => companion.start = parse(value()?)?,
+                "size" => companion.size = Some(parse::<Size>(value()?)?.bytes()),
+                "delay" => companion.delay = parse(value()?)?,
+                _ => {
+                    return Err(format!(
+                        "{flow:?}: expected undamaged, after, size or delay, found {word:?}"
+                    ));
+                }
+            }
+        }
         if count > MAX_FLOWS - flows.len().min(MAX_FLOWS) {
             return Err(format!(
                 "{value:?}: expected at most {MAX_FLOWS} flows beside the one that is measured"
             ));
         }
-        flows.extend(std::iter::repeat_n(Companion { sender, damaged, rival }, count));
+        flows.extend(std::iter::repeat_n(companion, count));
     }
     Ok(())
 }
 
 fn flow_names(flows: &[Companion], rival: bool) -> Quantity {
-    let name =
-        |other: &Companion| format!("{}{}", other.sender, if other.damaged { "" } else { " undamaged" });
+    let name = |other: &Companion| {
+        let mut text = other.sender.to_string();
+        if !other.damaged {
+            text += " undamaged";
+        }
+        if other.start > Duration::ZERO {
+            text += &format!(" after {}", other.start);
+        }
+        if let Some(size) = other.size {
+            text += &format!(" size {}", Size::from_bytes(size));
+        }
+        if other.delay > Duration::ZERO {
+            text += &format!(" delay {}", other.delay);
+        }
+        text
+    };
     let names: Vec<String> = flows.iter().filter(|other| other.rival == rival).map(name).collect();
     Quantity::Text(names.join(", "))
 }

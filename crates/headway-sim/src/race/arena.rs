@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use headway_link::{LinkConfig, QueueLimit};
 use headway_tcp::{Host, HostConfig, Observer, OnlyPeer, Profile};
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 
 use super::run_settings::RunSettings;
 use super::sender::TcpSender;
-use super::{Companion, Frames, Scenario};
+use super::{Frames, Scenario};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
 use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId};
@@ -52,6 +52,10 @@ pub(super) struct Flow {
     pub(super) rival: bool,
     pub(super) sender: NodeId,
     pub(super) receiver: NodeId,
+    /// When it begins, after the race.
+    pub(super) start: Duration,
+    /// It has a size of its own, and does not last as long as the race.
+    pub(super) is_sized: bool,
 }
 
 pub(super) struct Arena<O: Observer + 'static, T: Tap> {
@@ -70,17 +74,31 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
     ) -> Result<Self, ContentError> {
         let RunSettings { scenario, seed, .. } = settings;
         let mut network = Network::with_tap(scenario.mtu, tap);
-        let beside = |other: &Companion| (other.sender, other.rival, scenario.profile_beside(other));
-        let runners = std::iter::once((sender, false, scenario.profile_of(sender)))
-            .chain(scenario.companions.iter().map(beside));
-        let flows = runners
-            .enumerate()
-            .map(|(place, (name, rival, profile))| {
-                let place = place as u8;
-                let (sender, receiver) = add_flow(&mut network, profile, settings, place, observer)?;
-                Ok(Flow { name, rival, sender, receiver })
-            })
-            .collect::<Result<Vec<_>, ContentError>>()?;
+        let (sending, receiving) =
+            add_flow(&mut network, scenario.profile_of(sender), settings, (0, Duration::ZERO), observer)?;
+        let mut flows = vec![Flow {
+            name: sender,
+            rival: false,
+            sender: sending,
+            receiver: receiving,
+            start: Duration::ZERO,
+            is_sized: false,
+        }];
+        for other in &scenario.companions {
+            let place = (flows.len() as u8, other.start);
+            let own = other.size.map(Content::generated);
+            let settings = RunSettings { content: own.as_ref().unwrap_or(settings.content), ..settings };
+            let profile = scenario.profile_beside(other);
+            let (sending, receiving) = add_flow(&mut network, profile, settings, place, observer)?;
+            flows.push(Flow {
+                name: other.sender,
+                rival: other.rival,
+                sender: sending,
+                receiver: receiving,
+                start: other.start,
+                is_sized: other.size.is_some(),
+            });
+        }
         let (left, right) = if flows.len() == 1 && scenario.cross.is_none() {
             let Flow { sender, receiver, .. } = flows[0];
             if scenario.frames == Frames::Count {
@@ -114,9 +132,12 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         let mut exposed = Vec::new();
         for (place, flow) in self.flows.iter().enumerate() {
             let (source, sink) = (source_address(place as u8), sink_address(place as u8));
-            network.add_link(LinkPorts { from: flow.sender, to: left }, edge(), 0);
+            // Its own delay is that of the link to its sender, on both paths.
+            let delay = place.checked_sub(1).map_or(Duration::ZERO, |other| scenario.companions[other].delay);
+            let far = || LinkConfig { delay, ..edge() };
+            network.add_link(LinkPorts { from: flow.sender, to: left }, far(), 0);
             network.add_link(LinkPorts { from: flow.receiver, to: right }, edge(), 0);
-            let home = network.add_link(LinkPorts { from: left, to: flow.sender }, edge(), 0);
+            let home = network.add_link(LinkPorts { from: left, to: flow.sender }, far(), 0);
             network.add_route(left, source, home);
             network.add_route(right, source, reverse);
             let there = network.add_link(LinkPorts { from: right, to: flow.receiver }, edge(), 0);
@@ -148,7 +169,8 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         RunSettings { scenario, content, hash, .. }: RunSettings<'_>,
     ) -> Result<(), ContentError> {
         let Flow { name, sender, receiver, .. } = self.flows[0];
-        let (sending, receiving) = programs(scenario.profile_of(name), content, hash, 0, 1)?;
+        let (sending, receiving) =
+            programs(scenario.profile_of(name), (content, hash), Duration::ZERO, 0, 1)?;
         *self.network.host_mut(receiver).1 = receiving;
         self.network.wake(receiver);
         *self.network.host_mut(sender).1 = sending;
@@ -171,12 +193,12 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
     }
 }
 
-/// Adds the hosts of the flow number `place`.
+/// Adds the hosts of the flow number `place`, which begins at `start`.
 fn add_flow<O: Observer + 'static, T: Tap>(
     network: &mut Network<Racer<O>, T>,
     profile: Arc<Profile>,
     RunSettings { content, seed, hash, .. }: RunSettings<'_>,
-    place: u8,
+    (place, start): (u8, Duration),
     observer: &mut dyn FnMut() -> O,
 ) -> Result<(NodeId, NodeId), ContentError> {
     let mut host = |address: IpAddr, purpose| {
@@ -187,7 +209,7 @@ fn add_flow<O: Observer + 'static, T: Tap>(
         }
         Host::with_observer(HostConfig::new(address, secret), observer())
     };
-    let (sender, receiver) = programs(profile, content, hash, place, 0)?;
+    let (sender, receiver) = programs(profile, (content, hash), start, place, 0)?;
     // The receiver comes first, so that it listens when the SYN arrives.
     let receiver = network.add_host(host(sink_address(place), "receiver"), receiver);
     let sender = network.add_host(host(source_address(place), "sender"), sender);
@@ -197,15 +219,15 @@ fn add_flow<O: Observer + 'static, T: Tap>(
 /// The two ends of a flow's transfer, each transfer on ports of its own.
 fn programs<O>(
     profile: Arc<Profile>,
-    content: &Content,
-    hash: bool,
+    (content, hash): (&Content, bool),
+    start: Duration,
     place: u8,
     transfer: u16,
 ) -> Result<(Racer<O>, Racer<O>), ContentError> {
     let source = SocketAddr::new(source_address(place), SENDER_PORT + transfer);
     let sink = SocketAddr::new(sink_address(place), RECEIVER_PORT + transfer);
     let receiver = Receiver::new(sink, profile.clone(), content, hash)?;
-    let sender = Sender::new(source, sink, profile, content)?;
+    let sender = Sender::new(source, sink, profile, content)?.starting_at(Instant::ZERO + start);
     Ok((Racer::Sender(Box::new(sender), PhantomData), Racer::Receiver(Box::new(receiver))))
 }
 

@@ -140,17 +140,24 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         .flows
         .iter()
         .zip(&shares.delivered)
-        .filter(|(flow, _)| flow.name == first.name && !flow.rival)
+        .filter(|(flow, _)| flow.name == first.name && !flow.rival && !flow.is_sized)
         .map(|(_, &share)| share)
         .collect();
     let companions: Vec<CompanionOutcome> = arena.flows[1..]
         .iter()
         .zip(&shares.delivered[1..])
-        .map(|(flow, &delivered_bytes)| CompanionOutcome {
-            sender: flow.name,
-            rival: flow.rival,
-            delivered_bytes,
-            goodput_bps: rate(delivered_bytes, shared_for),
+        .enumerate()
+        .map(|(place, (flow, &shared))| {
+            // One with a size of its own is measured from its own start to its own end.
+            let (delivered_bytes, span) = if flow.is_sized {
+                let report = arena.receiver(place + 1).report();
+                let end = report.completed.unwrap_or(network.now());
+                (report.delivered, end.saturating_since(start.at + flow.start))
+            } else {
+                (shared, shared_for - shared_for.min(flow.start))
+            };
+            let goodput_bps = rate(delivered_bytes, span);
+            CompanionOutcome { sender: flow.name, rival: flow.rival, delivered_bytes, goodput_bps }
         })
         .collect();
     let rivals: Vec<f64> =

@@ -11,6 +11,7 @@ use super::outcome::{RunOutcome, Shares, Start, judge};
 use super::run_settings::RunSettings;
 use super::sender::{Entrant, TcpSender};
 use crate::content::{Content, ContentError};
+use crate::network::NodeId;
 use crate::tap::Tap;
 
 /// Virtual time that both sides get to close after the content has arrived.
@@ -115,7 +116,7 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     let start = Start::of(&arena);
     let limit = start.at + lasts;
     // Companions run as long as the race does; how the link is shared shows while all of them run.
-    let everyone: Vec<usize> = (0..arena.flows.len()).collect();
+    let everyone: Vec<usize> = (0..arena.flows.len()).filter(|&flow| !arena.flows[flow].is_sized).collect();
     run_until(&mut arena, limit, |arena| everyone.iter().any(|&flow| is_over(arena, flow)));
     let shares = Shares::of(&arena);
     run_until(&mut arena, limit, |arena| is_over(arena, 0));
@@ -144,6 +145,17 @@ fn run_until<O: Observer + 'static, T: Tap>(
     done: impl Fn(&Arena<O, T>) -> bool,
 ) {
     // The arena is asked after each event, as the network itself would be.
+    let mut starting: Vec<(Instant, NodeId)> =
+        arena.flows.iter().map(|flow| (Instant::ZERO + flow.start, flow.sender)).collect();
+    starting.retain(|&(at, _)| at > arena.network.now() && at < limit);
+    starting.sort_unstable_by_key(|&(at, _)| at);
+    for (at, sender) in starting {
+        while !done(arena) && arena.network.step(at) {}
+        if done(arena) {
+            return;
+        }
+        arena.network.wake(sender);
+    }
     while !done(arena) && arena.network.step(limit) {}
 }
 

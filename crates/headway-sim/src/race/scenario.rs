@@ -170,6 +170,20 @@ pub struct Companion {
     /// Whether it represents the others, whose share is measured, rather than more flows like the one
     /// that is raced.
     pub rival: bool,
+    /// When it begins, after the race.
+    pub start: Duration,
+    /// How much it sends; `None`: as much as the one that is raced, or all the time.
+    pub size: Option<u64>,
+    /// One-way delay of both paths in addition to that of the link.
+    pub delay: Duration,
+}
+
+impl Companion {
+    /// A flow like the one that is raced, but for its sender.
+    pub fn new(sender: TcpSender) -> Self {
+        let (start, delay) = (Duration::ZERO, Duration::ZERO);
+        Self { sender, damaged: true, rival: false, start, size: None, delay }
+    }
 }
 
 /// UDP datagrams at a constant rate. They are never damaged (paper 004, Fig. 7: "only TCP data was
