@@ -188,6 +188,9 @@ pub struct Profile {
     /// sender that detects losses by time, a last segment of which only the data is reported looks lost for
     /// ever.
     pub sack_fin: bool,
+    /// Of the header of a corrupted segment the ACK number and the timestamps have to be possible too, not only the
+    /// sequence number. The papers ask for none of it.
+    pub checks_damaged: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
@@ -249,6 +252,7 @@ impl Profile {
             mtu: 1500,
             sack: true,
             sack_fin: false,
+            checks_damaged: false,
             timestamps: true,
             window_scaling: true,
             hack: HackMode::Off,
@@ -309,6 +313,7 @@ impl Profile {
     pub fn modern() -> Self {
         Self {
             sack_fin: true,
+            checks_damaged: true,
             recovery: LossRecovery::RackTlp,
             features: Features::TCP,
             congestion: Algorithm::Cubic,

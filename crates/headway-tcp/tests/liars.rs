@@ -45,9 +45,22 @@ enum Lie {
     Divide,
     /// Closes its window, and opens it a little, again and again.
     Window,
+    /// Acknowledges one segment in [`SLOWNESS`], as if nothing else had arrived intact, and counts without end.
+    SlowCount,
+    /// The same, and reports what is outstanding.
+    SlowReports,
 }
 
-const LIES: [Lie; 11] = [
+/// Longer than a retransmission timeout of this path.
+const SLOWNESS: Duration = Duration::from_millis(700);
+
+impl Lie {
+    fn is_slow(self) -> bool {
+        matches!(self, Self::SlowCount | Self::SlowReports)
+    }
+}
+
+const LIES: [Lie; 13] = [
     Lie::None,
     Lie::Count,
     Lie::CountDrops,
@@ -59,6 +72,8 @@ const LIES: [Lie; 11] = [
     Lie::Renege,
     Lie::Divide,
     Lie::Window,
+    Lie::SlowCount,
+    Lie::SlowReports,
 ];
 
 /// One segment of the host as the peer saw it.
@@ -86,6 +101,10 @@ struct World {
     iss: SeqNumber,
     nxt: SeqNumber,
     islands: Vec<(SeqNumber, SeqNumber)>,
+    /// What a slow liar has acknowledged, when it did so last, and how often.
+    admitted: SeqNumber,
+    admitted_at: Instant,
+    admissions: u32,
     highest: SeqNumber,
     stamp: u32,
     count: u16,
@@ -148,6 +167,9 @@ impl World {
             iss: zero,
             nxt: zero,
             islands: Vec::new(),
+            admitted: zero,
+            admitted_at: now,
+            admissions: 0,
             highest: zero,
             stamp: 0,
             count: 0,
@@ -175,7 +197,7 @@ impl World {
             ..TcpOptions::default()
         };
         world.nxt = world.iss + 1;
-        world.highest = world.nxt;
+        (world.highest, world.admitted) = (world.nxt, world.nxt);
         let syn_ack = world.build(TcpFlags::SYN | TcpFlags::ACK, world.nxt, options, 1);
         world.deliver(&syn_ack);
         world.loses = loses;
@@ -249,6 +271,10 @@ impl World {
     }
 
     fn answer(&mut self, seen: Seen, lie: Lie) {
+        if lie.is_slow() {
+            self.admit(seen, lie);
+            return;
+        }
         self.acks += 1;
         let echo = if lie == Lie::OldEchoes { seen.stamp.wrapping_sub(1000) } else { seen.stamp };
         let value = (self.now.as_nanos() / 1_000_000) as u32;
@@ -298,6 +324,26 @@ impl World {
         }
         self.nxt = self.nxt.max(ack);
         let packet = self.build(TcpFlags::ACK, ack, options, window);
+        self.under_way.push_back((self.now + ROUND_TRIP / 2, packet));
+    }
+
+    /// A slow liar's answer: one segment more, after a while.
+    fn admit(&mut self, seen: Seen, lie: Lie) {
+        if self.now < self.admitted_at + SLOWNESS || self.admitted == self.highest {
+            return;
+        }
+        self.admitted_at = self.now;
+        self.admissions += 1;
+        self.acks += 1;
+        self.admitted = (self.admitted + seen.len).min(self.highest);
+        self.count = self.count.wrapping_add(1000);
+        let ack = self.admitted;
+        let tsval = (self.now.as_nanos() / 1_000_000) as u32;
+        let mut options =
+            TcpOptions { timestamps: Some(Timestamps { tsval, tsecr: seen.stamp }), ..TcpOptions::default() };
+        let named = if lie == Lie::SlowReports { self.everything(ack) } else { Vec::new() };
+        self.name(&mut options, &named);
+        let packet = self.build(TcpFlags::ACK, ack, options, 4000);
         self.under_way.push_back((self.now + ROUND_TRIP / 2, packet));
     }
 
@@ -408,9 +454,9 @@ fn no_lie_makes_it_send_again_faster_than_its_window() {
                 let mut world = lie_to(variant, lie, loses, |profile| profile.features.pacing = pacing);
                 let share = world.largest_share;
                 println!("{variant} {lie:?}, losing {loses}, pacing {pacing}: {share:.2}");
-                // A window in a round trip, a little for pacing's bursts and timers' probes, and twice
-                // that where a copy counts as reported after half a round trip.
-                assert!(share < 3.0, "{variant}, {lie:?}, losing {loses}, pacing {pacing}: {share:.2}");
+                // A window in a round trip; twice that, less what is sent anew, where a copy counts as reported after
+                // half a round trip. Measured: at most 1.8, and 1.0 with version 2 and pacing.
+                assert!(share < 2.0, "{variant}, {lie:?}, losing {loses}, pacing {pacing}: {share:.2}");
                 for _ in 0..600_000 {
                     if world.is_done() {
                         break;
@@ -418,6 +464,35 @@ fn no_lie_makes_it_send_again_faster_than_its_window() {
                     world.step(Lie::None);
                 }
                 assert!(world.is_done(), "{variant}, {lie:?}, {loses}: honest now, and nothing comes of it");
+            }
+        }
+    }
+}
+
+/// A peer that acknowledges one segment per timeout, and says of all others that they arrived damaged: for each that it
+/// acknowledges, no more than eight are sent in the mean, and 64 beside the first window at the beginning.
+#[test]
+fn a_slow_liar_gains_nothing() {
+    for variant in [Variant::Headway] {
+        for lie in [Lie::SlowCount, Lie::SlowReports] {
+            for congestion in [Algorithm::Bbr, Algorithm::Cubic] {
+                let mut world = World::new(variant, |profile| profile.congestion = congestion, 0);
+                world.total = 1 << 30;
+                world.run(Lie::None, 1_000);
+                world.admitted = world.nxt;
+                let before = world.segments;
+                world.run(lie, 10_000);
+                let first = world.segments - before;
+                let (sent, admitted) = (world.segments, world.admissions);
+                world.run(lie, 60_000);
+                let (sent, admitted) = (world.segments - sent, world.admissions - admitted);
+                let share = f64::from(sent) / f64::from(admitted);
+                println!(
+                    "{variant} {congestion:?}, {lie:?}: {first} at first, {share:.1} for each of {admitted}"
+                );
+                assert!(admitted > 0, "{variant} {congestion:?}, {lie:?}");
+                // Those that are believed to be damaged, what takes their place, and a timer's own.
+                assert!(share <= 9.0, "{variant} {congestion:?}, {lie:?}: {share:.1} for each of {admitted}");
             }
         }
     }

@@ -3,9 +3,10 @@
 //!
 //! The header may still be wrong: the 16-bit sum misses some errors. So such a segment only asks
 //! for a retransmission; it never delivers data by itself and never moves the receive window, `SND.UNA` or
-//! `TS.Recent`.
+//! `TS.Recent`. And anyone can send one: it counts only if its numbers are those of the connection.
 
-use headway_wire::{Ecn, Segment};
+use headway_units::Instant;
+use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 
 use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
@@ -26,11 +27,17 @@ impl Connection {
         self.take_damaged(cx, segment, true);
     }
 
-    /// A corrupted segment of this connection arrived.
-    pub(crate) fn handle_corrupted<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
-        if self.take_damaged(cx, segment, false) == Some(DamageOutcome::Requested) {
+    /// A corrupted segment of this connection arrived. Says whether it may have been the peer who sent it.
+    pub(crate) fn handle_corrupted<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+    ) -> bool {
+        let outcome = self.take_damaged(cx, segment, false);
+        if outcome == Some(DamageOutcome::Requested) {
             self.record_header(cx.now, segment);
         }
+        outcome.is_some_and(|outcome| outcome != DamageOutcome::Implausible)
     }
 
     /// Says what was made of it, if anything.
@@ -51,17 +58,49 @@ impl Connection {
             return None;
         }
         self.statistics.damaged_received += 1;
-        cx.path.damaged_data += 1;
         self.statistics.congestion_marks += u32::from(segment.ip.ecn == Ecn::Ce);
-        let outcome = self.judge_damage(cx, segment, len, repaired);
-        if outcome == DamageOutcome::Implausible {
+        let outcome = if self.is_plausible(cx.now, segment, len) {
+            cx.path.damaged_data += 1;
+            self.answer_damage(cx, segment, len, repaired)
+        } else {
             self.statistics.damaged_implausible += 1;
-        }
+            DamageOutcome::Implausible
+        };
         cx.emit(|| Event::Damaged { seq, len, outcome });
         Some(outcome)
     }
 
-    fn judge_damage<O: Observer>(
+    /// Whether the peer may have sent this header. What an intact segment would have to pass (the sequence
+    /// number, RFC 9293; the ACK number, RFC 5961, 5.2; the timestamp, RFC 7323, 5.3) it has to pass too, and more:
+    /// its data need not be new, but both of its timestamps must be possible.
+    fn is_plausible(&self, now: Instant, segment: &Segment<'_>, len: u32) -> bool {
+        let tcp = &segment.tcp;
+        let floor = self.rcv.nxt() - self.rcv.largest_window();
+        if !(tcp.seq + len).gt(floor) || !tcp.seq.lt(self.right_edge()) {
+            return false;
+        }
+        let missing = self.rcv.first_missing(tcp.seq, len).filter(|_| !self.rcv.fin_reached());
+        if missing.is_some_and(|missing| !missing.lt(self.right_edge())) {
+            return false;
+        }
+        if !self.profile.checks_damaged {
+            return true;
+        }
+        if !tcp.flags.contains(TcpFlags::ACK) || tcp.flags.intersects(TcpFlags::SYN | TcpFlags::RST) {
+            return false;
+        }
+        let timestamps_are_possible = !self.negotiated.timestamps
+            || segment.options.timestamps.is_some_and(|stamps| {
+                self.rcv.is_timestamp_possible(stamps.tsval, now) && self.echo_age(now, segment).is_some()
+            });
+        self.snd.is_ack_acceptable(tcp.ack) && timestamps_are_possible
+    }
+
+    fn right_edge(&self) -> SeqNumber {
+        self.rcv.nxt() + self.rcv.wnd()
+    }
+
+    fn answer_damage<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
@@ -69,19 +108,15 @@ impl Connection {
         repaired: bool,
     ) -> DamageOutcome {
         let seq = segment.tcp.seq;
-        let (nxt, edge) = (self.rcv.nxt(), self.rcv.nxt() + self.rcv.wnd());
-        let floor = nxt - self.rcv.largest_window();
-        if !(seq + len).gt(floor) || !seq.lt(edge) {
-            return DamageOutcome::Implausible;
+        // Or damage would hide congestion. What lies below the window is no mark, as in an intact segment.
+        if (seq + len).gt(self.rcv.nxt()) {
+            self.record_mark(segment.ip.ecn);
         }
         // With the peer's FIN everything is held, whatever the header says.
         let Some(missing) = self.rcv.first_missing(seq, len).filter(|_| !self.rcv.fin_reached()) else {
             self.rcv.ack_at_once();
             return DamageOutcome::AlreadyHeld;
         };
-        if !missing.lt(edge) {
-            return DamageOutcome::Implausible;
-        }
         if missing == seq && self.keep_corrupted(cx, segment, repaired) {
             return DamageOutcome::Combined;
         }
@@ -89,8 +124,6 @@ impl Connection {
             seq: if self.literal() { seq } else { missing },
             tsecr: segment.options.timestamps.map(|stamps| stamps.tsval),
         };
-        // Or damage would hide congestion.
-        self.record_mark(segment.ip.ecn);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt().timeout();
         self.pending.push_special_ack(special_ack, cx.now, life);

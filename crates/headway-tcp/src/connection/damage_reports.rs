@@ -24,6 +24,7 @@ impl Connection {
         });
         let reported = self.reported_by(segment);
         let (mut accepted, mut first_is_new) = (0, false);
+        let vouched = self.negotiated.v2;
         let (recovery, mut work) = self.recovery(cx);
         for (place, &seq) in reported.as_slice().iter().enumerate() {
             // docs/protocol.md, 6.1, rule 5: "for the further numbers of a list, to which the TSecr does not
@@ -32,6 +33,7 @@ impl Connection {
             let report = DamageReport {
                 seq,
                 newest,
+                vouched,
                 tsecr: tsecr.filter(|_| newest),
                 blocks: blocks.filter(|_| newest),
             };

@@ -8,7 +8,9 @@ use crate::ConnectionError;
 use crate::event::{Event, Observer};
 
 impl Connection {
-    /// Whether `seq` has been sent and is not acknowledged (RFC 5927, 4.1).
+    /// Whether a segment that begins with `seq` has been sent and is not acknowledged. RFC 5927, 4.1 asks only for
+    /// a number in flight; a router, however, quotes the beginning of a segment, and of a large window a number is
+    /// soon guessed.
     pub(crate) fn is_in_flight(&self, seq: SeqNumber) -> bool {
         self.snd.is_in_flight(seq)
     }

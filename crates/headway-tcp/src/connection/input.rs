@@ -24,10 +24,12 @@ impl Connection {
             ack: tcp.ack,
             flags: tcp.flags,
         });
-        self.on_received(cx.now);
         match self.state {
             State::Closed => Reply::Reset,
-            State::SynSent => self.syn_sent(cx, segment),
+            State::SynSent => {
+                self.on_received(cx.now);
+                self.syn_sent(cx, segment)
+            }
             _ => self.after_syn(cx, segment),
         }
     }
@@ -100,6 +102,8 @@ impl Connection {
             cx.emit(|| Event::Dropped(DropReason::UnacceptableAck));
             return Reply::Nothing;
         }
+        // Others may be anyone's.
+        self.on_received(cx.now);
         if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps) {
             self.rcv.update_ts_recent(tcp.seq, stamps.tsval, cx.now);
         }
@@ -171,7 +175,6 @@ impl Connection {
             // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
             if self.rcv.is_timestamp_old(stamps.tsval, cx.now, self.negotiated.v2) {
                 self.answer_unacceptable(cx.now, segment);
-                self.report_repeat(segment);
                 return Some(DropReason::Paws);
             }
         }
@@ -200,7 +203,6 @@ impl Connection {
             }
         }
         self.answer_unacceptable(cx.now, segment);
-        self.report_repeat(segment);
         if self.state == State::TimeWait && tcp.flags.contains(TcpFlags::FIN) {
             // "The only thing that can arrive in this state is a retransmission of the remote FIN.
             // Acknowledge it, and restart the 2 MSL timeout."
@@ -212,15 +214,21 @@ impl Connection {
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless
     /// the RST bit is set [...])".
     ///
-    /// Replies to mere ACKs are limited like challenge ACKs. A reply that is duplicated on its way
-    /// comes late, with a timestamp that is old by then, and would call for another: on a path that
+    /// Replies to mere ACKs, and to data whose numbers cannot be the peer's, are limited like challenge ACKs. A
+    /// reply that is duplicated on its way comes late, with a timestamp that is old by then, and would call for another: on a path that
     /// duplicates and reorders, ACKs would multiply by themselves. A keep-alive probe (RFC 9293,
     /// 3.8.4) has its answer in any case. In SYN-RECEIVED all replies are limited: that the peer is at its
     /// address is not proven.
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
-        let probe = segment.tcp.seq + 1 == self.rcv.nxt();
-        if self.state.is_synchronized() && (segment.sequence_len() > 0 || probe) {
+        let seq = segment.tcp.seq;
+        let probe = seq + 1 == self.rcv.nxt();
+        // What the peer may have sent since its window was the largest, or may send beyond a window that is closed.
+        let reach = self.rcv.largest_window();
+        let near = seq.in_range(self.rcv.nxt() - reach, self.rcv.nxt() + reach + 1);
+        let possible = near && self.snd.is_ack_acceptable(segment.tcp.ack);
+        if self.state.is_synchronized() && (segment.sequence_len() > 0 && possible || probe) {
             self.rcv.ack_at_once();
+            self.report_repeat(segment);
         } else {
             self.challenge(now);
         }

@@ -9,17 +9,19 @@ use crate::hack::repair::{Expectations, Knowledge, Seal};
 impl Connection {
     /// A data segment arrived whose header was vouched for.
     pub(super) fn record_header(&mut self, now: Instant, segment: &Segment<'_>) {
-        if self.profile.features.repair && !segment.payload.is_empty() {
+        if (self.profile.features.repair || self.negotiated.v2) && !segment.payload.is_empty() {
             self.headers.record(now, segment);
         }
     }
 
-    /// What is known of the next data segment; `None` where nothing may be repaired.
+    /// What is known of the next data segment; `None` where a header is neither repaired nor counted.
     pub(crate) fn knowledge(&self, now: Instant) -> Option<Knowledge> {
-        if !self.profile.features.repair || !self.negotiated.hack || self.state == State::Closed {
+        let repairs = self.profile.features.repair && self.negotiated.hack;
+        if !(repairs || self.negotiated.v2) || self.state == State::Closed {
             return None;
         }
         let expectations = Expectations {
+            repairs,
             ports: (self.ends.remote.port(), self.ends.local.port()),
             seal: if self.negotiated.v2 { Seal::V2 } else { Seal::Classic },
             tsval: self.negotiated.timestamps.then(|| self.tsval(now)),
@@ -28,6 +30,6 @@ impl Connection {
             max_send_window: self.snd.window().max(),
             receive: &self.rcv,
         };
-        self.headers.knowledge(now, &expectations)
+        Some(self.headers.knowledge(now, &expectations))
     }
 }

@@ -42,9 +42,10 @@ impl<O: Observer> Host<O> {
     /// parsed.
     ///
     /// A packet whose IP header is corrupted is counted on the path to the peer, as an unreadable packet is
-    /// whose IP header is valid, if it is longer than any packet without data; so is an unreadable packet
-    /// between addresses that have no connection. Every other packet goes the ordinary way. Since the header says nothing, such a packet may be of another connection, or of another
-    /// protocol: it is evidence of damage on the link and of nothing else, and no connection receives it.
+    /// whose IP header is valid, if it is longer than any packet without data and its TCP header resembles that of
+    /// a connection; so is an unreadable packet between addresses that have no connection. Every other packet goes
+    /// the ordinary way. Such a packet is evidence of damage on the link and of nothing else: no connection
+    /// receives it.
     pub fn receive_from_only_peer(
         &mut self,
         at: Instant,
@@ -59,7 +60,8 @@ impl<O: Observer> Host<O> {
             peer.refuted = true;
         }
         if !peer.refuted && self.hides_its_sender(packet, received) {
-            self.count_from_only_peer(at, peer, packet.len());
+            let key = PathKey { local: peer.local, remote: peer.remote };
+            self.receive_without_ip_header(at, &key, packet);
         } else {
             self.receive(at, received);
         }
@@ -77,13 +79,5 @@ impl<O: Observer> Host<O> {
             }
             _ => false,
         }
-    }
-
-    /// Only the length of the packet as it arrived is known. An IPv4 header has up to 60 bytes, one of IPv6
-    /// with an extension header or two as well.
-    fn count_from_only_peer(&mut self, at: Instant, peer: &OnlyPeer, len: usize) {
-        const LONGEST_IP_HEADER: usize = 60;
-        let key = PathKey { local: peer.local, remote: peer.remote };
-        self.count_unreadable(&key, at, len.saturating_sub(LONGEST_IP_HEADER));
     }
 }

@@ -15,7 +15,7 @@ impl<O: Observer> Host<O> {
     /// A packet arrived at `at`, on which round-trip samples depend.
     ///
     /// An ICMP echo request is answered, up to a thousand a second. An ICMP error message counts if it
-    /// quotes a sequence number that is in flight: RFC 5927, 4.1 has "TCP should check that the TCP
+    /// quotes the sequence number of a segment that is in flight: RFC 5927, 4.1 has "TCP should check that the TCP
     /// sequence number contained in the payload of the ICMP error message is within the range SND.UNA =<
     /// SEG.SEQ < SND.NXT". Then *packet too big* lowers the path's MTU ([`Host::set_path_mtu`]), for ten
     /// minutes; a hard error ends a connection that is being opened
@@ -55,11 +55,13 @@ impl<O: Observer> Host<O> {
     }
 
     fn receive_corrupted(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
-        self.record_receiver(id);
-        self.with_connection(id, at, |connection, cx| {
+        let plausible = self.with_connection(id, at, |connection, cx| {
             cx.path.corrupted += 1;
-            connection.handle_corrupted(cx, segment);
+            connection.handle_corrupted(cx, segment)
         });
+        if plausible == Some(true) {
+            self.record_receiver(id);
+        }
     }
 
     pub(super) fn receive_intact(

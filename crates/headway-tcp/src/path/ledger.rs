@@ -31,12 +31,11 @@ const INTERVALS: usize = 8;
 /// No interval is shorter.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Of what was found missing or reported within the window, no more is believed to be damage than this many
-/// times what arrived intact, and a little that is believed in any case: bursts may be long. Seven of
-/// eight packets damaged is more than any path does on which TCP is of use, and a receiver that lies has
-/// no more than that.
+/// Of what is found missing or reported, no more is believed to be damage than this many times what arrives
+/// intact, and a little at the beginning: bursts may be long. Seven of eight packets damaged is more than any
+/// path does on which TCP is of use, and a receiver that lies has no more than that.
 const MOST_DAMAGED: u32 = 7;
-const ALWAYS_BELIEVED: u32 = 64;
+const FIRST_BELIEVED: i64 = 64;
 
 /// Credits outlast a round trip by this: a lone segment is found missing when a timer expires, and that of
 /// RFC 6298 takes 200 ms at least.
@@ -54,7 +53,7 @@ struct Interval {
     forgiven: u32,
     /// Segments that special ACKs reported.
     named: u32,
-    /// Damaged packets that the receiver counted.
+    /// Lost segments that the receiver's count of damaged packets explained.
     counted: u32,
 }
 
@@ -90,6 +89,12 @@ pub struct CauseLedger {
     /// counted.
     credits: u32,
     credited_at: Instant,
+    /// How many more segments than [`FIRST_BELIEVED`] may be taken for damaged: [`MOST_DAMAGED`] for each that
+    /// arrives intact, as many as arrived within the window at most, less those that were taken for damaged. A peer
+    /// that acknowledges little and slowly is believed no more than that, however long it takes.
+    balance: i64,
+    /// Segments that have arrived intact since an interruption of the path was believed.
+    since_interruption: u64,
     /// What is lost whatever the rate.
     silent: SilentLosses,
     /// How long the queue was lately.
@@ -147,6 +152,7 @@ impl CauseLedger {
             self.intervals[self.current] = Interval::default();
         }
         self.interval_end = now + interval;
+        self.balance = self.balance.min(self.earned());
         // A count that nothing was missing for belongs to packets that carried no data of ours.
         if now.saturating_since(self.credited_at) > delay.smoothed + CREDIT_OUTLASTS {
             self.credits = 0;
@@ -156,6 +162,8 @@ impl CauseLedger {
     /// Segments arrived intact.
     pub(crate) fn on_intact(&mut self, segments: u32) {
         self.interval().intact += segments;
+        self.since_interruption += u64::from(segments);
+        self.balance = (self.balance + i64::from(MOST_DAMAGED) * i64::from(segments)).min(self.earned());
     }
 
     /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent.
@@ -179,8 +187,29 @@ impl CauseLedger {
     /// Whether more was taken for damage than can be believed: what is missing now is congestion,
     /// whatever the peer says.
     pub(crate) fn is_exhausted(&self) -> bool {
-        let believed = self.sum(|interval| interval.intact).saturating_mul(MOST_DAMAGED);
-        self.sum(|interval| interval.forgiven) >= believed.saturating_add(ALWAYS_BELIEVED)
+        let forgiven = i64::from(self.sum(|interval| interval.forgiven));
+        forgiven >= self.earned() + FIRST_BELIEVED || self.balance <= -FIRST_BELIEVED
+    }
+
+    /// The path seems to have been interrupted, and `segments` with it. Whether that is believed: of so many segments
+    /// at least one in [`MOST_DAMAGED`] must have arrived since the last time.
+    pub(crate) fn believes_interruption(&mut self, segments: u32) -> bool {
+        let believed = u64::from(segments) <= self.since_interruption * u64::from(MOST_DAMAGED);
+        if believed {
+            self.since_interruption = 0;
+        }
+        believed
+    }
+
+    /// What may be taken for damaged for what arrived intact within the window.
+    fn earned(&self) -> i64 {
+        i64::from(MOST_DAMAGED) * i64::from(self.sum(|interval| interval.intact))
+    }
+
+    /// A segment is taken for damaged.
+    fn forgive(&mut self) {
+        self.interval().forgiven += 1;
+        self.balance -= 1;
     }
 
     fn interval(&mut self) -> &mut Interval {
@@ -194,9 +223,8 @@ impl CauseLedger {
         self.total.named += 1;
         self.seen_at = Some(self.now);
         self.credits = self.credits.saturating_sub(1);
-        let interval = self.interval();
-        interval.named += 1;
-        interval.forgiven += 1;
+        self.interval().named += 1;
+        self.forgive();
     }
 
     /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
@@ -219,16 +247,15 @@ impl CauseLedger {
             return;
         }
         self.total.counted += u64::from(news);
-        self.interval().counted += u32::from(news);
         self.credits += u32::from(news);
         self.credited_at = now;
-        self.seen_at = Some(now);
     }
 
     /// A connection begins on a path that was unused for a while.
     pub(crate) fn begin(&mut self) {
         self.resumed = true;
         self.credits = 0;
+        self.balance = self.balance.max(0);
     }
 
     /// A router marked a packet.
@@ -244,7 +271,7 @@ impl CauseLedger {
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
-                self.interval().forgiven += 1;
+                self.forgive();
             }
             Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
@@ -258,6 +285,9 @@ impl CauseLedger {
         }
         if self.credits > 0 {
             self.credits -= 1;
+            // Now the count is evidence: something is missing that it explains.
+            self.interval().counted += 1;
+            self.seen_at = Some(self.now);
             return Cause::Damage;
         }
         let short = delay.is_some_and(|delay| self.queue.is_short(delay));
@@ -335,8 +365,9 @@ mod tests {
         ledger.advance(Instant::ZERO, delay(100));
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 5, 9);
-        ledger.advance(Instant::ZERO + ms(301), delay(100));
-        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Congestion);
+        assert_eq!(attribute(&mut ledger, Some(delay(200))), Cause::Damage, "one is missing");
+        ledger.advance(Instant::ZERO + ms(301), delay(200));
+        assert_eq!(attribute(&mut ledger, Some(delay(200))), Cause::Congestion);
         ledger.advance(Instant::ZERO + ms(31_000), delay(100));
         assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Unknown, "the window has passed");
     }
@@ -353,5 +384,32 @@ mod tests {
         assert_eq!(damaged, 7 * 10 + 64 - 1);
         ledger.on_intact(1);
         assert_eq!(attribute(&mut ledger, None), Cause::Damage, "something arrived");
+    }
+
+    /// One segment arrives in a window of the ledger, and the peer counts without end.
+    #[test]
+    fn a_slow_peer_is_believed_no_more_than_a_prompt_one() {
+        let mut ledger = CauseLedger::default();
+        ledger.on_count(Instant::ZERO, 0, 3);
+        let mut damaged = 0;
+        for seconds in 0..100 {
+            let now = Instant::ZERO + Duration::from_secs(seconds);
+            ledger.advance(now, delay(100));
+            ledger.on_count(now, 1000_u16.wrapping_mul(seconds as u16 + 1), 60_000);
+            ledger.on_intact(1);
+            damaged += (0..1000).filter(|_| attribute(&mut ledger, None) != Cause::Congestion).count();
+        }
+        assert!((700..=700 + 64).contains(&damaged), "{damaged}");
+    }
+
+    #[test]
+    fn a_count_is_evidence_only_where_something_is_missing() {
+        let mut ledger = CauseLedger::default();
+        ledger.advance(Instant::ZERO, delay(100));
+        ledger.on_count(Instant::ZERO, 0, 3);
+        ledger.on_count(Instant::ZERO, 5, 9);
+        assert!(!ledger.damages() && !ledger.sees_damage());
+        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
+        assert!(ledger.damages() && ledger.sees_damage());
     }
 }

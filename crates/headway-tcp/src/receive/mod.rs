@@ -229,6 +229,11 @@ impl ReceiveSide {
         self.ts_recent.value()
     }
 
+    /// TS.Recent, and when it was set.
+    pub(crate) fn ts_recent_since(&self) -> (u32, Instant) {
+        (self.ts_recent.value(), self.ts_recent.at())
+    }
+
     /// The TSval of the peer's SYN.
     pub(crate) fn start_timestamps(&mut self, tsval: u32, now: Instant) {
         self.ts_recent.start(tsval, now);
@@ -246,6 +251,11 @@ impl ReceiveSide {
     /// expected to overtake each other by much.
     pub(crate) fn is_timestamp_old(&self, tsval: u32, now: Instant, lenient: bool) -> bool {
         self.ts_recent.is_older(tsval, now, lenient)
+    }
+
+    /// Whether a TSval is one that the peer may have sent by now, up to two seconds ago.
+    pub(crate) fn is_timestamp_possible(&self, tsval: u32, now: Instant) -> bool {
+        !self.ts_recent.is_older(tsval, now, true) && !self.ts_recent.is_ahead(tsval, now)
     }
 
     // --- acknowledgements ---------------------------------------------------------------------------

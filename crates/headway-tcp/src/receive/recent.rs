@@ -4,6 +4,8 @@ use headway_units::{Duration, Instant};
 
 /// RFC 7323, 5.5: a TS.Recent older than 24 days says nothing.
 const IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+/// How much less than another a packet may have waited on the way.
+const AHEAD: Duration = Duration::from_secs(4);
 /// How far back the lenient check looks at least, milliseconds.
 const STEP: u32 = 500;
 
@@ -23,6 +25,11 @@ impl Recent {
 
     pub(crate) fn value(&self) -> u32 {
         self.value
+    }
+
+    /// When it was set.
+    pub(crate) fn at(&self) -> Instant {
+        self.at
     }
 
     /// The peer's SYN carried this timestamp.
@@ -58,6 +65,15 @@ impl Recent {
         let floor = past.map_or(self.value, |past| past.0);
         (tsval.wrapping_sub(floor) as i32) < 0 && now.saturating_since(self.at) < IDLE
     }
+
+    /// Whether the peer's clock cannot have come to `tsval` yet. It ticks once a millisecond at the most
+    /// (RFC 7323, 5.4), and what was sent later than TS.Recent may have been faster on the way by
+    /// [`AHEAD`].
+    pub(crate) fn is_ahead(&self, tsval: u32, now: Instant) -> bool {
+        let elapsed = now.saturating_since(self.at);
+        let ahead = tsval.wrapping_sub(self.value) as i32;
+        elapsed < IDLE && ahead > 0 && ahead as u64 > (elapsed + AHEAD).as_nanos() / 1_000_000
+    }
 }
 
 /// Wraps after 49 days: only differences count.
@@ -84,6 +100,8 @@ mod tests {
             recent.is_older(3999, at(5100), true),
             "nothing of the last two seconds is older than TS.Recent"
         );
+        assert!(!recent.is_ahead(8000, at(3000)) && recent.is_ahead(8001, at(3000)), "4 seconds");
+        assert!(!recent.is_ahead(8100, at(3100)) && !recent.is_ahead(2000, at(3000)));
         recent.update(9000, at(10_000));
         assert!(recent.is_older(8999, at(10_000), true), "after a pause nothing older can be under way");
     }

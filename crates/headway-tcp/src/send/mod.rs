@@ -123,9 +123,10 @@ impl SendSide {
         self.una.lt(ack) && ack.le(self.nxt)
     }
 
-    /// Whether `seq` has been sent and is not acknowledged.
+    /// Whether a segment that begins with `seq` has been sent and is not acknowledged.
     pub(crate) fn is_in_flight(&self, seq: SeqNumber) -> bool {
-        self.una.le(seq) && seq.lt(self.nxt)
+        let begins = |index: usize| self.queue.get(index).seq == seq;
+        self.una.le(seq) && seq.lt(self.nxt) && self.queue.index_of(seq).is_none_or(begins)
     }
 
     /// The sequence number of a segment without data: SND.NXT, or the furthest right edge that the

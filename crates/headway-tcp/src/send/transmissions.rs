@@ -26,6 +26,8 @@ pub(crate) struct Transmission {
     live: bool,
     /// Delivered or superseded: it is not asked for again. (A transmission that was lost may still arrive.)
     gone: bool,
+    /// It has been counted as delivered: it crossed the bottleneck, damaged or to be lost behind it.
+    crossed: bool,
     /// What was delivered and in the network when it was sent.
     before: Before,
     /// The load under which it was sent.
@@ -61,6 +63,8 @@ pub(crate) struct Delivery {
     pub(crate) highest_original: Option<SeqNumber>,
     /// The lowest end of such a segment.
     pub(crate) lowest_original: Option<SeqNumber>,
+    /// Of the bytes, those that had been counted as delivered when they were taken for damaged.
+    counted_before: u32,
     /// Segments that reached the receiver since the last ACK, intact or not, by the load under which they were
     /// sent: below, at, above.
     pub(crate) survived: [u32; 3],
@@ -137,6 +141,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
+            crossed: false,
             before: Before { counts: self.totals.deliveries, in_flight: pipe.saturating_add(len) },
             load: self.load,
         });
@@ -208,6 +213,10 @@ impl TransmissionLog {
             current.lowest_original = Some(current.lowest_original.map_or(end, |low| low.min(end)));
         }
         let Some(sent) = self.drop_transmission(order) else { return };
+        if sent.crossed {
+            // It was taken for damaged and has arrived after all.
+            self.current.counted_before = self.current.counted_before.saturating_add(len);
+        }
         self.current.survived[sent.load as usize] += 1;
         let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, sent };
         if self.current.newest.is_none_or(|other| other.order < order) {
@@ -228,6 +237,9 @@ impl TransmissionLog {
 
     /// A transmission crossed the bottleneck, and was lost behind it.
     pub(crate) fn crossed(&mut self, order: u64, now: Instant, bytes: u32) {
+        if let Some(sent) = self.get_mut(order) {
+            sent.crossed = true;
+        }
         self.resolve(order);
         self.totals.corrupted += u64::from(bytes);
         self.totals.deliveries.on_delivered(now, bytes);
@@ -243,7 +255,7 @@ impl TransmissionLog {
     pub(crate) fn take_delivery(&mut self, now: Instant) -> Delivery {
         let delivery = core::mem::take(&mut self.current);
         if delivery.bytes > 0 {
-            self.totals.deliveries.on_delivered(now, delivery.bytes);
+            self.totals.deliveries.on_delivered(now, delivery.bytes - delivery.counted_before);
         }
         delivery
     }
@@ -306,6 +318,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
+            crossed: false,
             before,
             load: Load::Above,
         }));
@@ -361,5 +374,19 @@ mod tests {
         let delivery = log.take_delivery(at(1100));
         assert!(log.rate(&delivery, at(1100)).is_some_and(|rate| rate.app_limited));
         assert!(!log.is_app_limited());
+    }
+
+    #[test]
+    fn what_was_taken_for_damaged_and_arrives_counts_once() {
+        let mut log = TransmissionLog::default();
+        let at = Instant::from_nanos;
+        log.sent(SeqNumber(0), 1000, 1, at(1), 0);
+        log.sent(SeqNumber(1000), 1000, 2, at(2), 1000);
+        log.crossed(1, at(10), 1000);
+        log.delivered(1, SeqNumber(1000), 1000, 0, false);
+        log.delivered(2, SeqNumber(2000), 1000, 0, false);
+        let delivery = log.take_delivery(at(11));
+        let counted = log.rate(&delivery, at(11)).map(|sample| sample.delivered);
+        assert_eq!((delivery.bytes, counted), (2000, Some(2000)));
     }
 }

@@ -17,7 +17,7 @@ const NEW_SEGMENTS: u32 = 32;
 const HOLES: usize = 64;
 const IN_ONE_HOLE: u32 = 4;
 
-/// The newest data segment of the peer, where headers are repaired and there has been one.
+/// The newest data segment of the peer, where headers are repaired or counted, and there has been one.
 #[derive(Default)]
 pub(crate) struct HeaderHistory(Option<Box<Newest>>);
 
@@ -31,8 +31,22 @@ struct Newest {
     at: Instant,
 }
 
+impl Newest {
+    /// As if a segment without data had come with the handshake.
+    fn of_handshake(expectations: &Expectations<'_>) -> Self {
+        /// Ticks for which the peer may not have seen a newer TSval of ours.
+        const ECHOED: u32 = 4096;
+        let receive = expectations.receive;
+        let (tsval, at) = receive.ts_recent_since();
+        let tsecr = expectations.tsval.unwrap_or_default().wrapping_sub(ECHOED);
+        Self { end: receive.nxt(), ack: expectations.sent.0, window: 0, tsval, tsecr, at }
+    }
+}
+
 /// What else a connection knows about the headers it may receive.
 pub(crate) struct Expectations<'a> {
+    /// Whether headers are repaired.
+    pub(crate) repairs: bool,
     /// The peer's port and ours.
     pub(crate) ports: (u16, u16),
     pub(crate) seal: Seal,
@@ -67,9 +81,17 @@ impl HeaderHistory {
         }
     }
 
-    /// What is known of the next data segment; `None` before the first one.
-    pub(crate) fn knowledge(&self, now: Instant, expectations: &Expectations<'_>) -> Option<Knowledge> {
-        let newest = self.0.as_ref()?;
+    /// What is known of the next data segment. Before the first one only the handshake says something: no
+    /// header is repaired then.
+    pub(crate) fn knowledge(&self, now: Instant, expectations: &Expectations<'_>) -> Knowledge {
+        let handshake;
+        let newest = match &self.0 {
+            Some(newest) => &**newest,
+            None => {
+                handshake = Newest::of_handshake(expectations);
+                &handshake
+            }
+        };
         // RFC 7323, 5.4: a timestamp clock ticks once a millisecond at the most.
         const TICK: Duration = Duration::from_millis(1);
         let ticks = now.saturating_since(newest.at).as_nanos() / TICK.as_nanos();
@@ -80,7 +102,8 @@ impl HeaderHistory {
         });
         let receive = expectations.receive;
         let (una, nxt) = expectations.sent;
-        Some(Knowledge {
+        Knowledge {
+            repairs: expectations.repairs && self.0.is_some(),
             ports: expectations.ports,
             seal: expectations.seal,
             stamps,
@@ -90,7 +113,7 @@ impl HeaderHistory {
             acks: [una, newest.ack, nxt],
             ack_range: (una - expectations.max_send_window, nxt),
             window: newest.window,
-        })
+        }
     }
 
     /// Bytes of heap in use.

@@ -36,14 +36,21 @@ impl Span {
     }
 
     pub(super) fn admits(self, value: u32) -> bool {
-        let behind = self.newest.wrapping_sub(Self::BEHIND);
-        value.wrapping_sub(behind) <= self.ahead.saturating_add(Self::BEHIND)
+        let (first, len) = self.bounds();
+        value.wrapping_sub(first) < len
+    }
+
+    /// The first value that is possible, and how many are.
+    pub(super) fn bounds(self) -> (u32, u32) {
+        (self.newest.wrapping_sub(Self::BEHIND), self.ahead.saturating_add(Self::BEHIND + 1))
     }
 }
 
 /// What a connection knows of the header of a data segment that may come now.
 #[derive(Clone, Debug)]
 pub(crate) struct Knowledge {
+    /// Whether headers are repaired; if not, all of this only says whether one was the peer's.
+    pub(crate) repairs: bool,
     /// The peer's port and ours.
     pub(crate) ports: (u16, u16),
     pub(crate) seal: Seal,

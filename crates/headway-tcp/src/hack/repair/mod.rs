@@ -10,18 +10,21 @@
 //! A repaired header may still be wrong, and may do what a corrupted segment may: ask for a
 //! retransmission.
 //!
-//! Work is bounded: a packet is held against at most [`MAX_COMBINATIONS`] combinations of fields in
-//! each of two layouts, each a search in a sorted table, for each connection that is asked.
+//! Work is bounded, and with it the probability that a wrong header is accepted: each packet has a [`Budget`] of
+//! tests, and packets are [searched](limit) no faster than the host permits.
 
 mod combinations;
 mod fields;
 mod header_history;
 mod knowledge;
 mod layout;
+mod limit;
+mod resemblance;
 mod syndrome;
 #[cfg(test)]
 mod tests;
 
+use headway_units::Instant;
 use headway_wire::ip::Datagram;
 use headway_wire::repair::HeaderRepair;
 use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, checksum};
@@ -29,10 +32,14 @@ use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, checksum};
 pub(crate) use header_history::{Expectations, HeaderHistory};
 pub(crate) use knowledge::{Knowledge, Seal, Span};
 use layout::Layout;
+use limit::{Budget, SearchLimit};
+pub(crate) use resemblance::resembles;
 use syndrome::CrcFlips;
 
 /// Combinations of fields that one packet is held against in one layout.
 const MAX_COMBINATIONS: usize = 4096;
+/// Those of them with which two flipped bits in the CRCs are looked for; with the others it is one.
+const PAIRED_COMBINATIONS: u32 = 384;
 /// Flipped bits in a header, beyond which it is not known what it was.
 const MAX_FLIPS: u32 = 16;
 /// The same where 16 bits decide.
@@ -51,10 +58,11 @@ pub(crate) struct Repaired {
     pub(crate) flips: u32,
 }
 
-/// Repairs headers; keeps the table that this takes.
+/// Repairs headers; keeps the tables that this takes.
 #[derive(Default)]
 pub(crate) struct Repairer {
     flips: CrcFlips,
+    limit: SearchLimit,
 }
 
 /// The longest TCP header (RFC 9293, 3.1).
@@ -120,20 +128,33 @@ impl Best {
 
 impl Repairer {
     /// What the TCP header in `datagram` was, and whose connection it belongs to, if that can be said of
-    /// one of `candidates` alone: of two that both explain it neither is believed.
-    pub(crate) fn repair_for_one<T>(
+    /// one of `candidates` alone: of two that both explain it neither is believed. `None` too if packets are
+    /// searched too fast.
+    pub(crate) fn repair_for_one<T: Copy>(
         &mut self,
+        now: Instant,
         datagram: &Datagram<'_>,
-        candidates: impl Iterator<Item = (T, Knowledge)>,
+        candidates: &[&(T, Knowledge)],
     ) -> Option<(T, Repaired)> {
-        let mut repairs = candidates.filter_map(|(id, known)| Some((id, self.repair(datagram, &known)?)));
+        if !self.limit.admit(now) {
+            return None;
+        }
+        let mut budget = Budget::default();
+        let mut repairs = candidates
+            .iter()
+            .filter_map(|(id, known)| Some((*id, self.repair(datagram, known, &mut budget)?)));
         let first = repairs.next()?;
         if repairs.next().is_some() { None } else { Some(first) }
     }
 
     /// What the TCP header in `datagram` was, if it belongs to a data segment of the
     /// connection that `known` describes.
-    pub(crate) fn repair(&mut self, datagram: &Datagram<'_>, known: &Knowledge) -> Option<Repaired> {
+    fn repair(
+        &mut self,
+        datagram: &Datagram<'_>,
+        known: &Knowledge,
+        budget: &mut Budget,
+    ) -> Option<Repaired> {
         let mut best = Best::default();
         let limit = if known.seal == Seal::Classic { CLASSIC_FLIPS } else { MAX_FLIPS };
         for layout in Layout::candidates(known, datagram.body) {
@@ -142,7 +163,7 @@ impl Repairer {
                 continue;
             }
             match known.seal {
-                Seal::V2 => self.by_crc(datagram, &draft, known, &mut best)?,
+                Seal::V2 => self.by_crc(datagram, &draft, known, (&mut best, budget))?,
                 Seal::Classic => by_sum(datagram, &draft, known, &mut best),
             }
         }
@@ -158,17 +179,25 @@ impl Repairer {
         datagram: &Datagram<'_>,
         draft: &Draft,
         known: &Knowledge,
-        best: &mut Best,
+        (best, budget): (&mut Best, &mut Budget),
     ) -> Option<()> {
         let layout = draft.layout;
         let mut header = HeaderRepair::assume(datagram, layout.header_len, layout.seal_at)?;
         header.set(0, draft.header());
         let fields = fields::of(draft, known, Some(&header));
-        self.flips.prepare(&header, &layout);
-        let mut found = false;
+        let flips = self.flips.of(&header, &layout);
+        let (mut found, mut tried) = (false, 0);
         combinations::each(&fields, |changes| {
             let syndrome = changes.iter().fold(header.syndrome(), |sum, change| sum ^ change.syndrome);
-            let Some(flips) = self.flips.find(syndrome) else { return };
+            tried += 1;
+            let flips = if tried <= PAIRED_COMBINATIONS && budget.take(flips.pairs.len()) {
+                flips.pairs.find(syndrome)
+            } else if budget.take(flips.singles.len()) {
+                flips.singles.find(syndrome)
+            } else {
+                None
+            };
+            let Some(flips) = flips else { return };
             let mut repaired = *draft;
             changes.iter().for_each(|change| change.apply(&mut repaired));
             repaired.flip_word(layout.seal_at, flips.header);
@@ -183,7 +212,9 @@ impl Repairer {
         }
         // No expectation fits: what arrived may be right but for one or two bits anywhere.
         let uncertain = |bit: u16| layout.is_uncertain(usize::from(bit / 8));
-        if let Some(bits) = header.explain(header.syndrome(), 2, uncertain) {
+        let bits = (0..8 * layout.header_len as u16).filter(|&bit| uncertain(bit)).count();
+        let most = if budget.take(1 + bits * (bits + 1) / 2) { 2 } else { 0 };
+        if let Some(bits) = header.explain(header.syndrome(), most, uncertain) {
             let mut repaired = *draft;
             bits.as_slice().iter().for_each(|&bit| repaired.flip(bit));
             if let Some(repaired) = confirm(&header, &repaired, known) {

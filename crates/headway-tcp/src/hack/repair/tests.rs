@@ -26,6 +26,7 @@ fn ip() -> IpHeader {
 fn known(seal: Seal) -> Knowledge {
     let n = SeqNumber;
     Knowledge {
+        repairs: true,
         ports: (5000, 80),
         seal,
         stamps: Some((Span { newest: 70_000, ahead: 10 }, Span { newest: 90_000, ahead: 10 })),
@@ -70,7 +71,7 @@ fn segment(known: &Knowledge, segments: u32, blocks: u32) -> (Vec<u8>, TcpHeader
 }
 
 fn repair(repairer: &mut Repairer, packet: &[u8], known: &Knowledge) -> Option<Repaired> {
-    repairer.repair(&Datagram::parse(packet).unwrap(), known)
+    repairer.repair(&Datagram::parse(packet).unwrap(), known, &mut Budget::default())
 }
 
 fn flip(body: &mut [u8], bits: &[usize]) {

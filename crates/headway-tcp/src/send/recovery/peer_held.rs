@@ -245,7 +245,8 @@ mod tests {
     #[test]
     fn the_peer_may_ask_for_the_whole() {
         let (mut queue, mut held) = cut();
-        let report = |tsecr| DamageReport { seq: SeqNumber(1500), newest: true, tsecr, blocks: None };
+        let report =
+            |tsecr| DamageReport { seq: SeqNumber(1500), newest: true, vouched: true, tsecr, blocks: None };
         assert!(!held.give_up(&mut queue, &report(Some(7))), "another transmission is meant");
         assert!(held.give_up(&mut queue, &report(Some(1))));
         assert!(held.ranges.is_empty());

@@ -18,6 +18,8 @@ pub(crate) struct DamageReport<'a> {
     pub(crate) seq: SeqNumber,
     /// The first of the list; the others may be repeated from earlier special ACKs.
     pub(crate) newest: bool,
+    /// The header that it quotes was protected by a CRC-32C.
+    pub(crate) vouched: bool,
     /// The TSecr of the special ACK, if it belongs to this number.
     pub(crate) tsecr: Option<u32>,
     /// The sums of the blocks that arrived (partial recovery).

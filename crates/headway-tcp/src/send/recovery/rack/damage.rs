@@ -51,7 +51,10 @@ impl Rack {
         }
         cx.queue.mark_corrupted(index, cx.now);
         cx.report_damage(sent.len);
-        self.detector.on_corrupted(sent.order, sent.sent_at, cx.now);
+        // RFC 8985, 6.2, step 2: what arrived in less than the minimum round-trip time was another transmission.
+        if report.vouched || age + cx.rtt.granularity() >= min {
+            self.detector.on_corrupted((sent.order, sent.sent_at), report.vouched, cx.now);
+        }
         true
     }
 }

@@ -30,6 +30,8 @@ enum Reordering {
 pub(super) struct Detector {
     /// "RACK.xmit_ts" and "RACK.end_seq": the transmission sent last of those that arrived, by its number.
     newest: Option<(u64, Instant)>,
+    /// The newest transmission that a report without a CRC says has arrived.
+    unproven: Option<(u64, Instant)>,
     /// "RACK.rtt": its round-trip time.
     rtt: Duration,
     /// "RACK.fack": the highest end of what has arrived.
@@ -45,6 +47,7 @@ impl Detector {
     pub(super) fn new() -> Self {
         Self {
             newest: None,
+            unproven: None,
             rtt: Duration::ZERO,
             highest: None,
             reordering: Reordering::Unknown,
@@ -97,11 +100,21 @@ impl Detector {
         }
     }
 
-    /// A transmission arrived, although damaged.
-    pub(super) fn on_corrupted(&mut self, order: u64, sent_at: Instant, now: Instant) {
-        if self.newest.is_none_or(|(newest, _)| order > newest) {
-            self.rtt = now.saturating_since(sent_at);
-            self.newest = Some((order, sent_at));
+    /// A transmission (its number, and when it was sent) arrived, although damaged; `vouched`: a CRC-32C says that
+    /// the report means this one. A sum of 16 bits says so wrongly at times. One such report proves nothing:
+    /// of any two, that of the earlier transmission does.
+    pub(super) fn on_corrupted(&mut self, reported: (u64, Instant), vouched: bool, now: Instant) {
+        let proven = if vouched {
+            reported
+        } else {
+            let before = self.unproven.replace(reported);
+            let Some(before) = before else { return };
+            self.unproven = Some(before.max(reported));
+            before.min(reported)
+        };
+        if self.newest.is_none_or(|(newest, _)| proven.0 > newest) {
+            self.rtt = now.saturating_since(proven.1);
+            self.newest = Some(proven);
         }
     }
 

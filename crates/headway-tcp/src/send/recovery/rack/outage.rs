@@ -3,7 +3,8 @@
 //! A queue that overflows loses a part of what it is sent. Where the path is known to damage packets, and the
 //! timer expires over a whole window of which nothing was acknowledged, or a second time in silence, the path
 //! itself was interrupted. Then one segment is sent per interval, without backoff, so that the return of the
-//! path is noticed at once. The first answer restores the window.
+//! path is noticed at once. The first answer restores the window, if as much arrived before as the ledger asks for: a
+//! peer that answers one timeout after another has its window once.
 
 use headway_units::{Duration, Instant};
 
@@ -38,6 +39,10 @@ impl Rack {
     /// Something arrived: an outage is over, and the window was not too large.
     pub(super) fn end_outage(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
         if !self.outage.end() {
+            return;
+        }
+        let segments = cx.queue.outstanding() / cx.mss.max(1);
+        if !cx.ledger.as_mut().is_some_and(|ledger| ledger.believes_interruption(segments)) {
             return;
         }
         cx.domain.on_spurious(cx.member);
