@@ -102,7 +102,7 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
             chance.fill(&mut buffer[..len]);
             len
         } else {
-            let len = segment(&mut buffer, &mut chance, &last, to);
+            let len = segment(&mut buffer, &mut chance, &last);
             if roll % 8 < 4 {
                 // Mutated: bits flipped, or truncated.
                 for _ in 0..1 + roll % 3 {
@@ -132,8 +132,8 @@ fn parse(fixed: &[u8; 20]) -> TcpHeader {
 }
 
 /// A segment that answers the last one received, or opens a connection, without its IP header; the
-/// pseudo-header is the carrier's.
-fn segment(buffer: &mut [u8], chance: &mut Rng, last: &TcpHeader, to: std::net::SocketAddr) -> usize {
+/// pseudo-header has addresses of zero.
+fn segment(buffer: &mut [u8], chance: &mut Rng, last: &TcpHeader) -> usize {
     let roll = chance.next();
     let near = |number: SeqNumber, roll: u64| match roll % 4 {
         0 | 1 => number,
@@ -157,7 +157,7 @@ fn segment(buffer: &mut [u8], chance: &mut Rng, last: &TcpHeader, to: std::net::
     let len = if new { 0 } else { chance.next() as usize % 600 };
     let mut payload = [0; 600];
     chance.fill(&mut payload[..len]);
-    let packet = packet::segment(&packet::ip(to.ip(), to.ip()), &tcp, &options, &payload[..len]);
+    let packet = packet::segment(&packet::ip([0; 4].into(), [0; 4].into()), &tcp, &options, &payload[..len]);
     let len = packet.len();
     buffer[..len - 20].copy_from_slice(&packet[20..]);
     len - 20

@@ -8,7 +8,7 @@
 //! | [`pattern`] | the bytes that streams carry, and the comparison of what was delivered |
 //! | [`rng`], [`seeds`] | random numbers, and how a failure is replayed |
 //! | [`corpus`] | the fuzz corpus, and stored files that a test compares with |
-//! | [`namespace`], [`relay`], [`process`] | network namespaces, a UDP relay, free addresses, what a test says when it is skipped |
+//! | [`namespace`], [`relay`], [`translator`], [`process`] | network namespaces, a UDP relay, an address translator, free addresses, what a test says when it is skipped |
 //! | [`program`], [`experiment`] | a program run as its users do, an experiment file |
 
 pub mod corpus;
@@ -21,4 +21,6 @@ pub mod program;
 pub mod relay;
 pub mod rng;
 pub mod seeds;
+
+pub mod translator;
 pub mod two_hosts;

@@ -112,7 +112,7 @@ fn is_header_valid(mut sum: Sum, fixed: &[u8; FIXED_LEN], options: &[u8]) -> boo
 /// The value of the Header Checksum option (of the last one, as in
 /// [`TcpOptions::parse`](crate::TcpOptions::parse)) and where it is in the options. `None` if
 /// there is none or if the options cannot be parsed: no receiver could act on such a header.
-fn find_hack(options: &[u8]) -> Option<(u16, usize)> {
+pub(crate) fn find_hack(options: &[u8]) -> Option<(u16, usize)> {
     let mut found = None;
     for option in Walk::new(options) {
         let option = option.ok()?;

@@ -63,6 +63,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+mod addresses;
 pub mod blocks;
 pub mod checksum;
 pub mod crc;
@@ -81,6 +82,7 @@ mod seq;
 mod tcp;
 mod words;
 
+pub use addresses::change_addresses;
 pub use error::{EmitError, OptionError, ParseError};
 pub use flow::flow_hash;
 pub use integrity::{Integrity, judge};

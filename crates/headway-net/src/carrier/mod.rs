@@ -32,13 +32,15 @@ pub struct Arrival<'a> {
     pub at: Instant,
     /// Its kind.
     pub received: Received<'a>,
+    /// Whether [`Carrier::accepted`] is to be called if the host accepts it.
+    pub is_asking: bool,
 }
 
 impl<'a> Arrival<'a> {
     /// Parses a packet and verifies the checksums that the carrier has not verified.
     #[inline]
     pub fn new(packet: &'a [u8], at: Instant, trust: ChecksumTrust) -> Self {
-        Self { packet, at, received: Received::parse(packet, trust) }
+        Self { packet, at, received: Received::parse(packet, trust), is_asking: false }
     }
 }
 
@@ -80,6 +82,12 @@ pub trait Carrier: Send {
 
     /// The packets that [`Carrier::fill`] read, verified, in the order of arrival.
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>);
+
+    /// The host accepts this packet of those of [`Carrier::received`], which asked for it, as the next one of an
+    /// open connection ([`Host::accepts`](headway_tcp::Host::accepts)): its sender is no impostor.
+    fn accepted(&mut self, index: usize) {
+        let _ = index;
+    }
 
     /// A buffer of [`Carrier::mtu`] bytes for a packet to send; `None` if the batch is full.
     fn slot(&mut self) -> Option<&mut [u8]>;
@@ -133,6 +141,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         (**self).received(packets);
+    }
+
+    fn accepted(&mut self, index: usize) {
+        (**self).accepted(index);
     }
 
     fn slot(&mut self) -> Option<&mut [u8]> {

@@ -26,6 +26,8 @@ pub(super) struct Driver<C> {
     kicks: OwnedFd,
     recorder: Recorder,
     wakers: Vec<Waker>,
+    /// Which of the arrived packets the host accepts, of those whose carrier asks.
+    accepted: Vec<usize>,
     /// The carrier has packets that it could not send yet.
     congested: bool,
 }
@@ -44,7 +46,16 @@ impl<C: Carrier> Driver<C> {
     pub(super) fn new(carrier: C, shared: Arc<Shared>, kicks: OwnedFd, capture: Option<CaptureFile>) -> Self {
         let recorder = Recorder::new(capture);
         let only_peer = carrier.only_peer();
-        Self { carrier, only_peer, shared, kicks, recorder, wakers: Vec::new(), congested: false }
+        Self {
+            carrier,
+            only_peer,
+            shared,
+            kicks,
+            recorder,
+            wakers: Vec::new(),
+            accepted: Vec::new(),
+            congested: false,
+        }
     }
 
     pub(super) fn run(mut self) {
@@ -113,10 +124,13 @@ impl<C: Carrier> Driver<C> {
         }
         let mut core = shared.lock();
         core.sleeping = false;
-        for Arrival { packet, at, received } in &packets {
+        for (index, Arrival { packet, at, received, is_asking }) in packets.iter().enumerate() {
             // Packets of other protocols are not captured.
             if !matches!(received, Received::OtherProtocol(_)) {
                 self.recorder.record(*at, packet, Direction::Inbound, remark(received));
+            }
+            if *is_asking && core.host.accepts(received) {
+                self.accepted.push(index);
             }
             match &mut self.only_peer {
                 Some(peer) => core.host.receive_from_only_peer(*at, peer, packet, received),
@@ -124,6 +138,9 @@ impl<C: Carrier> Driver<C> {
             }
         }
         drop(packets);
+        for index in self.accepted.drain(..) {
+            self.carrier.accepted(index);
+        }
         let now = shared.clock.now();
         core.host.handle_timeout(now);
         self.carrier.handle_timeout(now);

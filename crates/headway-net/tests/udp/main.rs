@@ -5,4 +5,5 @@ mod ecn;
 mod ends;
 mod many;
 mod pair;
+mod peers;
 mod transfers;

@@ -34,6 +34,21 @@ impl Connection {
         }
     }
 
+    /// Whether an intact segment is the very next one that the peer of an open connection sends: its sequence
+    /// number is what comes next, or one before that as a keep-alive probe has it, and it acknowledges what is in
+    /// flight. A host that does not see the connection cannot guess both.
+    pub(crate) fn is_next(&self, segment: &Segment<'_>) -> bool {
+        let (tcp, nxt) = (&segment.tcp, self.rcv.nxt());
+        let is_probe = tcp.seq + 1 == nxt && segment.sequence_len() <= 1;
+        self.state.is_synchronized()
+            && tcp.flags.contains(TcpFlags::ACK)
+            && !tcp.flags.intersects(TcpFlags::SYN | TcpFlags::RST)
+            && (!self.negotiated.v2 || segment.options.v2.is_some())
+            && (tcp.seq == nxt || is_probe)
+            && self.snd.una().le(tcp.ack)
+            && tcp.ack.le(self.snd.nxt())
+    }
+
     fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
         let flags = segment.tcp.flags;
         if self.negotiated.v2 && self.state == State::SynReceived && segment.options.v2.is_none() {

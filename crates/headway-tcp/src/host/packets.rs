@@ -50,6 +50,16 @@ impl<O: Observer> Host<O> {
         }
     }
 
+    /// Whether a packet, to be asked before [`Host::receive`] takes it, is the very next segment of an open
+    /// connection: its sequence number is exactly the one expected, and it acknowledges what is in flight. Only who
+    /// sees the connection can send such a one, so a carrier that finds it at another place may answer there.
+    pub fn accepts(&self, received: &Received<'_>) -> bool {
+        let Received::Intact(segment) = received else { return false };
+        let id = self.connections.find(&ends_of(segment));
+        self.is_ours(segment.ip.dst)
+            && id.and_then(|id| self.connection(id)).is_some_and(|connection| connection.is_next(segment))
+    }
+
     pub(super) fn is_ours(&self, address: IpAddr) -> bool {
         self.config.addresses.contains(&address)
     }

@@ -42,12 +42,12 @@ pub(crate) struct NetworkArgs {
     /// The kernel's TCP, for comparison
     #[arg(long, action = ArgAction::SetTrue, group = "carrier")]
     kernel: bool,
-    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp, the local inner
-    /// address [default: the outer one]
+    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp, a
+    /// name for this end, at this end only [default: the outer address]
     #[arg(long, value_name = "ADDRESS/LEN")]
     address: Option<String>,
     /// With --tun, the kernel's address [default: the first other address of the network]; with --udp,
-    /// the peer's inner address [default: the outer one]
+    /// a name for the peer, at this end only [default: the outer address]
     #[arg(long, value_name = "ADDRESS")]
     peer_address: Option<IpAddr>,
     /// With --packet, the gateway to other networks

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use headway_test_fixture::packet;
 use headway_wire::checksum;
 
-/// The checksum of a segment between two ends at 127.0.0.1.
+/// The checksum of a segment in a datagram: with addresses of zero.
 fn sum(segment: &[u8]) -> checksum::Sum {
-    let loopback = IpAddr::from([127, 0, 0, 1]);
-    let mut sum = packet::ip(loopback, loopback).pseudo_header_sum(6, segment.len());
+    let zero = IpAddr::from([0; 4]);
+    let mut sum = packet::ip(zero, zero).pseudo_header_sum(6, segment.len());
     sum.add(checksum::sum(segment));
     sum
 }

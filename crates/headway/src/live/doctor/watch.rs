@@ -196,6 +196,10 @@ impl Carrier for Watch {
         }
     }
 
+    fn accepted(&mut self, index: usize) {
+        self.inner.accepted(index);
+    }
+
     fn slot(&mut self) -> Option<&mut [u8]> {
         self.inner.slot()
     }

@@ -1,28 +1,32 @@
 //! TCP segments in UDP datagrams without checksum: needs no privilege, and delivers damaged payloads if
 //! the links below do.
 //!
-//! A datagram contains one TCP segment without an IP header. TCP's pseudo-header has the *inner*
-//! addresses of both ends: those of the UDP packets, unless others are configured. They must be
-//! configured if there is an address translator on the path, because both ends must use the same pair.
-//! The inner length is from the UDP header, and the ECN field is copied between inner and outer packets
-//! in both directions (RFC 6040, 4.1: "normal mode").
+//! A datagram contains one TCP segment without an IP header. The addresses of TCP's pseudo-header are zero: a
+//! translator on the path changes addresses that it does not find in the segment. Each end has names of its own
+//! for itself and its peers, the *inner* addresses, and the carrier changes the sums to them and back
+//! ([`change_addresses`]). The inner length is from the UDP header, and the ECN field is copied between inner and
+//! outer packets in both directions (RFC 6040, 4.1: "normal mode").
 //!
 //! RFC 768: "An all zero transmitted checksum value means that the transmitter generated no checksum".
 //! RFC 6935 and RFC 6936 permit that over IPv6 for tunnels that protect themselves; TCP's checksums do,
 //! except for the UDP ports, so a packet with a damaged port is lost.
 
-use std::collections::BTreeMap;
+mod peers;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use headway_wire::{ChecksumTrust, Ecn, IpHeader, Received, ip::Datagram};
+use headway_units::Instant;
+use headway_wire::ip::Datagram;
+use headway_wire::{ChecksumTrust, Ecn, Integrity, IpHeader, TcpFlags, change_addresses, judge};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier};
-use crate::sys::{self, Control, Name};
+use crate::sys::{self, BATCH, Control, Name};
 use crate::{Clock, NetError};
+use peers::{Origin, Peers};
 
 /// The protocol number of TCP.
 const TCP: u8 = 6;
@@ -33,20 +37,18 @@ const HEADROOM: usize = 40;
 const HOP_LIMIT: u8 = 64;
 /// The socket buffer in bytes, for each direction.
 const SOCKET_BUFFER: usize = 4 << 20;
-/// The maximum number of peers of a carrier without a fixed peer.
-const MAX_PEERS: usize = 65_536;
 
 /// How a [`UdpCarrier`] is set up.
 #[derive(Clone, Debug)]
 pub struct UdpConfig {
     /// The local address of datagrams.
     pub local: SocketAddr,
-    /// The peer; `None`: every sender is a peer, reached at the source address and port of its last
-    /// readable packet.
+    /// The peer; `None`: every host that sends a readable segment is one, known by the source address *and* port
+    /// of its datagrams.
     pub peer: Option<SocketAddr>,
-    /// The local inner address; `None`: that of the UDP packets.
+    /// The local inner address, a name at this end only; `None`: that of the UDP packets.
     pub inner_local: Option<IpAddr>,
-    /// The peer's inner address; `None`: that of the UDP packets.
+    /// The peer's inner address, a name at this end only; `None`: that of the UDP packets.
     pub inner_peer: Option<IpAddr>,
     /// The longest outer IP packet, UDP header included.
     pub mtu: u16,
@@ -64,17 +66,20 @@ pub struct UdpCarrier {
     socket: Socket,
     local: SocketAddr,
     inner_local: IpAddr,
-    peers: Peers,
+    ends: Ends,
     mtu: u16,
     inbox: Inbox,
+    /// Of which packets of the inbox the host's acceptance matters.
+    is_asking: [bool; BATCH],
     outbox: Outbox,
 }
 
-enum Peers {
+/// The other ends.
+enum Ends {
     /// The socket is connected to this one.
     One(IpAddr),
-    /// The last outer address of each peer, by inner address.
-    Many(BTreeMap<IpAddr, Name>),
+    /// Any host.
+    Many(Box<Peers>),
 }
 
 impl UdpCarrier {
@@ -108,7 +113,7 @@ impl UdpCarrier {
                 "an address of this machine, or also an inner address, if any peer is accepted",
             );
         }
-        let peers = match (peer, config.inner_peer) {
+        let ends = match (peer, config.inner_peer) {
             (Some(peer), inner) => {
                 let inner = inner.unwrap_or(peer.ip());
                 if inner.is_ipv4() != inner_local.is_ipv4() {
@@ -117,7 +122,7 @@ impl UdpCarrier {
                         "two addresses of one family",
                     );
                 }
-                Peers::One(inner)
+                Ends::One(inner)
             }
             (None, Some(inner)) => {
                 return bad(
@@ -125,7 +130,7 @@ impl UdpCarrier {
                     "a peer, if its inner address is given",
                 );
             }
-            (None, None) => Peers::Many(BTreeMap::new()),
+            (None, None) => Ends::Many(Box::new(Peers::new(inner_local.is_ipv4()))),
         };
         let outer_header = if local.is_ipv4() { 20 } else { 40 };
         let inner_header = if inner_local.is_ipv4() { 20 } else { 40 };
@@ -136,9 +141,10 @@ impl UdpCarrier {
             socket,
             local: bound,
             inner_local,
-            peers,
+            ends,
             mtu,
             inbox: Inbox::new(HEADROOM, longest),
+            is_asking: [false; BATCH],
             outbox: Outbox::new(0, longest),
         })
     }
@@ -231,12 +237,10 @@ impl Carrier for UdpCarrier {
             }
         }
         for index in 0..self.inbox.len() {
-            let src = match &self.peers {
-                Peers::One(inner) => Some(*inner),
-                Peers::Many(_) => self.inbox.packet(index).2.ip(),
-            };
+            self.is_asking[index] = false;
+            let src = self.source(index, clock.now());
             let header = IpHeader {
-                src: src.unwrap_or(self.inner_local),
+                src,
                 dst: self.inner_local,
                 ecn: self.inbox.control(index).ecn(),
                 hop_limit: HOP_LIMIT,
@@ -244,12 +248,12 @@ impl Carrier for UdpCarrier {
             };
             let header_len = header.emitted_len();
             let (place, len) = self.inbox.place(index);
+            change_addresses(&mut place[HEADROOM..], &WIRE, &header);
             if let Err(error) = header.emit(&mut place[HEADROOM - header_len..], TCP, len) {
                 // It is counted as unreadable.
                 tracing::debug!(%error, "an inner header");
             }
         }
-        self.learn_peers();
         Ok(self.inbox.len())
     }
 
@@ -257,7 +261,20 @@ impl Carrier for UdpCarrier {
         let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
         for index in 0..self.inbox.len() {
             let (packet, at) = self.inbox.with_header(index, header_len);
-            packets.push(Arrival::new(packet, at, ChecksumTrust::None));
+            let arrival = Arrival::new(packet, at, ChecksumTrust::None);
+            packets.push(Arrival { is_asking: self.is_asking[index], ..arrival });
+        }
+    }
+
+    fn accepted(&mut self, index: usize) {
+        let Ends::Many(peers) = &mut self.ends else { return };
+        let (segment, _, name) = self.inbox.packet(index);
+        let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
+        let (packet, _) = self.inbox.with_header(index, header_len);
+        if let (Some(place), Some(tcp_port), Ok(inner)) =
+            (name.place(), source_port(segment), Datagram::parse(packet))
+        {
+            peers.on_accepted(SocketAddr::new(inner.header.src, tcp_port), place, name);
         }
     }
 
@@ -266,50 +283,71 @@ impl Carrier for UdpCarrier {
     }
 
     fn queue(&mut self, len: usize) {
-        let Ok(datagram) = Datagram::parse(&self.outbox.place()[..len]) else { return };
-        let (header_len, dst) = (datagram.header_len, datagram.header.dst);
-        let control = match (datagram.header.ecn, self.local.is_ipv4()) {
-            (Ecn::NotEct, _) => Control::NONE,
-            (ecn, true) => Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, ecn.bits().into()),
-            (ecn, false) => Control::of_int(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn.bits().into()),
-        };
-        let name = match &self.peers {
-            Peers::One(inner) if *inner == dst => Name::NONE,
-            Peers::Many(peers) => match peers.get(&dst) {
+        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
+        let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
+        let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
+        let peer = SocketAddr::new(header.dst, tcp_port.unwrap_or_default());
+        let name = match &self.ends {
+            Ends::One(inner) if *inner == header.dst => Name::NONE,
+            Ends::Many(peers) => match peers.name(peer) {
                 Some(name) => *name,
                 None => return,
             },
             // Other addresses are unreachable.
-            Peers::One(_) => return,
+            Ends::One(_) => return,
+        };
+        change_addresses(&mut packet[header_len..], &header, &WIRE);
+        let control = match (header.ecn, self.local.is_ipv4()) {
+            (Ecn::NotEct, _) => Control::NONE,
+            (ecn, true) => Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, ecn.bits().into()),
+            (ecn, false) => Control::of_int(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn.bits().into()),
         };
         self.outbox.queue_with((header_len, len), name, control);
     }
 
     fn flush(&mut self) -> io::Result<bool> {
-        let named = matches!(self.peers, Peers::Many(_));
+        let named = matches!(self.ends, Ends::Many(_));
         self.outbox.send(self.socket.as_fd(), named)
     }
 }
 
+/// What the sums of a datagram's segment are taken with: IPv4's pseudo-header with addresses of zero.
+const WIRE: IpHeader = IpHeader {
+    src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    ecn: Ecn::NotEct,
+    hop_limit: HOP_LIMIT,
+    identification: 0,
+};
+
+fn source_port(segment: &[u8]) -> Option<u16> {
+    segment.first_chunk().map(|port| u16::from_be_bytes(*port))
+}
+
 impl UdpCarrier {
-    fn learn_peers(&mut self) {
-        let Peers::Many(peers) = &mut self.peers else { return };
-        let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
-        for index in 0..self.inbox.len() {
-            let (_, _, name) = self.inbox.packet(index);
-            let Some(ip) = name.ip() else { continue };
-            if peers.get(&ip).is_some_and(|known| known.bytes == name.bytes) {
-                continue;
-            }
-            let (packet, _) = self.inbox.with_header(index, header_len);
-            let is_valid = matches!(
-                Received::parse(packet, ChecksumTrust::None),
-                Received::Intact(_) | Received::Corrupted(_)
-            );
-            if is_valid && (peers.len() < MAX_PEERS || peers.contains_key(&ip)) {
-                peers.insert(ip, *name);
-            }
+    /// The inner address that an arrived segment is from.
+    fn source(&mut self, index: usize, now: Instant) -> IpAddr {
+        let peers = match &mut self.ends {
+            Ends::One(inner) => return *inner,
+            Ends::Many(peers) => peers,
+        };
+        let name = *self.inbox.packet(index).2;
+        let (place, len) = self.inbox.place(index);
+        let (Some(from), Some(tcp_port)) = (name.place(), source_port(&place[HEADROOM..])) else {
+            return self.inner_local;
+        };
+        // A damaged segment creates nothing and moves no one.
+        let start = HEADROOM - WIRE.emitted_len();
+        let is_readable = WIRE.emit(&mut place[start..], TCP, len).is_ok()
+            && matches!(judge(&place[start..]), Ok(Integrity::Intact | Integrity::Corrupted));
+        if !is_readable {
+            return peers.find(from, tcp_port).unwrap_or(from.ip());
         }
+        let flags = TcpFlags::from_bits(place[HEADROOM + 13]);
+        let is_syn = flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK);
+        let (src, is_asking) = peers.on_received(Origin { place: from, name: &name, tcp_port, is_syn }, now);
+        self.is_asking[index] = is_asking;
+        src
     }
 }
 
@@ -324,13 +362,15 @@ impl Control {
 }
 
 impl Name {
-    /// The IP address of a `sockaddr_in` or `sockaddr_in6`.
-    fn ip(&self) -> Option<IpAddr> {
+    /// The address and port of a `sockaddr_in` or `sockaddr_in6`.
+    fn place(&self) -> Option<SocketAddr> {
         let family = i32::from(u16::from_ne_bytes(*self.bytes.first_chunk()?));
-        match family {
-            libc::AF_INET => Some(Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?).into()),
-            libc::AF_INET6 => Some(Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?).into()),
-            _ => None,
-        }
+        let port = u16::from_be_bytes(*self.bytes[2..].first_chunk()?);
+        let ip: IpAddr = match family {
+            libc::AF_INET => Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?).into(),
+            libc::AF_INET6 => Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?).into(),
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip, port))
     }
 }

@@ -1,0 +1,93 @@
+//! An address translator for UDP, as home routers have one.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Brings the datagrams of any number of hosts to one server, each from a port of its own at one address, until it
+/// is dropped.
+#[derive(Debug)]
+pub struct Translator {
+    stop: Arc<AtomicBool>,
+    /// How often all ports were changed.
+    changes: Arc<AtomicU32>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Translator {
+    /// Hosts send to `inlet`; their datagrams leave from ports at `outside`, to `server`.
+    pub fn new(inlet: SocketAddr, outside: IpAddr, server: SocketAddr) -> Self {
+        let (stop, changes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let inside = UdpSocket::bind(inlet).expect("a free address");
+        inside.set_read_timeout(Some(Duration::from_millis(20))).expect("a time that is not zero");
+        let thread = thread::spawn({
+            let (stop, changes) = (stop.clone(), changes.clone());
+            move || {
+                let mut ports = BTreeMap::new();
+                let mut buffer = [0; 2048];
+                let mut seen = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let Ok((len, host)) = inside.recv_from(&mut buffer) else { continue };
+                    if std::mem::replace(&mut seen, changes.load(Ordering::Relaxed)) != seen {
+                        ports.clear();
+                    }
+                    let port = ports.entry(host).or_insert_with(|| Port::new(&inside, host, outside, server));
+                    // A full buffer loses it.
+                    let _ = port.socket.send(&buffer[..len]);
+                }
+            }
+        });
+        Self { stop, changes, thread: Some(thread) }
+    }
+
+    /// Forgets all ports: what hosts send next leaves from others.
+    pub fn change_ports(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Translator {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The port of one host; what arrives there goes to the host until it is dropped.
+struct Port {
+    socket: UdpSocket,
+    stop: Arc<AtomicBool>,
+}
+
+impl Port {
+    fn new(inside: &UdpSocket, host: SocketAddr, outside: IpAddr, server: SocketAddr) -> Self {
+        let socket = UdpSocket::bind((outside, 0)).expect("a free port");
+        socket.connect(server).expect("a server on this machine");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a time that is not zero");
+        let stop = Arc::new(AtomicBool::new(false));
+        let [input, output] = [&socket, inside].map(|socket| socket.try_clone().expect("a copy"));
+        thread::spawn({
+            let stop = stop.clone();
+            move || {
+                let mut buffer = [0; 2048];
+                while !stop.load(Ordering::Relaxed) {
+                    if let Ok(len) = input.recv(&mut buffer) {
+                        let _ = output.send_to(&buffer[..len], host);
+                    }
+                }
+            }
+        });
+        Self { socket, stop }
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
