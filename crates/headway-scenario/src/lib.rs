@@ -5,6 +5,7 @@
 //! documentation of all these derive from it. [`Settings`] is what a set of keys describes.
 #![forbid(unsafe_code)]
 
+mod carrier;
 mod clock;
 mod columns;
 mod error;
@@ -15,6 +16,7 @@ mod settings;
 mod table;
 mod traces;
 
+pub use carrier::RealCarrier;
 pub use clock::Clock;
 pub use columns::{Column, link_values, parameters};
 pub use error::KeyError;

@@ -1,10 +1,11 @@
 //! What the keys describe.
 
 use headway_link::Damage;
-use headway_sim::race::Scenario;
+use headway_sim::race::{Frames, Scenario};
 use headway_tcp::congestion::Algorithm;
 use headway_units::Size;
 
+use crate::carrier::RealCarrier;
 use crate::clock::Clock;
 use crate::error::KeyError;
 use crate::sender::Sender;
@@ -16,6 +17,8 @@ pub struct Settings {
     pub scenario: Scenario,
     /// The clock.
     pub clock: Clock,
+    /// What carries segments in real time.
+    pub carrier: RealCarrier,
     /// The sender, as it was named.
     pub variant: Option<Sender>,
     /// The congestion controller of senders that name none.
@@ -31,7 +34,14 @@ impl Settings {
     pub(crate) fn new() -> Self {
         let mut scenario = Scenario::default();
         scenario.forward.damage = Damage::None;
-        Self { scenario, clock: Clock::default(), variant: None, congestion: None, size: None }
+        Self {
+            scenario,
+            clock: Clock::default(),
+            carrier: RealCarrier::default(),
+            variant: None,
+            congestion: None,
+            size: None,
+        }
     }
 
     /// The sender.
@@ -49,6 +59,14 @@ impl Settings {
             return Err(KeyError { key: "duration", problem: problem.into() });
         }
         sender.check(&self.scenario, self.clock)?;
+        if self.carrier == RealCarrier::Udp && self.clock == Clock::Virtual {
+            let problem = "in virtual time segments are IP packets: expected ip, or clock = \"real\"";
+            return Err(KeyError { key: "carrier", problem: problem.into() });
+        }
+        if self.carrier == RealCarrier::Udp && self.scenario.frames == Frames::Count {
+            let problem = "over UDP the kernel drops packets whose IP header is corrupted: expected drop";
+            return Err(KeyError { key: "frames", problem: problem.into() });
+        }
         Ok(sender)
     }
 

@@ -9,7 +9,7 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 43] = [
+const OTHER_VALUES: [(&str, &str); 44] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -17,6 +17,7 @@ const OTHER_VALUES: [(&str, &str); 43] = [
     ("cc", "cubic"),
     ("warm", "on"),
     ("frames", "count"),
+    ("carrier", "udp"),
     ("size", "3MiB"),
     ("duration", "90s"),
     ("window", "2MiB"),
@@ -182,6 +183,7 @@ fn values_that_make_no_sense_are_refused() {
         ("cc", "vegas", "newreno, cubic or bbr"),
         ("tlp", "maybe", "expected on or off"),
         ("frames", "keep", "expected drop or count"),
+        ("carrier", "pigeon", "expected ip or udp"),
         ("size", "0B", "expected at least one byte"),
         ("duration", "0s", "such as 60s"),
         ("window", "2GiB", "expected between 1B and 1GiB"),

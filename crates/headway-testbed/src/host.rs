@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_lab::{Foreign, LabError};
-use headway_net::{EthernetCarrier, Stack, StackConfig};
+use headway_net::{EthernetCarrier, Stack, StackConfig, UdpCarrier};
 use headway_sim::race::Scenario;
 use headway_tcp::{Profile, Statistics};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -52,13 +52,18 @@ impl Inlet for ChildStdout {}
 /// Starts our stack on the interface of a host; called inside of its namespace.
 fn stack(network: &RunNetwork, side: Side, profile: &Arc<Profile>) -> Result<Stack, LabError> {
     let net = |error: headway_net::NetError| LabError::RealTime(error.to_string());
-    let carrier = EthernetCarrier::open(&network.ethernet(side)?).map_err(net)?;
     let config = StackConfig {
         addresses: vec![side.address().into()],
         profile: Some(Profile::clone(profile)),
         ..StackConfig::default()
     };
-    Stack::start(carrier, config).map_err(net)
+    match network.udp(side) {
+        Some(udp) => Stack::start(UdpCarrier::open(&udp).map_err(net)?, config).map_err(net),
+        None => {
+            let carrier = EthernetCarrier::open(&network.ethernet(side)?).map_err(net)?;
+            Stack::start(carrier, config).map_err(net)
+        }
+    }
 }
 
 /// The sending host.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use headway_lab::LabError;
-use headway_net::{EthernetConfig, Namespace, Prefix};
+use headway_net::{EthernetConfig, Namespace, Prefix, UdpConfig};
 use headway_sim::race::{Frames, Scenario};
 
 use crate::error::{no_namespace, real_time_error};
@@ -22,6 +22,9 @@ pub(crate) const BOXES: [&str; 2] = ["sender", "receiver"];
 
 /// Where receivers listen, whoever they are.
 pub(crate) const PORT: u16 = 5001;
+
+/// The port of datagrams that contain our segments.
+const UDP_PORT: u16 = 5002;
 
 /// An address with its port.
 pub(crate) const fn at(address: Ipv4Addr, port: u16) -> SocketAddr {
@@ -60,6 +63,8 @@ impl Side {
 pub(crate) enum Owner {
     /// Our stack: the kernel has none and stays silent.
     Ours,
+    /// Our stack over the kernel's UDP.
+    OursOverUdp,
     Kernel,
 }
 
@@ -67,6 +72,7 @@ pub(crate) enum Owner {
 pub(crate) struct RunNetwork {
     hosts: [Namespace; 2],
     pub(crate) between: Namespace,
+    owner: Owner,
     mtu: u16,
     frames: Frames,
 }
@@ -78,6 +84,7 @@ impl RunNetwork {
         let network = Self {
             hosts: [namespace()?, namespace()?],
             between: namespace()?,
+            owner,
             mtu: scenario.mtu,
             frames: scenario.frames,
         };
@@ -121,6 +128,12 @@ impl RunNetwork {
         })
     }
 
+    /// How our stack sends over UDP, if it does.
+    pub(crate) fn udp(&self, side: Side) -> Option<UdpConfig> {
+        let [local, peer] = [side, side.other()].map(|side| at(side.address(), UDP_PORT));
+        (self.owner == Owner::OursOverUdp).then(|| UdpConfig { mtu: self.mtu, ..UdpConfig::new(local, peer) })
+    }
+
     /// The words for `ip` that lay a cable from the box to a host. The end that comes up last carries at once;
     /// that shall be the host's, which speaks first.
     fn cable(&self, side: Side) -> String {
@@ -136,7 +149,7 @@ impl RunNetwork {
     /// trip through the box before the first SYN.
     fn plug(&self, side: Side, owner: Owner) -> String {
         let mut words = format!("link set lo up\nlink set {HOSTS} up\n");
-        if owner == Owner::Kernel {
+        if owner != Owner::Ours {
             let peer = side.other();
             words.push_str(&format!(
                 "addr add {}/24 dev {HOSTS}\n\

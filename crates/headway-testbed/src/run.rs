@@ -1,6 +1,6 @@
 //! One run: a network, a box, two hosts, and what came of it.
 
-use headway_lab::{Cell, LabError, Sender};
+use headway_lab::{Cell, LabError, RealCarrier, Sender};
 use headway_net::CaptureFile;
 use headway_net::error_delay_box::{BoxControl, BoxEnd};
 use headway_sim::Content;
@@ -28,6 +28,7 @@ pub(crate) fn run(
 ) -> Result<RunMetrics, LabError> {
     let scenario = &cell.scenario;
     let owner = match cell.sender {
+        Sender::Ours(_) if cell.carrier == RealCarrier::Udp => Owner::OursOverUdp,
         Sender::Ours(_) => Owner::Ours,
         Sender::Foreign(_) => Owner::Kernel,
     };

@@ -132,6 +132,7 @@ fn cell(
         channel_key: write(&|key| key.scope.is_in_channel_key()),
         values,
         clock: settings.clock,
+        carrier: settings.carrier,
         sender,
         size: settings.sent_size(),
         parameters: parameters().iter().map(|column| column.value(&settings)).collect(),

@@ -7,7 +7,7 @@ mod measure;
 
 use std::path::Path;
 
-use headway_scenario::{Clock, Sender, Traces};
+use headway_scenario::{Clock, RealCarrier, Sender, Traces};
 use headway_sim::race::Scenario;
 use headway_sim::{Value, derive_seed};
 use headway_units::Size;
@@ -57,6 +57,8 @@ pub struct Cell {
     pub values: IndexMap<String, String>,
     /// The time that its runs take place in.
     pub clock: Clock,
+    /// What carries segments in real time.
+    pub carrier: RealCarrier,
     /// The sender.
     pub sender: Sender,
     /// How much is sent; `None` in runs of fixed duration.

@@ -23,7 +23,7 @@ pub fn keys() -> &'static [Key] {
     static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         let mut keys = Vec::from(sender::SENDER);
         keys.extend(Feature::all().map(sender::feature));
-        keys.extend([sender::WARM, sender::FRAMES].into_iter().chain(transfer::TRANSFER));
+        keys.extend([sender::WARM, sender::FRAMES, sender::CARRIER].into_iter().chain(transfer::TRANSFER));
         keys.extend(link::LINK.into_iter().chain(link::DAMAGE).chain(traffic::TRAFFIC));
         keys
     });

@@ -149,6 +149,21 @@ pub(super) const FRAMES: Key = Key {
     ..Key::PLAIN
 };
 
+/// Of our stack in real time; other senders have carriers of their own.
+pub(super) const CARRIER: Key = Key {
+    name: "carrier",
+    value_name: Some("ip|udp"),
+    help: "In real time: what carries the segments of our senders, IP packets or UDP datagrams without checksum",
+    meaning: Some("real time: what carries the segments of our senders"),
+    default: Unset::Value("ip"),
+    scope: Scope::Clock,
+    access: Access::Settings {
+        set: |settings, text| put(&mut settings.carrier, text),
+        get: |settings| Quantity::text(settings.carrier.name()),
+    },
+    ..Key::PLAIN
+};
+
 fn resolved_profile(settings: &Settings) -> Quantity {
     match settings.resolved_sender() {
         Some(Sender::Ours(entrant)) => entrant

@@ -119,6 +119,30 @@ fn damaged_ip_headers_are_counted() {
     assert!(5 * counted > 6 * dropped, "{counted} bytes with the count, {dropped} without");
 }
 
+/// The carrier that needs no privilege: the kernel drops what is damaged in its headers.
+#[test]
+fn our_segments_go_over_udp() {
+    let text = SMALL
+        .replace("clock = [\"virtual\", \"real\"]", "carrier = [\"ip\", \"udp\"]")
+        .replace("variant = [\"headway\", \"linux:cubic\"]", "variant = [\"headway\"]")
+        .replace("size = \"300KB\"", "clock = \"real\"\nsize = \"300KB\"\nhit-zone = \"ip+tcp\"")
+        .replace("runs = 2", "runs = 1");
+    let Some(folder) = with_experiment(&text) else { return };
+    let output = lab_live(folder.path()).args(["--pcap", "packets"]).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let table = fs::read_to_string(folder.path().join("results/small/runs.csv")).unwrap();
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    let carriers: Vec<&str> = rows.iter().map(|row| row[place("carrier")]).collect();
+    assert_eq!(carriers, ["ip", "udp"]);
+    for row in &rows {
+        let measures =
+            ["finished", "delivered_bytes", "damaged_bytes_delivered"].map(|name| row[place(name)]);
+        assert_eq!(measures, ["true", "300000", "0"], "{table}");
+    }
+}
+
 /// Its namespaces, by inode number, and the processes that it started.
 fn of_process(pid: u32) -> (BTreeSet<String>, Vec<u32>) {
     let namespaces = links(&format!("/proc/{pid}/fd")).filter(|link| link.starts_with("net:[")).collect();
