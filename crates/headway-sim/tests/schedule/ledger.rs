@@ -46,7 +46,7 @@ pub(crate) struct Ledger {
     pub(crate) last_advance: Instant,
     /// When it lately answered a mere ACK, itself an answer, with another.
     pub(crate) answers: Vec<Instant>,
-    /// Data segments sent, repeats included.
+    /// Segments with data or FIN sent, repeats included.
     pub(crate) data_sent: usize,
 }
 
@@ -129,7 +129,6 @@ impl Ledger {
         let len = segment.payload.len();
         let role = if len > 0 || fin {
             self.check_text(segment, at, program)?;
-            self.data_sent += 1;
             self.last_asked = now;
             let end = tcp.seq + segment.sequence_len();
             if self.edge.is_some_and(|edge| end.gt(edge + 1)) {

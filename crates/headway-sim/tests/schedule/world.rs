@@ -513,6 +513,8 @@ impl World {
         if segment.tcp.flags.contains(TcpFlags::SYN) {
             return Ok(ours.ledger.syn_sent(segment, ours.id.is_some(), self.now));
         }
+        // What a poisoned connection sends is not judged, but its records take memory all the same.
+        ours.ledger.data_sent += usize::from(segment.sequence_len() > 0);
         if ghost || poisoned {
             return Ok(Role::Ghost);
         }
