@@ -119,6 +119,7 @@ pub(crate) struct Outbox {
     controls: Box<[Control; BATCH]>,
     count: usize,
     sent: usize,
+    refusal: Option<io::Error>,
 }
 
 impl Outbox {
@@ -134,6 +135,7 @@ impl Outbox {
             controls: Box::new([Control::NONE; BATCH]),
             count: 0,
             sent: 0,
+            refusal: None,
         }
     }
 
@@ -224,12 +226,17 @@ impl Outbox {
         Ok(true)
     }
 
+    /// Why the system refused a packet, since the last call.
+    pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
+        self.refusal.take()
+    }
+
     fn clear(&mut self) {
         self.count = 0;
         self.sent = 0;
     }
 
-    fn refused(&self, error: io::Error) -> Refusal {
+    fn refused(&mut self, error: io::Error) -> Refusal {
         match error.raw_os_error() {
             Some(libc::EAGAIN) => Refusal::Wait,
             _ if super::is_fatal(&error) => Refusal::Fatal(error),
@@ -237,6 +244,7 @@ impl Outbox {
                 // No buffers, no route, too long, the interface is down, no listener at a connected peer:
                 // dropped, as by a router.
                 tracing::debug!(%error, "a packet was refused");
+                self.refusal = Some(error);
                 Refusal::Drop
             }
         }

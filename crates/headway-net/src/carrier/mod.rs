@@ -103,6 +103,12 @@ pub trait Carrier: Send {
     /// The carrier failed: its interface was removed.
     fn flush(&mut self) -> io::Result<bool>;
 
+    /// What the system has said of sent packets since the last call, such as an ICMP error of its own socket. It is
+    /// a hint for messages: anyone can send ICMP, so it ends no connection (RFC 5927).
+    fn trouble(&mut self) -> Option<String> {
+        None
+    }
+
     /// The carrier's next deadline, such as repeating a request for a neighbour.
     fn next_deadline(&self) -> Option<Instant> {
         None
@@ -157,6 +163,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn flush(&mut self) -> io::Result<bool> {
         (**self).flush()
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        (**self).trouble()
     }
 
     fn next_deadline(&self) -> Option<Instant> {

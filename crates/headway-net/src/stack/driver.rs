@@ -97,7 +97,8 @@ impl<C: Carrier> Driver<C> {
         let mut readable = true;
         loop {
             let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };
-            let turn = self.turn(arrived > 0);
+            let trouble = self.carrier.trouble();
+            let turn = self.turn(arrived > 0, trouble);
             // Packets first, since they are urgent for the peer.
             let flushed = self.carrier.flush();
             for waker in self.wakers.drain(..) {
@@ -115,7 +116,7 @@ impl<C: Carrier> Driver<C> {
     }
 
     /// All work that needs the host, under one lock.
-    fn turn(&mut self, arrived: bool) -> Turn {
+    fn turn(&mut self, arrived: bool, trouble: Option<String>) -> Turn {
         let shared = self.shared.clone();
         let mut packets = Vec::new();
         if arrived {
@@ -124,6 +125,9 @@ impl<C: Carrier> Driver<C> {
         }
         let mut core = shared.lock();
         core.sleeping = false;
+        if arrived || trouble.is_some() {
+            core.trouble = trouble;
+        }
         for (index, Arrival { packet, at, received, is_asking }) in packets.iter().enumerate() {
             // Packets of other protocols are not captured.
             if !matches!(received, Received::OtherProtocol(_)) {

@@ -168,6 +168,11 @@ impl Stack {
         Ok(stream)
     }
 
+    /// What the system has said of the packets sent since the last one arrived, such as an ICMP error over UDP.
+    pub fn trouble(&self) -> Option<String> {
+        self.handle.shared.with_core(|core| core.trouble.clone())
+    }
+
     /// The counters of the host.
     pub fn counters(&self) -> HostCounters {
         self.handle.shared.with_core(|core| core.host.counters())

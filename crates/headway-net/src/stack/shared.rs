@@ -57,6 +57,8 @@ pub(super) struct Core {
     pub(super) ended: bool,
     /// The result; taken by the task that closed the stack.
     pub(super) outcome: Option<io::Result<()>>,
+    /// What the system said of the packets sent since the last one arrived.
+    pub(super) trouble: Option<String>,
     /// The error of the carrier.
     pub(super) failed: Option<(io::ErrorKind, String)>,
 }
@@ -96,6 +98,7 @@ impl Shared {
             closers: Vec::new(),
             ended: false,
             outcome: None,
+            trouble: None,
             failed: None,
         };
         Ok((Arc::new(Self { core: Mutex::new(core), kick, clock }), kicks))
@@ -245,7 +248,13 @@ impl Core {
         if let Some((kind, text)) = &self.failed {
             return Some(io::Error::new(*kind, text.clone()));
         }
-        self.host.error(id).map(connection_error)
+        let error = connection_error(self.host.error(id)?);
+        Some(match &self.trouble {
+            Some(trouble) if error.kind() == io::ErrorKind::TimedOut => {
+                io::Error::new(error.kind(), format!("{error}: {trouble}"))
+            }
+            _ => error,
+        })
     }
 }
 

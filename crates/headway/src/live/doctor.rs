@@ -14,7 +14,7 @@ use headway_net::{Interface, probe};
 use super::error::LiveError;
 use super::names::{parse_listen, resolve};
 use super::network_arguments::NetworkArgs;
-use super::transport::Transport;
+use super::transport::{Tcp, Transport};
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::BadOption;
 use findings::{Findings, Mark};
@@ -78,7 +78,7 @@ async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> 
 
 async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveError> {
     let (transport, records) = open(arguments)?;
-    if let Transport::Kernel = transport {
+    if let Tcp::Kernel = transport.tcp {
         const EXPECTED: &str =
             "expected --tun, --udp or --packet with it: the kernel does not report what arrives";
         return Err(BadOption::new("--listen", local.to_string(), EXPECTED).into());

@@ -1,7 +1,7 @@
 //! Why a command on real packets failed: what all of them have in common.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use headway_net::NetError;
 
@@ -26,6 +26,14 @@ pub(crate) enum LiveError {
     Listen { local: SocketAddr, source: io::Error },
     #[error("{remote}: {source}")]
     Connect { remote: SocketAddr, source: io::Error },
+    #[error("{remote}: no answer in {seconds} s{}", hint.as_ref().map(|hint| format!(": {hint}")).unwrap_or_default())]
+    NoAnswer { remote: SocketAddr, seconds: f64, hint: Option<String> },
+    #[error(
+        "{remote}: expected {peer}: over UDP only the peer can be reached, under this address or --peer-address"
+    )]
+    NotThePeer { remote: SocketAddr, peer: IpAddr },
+    #[error("{remote}: expected --udp LOCAL PEER with an address: with `any` others connect to this end")]
+    NoPeer { remote: SocketAddr },
     #[error("{host}: {reason}; expected an address or a name that the system resolves")]
     UnknownHost { host: String, reason: String },
     #[error("the connection: {0}")]
@@ -39,7 +47,7 @@ pub(crate) enum LiveError {
 impl Failure for LiveError {
     fn is_usage(&self) -> bool {
         match self {
-            Self::BadOption(_) | Self::NoCarrier => true,
+            Self::BadOption(_) | Self::NoCarrier | Self::NotThePeer { .. } | Self::NoPeer { .. } => true,
             Self::Net(error) => error.is_usage(),
             _ => false,
         }

@@ -12,12 +12,12 @@ use headway_net::{
 };
 use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
-use headway_tcp::{HackMode, Profile};
+use headway_tcp::{HackMode, KeepAlive, Profile};
 use headway_trace::{Capture, EventLog};
-use headway_units::Size;
+use headway_units::{Duration, Size};
 
 use super::error::LiveError;
-use super::transport::Transport;
+use super::transport::{Reach, Tcp, Transport};
 use crate::failure::BadOption;
 use crate::output::OutputError;
 
@@ -64,6 +64,10 @@ pub(crate) struct NetworkArgs {
     /// MTU [default: the interface's; with --udp 1500, all headers included]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
+    /// Give up when the peer has not answered for this long: while connecting [default: 20s], while idle [default:
+    /// 2min], and with data outstanding [default: 10 retransmissions]
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Duration>,
 
     /// The sender: headway, modern, modern+hack, or one of the papers' newreno, sack, hack, hack+sack,
     /// xhack, xhack+sack; optionally with a congestion controller, as in modern:bbr
@@ -96,6 +100,16 @@ pub(crate) struct NetworkArgs {
     verbose: u8,
 }
 
+/// How long a connection may take to open.
+const CONNECT_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+/// The silence after which an open connection is given up, if nothing is outstanding.
+const SILENCE_LIMIT: Duration = Duration::from_secs(120);
+/// The silence before the first probe.
+const IDLE: Duration = Duration::from_secs(25);
+const PROBES: u32 = 4;
+/// Unanswered retransmissions of data: more than three minutes.
+const RETRIES: u32 = 10;
+
 fn bad(option: &'static str, value: impl Into<String>, expected: impl ToString) -> LiveError {
     BadOption::new(option, value, expected).into()
 }
@@ -118,8 +132,10 @@ impl NetworkArgs {
             return Err(bad("--only-peer", peer.to_string(), EXPECTED));
         }
         if self.kernel {
-            return Ok(Transport::Kernel);
+            return Ok(Transport { tcp: Tcp::Kernel, reach: Reach::Any, limit: self.connect_limit()? });
         }
+        let limit = self.connect_limit()?;
+        let mut reach = Reach::Any;
         let profile = self.tcp()?;
         let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match (&self.tun, &self.udp, &self.packet)
         {
@@ -141,7 +157,10 @@ impl NetworkArgs {
                 (Box::new(TunCarrier::open(&config)?), vec![address.address()])
             }
             (_, Some(ends), _) => {
-                let carrier = UdpCarrier::open(&self.udp_config(ends)?)?;
+                let config = self.udp_config(ends)?;
+                let peer = config.peer.map(|peer| config.inner_peer.unwrap_or(peer.ip()));
+                reach = peer.map_or(Reach::Nobody, Reach::Only);
+                let carrier = UdpCarrier::open(&config)?;
                 let address = carrier.inner_address();
                 (Box::new(carrier), vec![address])
             }
@@ -165,7 +184,29 @@ impl NetworkArgs {
         let log = self.events.as_deref().map(open_log).transpose()?;
         let config =
             StackConfig { addresses, profile: Some(profile), capture, log, ..StackConfig::default() };
-        Ok(Transport::Stack(Stack::start(carrier, config)?))
+        Ok(Transport { tcp: Tcp::Stack(Stack::start(carrier, config)?), reach, limit })
+    }
+
+    fn connect_limit(&self) -> Result<std::time::Duration, LiveError> {
+        match self.timeout {
+            None => Ok(CONNECT_LIMIT),
+            Some(limit) if limit.as_millis() < 100 => {
+                Err(bad("--timeout", limit.to_string(), "expected at least 100ms"))
+            }
+            Some(limit) => Ok(std::time::Duration::from_nanos(limit.as_nanos())),
+        }
+    }
+
+    /// When a peer that no longer answers is given up.
+    fn set_limits(&self, profile: &mut Profile) {
+        let limit = self.timeout.unwrap_or(SILENCE_LIMIT);
+        // Translators forget ports that are silent for half a minute.
+        let idle = (limit / 2).min(IDLE);
+        let interval = Duration::from_nanos(limit.as_nanos().saturating_sub(idle.as_nanos())) / (PROBES + 1);
+        profile.keep_alive = Some(KeepAlive { idle, interval, probes: PROBES });
+        profile.user_timeout = self.timeout;
+        // RFC 9293, 3.8.3: "R2 for data segments SHOULD correspond to at least 100 seconds".
+        profile.rto.retries = profile.rto.retries.map(|retries| retries.min(RETRIES));
     }
 
     /// The name of the TCP, for results.
@@ -213,6 +254,7 @@ impl NetworkArgs {
         if let Some(congestion) = self.variant.congestion.or(self.cc) {
             profile.congestion = congestion;
         }
+        self.set_limits(&mut profile);
         if let Some(window) = self.window {
             let bytes = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
             profile = profile.with_window(bytes);

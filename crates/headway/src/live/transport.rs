@@ -1,7 +1,7 @@
 //! One interface for headway's TCP and the kernel's.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,9 +12,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
 
-/// The TCP of a command.
+/// The TCP of a command, and who it can reach.
 #[derive(Clone)]
-pub(super) enum Transport {
+pub(super) struct Transport {
+    pub(super) tcp: Tcp,
+    pub(super) reach: Reach,
+    /// How long a connection may take to open.
+    pub(super) limit: Duration,
+}
+
+/// Which hosts a carrier reaches.
+#[derive(Clone, Copy)]
+pub(super) enum Reach {
+    Any,
+    /// The peer of a UDP carrier.
+    Only(IpAddr),
+    /// No one: peers connect to this end.
+    Nobody,
+}
+
+#[derive(Clone)]
+pub(super) enum Tcp {
     /// headway's TCP.
     Stack(Stack),
     /// The kernel's TCP.
@@ -32,31 +50,64 @@ pub(super) enum Stream {
     Kernel(tokio::net::TcpStream),
 }
 
+/// Seconds until a command says what it waits for, and until it says so again.
+const FIRST_WORD: u64 = 2;
+const NEXT_WORD: u64 = 5;
+
 /// The backlog of listeners.
 const BACKLOG: usize = 1024;
 
 impl Transport {
     pub(super) async fn listen(&self, local: SocketAddr) -> Result<Listener, LiveError> {
-        let opened = match self {
-            Self::Stack(stack) => stack.listen(local, BACKLOG).map(Listener::Stack),
-            Self::Kernel => tokio::net::TcpListener::bind(local).await.map(Listener::Kernel),
+        let opened = match &self.tcp {
+            Tcp::Stack(stack) => stack.listen(local, BACKLOG).map(Listener::Stack),
+            Tcp::Kernel => tokio::net::TcpListener::bind(local).await.map(Listener::Kernel),
         };
         opened.map_err(|source| LiveError::Listen { local, source })
     }
 
+    /// Connects, and says on standard error what it waits for if that takes long.
     pub(super) async fn connect(&self, remote: SocketAddr) -> Result<Stream, LiveError> {
-        let opened = match self {
-            Self::Stack(stack) => stack.connect(remote).await.map(Stream::Stack),
-            Self::Kernel => tokio::net::TcpStream::connect(remote).await.map(Stream::Kernel),
+        match self.reach {
+            Reach::Only(peer) if peer != remote.ip() => return Err(LiveError::NotThePeer { remote, peer }),
+            Reach::Nobody => return Err(LiveError::NoPeer { remote }),
+            _ => {}
+        }
+        let hint = || if let Tcp::Stack(stack) = &self.tcp { stack.trouble() } else { None };
+        let told = async || -> std::convert::Infallible {
+            let mut seconds = FIRST_WORD;
+            tokio::time::sleep(Duration::from_secs(FIRST_WORD)).await;
+            loop {
+                let why = hint().map(|hint| format!(": {hint}")).unwrap_or_default();
+                let limit = self.limit.as_secs_f64();
+                eprintln!("headway: {remote}: waiting for an answer, {seconds} s of {limit} s{why}");
+                tokio::time::sleep(Duration::from_secs(NEXT_WORD)).await;
+                seconds += NEXT_WORD;
+            }
         };
-        opened.map_err(|source| LiveError::Connect { remote, source })
+        let no_answer = || LiveError::NoAnswer { remote, seconds: self.limit.as_secs_f64(), hint: hint() };
+        tokio::select! {
+            opened = self.open(remote) => opened.map_err(|source| match source.kind() {
+                io::ErrorKind::TimedOut => no_answer(),
+                _ => LiveError::Connect { remote, source },
+            }),
+            () = tokio::time::sleep(self.limit) => Err(no_answer()),
+            never = told() => match never {},
+        }
+    }
+
+    async fn open(&self, remote: SocketAddr) -> io::Result<Stream> {
+        match &self.tcp {
+            Tcp::Stack(stack) => stack.connect(remote).await.map(Stream::Stack),
+            Tcp::Kernel => tokio::net::TcpStream::connect(remote).await.map(Stream::Kernel),
+        }
     }
 
     /// Waits for at most `grace` until all data is acknowledged.
     pub(super) async fn close(self, grace: Duration) -> Result<(), LiveError> {
-        match self {
-            Self::Stack(stack) => stack.close(grace).await.map_err(LiveError::Stack),
-            Self::Kernel => Ok(()),
+        match self.tcp {
+            Tcp::Stack(stack) => stack.close(grace).await.map_err(LiveError::Stack),
+            Tcp::Kernel => Ok(()),
         }
     }
 }

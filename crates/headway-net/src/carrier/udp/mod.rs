@@ -72,6 +72,8 @@ pub struct UdpCarrier {
     /// Of which packets of the inbox the host's acceptance matters.
     is_asking: [bool; BATCH],
     outbox: Outbox,
+    /// The error of the last read.
+    read_error: Option<io::Error>,
 }
 
 /// The other ends.
@@ -146,6 +148,7 @@ impl UdpCarrier {
             inbox: Inbox::new(HEADROOM, longest),
             is_asking: [false; BATCH],
             outbox: Outbox::new(0, longest),
+            read_error: None,
         })
     }
 
@@ -232,6 +235,7 @@ impl Carrier for UdpCarrier {
                 // No packet, or ICMP port unreachable from the peer.
                 if error.kind() != io::ErrorKind::WouldBlock {
                     tracing::debug!(%error, "reading from the UDP socket");
+                    self.read_error = Some(error);
                 }
                 return Ok(0);
             }
@@ -305,9 +309,25 @@ impl Carrier for UdpCarrier {
         self.outbox.queue_with((header_len, len), name, control);
     }
 
+    fn trouble(&mut self) -> Option<String> {
+        let error = self.read_error.take().or(self.outbox.take_refusal())?;
+        let peer = self.socket.peer_addr().ok().and_then(|name| name.as_socket());
+        Some(explain(&error, &peer.map_or_else(|| "peers".into(), |peer| peer.to_string())))
+    }
+
     fn flush(&mut self) -> io::Result<bool> {
         let named = matches!(self.ends, Ends::Many(_));
         self.outbox.send(self.socket.as_fd(), named)
+    }
+}
+
+/// What an error of the socket means.
+fn explain(error: &io::Error, peer: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            format!("nothing listens at UDP {peer} (ICMP port unreachable)")
+        }
+        _ => format!("UDP {peer}: {error}"),
     }
 }
 

@@ -231,6 +231,10 @@ impl Carrier for Watch {
         self.inner.flush()
     }
 
+    fn trouble(&mut self) -> Option<String> {
+        self.inner.trouble()
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
         self.inner.next_deadline()
     }
