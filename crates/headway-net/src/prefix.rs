@@ -44,6 +44,18 @@ impl Prefix {
         }
     }
 
+    /// Whether the address is a host's, and not that of the network or its broadcast address. RFC 3021 and RFC 6164:
+    /// in a network of two addresses, both are hosts'.
+    pub fn is_host(&self) -> bool {
+        let longest = if self.address.is_ipv4() { 32 } else { 128 };
+        if longest - self.len <= 1 {
+            return true;
+        }
+        let is_broadcast =
+            self.address.is_ipv4() && self.address == self.host(u128::MAX >> (128 - (32 - self.len)));
+        self.address != self.host(0) && !is_broadcast
+    }
+
     /// The first host address of the network other than this one: the address of the other end of a TUN.
     /// `None` if the network has only one host.
     pub fn first_other(&self) -> Option<IpAddr> {
@@ -96,6 +108,23 @@ impl fmt::Display for Prefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_networks_are_no_hosts() {
+        for (text, expected) in [
+            ("10.77.2.0/24", false),
+            ("10.77.2.255/24", false),
+            ("10.77.2.254/24", true),
+            ("10.77.2.0/31", true),
+            ("10.77.2.1/32", true),
+            ("0.0.0.0/0", false),
+            ("fd77::/64", false),
+            ("fd77::ffff:ffff:ffff:ffff/64", true),
+            ("fd77::/127", true),
+        ] {
+            assert_eq!(text.parse::<Prefix>().unwrap().is_host(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn networks_contain_their_hosts() {

@@ -101,6 +101,12 @@ impl EthernetCarrier {
         let only_peer = declared_peer(ours, config.only_peer)?;
         let mtu = config.mtu.unwrap_or_else(|| system_mtu(&config.interface));
         let mut socket = PacketSocket::open(&config.interface, ETHERNET_HEADER + usize::from(mtu))?;
+        if socket.interface().loopback {
+            return Err(NetError::BadAddress {
+                got: format!("interface {}", config.interface),
+                expected: "an Ethernet interface: on the loopback there are no other hosts",
+            });
+        }
         let no_ethernet = || {
             let source = io::Error::new(io::ErrorKind::Unsupported, "it has no Ethernet address");
             fail("cannot carry frames", source, "an Ethernet interface, such as eth0 or one end of a veth")

@@ -222,7 +222,13 @@ impl NetworkArgs {
 
     fn prefix(&self, option: &'static str) -> Result<Prefix, LiveError> {
         let text = self.address.as_deref().unwrap_or_default();
-        text.parse().map_err(|error| bad("--address", text, format!("{error} (for {option})")))
+        let prefix: Prefix =
+            text.parse().map_err(|error| bad("--address", text, format!("{error} (for {option})")))?;
+        if !prefix.is_host() {
+            const EXPECTED: &str = "expected the address of a host: this is the network's own";
+            return Err(bad("--address", text, EXPECTED));
+        }
+        Ok(prefix)
     }
 
     fn udp_config(&self, ends: &[String]) -> Result<UdpConfig, LiveError> {

@@ -29,6 +29,9 @@ fn invalid_networks_are_named() {
     for (words, expected) in [
         (&["--tun", "hw0", "--address", "10.77.2.2"][..], "10.77.2.2/24"),
         (&["--tun", "hw0", "--address", "10.77.2.2/33"], "10.77.2.2/33"),
+        (&["--tun", "hw0", "--address", "10.77.2.0/24"], "the address of a host"),
+        (&["--tun", "hw0", "--address", "10.77.2.255/24"], "the address of a host"),
+        (&["--packet", "lo", "--address", "fd77::/64"], "the address of a host"),
         (&["--tun", "a-name-far-too-long", "--address", "10.77.2.2/24"], "1 to 15 bytes"),
         (&["--tun", "hw0", "--address", "10.77.2.2/32"], "a second address for the kernel"),
         (&["--tun", "hw0", "--address", "10.77.2.2/24", "--offload"], "a --variant without HACK"),
@@ -94,6 +97,16 @@ fn missing_things_are_named() {
     assert!(complaint.contains("no TLS"), "{complaint}");
     let complaint = refuse(&["fetch", "--kernel", "http://localhost/"], 1);
     assert!(complaint.contains("127.0.0.1:80") || complaint.contains("::1"), "{complaint}");
+}
+
+#[test]
+fn the_loopback_is_no_ethernet() {
+    let Some(namespace) = Namespace::new() else { return };
+    let words = ["nc", "10.77.2.1", "80", "--packet", "lo", "--address", "10.77.2.2/24"];
+    let output = namespace.command(HEADWAY, &words).output().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("interface lo: expected an Ethernet interface"), "{complaint}");
 }
 
 /// Without root's rights, for any user.
