@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::process::ExitCode;
 
+use crate::output::{OutputError, notice};
 use headway_lab::LabError;
 use headway_net::NetError;
 use headway_report::ReportError;
@@ -26,7 +27,7 @@ pub(crate) fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("headway: {failure}");
+            notice!("headway: {failure}");
             if failure.is_usage() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
@@ -68,6 +69,8 @@ impl Failure for LabError {
         )
     }
 }
+
+impl Failure for OutputError {}
 
 impl Failure for ReportError {
     fn is_usage(&self) -> bool {

@@ -18,6 +18,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use failure::{USAGE, exit};
+use output::{OutputError, notice};
 
 /// TCP that keeps making headway where packets arrive damaged.
 #[derive(Parser)]
@@ -78,12 +79,15 @@ fn refuse(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
-        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => match error.print() {
+            Ok(()) => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)),
+            Err(source) => exit(Err(OutputError::Standard(source))),
+        },
         _ => {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
             let line = line.strip_prefix("error: ").unwrap_or(line);
-            eprintln!("headway: {line}{}", expected(error).unwrap_or_default());
+            notice!("headway: {line}{}", expected(error).unwrap_or_default());
             ExitCode::from(USAGE)
         }
     }
@@ -93,7 +97,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 fn expected(error: &clap::Error) -> Option<String> {
     let similar = |kind| match error.get(kind)? {
         ContextValue::String(name) => Some(name.clone()),
-        ContextValue::Strings(names) => names.first().cloned(),
+        ContextValue::Strings(names) => names.last().cloned(),
         _ => None,
     };
     let suggestion = similar(ContextKind::SuggestedArg).or_else(|| similar(ContextKind::SuggestedSubcommand));

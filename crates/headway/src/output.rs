@@ -1,6 +1,7 @@
 //! Where results go: files that are written whole or not at all, and standard output.
 
-use std::fs;
+use std::fmt::Arguments;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,38 @@ pub(crate) enum OutputError {
     Capture { path: PathBuf, source: TraceError },
     #[error("standard output cannot be written: {0}")]
     Standard(io::Error),
+}
+
+impl OutputError {
+    pub(crate) fn file(path: &Path, error: io::Error) -> Self {
+        Self::File { path: path.into(), source: without_path(error) }
+    }
+
+    pub(crate) fn capture(path: &Path, error: TraceError) -> Self {
+        match error {
+            TraceError::Io(error) => Self::file(path, error),
+            source => Self::Capture { path: path.into(), source },
+        }
+    }
+}
+
+/// The system's reason alone: what `tempfile` adds is the name of a file that the user did not ask for.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
+}
+
+/// Says something on standard error, in a line, with the arguments of `format!`. Where nobody can read it,
+/// the program goes on.
+macro_rules! notice {
+    ($($text:tt)*) => { $crate::output::notify(format_args!($($text)*)) };
+}
+pub(crate) use notice;
+
+/// What [`notice!`] does.
+pub(crate) fn notify(text: Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes text to standard output.
@@ -34,27 +67,70 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputEr
 }
 
 /// Writes all of a file that was begun.
-pub(crate) fn write_to(
-    mut file: NamedTempFile,
-    path: &Path,
-    bytes: impl AsRef<[u8]>,
-) -> Result<(), OutputError> {
-    file.write_all(bytes.as_ref()).map_err(|source| OutputError::File { path: path.into(), source })?;
+pub(crate) fn write_to(mut file: NewFile, path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+    file.write_all(bytes.as_ref()).map_err(|source| OutputError::file(path, source))?;
     finish(file, path)
 }
 
-/// A file beside `path` that takes its place when it is complete.
-pub(crate) fn begin(path: &Path) -> Result<NamedTempFile, OutputError> {
+/// A file that is being written.
+pub(crate) enum NewFile {
+    /// Beside the place that it takes when it is complete.
+    Temporary(NamedTempFile),
+    /// A device, a pipe or what a link leads to: they are written to, not replaced.
+    InPlace(File),
+}
+
+impl NewFile {
+    /// A second handle of it.
+    pub(crate) fn reopen(&self) -> io::Result<File> {
+        match self {
+            Self::Temporary(file) => file.reopen().map_err(without_path),
+            Self::InPlace(file) => file.try_clone(),
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Temporary(file) => file.write(bytes),
+            Self::InPlace(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Temporary(file) => file.flush(),
+            Self::InPlace(file) => file.flush(),
+        }
+    }
+}
+
+/// A file that takes the place of `path` when it is complete.
+pub(crate) fn begin(path: &Path) -> Result<NewFile, OutputError> {
+    let complaint = |source| OutputError::file(path, source);
+    if path.is_dir() {
+        return Err(complaint(io::ErrorKind::IsADirectory.into()));
+    }
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return File::create(path).map(NewFile::InPlace).map_err(complaint);
+    }
+    begin_replacing(path)
+}
+
+/// The same, whatever is there: no link is followed, so that the file is where `path` says.
+pub(crate) fn begin_replacing(path: &Path) -> Result<NewFile, OutputError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    NamedTempFile::new_in(directory).map_err(|source| OutputError::File { path: path.into(), source })
+    NamedTempFile::new_in(directory).map(NewFile::Temporary).map_err(|error| OutputError::file(path, error))
 }
 
 /// Puts a complete file where it belongs.
-pub(crate) fn finish(file: NamedTempFile, path: &Path) -> Result<(), OutputError> {
-    let complaint = |source| OutputError::File { path: path.into(), source };
+pub(crate) fn finish(file: NewFile, path: &Path) -> Result<(), OutputError> {
+    let complaint = |source| OutputError::file(path, source);
+    let NewFile::Temporary(file) = file else { return Ok(()) };
     // Temporary files are private; results are as readable as anything else the user writes.
     #[cfg(unix)]
     {

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::output::notice;
 use headway_lab::{Experiment, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -59,7 +60,7 @@ impl Progress for Bar {
         let name = self.bar.message();
         let were = if runs == 1 { "run was" } else { "runs were" };
         self.bar.suspend(|| {
-            eprintln!(
+            notice!(
                 "{name}: {runs} {were} made by other code and will be made again (--reuse keeps such runs)"
             );
         });
@@ -72,7 +73,7 @@ impl Progress for Bar {
         let due = now >= last + LINES;
         if due && line_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let all = self.bar.length().unwrap_or_default();
-            eprintln!("{}: {} of {all} runs of all experiments", self.bar.message(), self.bar.position());
+            notice!("{}: {} of {all} runs of all experiments", self.bar.message(), self.bar.position());
         }
     }
 }

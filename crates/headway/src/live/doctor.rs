@@ -17,6 +17,7 @@ use super::network_arguments::NetworkArgs;
 use super::transport::{Tcp, Transport};
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::BadOption;
+use crate::output::{self, notice};
 use findings::{Findings, Mark};
 use watch::{Records, Watch};
 
@@ -60,8 +61,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {
     if let Some(peer) = &arguments.connect {
         connect(&mut findings, arguments, peer).await?;
     }
-    findings.print(arguments.json);
-    Ok(())
+    Ok(output::print(&findings.text(arguments.json))?)
 }
 
 async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), LiveError> {
@@ -84,7 +84,7 @@ async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveErro
         return Err(BadOption::new("--listen", local.to_string(), EXPECTED).into());
     }
     let listener = transport.listen(local).await?;
-    eprintln!("headway: reporting what arrives at {local}");
+    notice!("headway: reporting what arrives at {local}");
     let outcome = tokio::select! {
         outcome = peer::answer(&listener, &records, TIME_LIMIT) => outcome.map_err(LiveError::Connection),
         signal = stop_signal() => signal.map(|_| ()),

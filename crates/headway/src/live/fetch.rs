@@ -1,6 +1,6 @@
 //! `headway fetch`: HTTP downloads and uploads.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Method, Request, Response, Uri, header};
 use hyper_util::rt::TokioIo;
-use tempfile::NamedTempFile;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, stdout};
 
@@ -21,7 +20,7 @@ use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
-use crate::output::{self, OutputError};
+use crate::output::{self, OutputError, notice};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,7 +107,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), FetchError> {
     let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
     let done = outcome?;
     closed?;
-    report(arguments, &done);
+    report(arguments, &done)?;
     Ok(())
 }
 
@@ -219,17 +218,16 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, FetchError> {
 /// Writes the body to the output. A file is renamed into place when it is complete.
 async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, FetchError> {
     let mut bytes = 0;
-    let temporary: Option<NamedTempFile> = output.map(output::begin).transpose()?;
+    let temporary: Option<output::NewFile> = output.map(output::begin).transpose()?;
     let mut file = match (&temporary, output) {
         (Some(temporary), Some(path)) => {
-            let file =
-                temporary.reopen().map_err(|source| OutputError::File { path: path.into(), source })?;
+            let file = temporary.reopen().map_err(|source| OutputError::file(path, source))?;
             Some(File::from_std(file))
         }
         _ => None,
     };
     let fail = |source| match output {
-        Some(path) => OutputError::File { path: path.into(), source },
+        Some(path) => OutputError::file(path, source),
         None => OutputError::Standard(source),
     };
     let mut standard = stdout();
@@ -252,7 +250,7 @@ async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, FetchErr
     Ok(bytes)
 }
 
-fn report(arguments: &Arguments, done: &Done) {
+fn report(arguments: &Arguments, done: &Done) -> Result<(), OutputError> {
     let seconds = done.elapsed.as_secs_f64();
     let rate = done.bytes as f64 * 8.0 / seconds.max(1e-9);
     if arguments.json {
@@ -266,12 +264,13 @@ fn report(arguments: &Arguments, done: &Done) {
             "variant": arguments.network.label(),
         });
         if done.output.is_some() || arguments.upload.is_some() {
-            println!("{report}");
+            return output::print(&format!("{report}\n"));
         } else {
             // The message must not get into the file.
-            let _ = writeln!(io::stderr(), "{report}");
+            notice!("{report}");
         }
     } else {
-        eprintln!("headway: {} bytes in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);
+        notice!("headway: {} bytes in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);
     }
+    Ok(())
 }

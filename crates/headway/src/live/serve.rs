@@ -20,6 +20,7 @@ use super::network_arguments::NetworkArgs;
 use super::transport::Stream;
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
+use crate::output::notice;
 use folder::Folder;
 
 const EXAMPLES: &str = "\
@@ -79,7 +80,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
     let local = listener.local_addr().map_err(LiveError::Connection)?;
-    eprintln!("headway: serving {} at {local}", arguments.folder.display());
+    notice!("headway: serving {} at {local}", arguments.folder.display());
     let json = arguments.json;
     let mut connections = JoinSet::new();
     let stopped = async {

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use headway_report::RunCapture;
 use headway_sim::race::TcpSender;
 use headway_sim::{Passing, Tap};
-use tempfile::NamedTempFile;
 
-use crate::output::{self, OutputError};
+use crate::output::{self, NewFile, OutputError};
 
 /// Where the capture of a run goes.
 pub(super) fn path(directory: &Path, sender: TcpSender, seed: u64) -> PathBuf {
@@ -20,7 +19,7 @@ pub(super) fn path(directory: &Path, sender: TcpSender, seed: u64) -> PathBuf {
 /// The capture of one run, in the making.
 pub(super) struct CaptureFile {
     path: PathBuf,
-    packets: RunCapture<BufWriter<NamedTempFile>>,
+    packets: RunCapture<BufWriter<NewFile>>,
 }
 
 impl CaptureFile {
@@ -29,7 +28,7 @@ impl CaptureFile {
         let file = BufWriter::new(output::begin(&path)?);
         match RunCapture::at_both_ends(file) {
             Ok(packets) => Ok(Self { path, packets }),
-            Err(source) => Err(OutputError::Capture { path, source }),
+            Err(error) => Err(OutputError::capture(&path, error)),
         }
     }
 
@@ -37,11 +36,9 @@ impl CaptureFile {
         let Self { path, packets } = self;
         let writer = match packets.finish() {
             Ok(writer) => writer,
-            Err(source) => return Err(OutputError::Capture { path, source }),
+            Err(error) => return Err(OutputError::capture(&path, error)),
         };
-        let file = writer
-            .into_inner()
-            .map_err(|error| OutputError::File { path: path.clone(), source: error.into_error() })?;
+        let file = writer.into_inner().map_err(|error| OutputError::file(&path, error.into_error()))?;
         output::finish(file, &path)
     }
 }

@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
 use crate::command_line::command_line;
-use crate::output;
+use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
 use capture::CaptureFile;
 pub(crate) use error::RaceError;
@@ -59,7 +59,7 @@ fn announce(arguments: &Arguments, senders: &[Entrant]) {
     }
     files.extend(arguments.report.iter().map(|path| path.display().to_string()));
     if !files.is_empty() {
-        eprintln!("wrote {}", files.join(", "));
+        notice!("wrote {}", files.join(", "));
     }
 }
 

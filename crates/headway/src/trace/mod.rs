@@ -12,7 +12,7 @@ use headway_trace::analysis::Graphs;
 
 use crate::command_line::command_line;
 use crate::failure::BadOption;
-use crate::output;
+use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
 use arguments::Table;
 pub(crate) use error::TraceError;
@@ -32,11 +32,11 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
     if let Some(path) = &arguments.html {
         let page = page(&capture, &chosen, &command_line(words));
         output::write(path, page)?;
-        eprintln!("wrote {}", path.display());
+        notice!("wrote {}", path.display());
     }
     if let Some(directory) = &arguments.xplot {
         let count = xplot::write(directory, &chosen)?;
-        eprintln!("wrote {count} files to {}", directory.display());
+        notice!("wrote {count} files to {}", directory.display());
     }
     let text = match (arguments.json, arguments.csv) {
         (true, _) => json::render(&capture, &chosen),

@@ -54,17 +54,19 @@ impl Findings {
         self.advice = Some(advice.into());
     }
 
-    pub(super) fn print(&self, json: bool) {
+    /// As lines, or as one object.
+    pub(super) fn text(&self, json: bool) -> String {
         if json {
-            println!("{:#}", serde_json::json!(self));
-            return;
+            return format!("{:#}\n", serde_json::json!(self));
         }
+        let mut lines = String::new();
         let width = self.findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
         for Finding { subject, mark, text } in &self.findings {
-            println!("{subject:width$}  {:3}  {text}", mark.word());
+            lines.push_str(&format!("{subject:width$}  {:3}  {text}\n", mark.word()));
         }
         if let Some(advice) = &self.advice {
-            println!("use: {advice}");
+            lines.push_str(&format!("use: {advice}\n"));
         }
+        lines
     }
 }

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::watch::{PeerRecord, Records};
 use crate::live::transport::{Listener, Stream};
+use crate::output::notice;
 
 const VERSION: u32 = 1;
 /// Bytes of padding after a message: more than ten segments of any usual size.
@@ -41,7 +42,7 @@ pub(super) async fn answer(listener: &Listener, records: &Records, patience: Dur
         let records = records.clone();
         tokio::spawn(async move {
             let answered = timeout(patience, answer_one(stream, from, &records)).await;
-            eprintln!(
+            notice!(
                 "headway: {from}: {}",
                 match answered {
                     Ok(Ok(())) => "reported what arrived".into(),

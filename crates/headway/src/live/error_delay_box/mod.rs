@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use super::error::LiveError;
 use super::network_arguments::{open_capture, start_log};
 use crate::failure::{BadOption, Failure};
-use crate::output::OutputError;
+use crate::output::{OutputError, notice};
 pub(crate) use arguments::Arguments;
 use arguments::RealTime;
 use output::Output;
@@ -107,7 +107,7 @@ fn announce(
 ) -> Result<(), BoxError> {
     if let Some(report) = control.report() {
         if arguments.real_time() == RealTime::On && report.priority == Priority::Refused {
-            eprintln!("headway: real-time priority is not permitted: expected root or CAP_SYS_NICE");
+            notice!("headway: real-time priority is not permitted: expected root or CAP_SYS_NICE");
         }
         output.ready(links, report.priority)?;
         if let Some(path) = &arguments.ready_file {
@@ -202,7 +202,7 @@ fn reload(
 ) -> Result<(), OutputError> {
     if !arguments.has_config() {
         let problem = "SIGHUP: no --config to read again";
-        eprintln!("headway: {problem}");
+        notice!("headway: {problem}");
         return output.kept(problem);
     }
     match arguments.links() {
@@ -212,7 +212,7 @@ fn reload(
             output.changed(&links)
         }
         Err(failure) => {
-            eprintln!("headway: {failure}; the link does not change");
+            notice!("headway: {failure}; the link does not change");
             output.kept(&failure.to_string())
         }
     }
@@ -221,7 +221,7 @@ fn reload(
 fn finish(arguments: &Arguments, output: &mut Output, end: BoxEnd) -> Result<(), BoxError> {
     let BoxEnd { report, outcome, capture } = end;
     let written = match (capture, &arguments.pcap) {
-        (Err(source), Some(path)) => Err(OutputError::Capture { path: path.clone(), source }),
+        (Err(source), Some(path)) => Err(OutputError::capture(path, source)),
         _ => Ok(()),
     };
     let outcome = outcome.map_err(BoxError::Net).and(written.map_err(BoxError::from));

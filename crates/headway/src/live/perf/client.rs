@@ -18,6 +18,7 @@ use crate::live::error::LiveError;
 use crate::live::names::resolve;
 use crate::live::transport::Transport;
 use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
+use crate::output;
 
 pub(super) async fn run(arguments: &ClientArguments) -> Result<(), LiveError> {
     let test = describe(arguments)?;
@@ -28,7 +29,7 @@ pub(super) async fn run(arguments: &ClientArguments) -> Result<(), LiveError> {
     };
     let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
     let report = outcome?;
-    report.print(arguments.json);
+    output::print(&report.text(arguments.json))?;
     closed
 }
 
@@ -111,10 +112,10 @@ async fn measure(
                     times.extend(more);
                 }
             },
-            _ = ticks.tick() => reporter.interval(started.elapsed()),
+            _ = ticks.tick() => reporter.interval(started.elapsed())?,
         }
     }
-    reporter.interval(started.elapsed());
+    reporter.interval(started.elapsed())?;
     let outcome: Outcome = receive_line(&mut control).await.map_err(LiveError::Connection)?;
     control.shutdown().await.map_err(LiveError::Connection)?;
     Ok(reporter.finish(results, outcome.streams, times))

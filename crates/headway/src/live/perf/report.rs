@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::protocol::{Kind, StreamResult, Test};
 use super::test::Progress;
+use crate::output::{self, OutputError};
 
 /// The ends of a data connection.
 #[derive(Clone, Copy)]
@@ -59,7 +60,7 @@ impl Reporter {
     }
 
     /// Ends an interval.
-    pub(super) fn interval(&mut self, until: Duration) {
+    pub(super) fn interval(&mut self, until: Duration) -> Result<(), OutputError> {
         let (from, before) = &mut self.last;
         let (start, end) = (from.as_secs_f64(), until.as_secs_f64());
         let we_send = self.test.kind != Kind::Download;
@@ -83,17 +84,18 @@ impl Reporter {
         }
         *from = until;
         if bytes == 0 && end - start < 0.01 {
-            return;
+            return Ok(());
         }
         let mut sum = sums(start, end, bytes, we_send);
         sum["omitted"] = json!(false);
         if we_send {
             sum["retransmits"] = json!(retransmits);
         }
-        if !self.quiet {
-            println!("{}", line(start, end, bytes, &self.test));
-        }
         self.intervals.push(json!({ "streams": streams, "sum": sum }));
+        if self.quiet {
+            return Ok(());
+        }
+        output::print(&format!("{}\n", line(start, end, bytes, &self.test)))
     }
 
     /// Ends the test, with the local and the server's results, and the latencies.
@@ -172,12 +174,9 @@ impl Reporter {
 }
 
 impl Report {
-    pub(super) fn print(&self, json: bool) {
-        if json {
-            println!("{:#}", self.json);
-        } else {
-            self.lines.iter().for_each(|line| println!("{line}"));
-        }
+    /// As lines, or as one object.
+    pub(super) fn text(&self, json: bool) -> String {
+        if json { format!("{:#}\n", self.json) } else { self.lines.join("\n") + "\n" }
     }
 }
 

@@ -16,6 +16,7 @@ use super::test::{Progress, answer, receive, send};
 use crate::live::error::LiveError;
 use crate::live::transport::Stream;
 use crate::live::{GRACE_STOPPED, stop_signal};
+use crate::output::notice;
 
 /// The maximum number of concurrent tests.
 const MAX_TESTS: usize = 64;
@@ -32,7 +33,7 @@ type Shared = Arc<Mutex<Sessions>>;
 pub(super) async fn run(arguments: &ServerArguments) -> Result<(), LiveError> {
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
-    eprintln!("headway: waiting for clients at {}", listener.local_addr().map_err(LiveError::Connection)?);
+    notice!("headway: waiting for clients at {}", listener.local_addr().map_err(LiveError::Connection)?);
     let sessions = Shared::default();
     let (done, mut tests_done) = mpsc::channel(MAX_TESTS);
     let mut connections = JoinSet::new();
@@ -83,7 +84,7 @@ async fn greet(mut stream: Stream, sessions: Shared, done: mpsc::Sender<()>) {
         Err(error) => Err(error),
     };
     if let Err(error) = outcome {
-        eprintln!("headway: a client: {error}");
+        notice!("headway: a client: {error}");
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 
 use super::folder::{Folder, Refusal};
 use crate::live::http::{FileBody, percent_encode};
-use crate::output;
+use crate::output::{self, notice};
 
 type Answer = Response<BoxBody<Bytes, io::Error>>;
 
@@ -41,9 +41,11 @@ pub(super) async fn answer(
         let line = serde_json::json!({
             "from": from.to_string(), "method": method.as_str(), "path": path, "status": status, "bytes": bytes,
         });
-        println!("{line}");
+        if let Err(error) = output::print(&format!("{line}\n")) {
+            notice!("headway: {error}");
+        }
     } else {
-        eprintln!("headway: {from} {method} {path} {status} {}", bytes.unwrap_or(0));
+        notice!("headway: {from} {method} {path} {status} {}", bytes.unwrap_or(0));
     }
     Ok(response)
 }
@@ -155,7 +157,7 @@ async fn listing(folder: &Path, path: &str) -> io::Result<Answer> {
 async fn write(folder: &Folder, request: Request<Incoming>, path: &str) -> Result<Answer, Answer> {
     let place = folder.place(path).map_err(refused)?;
     let broken = |error: String| text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n"));
-    let temporary = output::begin(&place).map_err(|error| broken(error.to_string()))?;
+    let temporary = output::begin_replacing(&place).map_err(|error| broken(error.to_string()))?;
     let mut file = File::from_std(temporary.reopen().map_err(|error| broken(error.to_string()))?);
     let mut body = request.into_body();
     while let Some(frame) = body.frame().await {

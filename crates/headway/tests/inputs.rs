@@ -1,0 +1,336 @@
+//! Wrong and odd inputs of every command: how it ends, and what it says. Nothing panics, nothing hangs.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use headway_test_fixture::program::Program;
+
+const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
+
+/// After this long a command counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a command ended.
+struct End {
+    code: Option<i32>,
+    out: String,
+    says: String,
+}
+
+/// Runs it with what its standard streams are connected to here; a stream that is piped is read.
+fn end(mut command: Command, what: &str) -> End {
+    let mut child = command.spawn().expect("the program starts");
+    let read = |stream: Option<Box<dyn std::io::Read + Send>>| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stream.map(|mut stream| stream.read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let out = read(child.stdout.take().map(|stream| Box::new(stream) as _));
+    let says = read(child.stderr.take().map(|stream| Box::new(stream) as _));
+    let id = child.id().to_string();
+    let (ended, end) = mpsc::channel();
+    let waiting = thread::spawn(move || {
+        let status = child.wait().expect("the program ends");
+        let _ = ended.send(());
+        status
+    });
+    let hangs = end.recv_timeout(PATIENCE).is_err();
+    if hangs {
+        Command::new("kill").args(["-KILL", &id]).status().expect("kill");
+    }
+    let code = waiting.join().expect("a status").code();
+    let says = says.join().expect("what it says");
+    assert!(!hangs, "{what}: hangs; so far: {says}");
+    assert!(!says.contains("panicked"), "{what}: {says}");
+    assert_ne!(code, Some(101), "{what}: a panic: {says}");
+    End { code, out: out.join().expect("what it prints"), says }
+}
+
+fn command(directory: &Path, line: &str) -> Command {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut command = HEADWAY.command(directory, &words);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A folder with an experiment, a capture and files that are neither.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    file("empty", "");
+    file("text", "this is no capture\n");
+    file("fine.toml", FINE);
+    file("broken.toml", "title = \n");
+    let race = "race --size 1KB --runs 1 --variant sack --damage none --pcap out";
+    assert_eq!(end(command(folder.path(), race), race).code, Some(0));
+    folder
+}
+
+const FINE: &str = "title = 'Fine'\nruns = 1\n[sweep]\nvariant = ['sack']\n\
+                    [scenario]\nsize = '1KB'\n[figure]\nkind = 'table'\nx = 'variant'\nmeasure = 'time'\n";
+
+/// Command, exit code, and what standard error has to contain.
+const INPUTS: &[(&str, i32, &str)] = &[
+    ("bogus", 2, "unrecognized subcommand 'bogus'"),
+    ("rase", 2, "did you mean 'race'"),
+    ("--bogus", 2, "unexpected argument '--bogus'"),
+    ("race --runs 0", 2, "--runs 0: expected between 1 and 1000000"),
+    ("race --runs", 2, "a value is required for '--runs <N>'"),
+    ("race --size 0", 2, "--size"),
+    ("race --size 1KB --rate 0", 2, "--rate"),
+    ("race --size -1KB", 2, "-1"),
+    ("race --rate=-5mbit", 2, "--rate -5mbit: expected a rate such as 10mbit"),
+    ("race --rate unlimited", 2, "--rate unlimited: expected a rate such as 10mbit"),
+    ("race --delay 5", 2, "--delay 5: expected"),
+    ("race --delay 1e9h", 2, "--delay"),
+    ("race --damage foo", 2, "--damage foo: expected none, random:P"),
+    ("race --damage random:200%", 2, "--damage"),
+    ("race --damage trace:text", 2, "text"),
+    ("race --damage trace:missing", 2, "missing"),
+    ("race --damage trace:empty", 2, "empty"),
+    ("race --header-hit 200%", 2, "--header-hit 200%: expected a share"),
+    ("race --loss 101%", 2, "--loss"),
+    ("race --cc foo", 2, "--cc foo: expected a congestion controller"),
+    ("race --queue foo", 2, "--queue foo: expected a queue limit"),
+    ("race --with foo", 2, "\"foo\": expected a feature of the modern sender"),
+    ("race --with tlp --without tlp", 2, "--without"),
+    ("race --mtu 20", 2, "--mtu"),
+    ("race --mtu 70000", 2, "--mtu"),
+    ("race --duration 1s --size 1MB", 2, "--size"),
+    ("race missing", 2, "missing: No such file or directory (os error 2); expected a file to send"),
+    ("race empty", 2, "empty: the file is empty; expected at least one byte to send"),
+    ("race .", 2, ".: expected a regular file"),
+    ("race --size 1KB --runs 1 --pcap text", 1, "text: cannot be written"),
+    ("race --size 1KB --runs 1 --report .", 1, ".: cannot be written"),
+    ("race --size 1KB --runs 1 --report missing/page.html", 1, "missing/page.html: cannot be written"),
+    ("trace", 2, "required arguments were not provided"),
+    ("trace missing", 2, "missing: cannot be read"),
+    ("trace .", 2, ".: "),
+    ("trace text", 2, "text: "),
+    ("trace empty", 2, "empty: "),
+    ("lab", 2, ""),
+    ("lab bogus", 2, "unrecognized subcommand 'bogus'"),
+    ("lab run", 2, "<FILE>..."),
+    ("lab run missing.toml", 2, "missing.toml: No such file"),
+    ("lab run broken.toml", 2, "broken.toml:1: "),
+    ("lab check text", 2, "text:1: "),
+    ("lab check empty", 2, "empty:1: missing field `title`"),
+    ("lab run fine.toml --set bogus=1", 2, "--set bogus=1: \"bogus\" is neither an axis nor a key"),
+    ("lab run fine.toml --set delay", 2, "expected KEY=VALUE"),
+    ("lab run fine.toml --set delay=abc", 2, "delay"),
+    ("lab run fine.toml --set variant=foo", 2, "variant"),
+    ("lab run fine.toml --set variant=linux:cubic", 2, "variant"),
+    ("lab run fine.toml --runs 0", 2, "expected at least one run"),
+    ("lab run fine.toml --runs 4000000000", 2, "expected at most"),
+    ("lab run fine.toml fine.toml", 2, "expected another name"),
+    ("lab run fine.toml --out text", 1, "text"),
+    ("lab live fine.toml --jobs 0", 2, "expected 1 to 1000"),
+    ("lab report missing", 2, "missing: No such file"),
+    ("lab report .", 2, "there are none in it"),
+    ("lab report text", 2, "text: "),
+    ("paper run", 2, "<NAMES>..."),
+    ("paper run foo", 2, "\"foo\": expected `all` or a name"),
+    ("paper report .", 2, "there are none in it"),
+    ("perf", 2, ""),
+    ("perf client", 2, "<HOST>"),
+    ("perf client localhost", 2, "no network: expected --tun"),
+    ("perf client localhost --kernel --time 0s", 2, "--time 0s: expected some time"),
+    ("perf client localhost --kernel --interval 1ms", 2, "--interval"),
+    ("perf client localhost --kernel --length 1GiB", 2, "--length"),
+    ("perf client localhost --kernel --parallel 0", 2, "0 is not in 1..=1000"),
+    ("perf client localhost --kernel --port 70000", 2, "70000"),
+    ("perf client localhost --kernel -n abc", 2, "expected a size"),
+    ("perf client localhost --kernel --latency --reverse", 2, "cannot be used with"),
+    ("perf client no.such.name.invalid --kernel", 1, "no.such.name.invalid"),
+    ("perf client 127.0.0.1 --kernel --port 1", 1, "127.0.0.1:1: "),
+    ("perf server --kernel --listen abc", 2, "abc"),
+    ("nc", 2, ""),
+    ("nc 127.0.0.1 1 --kernel", 1, "127.0.0.1:1: "),
+    ("fetch", 2, "<URL>"),
+    ("fetch abc --kernel", 2, "abc"),
+    ("fetch ftp://127.0.0.1/ --kernel", 2, "ftp"),
+    ("fetch http://127.0.0.1:1/x --kernel", 1, "127.0.0.1:1"),
+    (
+        "serve missing --kernel",
+        2,
+        "missing: No such file or directory (os error 2); expected a folder to serve",
+    ),
+    ("serve text --kernel", 2, "text: not a directory; expected a folder to serve"),
+    ("serve . ", 2, "no network: expected --tun"),
+    ("box", 2, "<IFACE_A>, <IFACE_B>"),
+    ("doctor --connect", 2, "--connect"),
+    ("doctor --connect 127.0.0.1:1 --kernel --listen 1", 2, "cannot be used with"),
+    ("doctor --connect abc --kernel", 2, "--connect abc: expected HOST:PORT"),
+];
+
+#[test]
+fn wrong_inputs_end_with_a_line_that_says_what_was_expected() {
+    let folder = folder();
+    let mut wrong = Vec::new();
+    for (line, code, part) in INPUTS {
+        let end = end(command(folder.path(), line), line);
+        let is_help = part.is_empty();
+        let short = end.says.lines().count() == 1 || is_help;
+        if end.code != Some(*code) || !end.says.contains(part) || !short || !end.out.is_empty() {
+            wrong.push(format!("{line}: {:?} {}{}", end.code, end.says, end.out));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Odd, and right.
+const ODD: &[(&str, &str)] = &[
+    ("--help", "Usage: headway <COMMAND>"),
+    ("--version", "headway "),
+    ("help race", "--damage"),
+    ("race --size 1 --runs 1 --variant sack", "sack"),
+    ("race text --runs 1 --variant sack,sack", "sack"),
+    ("trace out/sack-1.pcapng", "connection"),
+    ("trace out/sack-1.pcapng --json", "{"),
+    ("lab check fine.toml", "fine.toml: "),
+    ("lab run fine.toml --runs 1", "results: "),
+    ("lab schema", "{"),
+    ("lab columns", "# Columns"),
+    ("paper list", "000-fig13"),
+    ("doctor", "use: "),
+    ("doctor --json", "\"advice\""),
+];
+
+#[test]
+fn odd_inputs_work() {
+    let folder = folder();
+    for (line, part) in ODD {
+        let end = end(command(folder.path(), line), line);
+        assert_eq!(end.code, Some(0), "{line}: {}", end.says);
+        assert!(end.out.contains(part), "{line}: {}", end.out);
+    }
+}
+
+/// The standard output of commands is full, or nobody reads it.
+fn refuses_bad_outputs(directory: &Path, line: &str) {
+    let mut full = command(directory, line);
+    full.stdout(File::options().write(true).open("/dev/full").expect("a full device"));
+    let ended = end(full, line);
+    let reason = "standard output cannot be written: No space left on device";
+    assert_eq!(ended.code, Some(1), "{line} > /dev/full: {}", ended.says);
+    assert!(ended.says.contains(reason), "{line} > /dev/full: {}", ended.says);
+
+    let mut closed = command(directory, line);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    closed.stdout(writer);
+    let ended = end(closed, line);
+    assert_eq!(ended.code, Some(1), "{line} | : {}", ended.says);
+    assert!(ended.says.contains("Broken pipe"), "{line} | : {}", ended.says);
+}
+
+#[test]
+fn outputs_that_are_full_or_closed_are_complained_about() {
+    let folder = folder();
+    for (line, _) in ODD {
+        refuses_bad_outputs(folder.path(), line);
+    }
+}
+
+/// Nobody learns of the complaint then, except by the exit code.
+#[test]
+fn complaints_that_cannot_be_written_change_nothing() {
+    let folder = folder();
+    for (line, code) in [
+        ("bogus", 2),
+        ("race --runs 0", 2),
+        ("trace missing", 2),
+        ("lab run fine.toml", 0),
+        ("race --size 1KB --runs 1 --variant sack --report page.html", 0),
+        ("fetch http://127.0.0.1:1/x --kernel", 1),
+        ("serve missing --kernel", 2),
+    ] {
+        let mut full = command(folder.path(), line);
+        full.stderr(File::options().write(true).open("/dev/full").expect("a full device"));
+        assert_eq!(end(full, line).code, Some(code), "{line}");
+    }
+}
+
+/// A program that runs until it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_measurement_ends_where_its_results_cannot_be_written() {
+    let folder = folder();
+    let mut server =
+        command(folder.path(), "perf server --kernel --listen 127.0.0.1:0").spawn().expect("it runs");
+    let says = server.stderr.take().expect("a stream");
+    let _running = Running(server);
+    let mut lines = BufReader::new(says).lines();
+    let line = lines.next().expect("a line").expect("text");
+    thread::spawn(move || lines.for_each(drop));
+    let port = line.rsplit_once(':').expect("a port").1;
+    for options in ["", "--json", "--latency", "--reverse"] {
+        let line =
+            format!("perf client 127.0.0.1 --port {port} --kernel --time 200ms --interval 50ms {options}");
+        refuses_bad_outputs(folder.path(), &line);
+    }
+}
+
+#[test]
+fn what_arrives_needs_a_place() {
+    let folder = folder();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a client");
+            // A request, or nothing.
+            let _ = stream.read(&mut [0; 4096]);
+            let _ =
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    });
+    for line in [
+        format!("fetch http://127.0.0.1:{port}/x --kernel --output -"),
+        format!("fetch http://127.0.0.1:{port}/x --kernel --output x --json"),
+        format!("nc 127.0.0.1 {port} --kernel"),
+    ] {
+        refuses_bad_outputs(folder.path(), &line);
+    }
+}
+
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+    let folder = folder();
+    let line = "race --size 1KB --runs 1 --variant sack --report pipe";
+    let path = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    let reader = {
+        let path = path.clone();
+        thread::spawn(move || fs::read_to_string(path).expect("a page"))
+    };
+    let ended = end(command(folder.path(), line), line);
+    assert_eq!(ended.code, Some(0), "{}", ended.says);
+    assert!(reader.join().expect("a page").contains("</html>"));
+    assert!(fs::metadata(&path).expect("a pipe").file_type().is_fifo());
+
+    symlink("page.html", folder.path().join("link")).expect("a link");
+    let line = "race --size 1KB --runs 1 --variant sack --report link";
+    assert_eq!(end(command(folder.path(), line), line).code, Some(0));
+    assert!(fs::symlink_metadata(folder.path().join("link")).expect("a link").is_symlink());
+    assert!(fs::read_to_string(folder.path().join("page.html")).expect("a page").contains("</html>"));
+}
