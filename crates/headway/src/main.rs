@@ -12,6 +12,7 @@ mod race;
 mod scenario_arguments;
 mod trace;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -55,7 +56,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::try_parse_from(words_for_clap()) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };
@@ -74,6 +75,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// All words, with `help --help` for `help`.
+fn words_for_clap() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.retain(|word| word != "--help" && word != "-h");
+    }
+    words
+}
+
 /// Help goes out as it is; a mistake is reported in one line.
 fn refuse(error: &clap::Error) -> ExitCode {
     match error.kind() {
@@ -87,6 +97,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
             let line = line.strip_prefix("error: ").unwrap_or(line);
+            let line = line.replace("invalid digit found in string", "expected a whole number");
             notice!("headway: {line}{}", expected(error).unwrap_or_default());
             ExitCode::from(USAGE)
         }
@@ -113,10 +124,18 @@ fn expected(error: &clap::Error) -> Option<String> {
             _ => None,
         },
         (ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand, None) => {
-            Some("; expected what `headway --help` and `headway race --help` list".into())
+            Some(format!("; expected what `{} --help` lists", command_of(error)))
         }
         _ => None,
     }
+}
+
+/// The command that was being read.
+fn command_of(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("headway");
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
 }
 
 /// The words of the command line, without the program's name.

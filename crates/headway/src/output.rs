@@ -34,9 +34,10 @@ impl OutputError {
 
 /// The system's reason alone: what `tempfile` adds is the name of a file that the user did not ask for.
 fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
-    code.map_or(error, io::Error::from_raw_os_error)
+    match error.to_string().split_once(" at path \"") {
+        Some((reason, _)) => io::Error::new(error.kind(), reason),
+        None => error,
+    }
 }
 
 /// Says something on standard error, in a line, with the arguments of `format!`. Where nobody can read it,

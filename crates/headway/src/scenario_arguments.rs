@@ -67,7 +67,8 @@ fn option(key: &'static Key) -> Arg {
     };
     match key.dimension {
         Dimension::Flag => option.num_args(0..=1).require_equals(true).default_missing_value("on"),
-        _ => option,
+        // A quantity below zero is a wrong value, and not another option.
+        _ => option.allow_hyphen_values(true),
     }
 }
 

@@ -68,6 +68,7 @@ fn folder() -> tempfile::TempDir {
     file("empty", "");
     file("text", "this is no capture\n");
     file("fine.toml", FINE);
+    file("real.toml", &FINE.replace("['sack']", "['sack', 'linux:cubic']"));
     file("broken.toml", "title = \n");
     let race = "race --size 1KB --runs 1 --variant sack --damage none --pcap out";
     assert_eq!(end(command(folder.path(), race), race).code, Some(0));
@@ -87,6 +88,17 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("race --size 0", 2, "--size"),
     ("race --size 1KB --rate 0", 2, "--rate"),
     ("race --size -1KB", 2, "-1"),
+    ("race --rate -5mbit", 2, "--rate -5mbit: expected a rate such as 10mbit"),
+    ("race --seed abc", 2, "invalid value 'abc' for '--seed <SEED>': expected a whole number"),
+    (
+        "race --variant foo",
+        2,
+        "headway, perhaps with a congestion controller: modern:bbr (or newreno, cubic); or oracle",
+    ),
+    ("race --bogus", 2, "expected what `headway race --help` lists"),
+    ("fetch --bogus", 2, "expected what `headway fetch --help` lists"),
+    ("perf client --bogus", 2, "expected what `headway perf client --help` lists"),
+    ("lab bogus", 2, "expected what `headway lab --help` lists"),
     ("race --rate=-5mbit", 2, "--rate -5mbit: expected a rate such as 10mbit"),
     ("race --rate unlimited", 2, "--rate unlimited: expected a rate such as 10mbit"),
     ("race --delay 5", 2, "--delay 5: expected"),
@@ -117,7 +129,6 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("trace text", 2, "text: "),
     ("trace empty", 2, "empty: "),
     ("lab", 2, ""),
-    ("lab bogus", 2, "unrecognized subcommand 'bogus'"),
     ("lab run", 2, "<FILE>..."),
     ("lab run missing.toml", 2, "missing.toml: No such file"),
     ("lab run broken.toml", 2, "broken.toml:1: "),
@@ -190,12 +201,19 @@ fn wrong_inputs_end_with_a_line_that_says_what_was_expected() {
 const ODD: &[(&str, &str)] = &[
     ("--help", "Usage: headway <COMMAND>"),
     ("--version", "headway "),
+    ("help --help", "Usage: headway <COMMAND>"),
     ("help race", "--damage"),
+    (
+        "race --size 1KB --runs 1 --variant sack --loss 5% --jitter 3ms --duplicate 2% --reorder 1%",
+        "bound without the loss 7.64 Mbit/s\nloss 5%, jitter 3ms, duplicate 2%, reorder 1% by ",
+    ),
+    ("race --size 1KB --runs 1 --variant headway --loss 5% --damage none", "see docs/ledger.md"),
+    ("lab check real.toml", "real.toml: 2 cells, 2 runs, in real time only"),
     ("race --size 1 --runs 1 --variant sack", "sack"),
     ("race text --runs 1 --variant sack,sack", "sack"),
     ("trace out/sack-1.pcapng", "connection"),
     ("trace out/sack-1.pcapng --json", "{"),
-    ("lab check fine.toml", "fine.toml: "),
+    ("lab check fine.toml", "fine.toml: 1 cell, 1 run\n"),
     ("lab run fine.toml --runs 1", "results: "),
     ("lab schema", "{"),
     ("lab columns", "# Columns"),
@@ -333,4 +351,51 @@ fn a_device_is_written_to_and_not_replaced() {
     assert_eq!(end(command(folder.path(), line), line).code, Some(0));
     assert!(fs::symlink_metadata(folder.path().join("link")).expect("a link").is_symlink());
     assert!(fs::read_to_string(folder.path().join("page.html")).expect("a page").contains("</html>"));
+}
+
+#[test]
+fn the_note_on_losses_is_for_a_sender_that_cannot_know() {
+    let folder = folder();
+    for options in [
+        "--variant modern:bbr --damage none --loss 5%",
+        "--variant headway --damage none",
+        "--variant headway --damage random:1% --loss 5%",
+        "--variant headway --damage none --loss 5% --with own-path",
+    ] {
+        let line = format!("race --size 1KB --runs 1 {options}");
+        let ended = end(command(folder.path(), &line), &line);
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.says);
+        assert!(!ended.out.contains("docs/ledger.md"), "{line}: {}", ended.out);
+    }
+}
+
+#[test]
+fn one_run_has_no_interval() {
+    let folder = folder();
+    let line = "lab run fine.toml";
+    let ended = end(command(folder.path(), line), line);
+    assert!(!ended.out.contains(" .. "), "{}", ended.out);
+}
+
+/// The file and the reason, and no name of a file that the user did not ask for.
+#[test]
+fn files_without_room_are_named() {
+    let folder = folder();
+    for output in ["--pcap full", "--report full.html"] {
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 8; exec {} race --size 300KB --runs 1 --variant sack {output}",
+            HEADWAY.0
+        );
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", &script])
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let ended = end(limited, output);
+        assert_eq!(ended.code, Some(1), "{output}: {}", ended.says);
+        assert!(ended.says.contains("full"), "{output}: {}", ended.says);
+        assert!(ended.says.contains("cannot be written: File too large"), "{output}: {}", ended.says);
+        assert!(!ended.says.contains(".tmp"), "{output}: {}", ended.says);
+    }
 }

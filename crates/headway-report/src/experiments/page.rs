@@ -299,7 +299,7 @@ fn values(results: &Results) -> Markup {
                                 @match summary {
                                     Some(summary) => {
                                         td { (number(summary.value(figure.statistic))) }
-                                        td { (number(summary.interval.0)) " \u{2013} " (number(summary.interval.1)) }
+                                        td { @if measured.len() > 1 { (number(summary.interval.0)) " \u{2013} " (number(summary.interval.1)) } }
                                     }
                                     None => { td { "not run" } td {} }
                                 }

@@ -1,6 +1,8 @@
 //! The results of senders in words and numbers, as the page and the table of a terminal show them.
 
-use headway_sim::race::{RunOutcome, Scenario, Spread, Summary};
+use headway_link::Damage;
+use headway_sim::race::{Feature, RunOutcome, Scenario, Spread, Summary};
+use headway_tcp::Variant;
 use headway_units::Size;
 
 use super::Results;
@@ -109,6 +111,7 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
     if let Some(note) = oracle_note(results) {
         notes.push(note);
     }
+    notes.extend(loss_note(&results.scenario, summaries));
     let undetected: u64 = results.runs.iter().filter_map(|run| run.metrics.undetected_packets).sum();
     let damaged: u64 = results.runs.iter().map(|run| run.metrics.damaged_bytes_delivered).sum();
     if damaged > 0 {
@@ -122,6 +125,25 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
         notes.push(failure_note(failed));
     }
     notes
+}
+
+/// headway's sender cannot know that losses are not congestion where nothing is damaged on the path.
+fn loss_note(scenario: &Scenario, summaries: &[Summary]) -> Option<String> {
+    let link = &scenario.forward;
+    let is_ours =
+        |summary: &Summary| summary.sender.tcp().is_some_and(|sender| sender.variant == Variant::Headway);
+    let is_own = || Feature::all().find(|feature| feature.name() == "own-path");
+    let unknown = !link.loss.is_zero()
+        && link.damage == Damage::None
+        && is_own().and_then(|feature| scenario.features.of(feature)) != Some(true)
+        && summaries.iter().any(is_ours);
+    unknown.then(|| {
+        format!(
+            "loss {} without damage: headway cannot know that these losses are not congestion, and takes them for it \
+             unless the path is said to be one's own (--with own-path): see docs/ledger.md",
+            link.loss
+        )
+    })
 }
 
 fn oracle_note(results: &Results) -> Option<String> {

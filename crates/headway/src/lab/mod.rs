@@ -242,10 +242,23 @@ fn run_all(
 fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
     let mut text = String::new();
     for file in files {
-        let experiment = Experiment::load(file, &Overrides::default())?;
+        let (experiment, clock) = match Experiment::load(file, &Overrides::default()) {
+            Ok(experiment) => (experiment, ""),
+            // What has no place in virtual time may have one in real time.
+            Err(refusal) => match Experiment::load(file, &Overrides { real: true, ..Overrides::default() }) {
+                Ok(experiment) => (experiment, ", in real time only (`headway lab live`)"),
+                Err(_) => return Err(refusal.into()),
+            },
+        };
         let cells = experiment.cells.len();
         let runs = cells as u64 * u64::from(experiment.runs);
-        text.push_str(&format!("{}: {cells} cells, {runs} runs\n", file.display()));
+        let plural = |count| if count == 1 { "" } else { "s" };
+        text.push_str(&format!(
+            "{}: {cells} cell{}, {runs} run{}{clock}\n",
+            file.display(),
+            plural(cells as u64),
+            plural(runs),
+        ));
     }
     print(&text)
 }

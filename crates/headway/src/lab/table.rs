@@ -23,10 +23,15 @@ pub(super) fn results(results: &Results) -> String {
             .collect();
         let finished = rows.iter().filter(|row| row.metrics.finished).count();
         let (value, interval) = match Summary::of(&values, figure.statistic) {
-            Some(summary) => (
-                number(summary.value(figure.statistic)),
-                format!("{} .. {}", number(summary.interval.0), number(summary.interval.1)),
-            ),
+            Some(summary) => {
+                let (least, most) = summary.interval;
+                // One run does not show how far runs differ.
+                let interval = match values.len() {
+                    1 => "-".into(),
+                    _ => format!("{} .. {}", number(least), number(most)),
+                };
+                (number(summary.value(figure.statistic)), interval)
+            }
             None => ("-".into(), "-".into()),
         };
         let runs = if finished == rows.len() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 use headway_scenario::Settings;
 use headway_sim::Content;
-use headway_sim::race::{Entrant, Feature, congestion_name};
+use headway_sim::race::{Entrant, Feature, UnknownName, congestion_name};
 use headway_units::Size;
 
 use super::error::RaceError;
@@ -44,6 +44,7 @@ pub(crate) struct Arguments {
         long,
         value_delimiter = ',',
         value_name = "NAME,...",
+        value_parser = parse_sender,
         default_value = "newreno,sack,hack,hack+sack,xhack,xhack+sack,modern,modern+hack,headway",
         help = help_of("variant"),
         help_heading = "Senders"
@@ -75,6 +76,11 @@ pub(crate) struct Arguments {
     /// Write a page with bars of the results and a time-sequence graph of each sender's first run
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
+}
+
+/// Every name there is, where it is none of them.
+fn parse_sender(input: &str) -> Result<Entrant, String> {
+    input.parse().map_err(|error: UnknownName| format!("{error} (or newreno, cubic); or oracle"))
 }
 
 /// Runs beyond this are a typing mistake rather than a wish.

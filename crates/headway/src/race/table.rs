@@ -2,7 +2,7 @@
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
-use headway_link::Damage;
+use headway_link::{Damage, LinkConfig};
 use headway_report::race::{COLUMNS, Results, groups, notes, row, sent};
 use headway_report::rate_text;
 use headway_sim::race::{Scenario, Summary, rules_name};
@@ -67,7 +67,28 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     }
     text.push_str(&format!("; reverse path: {}; frame check {}", scenario.reverse.damage, link.frame_check));
     if let Some(bound) = scenario.bound() {
-        text.push_str(&format!("; bound {}", rate_text(bound)));
+        let without = if link.loss.is_zero() { "" } else { " without the loss" };
+        text.push_str(&format!("; bound{without} {}", rate_text(bound)));
+    }
+    for (name, link) in [("", link), ("reverse path: ", &scenario.reverse)] {
+        let impairments = impairments(link);
+        if !impairments.is_empty() {
+            text.push_str(&format!("\n{name}{}", impairments.join(", ")));
+        }
     }
     text
+}
+
+/// What else a direction of the link does to packets, where it does.
+fn impairments(link: &LinkConfig) -> Vec<String> {
+    let reordered = || format!("reorder {} by {}", link.reorder, link.reorder_delay);
+    [
+        (!link.loss.is_zero()).then(|| format!("loss {}", link.loss)),
+        (!link.jitter.is_zero()).then(|| format!("jitter {}", link.jitter)),
+        (!link.duplicate.is_zero()).then(|| format!("duplicate {}", link.duplicate)),
+        (!link.reorder.is_zero()).then(reordered),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

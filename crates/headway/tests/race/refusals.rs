@@ -67,8 +67,8 @@ fn units_that_make_no_sense() {
         ("--header-hit", "somewhere", "expected"),
         ("--rules", "strict", "expected literal or default"),
         ("--profile", "linux99", "expected a profile"),
-        ("--runs", "many", "invalid digit"),
-        ("--seed", "-1", "invalid digit"),
+        ("--runs", "many", "whole number"),
+        ("--seed", "-1", "whole number"),
         ("--mtu", "70000", "65535"),
     ] {
         let value_as_word = format!("{option}={value}");
