@@ -1,7 +1,5 @@
 //! Why a race failed.
 
-use std::io;
-
 use headway_report::ReportError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
@@ -17,8 +15,6 @@ pub(crate) enum RaceError {
     /// A file that cannot be sent; the other reasons say themselves what was expected.
     #[error("{}{}", .0, wanted_instead_of(.0))]
     Content(#[from] ContentError),
-    #[error("the running executable cannot be found, so name a FILE to send: {0}")]
-    NoExecutable(io::Error),
     #[error(transparent)]
     Output(#[from] OutputError),
     #[error(transparent)]
@@ -30,7 +26,7 @@ pub(crate) enum RaceError {
 impl Failure for RaceError {
     fn is_usage(&self) -> bool {
         match self {
-            Self::BadOption(_) | Self::Content(_) | Self::NoExecutable(_) => true,
+            Self::BadOption(_) | Self::Content(_) => true,
             Self::Report(error) => error.is_usage(),
             Self::Output(_) | Self::Run(_) => false,
         }

@@ -38,12 +38,6 @@ fn a_file_that_cannot_be_read() {
 }
 
 #[test]
-fn a_file_smaller_than_what_is_asked_of_the_program_itself() {
-    let directory = tempdir().expect("a directory");
-    HEADWAY.refuse(directory.path(), &["race", "--size", "900GiB"], &["--size", "900GiB", "name a FILE"]);
-}
-
-#[test]
 fn units_that_make_no_sense() {
     let directory = tempdir().expect("a directory");
     for (option, value, expected) in [

@@ -36,6 +36,15 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_ne!(first, other);
 }
 
+/// More than the program's own file has, in every profile of the build.
+#[test]
+fn any_size_is_sent_without_a_file() {
+    let words = ["race", "--size", "80MB", "--runs", "1", "--variant", "sack", "--damage", "none"];
+    let document = json(&[&words[..], &["--rate", "10gbit", "--delay", "1ms", "--window", "16MiB"]].concat());
+    let run = &list(&document, "runs")[0];
+    assert_eq!((&run["finished"], &run["delivered_bytes"]), (&true.into(), &80_000_000.into()), "{run}");
+}
+
 #[test]
 fn the_object_has_every_key() {
     let document = json(&SHORT);
