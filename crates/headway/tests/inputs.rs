@@ -377,6 +377,24 @@ fn one_run_has_no_interval() {
     assert!(!ended.out.contains(" .. "), "{}", ended.out);
 }
 
+/// What the paper claims is not about other conditions than its own; part of them are its own.
+#[test]
+fn changed_experiments_are_marked_and_not_judged() {
+    let folder = folder();
+    let claim = "\n[[claim]]\nsays = 'slow'\npaper = 1000.0\nwhy = 'as in the file'\n";
+    fs::write(folder.path().join("claim.toml"), format!("{FINE}{claim}")).expect("a file");
+    for (set, judged) in [("variant=sack", true), ("delay=150ms", false), ("variant=hack", false)] {
+        let line = format!("lab run claim.toml --set {set} --out {set}");
+        let ended = end(command(folder.path(), &line), &line);
+        assert_eq!(!ended.out.contains("not judged"), judged, "{line}: {}", ended.out);
+        let line = format!("lab report {set}");
+        assert_eq!(end(command(folder.path(), &line), &line).code, Some(0), "{line}");
+        let page = fs::read_to_string(folder.path().join(set).join("report.html")).expect("a page");
+        assert_eq!(page.contains("as in the file"), judged, "{line}");
+        assert_eq!(page.contains(&format!("--set {set}")), !judged, "{line}");
+    }
+}
+
 /// The file and the reason, and no name of a file that the user did not ask for.
 #[test]
 fn files_without_room_are_named() {

@@ -45,6 +45,8 @@ pub enum Verdict {
     Met,
     /// An aim that some cell misses.
     Missed,
+    /// The experiment was run under other conditions than those that the claim is about.
+    NotJudged,
     /// Runs are missing.
     NoResults,
 }
@@ -60,6 +62,7 @@ impl Verdict {
             Self::NotReproduced => "not reproduced",
             Self::Met => "met",
             Self::Missed => "missed",
+            Self::NotJudged => "not judged",
             Self::NoResults => "no results",
         }
     }
@@ -100,7 +103,15 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
 
 fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
     let question = Question::own(claim, figure);
-    let Outcome { ours, ratio, verdict, basis } = question.ask(results);
+    let Outcome { mut ours, mut ratio, mut verdict, mut basis } = question.ask(results);
+    let changes = &results.manifest.changes;
+    let mut why = claim.why.clone();
+    if !changes.is_empty() {
+        // The verdict and its reason belong to the conditions of the file.
+        (ours, ratio, verdict) = (None, None, Verdict::NotJudged);
+        basis = format!("run with --set {}", changes.join(" --set "));
+        why.clear();
+    }
     Judgement {
         says: claim.says.clone(),
         paper: if claim.is_order() { None } else { claim.paper },
@@ -114,7 +125,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
         },
         basis,
         fitted: claim.fitted.clone(),
-        why: claim.why.clone(),
+        why,
     }
 }
 

@@ -388,6 +388,15 @@ impl ExperimentFile {
         Ok(())
     }
 
+    /// Whether a `KEY=VALUE` only chooses among the values that an axis has.
+    pub(super) fn chooses(&self, setting: &str) -> bool {
+        let Some((axis, chosen)) = setting.split_once('=') else { return false };
+        let Some(values) = self.sweep.get(axis.strip_prefix("sweep.").unwrap_or(axis).trim()) else {
+            return false;
+        };
+        chosen.split(',').all(|chosen| values.iter().any(|value| value.to_string() == chosen.trim()))
+    }
+
     /// Whether a combination of the axes is left out.
     pub(super) fn skips(&self, values: &IndexMap<String, String>) -> bool {
         let is = |axis: &String, left_out: &OneOrMore| {

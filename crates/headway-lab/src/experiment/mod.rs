@@ -35,6 +35,8 @@ pub struct Experiment {
     pub runs: u32,
     /// Seed that all runs derive from.
     pub seed: u64,
+    /// What the command line changed in its conditions, as `KEY=VALUE`.
+    pub changes: Vec<String>,
     /// The axes whose values are readings of a source.
     pub readings: Vec<String>,
     /// The axes, in the file's order.
@@ -136,7 +138,11 @@ impl Experiment {
         traces: &Traces<'_>,
     ) -> Result<Self, LabError> {
         let mut read = ExperimentFile::parse(file, text)?;
+        let mut changes = Vec::new();
         for setting in &overrides.settings {
+            if !read.chooses(setting) {
+                changes.push(setting.clone());
+            }
             read.set(setting)?;
         }
         let moves =
@@ -182,6 +188,7 @@ impl Experiment {
             title: read.title,
             source: read.source,
             reading: read.reading.trim().into(),
+            changes,
             readings: read.readings,
             runs,
             seed: overrides.seed.unwrap_or(read.seed),

@@ -24,6 +24,9 @@ pub struct Manifest {
     pub source: String,
     /// Which reading was taken, and why.
     pub reading: String,
+    /// What the command line changed in its conditions, as `KEY=VALUE`: then its claims are not judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// The axes whose values are readings of a source.
     pub readings: Vec<String>,
     /// Runs of each cell.
@@ -76,6 +79,7 @@ impl Manifest {
             title: experiment.title.clone(),
             source: experiment.source.clone(),
             reading: experiment.reading.clone(),
+            changes: experiment.changes.clone(),
             readings: experiment.readings.clone(),
             runs: experiment.runs,
             seed: experiment.seed,

@@ -166,7 +166,7 @@ fn chip(verdict: Verdict, text: &str) -> Markup {
         Verdict::Reproduced | Verdict::Met => "verdict good",
         Verdict::Fitted | Verdict::DirectionOnly => "verdict half",
         Verdict::NotReproduced | Verdict::Missed => "verdict bad",
-        Verdict::Undecided | Verdict::NoResults => "verdict none",
+        Verdict::Undecided | Verdict::NotJudged | Verdict::NoResults => "verdict none",
     };
     html! { span class=(class) { (text) } }
 }
@@ -177,6 +177,9 @@ fn experiment(entry: &Entry, kind: Kind) -> Markup {
         section.experiment id=(entry.name()) aria-label=(manifest.title) {
             h2 { (manifest.title) }
             p.note { code { (entry.name()) } @if !manifest.source.is_empty() { " \u{b7} " (manifest.source) } }
+            @if !manifest.changes.is_empty() {
+                p.note { "Changed: " code { "--set " (manifest.changes.join(" --set ")) } ". The claims are not judged." }
+            }
             @match &entry.figure {
                 Some(figure) => { (drawn(&entry.results, figure)) }
                 None => {

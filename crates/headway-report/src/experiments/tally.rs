@@ -22,7 +22,7 @@ pub(super) struct Tally {
 }
 
 /// In the order in which they are shown.
-const VERDICTS: [Verdict; 8] = [
+const VERDICTS: [Verdict; 9] = [
     Verdict::Reproduced,
     Verdict::Fitted,
     Verdict::DirectionOnly,
@@ -30,6 +30,7 @@ const VERDICTS: [Verdict; 8] = [
     Verdict::NotReproduced,
     Verdict::Met,
     Verdict::Missed,
+    Verdict::NotJudged,
     Verdict::NoResults,
 ];
 
