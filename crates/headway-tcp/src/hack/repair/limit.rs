@@ -20,6 +20,11 @@ impl Budget {
         self.0 = left.unwrap_or(self.0);
         left.is_some()
     }
+
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        Self::default().0 - self.0
+    }
 }
 
 /// The time between two searches in the mean: at most 10,000 a second.

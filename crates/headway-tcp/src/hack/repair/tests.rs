@@ -1,5 +1,7 @@
 //! Headers as `headway_wire` writes them, damaged bit by bit.
 
+mod wrong_repairs;
+
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
