@@ -364,7 +364,7 @@ impl Case {
             rival: reader.delivered[usize::from(RIVAL)] as f64,
             retransmissions: statistics.retransmissions as f64,
             segments: statistics.segments_sent as f64,
-            damaged: (attributed.named + attributed.damage) as f64,
+            damaged: (attributed.reported + attributed.damage) as f64,
             counted: attributed.counted as f64,
         }
     }

@@ -243,7 +243,7 @@ impl Run {
             duplicates: 0,
             hit: link.hit + link.lost,
             drops: link.queue_drops,
-            taken_for_damage: attributed.named + attributed.damage,
+            taken_for_damage: attributed.reported + attributed.damage,
         };
         for connection in statistics {
             outcome.retransmissions += connection.retransmissions;

@@ -523,7 +523,7 @@ fn forgets_a_false_count(congestion: Algorithm, time: u32) {
 }
 
 /// A queue that overflows, behind which a peer says of what is missing that it arrived damaged. What it
-/// hides of congestion is bounded: for each segment that arrives no more than seven are forgiven, and 64 in eight round
+/// hides of congestion is bounded: for each segment that arrives no more than seven are believed, and 64 in eight round
 /// trips, which are 0.8 for each that passes here. (Without that bound the first of these has 47 segments sent for each
 /// that passes, in the first ten seconds.)
 #[test]

@@ -50,9 +50,9 @@ struct Interval {
     /// Segments that arrived intact.
     intact: u32,
     /// Segments taken for damaged, reported or not.
-    forgiven: u32,
+    believed: u32,
     /// Segments that special ACKs reported.
-    named: u32,
+    reported: u32,
     /// Lost segments that the receiver's count of damaged packets explained.
     counted: u32,
 }
@@ -62,7 +62,7 @@ struct Interval {
 #[non_exhaustive]
 pub struct Attributed {
     /// Segments that special ACKs reported.
-    pub named: u64,
+    pub reported: u64,
     /// Damaged packets that the peer counted, reported ones among them.
     pub counted: u64,
     /// Losses that were not reported and were taken for damage.
@@ -131,7 +131,7 @@ impl CauseLedger {
 
     /// Whether there is evidence of damage within the window.
     pub(crate) fn sees_damage(&self) -> bool {
-        self.sum(|interval| interval.named + interval.counted) > 0
+        self.sum(|interval| interval.reported + interval.counted) > 0
     }
 
     fn sum(&self, of: impl Fn(&Interval) -> u32) -> u32 {
@@ -187,8 +187,8 @@ impl CauseLedger {
     /// Whether more was taken for damage than can be believed: what is missing now is congestion,
     /// whatever the peer says.
     pub(crate) fn is_exhausted(&self) -> bool {
-        let forgiven = i64::from(self.sum(|interval| interval.forgiven));
-        forgiven >= self.earned() + FIRST_BELIEVED || self.balance <= -FIRST_BELIEVED
+        let believed = i64::from(self.sum(|interval| interval.believed));
+        believed >= self.earned() + FIRST_BELIEVED || self.balance <= -FIRST_BELIEVED
     }
 
     /// The path seems to have been interrupted, and `segments` with it. Whether that is believed: of so many segments
@@ -207,8 +207,8 @@ impl CauseLedger {
     }
 
     /// A segment is taken for damaged.
-    fn forgive(&mut self) {
-        self.interval().forgiven += 1;
+    fn take_for_damaged(&mut self) {
+        self.interval().believed += 1;
         self.balance -= 1;
     }
 
@@ -218,13 +218,13 @@ impl CauseLedger {
 
     /// A special ACK reported a segment. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
-    pub(crate) fn on_named(&mut self, order: u64) {
+    pub(crate) fn on_reported(&mut self, order: u64) {
         self.silent.on_damaged(order);
-        self.total.named += 1;
+        self.total.reported += 1;
         self.seen_at = Some(self.now);
         self.credits = self.credits.saturating_sub(1);
-        self.interval().named += 1;
-        self.forgive();
+        self.interval().reported += 1;
+        self.take_for_damaged();
     }
 
     /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
@@ -271,7 +271,7 @@ impl CauseLedger {
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
-                self.forgive();
+                self.take_for_damaged();
             }
             Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
@@ -379,7 +379,7 @@ mod tests {
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 1000, 2000);
         ledger.on_intact(10);
-        ledger.on_named(0);
+        ledger.on_reported(0);
         let damaged = (0..1000).take_while(|_| attribute(&mut ledger, None) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
         ledger.on_intact(1);

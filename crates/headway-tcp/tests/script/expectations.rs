@@ -128,7 +128,7 @@ impl Runner {
             "path-unreadable" => path?.unreadable,
             "path-corrupted" => path?.corrupted,
             "path-damaged" => path?.damaged_data,
-            "ledger-named" => path?.ledger.attributed().named,
+            "ledger-reported" => path?.ledger.attributed().reported,
             "ledger-counted" => path?.ledger.attributed().counted,
             "ledger-damage" => path?.ledger.attributed().damage,
             "ledger-congestion" => path?.ledger.attributed().congestion,

@@ -75,7 +75,7 @@ impl RetransmitQueue {
         self.0.get_or_insert_default()
     }
 
-    /// Paper 000, section 3.3 (2): the named segment is queued for retransmission, and that is all.
+    /// Paper 000, section 3.3 (2): the reported segment is queued for retransmission, and that is all.
     pub(crate) fn on_report_literally(&mut self, queue: &SentQueue, seq: SeqNumber) -> bool {
         let Some(index) = queue.index_of(seq) else { return false };
         let seq = queue.get(index).seq;
