@@ -7,6 +7,7 @@
 
 use headway_units::{Duration, Instant};
 
+use super::delay::Delay;
 use super::queue_window::QueueWindow;
 use super::silent::{SilentLosses, Verdict};
 use crate::congestion::Load;
@@ -106,21 +107,6 @@ pub struct CauseLedger {
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
     total: Attributed,
-}
-
-/// What a round-trip sample says of the queue at the bottleneck.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delay {
-    pub(crate) latest: Duration,
-    pub(crate) min: Duration,
-    pub(crate) smoothed: Duration,
-}
-
-impl Delay {
-    /// The wait in the queue.
-    pub(super) fn wait(&self) -> Duration {
-        self.latest - self.min
-    }
 }
 
 impl CauseLedger {

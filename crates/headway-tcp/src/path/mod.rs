@@ -1,5 +1,6 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
+pub(crate) mod delay;
 pub mod ledger;
 pub(crate) mod memory;
 mod mtu;

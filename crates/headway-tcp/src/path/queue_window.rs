@@ -6,7 +6,7 @@
 
 use headway_units::{Duration, Instant};
 
-use super::ledger::Delay;
+use super::delay::Delay;
 
 /// The longest wait is of the present and of the previous span of this length.
 const SPAN: Duration = Duration::from_secs(5);

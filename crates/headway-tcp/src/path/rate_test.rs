@@ -8,9 +8,10 @@
 
 use headway_units::{Duration, Instant};
 
-use super::silent::ONE;
 use crate::congestion::Load;
 
+/// Fixed point: one segment, or a share of one.
+pub(super) const ONE: u64 = 1 << 16;
 /// Evidence at which a test decides: it errs once in 2^14 where losses are independent of each other.
 const DECISION: i64 = 14 * ONE as i64;
 /// That losses depend on the rate is held for so long; then it has to be shown again. A sender that is slow because

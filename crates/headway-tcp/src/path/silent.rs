@@ -8,11 +8,8 @@
 
 use headway_units::Instant;
 
-use super::rate_test::RateTest;
+use super::rate_test::{ONE, RateTest};
 use crate::congestion::Load;
-
-/// Fixed point: one segment, or a share of one.
-pub(super) const ONE: u64 = 1 << 16;
 
 /// Segments after which older ones count half. A path that changes is learnt anew within as many.
 const MEMORY: u64 = 8192;

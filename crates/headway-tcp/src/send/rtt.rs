@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use headway_units::{Duration, Instant};
 
-use crate::path::ledger::Delay;
+use crate::path::delay::Delay;
 use crate::profile::{Profile, RtoConfig};
 
 /// Smoothed round-trip time, its variation, and the timeout that follows.
