@@ -288,8 +288,9 @@ fn an_open_port_answers_syns() {
     for flags in [0, FIN, PSH, URG, FIN | PSH | URG, FIN | URG, PSH | URG, ECE | CWR] {
         assert_silence(&mut scanner, &Probe { data: b"data", ..probe(OPEN, flags) });
     }
-    // A SYN with FIN opens no connection.
-    assert_silence(&mut scanner, &probe(OPEN, SYN | FIN | PSH | URG));
+    // With other flags too: "Any other incoming control or data (combined with SYN) will be processed in the
+    // SYN-RECEIVED state".
+    assert_opens(&mut scanner, &probe(OPEN, SYN | FIN | PSH | URG));
     for window in [0, 1, 63, 4, 16, 512, 3, 128, 256, 1024, 31337, 32768, 65535] {
         assert_opens(&mut scanner, &Probe { window, ..probe(OPEN, SYN) });
     }
