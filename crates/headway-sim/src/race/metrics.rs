@@ -307,6 +307,8 @@ mod tests {
             fast_recoveries: Some(1),
             special_acks: Some(1),
             queue_drops: Some(1),
+            queue_delay_median_seconds: Some(1.0),
+            queue_delay_p95_seconds: Some(1.0),
             rival_goodput_bps: Some(1.0),
             companions_bps: vec![1.0, 2.0],
             box_late_seconds: Some(1.0),

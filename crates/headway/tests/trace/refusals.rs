@@ -45,7 +45,7 @@ fn words_that_make_no_sense() {
     refused(root, &[&classic, "--interface", "eth0"], &["the capture has no interface names"]);
     refused(root, &[&simulated, "--connection", "2"], &["--connection 2", "expected a number from 1 to 1"]);
     refused(root, &[&simulated, "--connection", "0"], &["--connection 0", "expected a number from 1 on"]);
-    refused(root, &[&simulated, "--connection", "x"], &["--connection", "invalid digit"]);
+    refused(root, &[&simulated, "--connection", "x"], &["--connection", "expected a whole number"]);
     refused(root, &[&simulated, "--csv=rtt"], &["--csv", "rtt"]);
     refused(root, &[&simulated, "--json", "--csv"], &["--json", "--csv"]);
     refused(root, &[], &["FILE"]);
