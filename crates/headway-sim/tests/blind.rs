@@ -15,6 +15,7 @@ use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, Notification, Prof
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::rng::Rng;
+use headway_test_fixture::streams;
 use headway_units::{Duration, Instant, Rate, Share};
 use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, V2Request};
 
@@ -54,15 +55,7 @@ impl Writer {
             if !matches!(notification, Notification::Connected | Notification::Writable) {
                 continue;
             }
-            let mut chunk = [0; 8192];
-            loop {
-                Pattern(self.host.into()).fill(*written, &mut chunk);
-                let taken = host.write(*id, &chunk).expect("an open connection");
-                *written += taken;
-                if taken < chunk.len() {
-                    break;
-                }
-            }
+            streams::write(host, *id, Pattern(self.host.into()), written);
         }
     }
 }
@@ -93,12 +86,7 @@ impl Reader {
     fn read(&mut self, host: &mut Host, id: ConnectionId) {
         let sender = host.endpoints(id).expect("a connection").remote.port() - 4000;
         let delivered = &mut self.delivered[usize::from(sender)];
-        let (first, second) = host.peek(id);
-        let (before, len) = (first.len(), first.len() + second.len());
-        Pattern(sender.into()).check(*delivered, first);
-        Pattern(sender.into()).check(*delivered + before, second);
-        host.consume(id, len);
-        *delivered += len;
+        streams::read(host, id, Pattern(sender.into()), delivered);
     }
 }
 
@@ -377,7 +365,7 @@ impl Case {
         }
     }
 
-    /// All forgeries together: in the mean of so many seeds less than 1 % differs. Beside a rival, one packet that
+    /// All forgeries together: in the mean of these seeds less than 1 % differs. Beside a rival, one packet that
     /// moves by microseconds can change who has more for seconds: there the mean is known to some per cent only, and
     /// twice its standard error is granted.
     fn check_all(&self, name: &str, seeds: u64) {

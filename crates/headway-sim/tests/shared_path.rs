@@ -11,6 +11,7 @@ use headway_sim::{Application, LinkPorts, Network, derive_seed};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, Notification, Profile, Variant};
 use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::streams;
 use headway_units::{Duration, Instant, Rate, Share};
 
 const DELAY: Duration = Duration::from_millis(50);
@@ -60,15 +61,7 @@ impl Senders {
             }
             let number = self.written.iter().position(|known| known.0 == id).expect("one of ours");
             let written = &mut self.written[number].1;
-            let mut chunk = [0; 8192];
-            loop {
-                Pattern(number as u32).fill(*written, &mut chunk);
-                let taken = host.write(id, &chunk).expect("an open connection");
-                *written += taken;
-                if taken < chunk.len() {
-                    break;
-                }
-            }
+            streams::write(host, id, Pattern(number as u32), written);
         }
     }
 }
@@ -101,12 +94,7 @@ impl Receivers {
     fn read(&mut self, host: &mut Host, id: ConnectionId) {
         let number = host.endpoints(id).expect("a connection").remote.port() - FIRST_PORT;
         let delivered = self.delivered.entry(number).or_default();
-        let (first, second) = host.peek(id);
-        let (before, len) = (first.len(), first.len() + second.len());
-        Pattern(number.into()).check(*delivered, first);
-        Pattern(number.into()).check(*delivered + before, second);
-        host.consume(id, len);
-        *delivered += len;
+        streams::read(host, id, Pattern(number.into()), delivered);
     }
 }
 

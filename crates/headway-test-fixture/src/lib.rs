@@ -6,6 +6,7 @@
 //! | [`two_hosts`] | two hosts in virtual time, and a network between them that loses, corrupts, delays and records |
 //! | [`packet`] | packets made by hand: TCP segments and ICMP messages |
 //! | [`pattern`] | the bytes that streams carry, and the comparison of what was delivered |
+//! | [`streams`] | streams of a host's connections, written and compared |
 //! | [`rng`], [`seeds`] | random numbers, and how a failure is replayed |
 //! | [`corpus`] | the fuzz corpus, and stored files that a test compares with |
 //! | [`namespace`], [`relay`], [`translator`], [`process`] | network namespaces, a UDP relay, an address translator, free addresses, what a test says when it is skipped |
@@ -21,6 +22,6 @@ pub mod program;
 pub mod relay;
 pub mod rng;
 pub mod seeds;
-
+pub mod streams;
 pub mod translator;
 pub mod two_hosts;
