@@ -40,7 +40,7 @@ fn without_path(error: io::Error) -> io::Error {
     }
 }
 
-/// Says something on standard error, in a line, with the arguments of `format!`. Where nobody can read it,
+/// Says something on standard error, in a line, with the arguments of `format!`. Where it cannot be read,
 /// the program goes on.
 macro_rules! notice {
     ($($text:tt)*) => { $crate::output::notify(format_args!($($text)*)) };

@@ -232,7 +232,7 @@ fn odd_inputs_work() {
     }
 }
 
-/// The standard output of commands is full, or nobody reads it.
+/// The standard output of commands is full, or closed at its other end.
 fn refuses_bad_outputs(directory: &Path, line: &str) {
     let mut full = command(directory, line);
     full.stdout(File::options().write(true).open("/dev/full").expect("a full device"));
@@ -258,7 +258,7 @@ fn outputs_that_are_full_or_closed_are_complained_about() {
     }
 }
 
-/// Nobody learns of the complaint then, except by the exit code.
+/// Only the exit code shows the complaint then.
 #[test]
 fn complaints_that_cannot_be_written_change_nothing() {
     let folder = folder();

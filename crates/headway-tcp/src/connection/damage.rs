@@ -90,8 +90,8 @@ impl Connection {
             return false;
         }
         let timestamps_are_possible = !self.negotiated.timestamps
-            || segment.options.timestamps.is_some_and(|stamps| {
-                self.rcv.is_timestamp_possible(stamps.tsval, now) && self.echo_age(now, segment).is_some()
+            || segment.options.timestamps.is_some_and(|timestamps| {
+                self.rcv.is_timestamp_possible(timestamps.tsval, now) && self.echo_age(now, segment).is_some()
             });
         self.snd.is_ack_acceptable(tcp.ack) && timestamps_are_possible
     }
@@ -122,7 +122,7 @@ impl Connection {
         }
         let special_ack = PendingSpecialAck {
             seq: if self.literal() { seq } else { missing },
-            tsecr: segment.options.timestamps.map(|stamps| stamps.tsval),
+            tsecr: segment.options.timestamps.map(|timestamps| timestamps.tsval),
         };
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt().timeout();

@@ -15,8 +15,11 @@ impl Connection {
         segment: &Segment<'_>,
     ) -> bool {
         self.statistics.special_acks_received += 1;
-        let tsecr =
-            segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|stamps| stamps.tsecr);
+        let tsecr = segment
+            .options
+            .timestamps
+            .filter(|_| self.negotiated.timestamps)
+            .map(|timestamps| timestamps.tsecr);
         let v2 = segment.options.v2.as_ref().and_then(V2::as_ack).filter(|_| self.negotiated.partial);
         let blocks = v2.and_then(|ack| match &ack.request {
             V2Request::Blocks { sums, .. } => Some(sums),

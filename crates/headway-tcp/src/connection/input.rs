@@ -119,8 +119,8 @@ impl Connection {
         }
         // Others may be anyone's.
         self.on_received(cx.now);
-        if let (true, Some(stamps)) = (self.negotiated.timestamps, segment.options.timestamps) {
-            self.rcv.update_ts_recent(tcp.seq, stamps.tsval, cx.now);
+        if let (true, Some(timestamps)) = (self.negotiated.timestamps, segment.options.timestamps) {
+            self.rcv.update_ts_recent(tcp.seq, timestamps.tsval, cx.now);
         }
         self.acknowledge(cx, segment);
         self.closing_progress(cx);
@@ -184,11 +184,11 @@ impl Connection {
         if self.negotiated.timestamps {
             // RFC 7323, 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
             // silently drop the segment."
-            let stamps = segment.options.timestamps;
-            let Some(stamps) = stamps else { return Some(DropReason::Paws) };
+            let timestamps = segment.options.timestamps;
+            let Some(timestamps) = timestamps else { return Some(DropReason::Paws) };
             // RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid [...] Send an
             // acknowledgment in reply as specified in RFC 793 [...] and drop the segment."
-            if self.rcv.is_timestamp_old(stamps.tsval, cx.now, self.negotiated.v2) {
+            if self.rcv.is_timestamp_old(timestamps.tsval, cx.now, self.negotiated.v2) {
                 self.answer_unacceptable(cx.now, segment);
                 return Some(DropReason::Paws);
             }

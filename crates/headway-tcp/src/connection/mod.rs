@@ -199,8 +199,8 @@ impl Connection {
             return false;
         }
         match syn.options.timestamps {
-            Some(stamps) if self.negotiated.timestamps => {
-                (stamps.tsval.wrapping_sub(self.rcv.ts_recent()) as i32) > 0
+            Some(timestamps) if self.negotiated.timestamps => {
+                (timestamps.tsval.wrapping_sub(self.rcv.ts_recent()) as i32) > 0
             }
             _ => syn.tcp.seq.gt(self.rcv.nxt()),
         }

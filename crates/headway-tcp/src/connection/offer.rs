@@ -51,7 +51,7 @@ pub(crate) fn syn_options(
     profile: &Profile,
     offer: Negotiated,
     shape: SynShape,
-    stamps: Timestamps,
+    timestamps: Timestamps,
 ) -> TcpOptions {
     let SynShape { bare, answers, v4 } = shape;
     let xhack = if profile.offers_xhack() { XHACK_PERMITTED } else { 0 };
@@ -59,7 +59,7 @@ pub(crate) fn syn_options(
         // The size that we can take, whatever the path towards the peer allows.
         mss: Some(profile.mtu - bare_headers(v4)),
         sack_permitted: offer.sack,
-        timestamps: offer.timestamps.then_some(stamps),
+        timestamps: offer.timestamps.then_some(timestamps),
         window_scale: offer.window_scaling.then(|| offered_scale(profile.receive_buffer)),
         // A SYN offers both; a SYN-ACK takes one.
         hack: (offer.hack && !bare && !(offer.v2 && answers)).then_some(xhack),

@@ -94,8 +94,8 @@ impl Connection {
             answers: self.state == State::SynReceived,
             v4: self.ends.local.is_ipv4(),
         };
-        let stamps = Timestamps { tsval: self.tsval(now), tsecr: self.rcv.ts_recent() };
-        syn_options(&self.profile, offer, shape, stamps)
+        let timestamps = Timestamps { tsval: self.tsval(now), tsecr: self.rcv.ts_recent() };
+        syn_options(&self.profile, offer, shape, timestamps)
     }
 
     /// A SYN-ACK that takes no offer, and may be the answer to a SYN that made none: it is treated as if
@@ -138,8 +138,8 @@ impl Connection {
             // than 14, the TCP SHOULD log the error but MUST use 14".
             scale = options.window_scale.unwrap_or(0).min(14);
         }
-        if let (true, Some(stamps)) = (self.negotiated.timestamps, options.timestamps) {
-            self.rcv.start_timestamps(stamps.tsval, cx.now);
+        if let (true, Some(timestamps)) = (self.negotiated.timestamps, options.timestamps) {
+            self.rcv.start_timestamps(timestamps.tsval, cx.now);
         }
         self.snd.on_peer_syn(&self.profile, &syn.tcp, scale, self.negotiated.sack);
         let default = if self.ends.local.is_ipv4() { DEFAULT_MSS_V4 } else { DEFAULT_MSS_V6 };

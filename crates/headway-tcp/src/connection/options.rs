@@ -34,8 +34,8 @@ impl Connection {
         let seq = special_ack.seq;
         let mut options = self.fixed_options(cx, false);
         // The echo names the transmission that was hit, not TS.Recent.
-        if let (Some(stamps), Some(tsecr)) = (&mut options.timestamps, special_ack.tsecr) {
-            stamps.tsecr = tsecr;
+        if let (Some(timestamps), Some(tsecr)) = (&mut options.timestamps, special_ack.tsecr) {
+            timestamps.tsecr = tsecr;
         }
         let blocks = self.block_request(seq);
         let has_blocks = blocks.is_some();

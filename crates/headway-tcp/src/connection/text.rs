@@ -71,7 +71,7 @@ impl Connection {
             }
         } else if time_wait && (segment.tcp.seq != self.rcv.nxt() || !segment.payload.is_empty()) {
             // "The only thing that can arrive in this state is a retransmission of the remote FIN.
-            // Acknowledge it": this is none, so the reply is limited.
+            // Acknowledge it": no such segment can have been sent, so the reply is limited.
             self.challenge(cx.now);
         }
     }
@@ -84,7 +84,7 @@ impl Connection {
                 .options
                 .timestamps
                 .filter(|_| self.negotiated.timestamps)
-                .map(|stamps| stamps.tsecr),
+                .map(|timestamps| timestamps.tsecr),
             smoothed: self.snd.rtt().smoothed(),
         });
         if self.profile.features.sharing {

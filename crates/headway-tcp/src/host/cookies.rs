@@ -95,7 +95,7 @@ impl Kept {
                 mss: Some(SIZES[usize::from(self.size)]),
                 window_scale: (scale != UNSCALED).then_some(scale as u8),
                 sack_permitted: has(4),
-                timestamps: ack.options.timestamps.map(|stamps| Timestamps { tsecr: 0, ..stamps }),
+                timestamps: ack.options.timestamps.map(|timestamps| Timestamps { tsecr: 0, ..timestamps }),
                 hack: (hack == 1 || hack == 2).then_some(if hack == 2 { XHACK_PERMITTED } else { 0 }),
                 v2: (hack == 3).then(|| V2::syn(has(8))),
                 ..TcpOptions::default()
@@ -127,7 +127,7 @@ pub(super) fn check(identity: &Identity, ends: &Endpoints, ack: &Segment<'_>, no
     if age >= PERIODS {
         return None;
     }
-    let bits = ack.options.timestamps.map(|stamps| stamps.tsecr & STAMP_BITS);
+    let bits = ack.options.timestamps.map(|timestamps| timestamps.tsecr & STAMP_BITS);
     let time = period(now).wrapping_sub(age);
     let mut sizes = (0..SIZES.len() as u8).map(|size| Kept { size, bits });
     sizes.find(|&kept| inner(identity, ends, irs, time, kept) == inside & LOW)

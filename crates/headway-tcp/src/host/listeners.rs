@@ -198,10 +198,10 @@ impl<O: Observer> Host<O> {
         let kept = Kept::of(syn, &agreed);
         let agreed = kept.agreed(agreed);
         let stamp = tsval_at(profile, self.identity.tsval_offset(ends), at);
-        let echo = syn.options.timestamps.map_or(0, |stamps| stamps.tsval);
-        let stamps = Timestamps { tsval: kept.stamp(stamp), tsecr: echo };
+        let echo = syn.options.timestamps.map_or(0, |timestamps| timestamps.tsval);
+        let timestamps = Timestamps { tsval: kept.stamp(stamp), tsecr: echo };
         let shape = SynShape { bare: false, answers: true, v4: ends.local.is_ipv4() };
-        let options = syn_options(profile, agreed, shape, stamps);
+        let options = syn_options(profile, agreed, shape, timestamps);
         let seq = cookies::cookie(&self.identity, ends, syn.tcp.seq, kept, at);
         let mut flags = TcpFlags::SYN | TcpFlags::ACK;
         if agreed.ecn {

@@ -17,7 +17,7 @@ use crate::congestion::Load;
 pub enum Cause {
     /// It arrived damaged.
     Damage,
-    /// It did not arrive. The path damages packets, and nothing speaks for congestion; whether it crossed the
+    /// It did not arrive. The path damages packets, and nothing speaks for congestion; whether it passed the
     /// bottleneck is not known.
     Silent,
     /// A queue overflowed.
@@ -177,7 +177,7 @@ impl CauseLedger {
         believed >= self.earned() + FIRST_BELIEVED || self.balance <= -FIRST_BELIEVED
     }
 
-    /// The path seems to have been interrupted, and `segments` with it. Whether that is believed: of so many segments
+    /// The path seems to have been interrupted, and `segments` with it. It is believed if of that many segments
     /// at least one in [`MOST_DAMAGED`] must have arrived since the last time.
     pub(crate) fn believes_interruption(&mut self, segments: u32) -> bool {
         let believed = u64::from(segments) <= self.since_interruption * u64::from(MOST_DAMAGED);

@@ -88,7 +88,7 @@ impl RightSizing {
     pub(super) fn on_arrival(&mut self, progress: Progress, clocks: &Clocks) {
         let over = match (clocks.tsecr, self.tsval) {
             (_, None) => true,
-            (Some(echo), Some(stamp)) => (echo.wrapping_sub(stamp) as i32) >= 0,
+            (Some(tsecr), Some(tsval)) => (tsecr.wrapping_sub(tsval) as i32) >= 0,
             (None, _) => clocks.now.saturating_since(self.since) >= clocks.smoothed,
         };
         if over {

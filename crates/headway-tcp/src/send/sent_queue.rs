@@ -377,11 +377,11 @@ impl SentQueue {
     }
 
     /// The latest transmission of segment `index` was lost behind the bottleneck.
-    pub(crate) fn mark_crossed(&mut self, index: usize, now: Instant) {
+    pub(crate) fn mark_passed(&mut self, index: usize, now: Instant) {
         self.mark_damaged(index);
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
-            log.crossed(sent.order, now, sent.len);
+            log.passed(sent.order, now, sent.len);
         }
     }
 

@@ -26,8 +26,8 @@ pub(crate) struct Transmission {
     live: bool,
     /// Delivered or superseded: it is not asked for again. (A transmission that was lost may still arrive.)
     gone: bool,
-    /// It has been counted as delivered: it crossed the bottleneck, damaged or to be lost behind it.
-    crossed: bool,
+    /// It has been counted as delivered: it passed the bottleneck, corrupted or to be lost behind it.
+    passed: bool,
     /// What was delivered and in the network when it was sent.
     before: Before,
     /// The load under which it was sent.
@@ -141,7 +141,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
-            crossed: false,
+            passed: false,
             before: Before { counts: self.totals.deliveries, in_flight: pipe.saturating_add(len) },
             load: self.load,
         });
@@ -213,7 +213,7 @@ impl TransmissionLog {
             current.lowest_original = Some(current.lowest_original.map_or(end, |low| low.min(end)));
         }
         let Some(sent) = self.drop_transmission(order) else { return };
-        if sent.crossed {
+        if sent.passed {
             // It was taken for damaged and has arrived after all.
             self.current.counted_before = self.current.counted_before.saturating_add(len);
         }
@@ -225,20 +225,20 @@ impl TransmissionLog {
         self.trim();
     }
 
-    /// A transmission arrived damaged: it crossed the network, and counts as delivered to what measures
+    /// A transmission arrived damaged: it passed the network, and counts as delivered to what measures
     /// the network's rate.
     pub(crate) fn corrupted(&mut self, order: u64, now: Instant, bytes: u32) {
         if let Some(sent) = self.get_mut(order) {
             let load = sent.load;
             self.current.survived[load as usize] += 1;
         }
-        self.crossed(order, now, bytes);
+        self.passed(order, now, bytes);
     }
 
-    /// A transmission crossed the bottleneck, and was lost behind it.
-    pub(crate) fn crossed(&mut self, order: u64, now: Instant, bytes: u32) {
+    /// A transmission passed the bottleneck, and was lost behind it.
+    pub(crate) fn passed(&mut self, order: u64, now: Instant, bytes: u32) {
         if let Some(sent) = self.get_mut(order) {
-            sent.crossed = true;
+            sent.passed = true;
         }
         self.resolve(order);
         self.totals.corrupted += u64::from(bytes);
@@ -318,7 +318,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
-            crossed: false,
+            passed: false,
             before,
             load: Load::Above,
         }));
@@ -382,7 +382,7 @@ mod tests {
         let at = Instant::from_nanos;
         log.sent(SeqNumber(0), 1000, 1, at(1), 0);
         log.sent(SeqNumber(1000), 1000, 2, at(2), 1000);
-        log.crossed(1, at(10), 1000);
+        log.passed(1, at(10), 1000);
         log.delivered(1, SeqNumber(1000), 1000, 0, false);
         log.delivered(2, SeqNumber(2000), 1000, 0, false);
         let delivery = log.take_delivery(at(11));

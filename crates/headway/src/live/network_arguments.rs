@@ -159,7 +159,7 @@ impl NetworkArgs {
             (_, Some(ends), _) => {
                 let config = self.udp_config(ends)?;
                 let peer = config.peer.map(|peer| config.inner_peer.unwrap_or(peer.ip()));
-                reach = peer.map_or(Reach::Nobody, Reach::Only);
+                reach = peer.map_or(Reach::None, Reach::Only);
                 let carrier = UdpCarrier::open(&config)?;
                 let address = carrier.inner_address();
                 (Box::new(carrier), vec![address])

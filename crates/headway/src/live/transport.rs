@@ -27,8 +27,8 @@ pub(super) enum Reach {
     Any,
     /// The peer of a UDP carrier.
     Only(IpAddr),
-    /// No one: peers connect to this end.
-    Nobody,
+    /// None: peers connect to this end.
+    None,
 }
 
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl Transport {
     pub(super) async fn connect(&self, remote: SocketAddr) -> Result<Stream, LiveError> {
         match self.reach {
             Reach::Only(peer) if peer != remote.ip() => return Err(LiveError::NotThePeer { remote, peer }),
-            Reach::Nobody => return Err(LiveError::NoPeer { remote }),
+            Reach::None => return Err(LiveError::NoPeer { remote }),
             _ => {}
         }
         let hint = || if let Tcp::Stack(stack) = &self.tcp { stack.trouble() } else { None };

@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     pub(super) report: Option<PathBuf>,
 }
 
-/// Every name there is, where it is none of them.
+/// An error that lists every name.
 fn parse_sender(input: &str) -> Result<Entrant, String> {
     input.parse().map_err(|error: UnknownName| format!("{error} (or newreno, cubic); or oracle"))
 }

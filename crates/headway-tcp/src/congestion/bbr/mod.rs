@@ -5,7 +5,7 @@
 //! [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and [`control`] computes window and rate.
 //! Names are the draft's.
 //!
-//! Corruption is not a loss. Corrupted segments crossed the bottleneck, so they count as delivered in the
+//! Corruption is not a loss. Corrupted segments passed the bottleneck, so they count as delivered in the
 //! samples ([`RateSample`]): a sender that counted only intact segments would measure 80 % of the link if
 //! a fifth is corrupted, send at that rate, then measure 64 %, and so on.
 //!

@@ -55,10 +55,10 @@ pub(super) fn of(draft: &Draft, known: &Knowledge, header: Option<&HeaderRepair<
     let usual = [TcpFlags::ACK, TcpFlags::ACK | TcpFlags::PSH].map(|flags| u32::from(flags.bits()));
     add(13, 1, 3, &mut usual.into_iter(), &|flags| known.admits_flags(TcpFlags::from_bits(flags as u8)));
     add(14, 2, 2, &mut [u32::from(known.window)].into_iter(), &|_| true);
-    if let (Some(at), Some((value, echo))) = (draft.layout.stamps_at, known.stamps) {
-        for (at, span) in [(at, value), (at + 4, echo)] {
+    if let (Some(at), Some((tsval, tsecr))) = (draft.layout.timestamps_at, known.timestamps) {
+        for (at, span) in [(at, tsval), (at + 4, tsecr)] {
             let limit = if exact { 3 } else { 5 };
-            add(at, 4, limit, &mut span.expected(), &|stamp| span.admits(stamp));
+            add(at, 4, limit, &mut span.expected(), &|value| span.admits(value));
         }
     }
     fields

@@ -65,7 +65,8 @@ impl HeaderHistory {
     /// A data segment arrived whose header was vouched for.
     pub(crate) fn record(&mut self, now: Instant, segment: &Segment<'_>) {
         let end = segment.tcp.seq + segment.payload.len() as u32;
-        let (tsval, tsecr) = segment.options.timestamps.map_or((0, 0), |stamps| (stamps.tsval, stamps.tsecr));
+        let (tsval, tsecr) =
+            segment.options.timestamps.map_or((0, 0), |timestamps| (timestamps.tsval, timestamps.tsecr));
         let (ack, window) = (segment.tcp.ack, segment.tcp.window);
         let latest = Newest { end, ack, window, tsval, tsecr, at: now };
         match &mut self.0 {
@@ -96,7 +97,7 @@ impl HeaderHistory {
         const TICK: Duration = Duration::from_millis(1);
         let ticks = now.saturating_since(newest.at).as_nanos() / TICK.as_nanos();
         let ahead = u32::try_from(ticks + 4).unwrap_or(u32::MAX).min(1 << 16);
-        let stamps = expectations.tsval.map(|tsval| {
+        let timestamps = expectations.tsval.map(|tsval| {
             let echoed = tsval.wrapping_sub(newest.tsecr).min(1 << 20);
             (Span { newest: newest.tsval, ahead }, Span { newest: newest.tsecr, ahead: echoed })
         });
@@ -106,7 +107,7 @@ impl HeaderHistory {
             repairs: expectations.repairs && self.0.is_some(),
             ports: expectations.ports,
             seal: expectations.seal,
-            stamps,
+            timestamps,
             sack: expectations.sack,
             seqs: expected_numbers(receive, newest.end),
             window_of_numbers: (receive.nxt(), receive.nxt() + receive.wnd()),

@@ -55,7 +55,7 @@ pub(crate) struct Knowledge {
     pub(crate) ports: (u16, u16),
     pub(crate) seal: Seal,
     /// The peer's clock, and what it echoes of ours, if timestamps are in use.
-    pub(crate) stamps: Option<(Span, Span)>,
+    pub(crate) timestamps: Option<(Span, Span)>,
     /// Whether there may be SACK blocks.
     pub(crate) sack: bool,
     /// The sequence numbers that are expected, the likeliest first.
@@ -91,13 +91,13 @@ impl Knowledge {
             Seal::V2 => options.v2.is_some_and(|v2| v2.as_data().is_some()),
             Seal::Classic => options.hack.is_some(),
         };
-        let stamped = match (self.stamps, options.timestamps) {
-            (Some((value, echo)), Some(stamps)) => value.admits(stamps.tsval) && echo.admits(stamps.tsecr),
+        let times_fit = match (self.timestamps, options.timestamps) {
+            (Some((tsval, tsecr)), Some(sent)) => tsval.admits(sent.tsval) && tsecr.admits(sent.tsecr),
             (None, None) => true,
             _ => false,
         };
         sealed
-            && stamped
+            && times_fit
             && self.admits_flags(tcp.flags)
             && self.admits_seq(tcp.seq)
             && self.admits_ack(tcp.ack)

@@ -11,7 +11,7 @@ use headway_wire::options::kind;
 pub(super) struct Layout {
     pub(super) header_len: usize,
     /// The timestamp value; its echo follows.
-    pub(super) stamps_at: Option<usize>,
+    pub(super) timestamps_at: Option<usize>,
     /// The header's sum. The payload's CRC follows, with version 2.
     pub(super) seal_at: usize,
     /// SACK blocks behind it.
@@ -19,7 +19,7 @@ pub(super) struct Layout {
 }
 
 const FIXED: usize = 20;
-/// Two NOPs, kind and length, and two stamps.
+/// Two NOPs, kind and length, and two timestamps.
 const TIMESTAMPS: usize = 12;
 /// Two NOPs, kind and length before the blocks.
 const SACK: usize = 4;
@@ -27,17 +27,17 @@ const BLOCK: usize = 8;
 
 impl Layout {
     fn new(known: &Knowledge, blocks: usize) -> Self {
-        let stamps = if known.stamps.is_some() { TIMESTAMPS } else { 0 };
+        let timestamps = if known.timestamps.is_some() { TIMESTAMPS } else { 0 };
         let (before, seal) = match known.seal {
             // Kind, length and identifier come first.
             Seal::V2 => (4, 8),
             Seal::Classic => (2, 2),
         };
-        let seal_at = FIXED + stamps + before;
+        let seal_at = FIXED + timestamps + before;
         let sack = if blocks > 0 { SACK + BLOCK * blocks } else { 0 };
         Self {
             header_len: seal_at + seal + sack,
-            stamps_at: known.stamps.map(|_| FIXED + TIMESTAMPS - 8),
+            timestamps_at: known.timestamps.map(|_| FIXED + TIMESTAMPS - 8),
             seal_at,
             blocks,
         }
@@ -69,7 +69,7 @@ impl Layout {
         frame(12, &[((self.header_len / 4) as u8) << 4]);
         // No urgent data.
         frame(18, &[0, 0]);
-        if let Some(at) = self.stamps_at {
+        if let Some(at) = self.timestamps_at {
             frame(at - 4, &[kind::NOP, kind::NOP, kind::TIMESTAMPS, 10]);
         }
         let end = match known.seal {
@@ -104,9 +104,9 @@ impl Layout {
 
     /// Whether a byte is not certain. The TCP checksum is of no account.
     pub(super) fn is_uncertain(&self, at: usize) -> bool {
-        let stamps = self.stamps_at.map_or(0..0, |at| at..at + 8);
+        let timestamps = self.timestamps_at.map_or(0..0, |at| at..at + 8);
         let crcs = self.seal_at..self.seal_at + 8;
         let blocks = self.header_len - BLOCK * self.blocks..self.header_len;
-        [4..12, 13..16, stamps, crcs, blocks].iter().any(|range| range.contains(&at))
+        [4..12, 13..16, timestamps, crcs, blocks].iter().any(|range| range.contains(&at))
     }
 }

@@ -14,7 +14,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes so many tests, if they are left.
+    /// Takes this number of tests, if they are left.
     pub(super) fn take(&mut self, tests: usize) -> bool {
         let left = self.0.checked_sub(tests);
         self.0 = left.unwrap_or(self.0);

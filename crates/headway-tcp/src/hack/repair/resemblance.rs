@@ -36,9 +36,9 @@ pub(crate) fn resembles(known: &Knowledge, body: &[u8]) -> bool {
         let range = Range { first: una.0, len: (nxt - una).max(0) as u32 + 1 };
         evidence += agreement(ack, known.acks.iter().map(|ack| ack.0), range);
     }
-    if let Some((value, echo)) = known.stamps {
-        for (at, span) in [(TSVAL, value), (TSVAL + 4, echo)] {
-            evidence += word(at).map_or(0, |stamp| agreement(stamp, span.expected(), Range::of(span)));
+    if let Some((tsval, tsecr)) = known.timestamps {
+        for (at, span) in [(TSVAL, tsval), (TSVAL + 4, tsecr)] {
+            evidence += word(at).map_or(0, |value| agreement(value, span.expected(), Range::of(span)));
         }
     }
     evidence >= ENOUGH
@@ -89,14 +89,14 @@ mod tests {
     const ACK: u32 = 0x9abc_def0;
 
     /// What a receiver of data knows that has offered 16 MiB, and has nothing outstanding.
-    fn known(stamps: bool) -> Knowledge {
+    fn known(timestamps: bool) -> Knowledge {
         let n = SeqNumber;
         let span = |newest| Span { newest, ahead: 100 };
         Knowledge {
             repairs: false,
             ports: (5000, 80),
             seal: Seal::V2,
-            stamps: stamps.then(|| (span(70_000), span(90_000))),
+            timestamps: timestamps.then(|| (span(70_000), span(90_000))),
             sack: true,
             seqs: (0..32).map(|place| n(SEQ + 1436 * place)).collect(),
             window_of_numbers: (n(SEQ), n(SEQ + (16 << 20))),

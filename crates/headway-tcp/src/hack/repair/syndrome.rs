@@ -66,7 +66,7 @@ impl Tables {
         let mut pairs = Vec::with_capacity(2081);
         for (place, one) in singles.iter().enumerate() {
             pairs.push(*one);
-            // Two bits, and not the one that is none.
+            // Two bits: the entry for no bit is left out.
             let others = if place == 0 { &[] } else { &singles[place + 1..] };
             pairs.extend(others.iter().map(|other| {
                 let flips =

@@ -31,7 +31,7 @@ fn known(seal: Seal) -> Knowledge {
         repairs: true,
         ports: (5000, 80),
         seal,
-        stamps: Some((Span { newest: 70_000, ahead: 10 }, Span { newest: 90_000, ahead: 10 })),
+        timestamps: Some((Span { newest: 70_000, ahead: 10 }, Span { newest: 90_000, ahead: 10 })),
         sack: true,
         seqs: (0..8).map(|place| n(SEQ + 1436 * place)).collect(),
         window_of_numbers: (n(SEQ - 100_000), n(SEQ + 1_000_000)),
@@ -161,9 +161,11 @@ fn only_what_can_be_is_accepted() {
     };
     refused(&|known| known.window_of_numbers.1 = SeqNumber(SEQ + 1436));
     refused(&|known| known.ack_range.1 = SeqNumber(ACK - 1));
-    refused(&|known| known.stamps = Some((Span { newest: 71_000, ahead: 10 }, known.stamps.unwrap().1)));
+    refused(&|known| {
+        known.timestamps = Some((Span { newest: 71_000, ahead: 10 }, known.timestamps.unwrap().1))
+    });
     refused(&|known| known.ports = (0x6c77, 0x8350));
-    refused(&|known| known.stamps = None);
+    refused(&|known| known.timestamps = None);
     refused(&|known| known.seal = Seal::Classic);
 }
 
@@ -172,7 +174,8 @@ fn the_work_has_a_bound() {
     let mut known = v2();
     known.seqs = (0..4096).map(|place| SeqNumber(SEQ ^ place)).collect();
     known.acks = [0, 1, 2].map(|step| SeqNumber(ACK - step));
-    known.stamps = Some((Span { newest: 70_000, ahead: u32::MAX }, Span { newest: 90_000, ahead: u32::MAX }));
+    known.timestamps =
+        Some((Span { newest: 70_000, ahead: u32::MAX }, Span { newest: 90_000, ahead: u32::MAX }));
     let (body, _) = segment(&known, 0, 0);
     let layout = Layout::candidates(&known, &body[IP..]).next().unwrap();
     let mut tried = 0;

@@ -219,7 +219,7 @@ impl Rack {
         };
         match cause {
             Cause::Damage => {
-                cx.queue.mark_crossed(index, cx.now);
+                cx.queue.mark_passed(index, cx.now);
                 cx.report_damage(sent.len);
                 return false;
             }
