@@ -1,11 +1,12 @@
 // The graphs: their series, visible ranges, and how each series is drawn.
 
+// What is seldom is drawn wider and at least so high, so that what is frequent does not hide it.
 const SEGMENT_KINDS = [
-  { key: "sent", name: "sent", ink: "sent" },
-  { key: "gaps", name: "out of order", ink: "gap", mark: "O" },
-  { key: "probes", name: "window probe", ink: "probe", mark: "P" },
-  { key: "retransmitted", name: "retransmitted", ink: "retransmitted", mark: "R" },
-  { key: "corrupted", name: "corrupted (header valid)", ink: "corrupted", mark: "X" },
+  { key: "sent", name: "new data", ink: "sent", width: 1.5, least: 1.5 },
+  { key: "gaps", name: "out of order", ink: "gap", mark: "O", width: 2, least: 6 },
+  { key: "probes", name: "window probe", ink: "probe", mark: "P", width: 2, least: 6 },
+  { key: "corrupted", name: "corrupted (header valid)", ink: "corrupted", mark: "X", width: 2, least: 6 },
+  { key: "retransmitted", name: "retransmitted", ink: "retransmitted", mark: "R", width: 2.5, least: 8 },
 ];
 
 // `list` holds time, low, high for each segment.
@@ -14,11 +15,13 @@ function drawSegments(pen, list, kind) {
   c.strokeStyle = c.fillStyle = pen.ink(kind.ink);
   const seen = firstFrom(list, 3, view.to) - firstFrom(list, 3, view.from);
   const isSparse = seen < (pen.right - MARGIN.left) / 4;
-  c.lineWidth = 1.5;
+  c.lineWidth = kind.width;
   c.beginPath();
   eachIn(list, 3, view.from, view.to, 0, (i) => {
-    const at = x(list[i]), top = y(list[i + 2]), bottom = y(list[i + 1]);
-    c.moveTo(at, Math.max(bottom, top + 1.5));
+    const at = x(list[i]), middle = (y(list[i + 1]) + y(list[i + 2])) / 2;
+    const half = Math.max(y(list[i + 1]) - y(list[i + 2]), kind.least) / 2;
+    const top = middle - half, bottom = middle + half;
+    c.moveTo(at, bottom);
     c.lineTo(at, top);
     // Arrowheads if there is room.
     if (isSparse && bottom - top > 8) {
@@ -28,15 +31,21 @@ function drawSegments(pen, list, kind) {
   });
   c.stroke();
   if (!kind.mark) return;
-  c.textAlign = "center";
-  // Overlapping letters are unreadable.
-  let last = -Infinity;
   eachIn(list, 3, view.from, view.to, 0, (i) => {
-    const at = x(list[i]);
-    if (at - last < 9) return;
-    last = at;
-    c.fillText(kind.mark, at, y(list[i + 2]) - 4);
+    const middle = (y(list[i + 1]) + y(list[i + 2])) / 2;
+    const half = Math.max(y(list[i + 1]) - y(list[i + 2]), kind.least) / 2;
+    writeLetter(pen, kind.mark, x(list[i]), middle - half - 4);
   });
+}
+
+// Writes a letter above a point, unless another one is there: letters that overlap are unreadable.
+function writeLetter(pen, letter, at, bottom) {
+  const box = { left: at - 5, right: at + 5, top: bottom - 10, bottom: bottom + 1 };
+  const meets = (other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+  if (box.top < MARGIN.top - 2 || pen.letters.some(meets)) return;
+  pen.letters.push(box);
+  pen.c.textAlign = "center";
+  pen.c.fillText(letter, at, bottom);
 }
 
 // A step function over time: each value lasts until the next one.
@@ -64,20 +73,49 @@ function drawDots(pen, list, ink, shape) {
     const at = x(list[i]), value = y(list[i + 1]);
     c.beginPath();
     if (shape === "diamond") {
-      c.moveTo(at, value - 5); c.lineTo(at + 5, value); c.lineTo(at, value + 5); c.lineTo(at - 5, value);
+      // Hollow, so that the retransmission within is seen.
+      c.moveTo(at, value - 6); c.lineTo(at + 6, value); c.lineTo(at, value + 6); c.lineTo(at - 6, value);
       c.closePath();
-      c.fill();
+      c.stroke();
     } else if (shape === "tick") {
       c.moveTo(at, value); c.lineTo(at, value + 6);
       c.stroke();
     } else if (shape === "Z") {
-      c.textAlign = "center";
-      c.fillText("Z", at, value - 4);
+      writeLetter(pen, "Z", at, value - 4);
     } else {
       c.arc(at, value, 2, 0, 7);
       c.fill();
     }
   });
+}
+
+// SACK blocks are long and come with each duplicate ACK: they lie beneath all else, and pale.
+function drawSacks(pen) {
+  pen.c.globalAlpha = 0.45;
+  drawSegments(pen, pen.data.sacks, { ink: "sack", width: 1, least: 1.5 });
+  pen.c.globalAlpha = 1;
+}
+
+// The window where all of it is in sight: otherwise the graph says that it lies above.
+function drawWindow(pen) {
+  const { c, view, data } = pen;
+  const edges = span(view, [[data.edges, 3, [2], 1]]);
+  if (!edges) return;
+  if (edges[1] <= pen.high) { drawSteps(pen, data.edges, 3, 2, "window", 1.5); return; }
+  c.fillStyle = pen.ink("window");
+  c.textAlign = "left";
+  const text = `\u2191 window, up to ${inUnit(SIZES, edges[1], 2)}`;
+  c.fillText(text, MARGIN.left + 6, MARGIN.top + 12);
+  const { width } = c.measureText(text);
+  pen.letters.push({ left: MARGIN.left, right: MARGIN.left + width + 8, top: 0, bottom: MARGIN.top + 16 });
+}
+
+// Room for the window too, unless it lies so far above the data that this would flatten the data.
+function withWindow(data, window) {
+  const FARTHEST = 3;
+  if (!data || !window) return data || window;
+  const [low, high] = data;
+  return window[1] - low <= FARTHEST * (high - low) ? [Math.min(low, window[0]), Math.max(high, window[1])] : data;
 }
 
 // The minimum and maximum of some numbers of the visible points.
@@ -97,52 +135,55 @@ function span(view, parts) {
 
 const GRAPHS = [
   {
-    name: "Time sequence", height: 360, text: sizeText, bytes: true,
+    name: "Time sequence", height: 360, units: SIZES,
     series: [
-      { name: "window", ink: "window", has: (d) => d.edges.length, draw: (p) => drawSteps(p, p.data.edges, 3, 2, "window", 1) },
-      { name: "acknowledged", ink: "ack", has: (d) => d.edges.length, draw: (p) => drawSteps(p, p.data.edges, 3, 1, "ack", 1.5) },
-      { name: "duplicate ACK", ink: "duplicate", has: (d) => d.duplicates.length, draw: (p) => drawDots(p, p.data.duplicates, "duplicate", "tick") },
       {
         name: "SACK", ink: "sack", has: (d) => d.sacks.length,
-        draw: (p) => drawSegments(p, p.data.sacks, { ink: "sack" }),
+        draw: drawSacks,
       },
+      { name: "window", ink: "window", has: (d) => d.edges.length, draw: drawWindow },
+      { name: "acknowledged", ink: "ack", has: (d) => d.edges.length, draw: (p) => drawSteps(p, p.data.edges, 3, 1, "ack", 1.5) },
+      { name: "duplicate ACK", ink: "duplicate", has: (d) => d.duplicates.length, draw: (p) => drawDots(p, p.data.duplicates, "duplicate", "tick") },
+      { name: "reported by a special ACK", ink: "special", has: (d) => d.special.length, draw: (p) => drawDots(p, p.data.special, "special", "diamond") },
+      // Retransmissions, the last of these, are on top.
       ...SEGMENT_KINDS.map((kind) => ({
         name: kind.name, ink: kind.ink, has: (d) => d[kind.key].length, draw: (p) => drawSegments(p, p.data[kind.key], kind),
       })),
-      { name: "reported by a special ACK", ink: "special", has: (d) => d.special.length, draw: (p) => drawDots(p, p.data.special, "special", "diamond") },
       { name: "zero window", ink: "text", has: (d) => d.closed.length, draw: (p) => drawDots(p, p.data.closed, "text", "Z") },
     ],
-    // The window is hidden at first: it may be far above the data.
-    span: (d, view) => span(view, [
-      ...SEGMENT_KINDS.map((kind) => [d[kind.key], 3, [1, 2], 0]), [d.edges, 3, [1], 1], [d.sacks, 3, [1, 2], 0],
-    ]),
+    span: (d, view, hidden) => {
+      const data = span(view, [
+        ...SEGMENT_KINDS.map((kind) => [d[kind.key], 3, [1, 2], 0]), [d.edges, 3, [1], 1], [d.sacks, 3, [1, 2], 0],
+      ]);
+      return hidden.has("window") ? data : withWindow(data, span(view, [[d.edges, 3, [2], 1]]));
+    },
     near: (d) => [
       ...SEGMENT_KINDS.map((kind) => [d[kind.key], 3, 2, (i, l) => `${kind.name}: bytes ${l[i + 1]} to ${l[i + 2]}`]),
       [d.edges, 3, 1, (i, l) => `ACK ${l[i + 1]}, window ${l[i + 2] - l[i + 1]}`],
-      [d.special, 2, 1, (i, l) => `special ACK names ${l[i + 1]}`],
+      [d.special, 2, 1, (i, l) => `special ACK reports ${l[i + 1]}`],
       [d.sacks, 3, 2, (i, l) => `SACK ${l[i + 1]} to ${l[i + 2]}`],
     ],
   },
   {
-    name: "Outstanding data", height: 170, text: sizeText, zero: true,
-    series: [{ name: "sent and not acknowledged", ink: "sent", has: (d) => d.outstanding.length, draw: (p) => drawSteps(p, p.data.outstanding, 2, 1, "sent", 1.5) }],
+    name: "Outstanding data", height: 170, units: SIZES, zero: true,
+    series: [{ name: "sent and not acknowledged", ink: "outstanding", has: (d) => d.outstanding.length, draw: (p) => drawSteps(p, p.data.outstanding, 2, 1, "outstanding", 1.5) }],
     span: (d, view) => span(view, [[d.outstanding, 2, [1], 1]]),
-    near: (d) => [[d.outstanding, 2, 1, (i, l) => sizeText(l[i + 1]) + " outstanding"]],
+    near: (d) => [[d.outstanding, 2, 1, (i, l) => inUnit(SIZES, l[i + 1], 2) + " outstanding"]],
   },
   {
-    name: "Round-trip time", height: 170, text: durationText, zero: true,
+    name: "Round-trip time", height: 170, units: DURATIONS, zero: true,
     series: [{ name: "round-trip time", ink: "rtt", has: (d) => d.rtt.length, draw: (p) => drawDots(p, p.data.rtt, "rtt", "dot") }],
     span: (d, view) => span(view, [[d.rtt, 2, [1], 0]]),
-    near: (d) => [[d.rtt, 2, 1, (i, l) => "round-trip time " + durationText(l[i + 1])]],
+    near: (d) => [[d.rtt, 2, 1, (i, l) => "round-trip time " + inUnit(DURATIONS, l[i + 1], 3)]],
   },
   {
-    name: "Throughput", height: 170, text: rateText, zero: true,
+    name: "Throughput", height: 170, units: RATES, zero: true,
     series: [
-      { name: "all data", ink: "retransmitted", has: (d) => d.rates.length, draw: (p) => drawSteps(p, p.data.rates, 3, 1, "retransmitted", 1) },
+      { name: "all data", ink: "all", has: (d) => d.rates.length, draw: (p) => drawSteps(p, p.data.rates, 3, 1, "all", 3) },
       { name: "new data", ink: "sent", has: (d) => d.rates.length, draw: (p) => drawSteps(p, p.data.rates, 3, 2, "sent", 1.5) },
     ],
     span: (d, view) => span(view, [[d.rates, 3, [1, 2], 1]]),
-    near: (d) => [[d.rates, 3, 2, (i, l) => `new data ${rateText(l[i + 2])}, all ${rateText(l[i + 1])}`]],
+    near: (d) => [[d.rates, 3, 2, (i, l) => `new data ${inUnit(RATES, l[i + 2], 2)}, all ${inUnit(RATES, l[i + 1], 2)}`]],
   },
 ];
 

@@ -18,26 +18,36 @@ function trimmed(value, digits) {
 // Nanoseconds as seconds, with as many digits as a span of `span` needs.
 function timeText(nanos, span) {
   const digits = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(Math.max(span, 1) / 1e9))));
-  return (nanos / 1e9).toFixed(digits) + " s";
+  return nanos === 0 ? "0" : (nanos / 1e9).toFixed(digits) + " s";
 }
 
-function sizeText(bytes) {
-  if (bytes >= 1e9) return trimmed(bytes / 1e9, 2) + " GB";
-  if (bytes >= 1e6) return trimmed(bytes / 1e6, 2) + " MB";
-  if (bytes >= 1e4) return trimmed(bytes / 1e3, 1) + " kB";
-  return trimmed(bytes, 0) + " B";
+// Units: size, name, and whether round numbers of it are binary.
+const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+const DURATIONS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+const RATES = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]];
+
+// The largest unit of which `value` has one.
+function unitFor(units, value) {
+  return units.find(([size]) => value >= size) || units[units.length - 1];
 }
 
-function durationText(nanos) {
-  if (nanos >= 1e9) return trimmed(nanos / 1e9, 3) + " s";
-  if (nanos >= 1e6) return trimmed(nanos / 1e6, 2) + " ms";
-  return trimmed(nanos / 1e3, 1) + " µs";
+// A value in the unit that suits it; zero has none.
+function inUnit(units, value, digits) {
+  if (value === 0) return "0";
+  const [size, name] = unitFor(units, value);
+  return trimmed(value / size, digits) + " " + name;
 }
 
-function rateText(bits) {
-  if (bits >= 1e9) return trimmed(bits / 1e9, 2) + " Gbit/s";
-  if (bits >= 1e6) return trimmed(bits / 1e6, 2) + " Mbit/s";
-  return trimmed(bits / 1e3, 1) + " kbit/s";
+// The marks of an axis from `low` to `high`, at most `most`: round numbers of one unit, each with its text.
+function marks(units, low, high, most) {
+  const [size, name] = unitFor(units, high);
+  const step = roundStep((high - low) / size, most);
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const list = [];
+  for (let n = Math.ceil(low / size / step - 1e-9); n * step * size <= high; n += 1) {
+    list.push([n * step * size, n === 0 ? "0" : (n * step).toFixed(digits) + " " + name]);
+  }
+  return list;
 }
 
 // The index of the first number of a sorted flat list that is not below `value`; each point has `step`

@@ -86,7 +86,7 @@ function pen(panel, ink) {
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.clearRect(0, 0, width, height);
   c.font = "12px system-ui, sans-serif";
-  let [low, high] = graph.span(data, view) || [0, 1];
+  let [low, high] = graph.span(data, view, panel.hidden) || [0, 1];
   if (graph.zero) low = 0;
   if (high - low < 1) high = low + 1;
   const room = 0.06 * (high - low);
@@ -95,7 +95,7 @@ function pen(panel, ink) {
   const right = width - MARGIN.right, bottom = height - MARGIN.bottom;
   const x = (t) => MARGIN.left + (t - view.from) / (view.to - view.from) * (right - MARGIN.left);
   const y = (v) => bottom - (v - low) / (high - low) * (bottom - MARGIN.top);
-  return { c, x, y, low, high, right, bottom, width, height, view, data, ink };
+  return { c, x, y, low, high, right, bottom, width, height, view, data, ink, letters: [] };
 }
 
 function draw(panel, ink) {
@@ -130,17 +130,16 @@ function axes(panel, p) {
   c.strokeStyle = ink("line");
   c.fillStyle = ink("quiet");
   c.lineWidth = 1;
-  const yStep = roundStep(p.high - p.low, (p.bottom - MARGIN.top) / 32);
   c.textAlign = "right";
-  for (let v = Math.ceil(p.low / yStep) * yStep; v <= p.high; v += yStep) {
+  for (const [v, text] of marks(panel.graph.units, p.low, p.high, (p.bottom - MARGIN.top) / 32)) {
     c.beginPath(); c.moveTo(MARGIN.left, p.y(v)); c.lineTo(p.right, p.y(v)); c.stroke();
-    c.fillText(panel.graph.text(v), MARGIN.left - 6, p.y(v) + 4);
+    c.fillText(text, MARGIN.left - 6, p.y(v) + 4);
   }
-  const width = view.to - view.from, xStep = roundStep(width, (p.right - MARGIN.left) / 90);
   c.textAlign = "center";
-  for (let t = Math.ceil(view.from / xStep) * xStep; t <= view.to; t += xStep) {
+  for (const [t, text] of marks(DURATIONS, view.from, view.to, (p.right - MARGIN.left) / 90)) {
     c.beginPath(); c.moveTo(p.x(t), MARGIN.top); c.lineTo(p.x(t), p.bottom); c.stroke();
-    c.fillText(timeText(t, width), p.x(t), p.bottom + 17);
+    const half = c.measureText(text).width / 2;
+    c.fillText(text, Math.min(p.x(t), p.width - half), p.bottom + 17);
   }
 }
 
