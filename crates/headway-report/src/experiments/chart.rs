@@ -5,13 +5,13 @@ use plotters::element::{Rectangle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::legend;
 use super::panels::{Panel, Point, Series};
 use super::words::{short, spoken};
 use crate::error::ReportError;
 use crate::page::axis::{Axis, logarithm};
 use crate::page::canvas::{self, Area, Chart, Error, Margins, Place, WIDTH};
 use crate::page::palette::Ink;
+use crate::page::series;
 
 /// How large a chart is, in steps of its grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl<'a> Frame<'a> {
 
     fn paint_lines(&self, area: &Area<'_>, chart: &Chart<'_>, panel: &Panel) -> Result<(), Error> {
         for series in &panel.series {
-            let ink = legend::ink(series.look);
+            let ink = series::ink(series.look);
             let drawn: Vec<(&Point, Place)> = self
                 .along
                 .places
@@ -142,18 +142,18 @@ impl<'a> Frame<'a> {
         }
         // Whiskers and marks above all lines.
         for series in &panel.series {
-            let ink = legend::ink(series.look);
+            let ink = series::ink(series.look);
             for (x, point) in self.along.places.iter().zip(&series.points) {
                 let (Some(value), Some(summary)) = (point.value, &point.summary) else { continue };
                 let place = self.spot(chart, *x, value);
                 if summary.count > 1 {
                     let (low, high) = summary.interval;
                     let ends = (self.spot(chart, *x, low).1, self.spot(chart, *x, high).1);
-                    legend::upright(area, place.0, ends, 9, ink)?;
+                    series::upright(area, place.0, ends, 9, ink)?;
                 }
-                legend::mark(area, series.look, place)?;
+                series::mark(area, series.look, place)?;
                 if point.unfinished > 0 {
-                    legend::ring(area, place)?;
+                    series::ring(area, place)?;
                 }
             }
         }
@@ -187,17 +187,41 @@ impl<'a> Frame<'a> {
         floor: i32,
     ) -> Result<(), Error> {
         let (Some(value), Some(summary)) = (point.value, &point.summary) else { return Ok(()) };
+        if self.figure.log {
+            return self.paint_dot(
+                area,
+                (series, point),
+                self.spot(chart, (left + right) / 2.0, value),
+                |value| self.spot(chart, 0.0, value).1,
+            );
+        }
         let ((left, top), (right, _)) = (self.spot(chart, left, value), self.spot(chart, right, value));
         // Where some of the runs were cut off the value is no result: its bar is pale.
-        let fill = legend::ink(series.look).colour().mix(if point.unfinished > 0 { 0.35 } else { 1.0 });
+        let fill = series::ink(series.look).colour().mix(if point.unfinished > 0 { 0.35 } else { 1.0 });
         canvas::put(area, Rectangle::new([(left, top), (right, floor)], fill.filled()))?;
         if summary.count > 1 {
             let middle = (left + right) / 2;
             let (low, high) = summary.interval;
             let ends = (self.spot(chart, 0.0, low).1, self.spot(chart, 0.0, high).1);
-            legend::upright(area, middle, ends, 7.min((right - left) / 3), Ink::Text)?;
+            series::upright(area, middle, ends, 7.min((right - left) / 3), Ink::Text)?;
         }
         Ok(())
+    }
+
+    /// A bar on a logarithmic scale would begin anywhere: its end alone says what is measured.
+    fn paint_dot(
+        &self,
+        area: &Area<'_>,
+        (series, point): (&Series, &Point),
+        place: Place,
+        height: impl Fn(f64) -> i32,
+    ) -> Result<(), Error> {
+        if let Some(summary) = point.summary.as_ref().filter(|summary| summary.count > 1) {
+            let (low, high) = summary.interval;
+            series::upright(area, place.0, (height(low), height(high)), 9, series::ink(series.look))?;
+        }
+        series::mark(area, series.look, place)?;
+        if point.unfinished > 0 { series::ring(area, place) } else { Ok(()) }
     }
 }
 

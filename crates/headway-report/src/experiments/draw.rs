@@ -5,11 +5,11 @@ use headway_lab::{FigureKind, Results};
 use super::chart::Frame;
 use super::figure::{Drawing, Figure};
 use super::grid::Grid;
-use super::legend;
 use super::over_time;
 use super::panels::{self, Panel};
 use super::words::{count, spoken};
 use crate::error::ReportError;
+use crate::page::series;
 
 /// The figure of these results.
 pub(super) fn draw(results: &Results) -> Result<Figure, ReportError> {
@@ -31,6 +31,8 @@ fn charts(results: &Results, panels: &[Panel]) -> Result<Figure, ReportError> {
     let manifest = &results.manifest;
     let frame = Frame::of(&manifest.figure, panels);
     let lines = manifest.figure.kind == FigureKind::Lines;
+    // A bar on a logarithmic scale would begin anywhere.
+    let dots = !lines && manifest.figure.log;
     let mut figure = Figure { notes: vec![interval_note(results)], ..Figure::default() };
     for panel in panels {
         let title = match (&manifest.figure.panels, &panel.value) {
@@ -43,14 +45,17 @@ fn charts(results: &Results, panels: &[Panel]) -> Result<Figure, ReportError> {
     }
     let named = panels.first().map_or(&[][..], |panel| &panel.series);
     for series in named.iter().filter(|series| !series.name.is_empty()) {
-        let key = if lines { legend::line_key } else { legend::bar_key };
+        let key = match (lines, dots) {
+            (true, _) => series::line_key,
+            (false, true) => series::dot_key,
+            (false, false) => series::bar_key,
+        };
         figure.legend.push(key(&series.name, series.look)?);
     }
     let unfinished = results.unfinished() > 0;
-    if unfinished && lines {
-        figure.legend.push(legend::ring_key()?);
-    }
-    if unfinished && !lines {
+    if unfinished && (lines || dots) {
+        figure.legend.push(series::ring_key("some runs did not finish")?);
+    } else if unfinished {
         figure.notes.push("Pale bars: some of the runs did not finish.".into());
     }
     Ok(figure)

@@ -4,9 +4,9 @@ use headway_lab::Manifest;
 use maud::{Markup, PreEscaped, html};
 
 use super::figure::Figure;
-use super::legend::SWATCH;
 use crate::error::ReportError;
 use crate::page::palette::{Ink, dark_rules};
+use crate::page::series::SWATCH;
 
 const MARGIN: u32 = 40;
 const TITLE: u32 = 60;
@@ -82,7 +82,7 @@ pub(super) fn compose(manifest: &Manifest, figure: &Figure) -> Result<String, Re
         "text {{ font-family: system-ui, sans-serif; font-size: 25px }} .title {{ font-size: 32px; font-weight: 600 }} \
          .heading {{ font-weight: 600 }} .ground {{ fill: #fff }}\n\
          @media (prefers-color-scheme: dark) {{ .ground {{ fill: #171d24 }} }}\n{}",
-        dark_rules("")
+        dark_rules("", &format!("{ink}{}", html! { @for part in &body { (part) } }.into_string()))
     );
     let file = html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height)

@@ -3,7 +3,7 @@
 use maud::Markup;
 
 use super::grid::Grid;
-use super::legend::Key;
+use crate::page::series::Key;
 
 /// What is drawn of an experiment.
 #[derive(Default)]

@@ -8,7 +8,6 @@ mod drawing_file;
 mod figure;
 mod grid;
 mod judgement;
-mod legend;
 mod markdown;
 mod over_time;
 mod page;

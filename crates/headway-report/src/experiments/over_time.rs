@@ -7,8 +7,7 @@ use plotters::style::Color;
 use super::captured::Captured;
 use super::chart::{Format, name_axes};
 use super::figure::{Drawing, Figure};
-use super::legend;
-use super::panels::{cells_at, look, values};
+use super::panels::{cells_at, values};
 use super::words::spoken;
 use crate::error::ReportError;
 use crate::page::axis::Axis;
@@ -16,6 +15,7 @@ use crate::page::canvas;
 use crate::page::layers::Layers;
 use crate::page::sequence::Graph;
 use crate::page::sequence_figure;
+use crate::page::series::{self, looks};
 use crate::quantities::seconds_text;
 
 /// A run that was made again.
@@ -54,7 +54,8 @@ pub(super) fn figure(results: &Results) -> Result<Figure, ReportError> {
 fn record(results: &Results, panel: &str, notes: &mut Vec<String>) -> Result<Vec<Recorded>, ReportError> {
     let figure = &results.manifest.figure;
     let mut recorded = Vec::new();
-    for (place, name) in values(&results.manifest, figure.series.as_deref()).into_iter().enumerate() {
+    let names = values(&results.manifest, figure.series.as_deref());
+    for (look, name) in looks(&names).into_iter().zip(names) {
         let place_of = [(figure.panels.as_deref(), panel), (figure.series.as_deref(), name)];
         let first = cells_at(results, &place_of).find_map(|(cell, rows)| Some((cell, rows.first()?)));
         let Some((cell, row)) = first else { continue };
@@ -69,7 +70,7 @@ fn record(results: &Results, panel: &str, notes: &mut Vec<String>) -> Result<Vec
             }
             Err(error) => return Err(error),
         };
-        recorded.push(Recorded { name: name.to_owned(), look: look(name, place), captured });
+        recorded.push(Recorded { name: name.to_owned(), look, captured });
     }
     Ok(recorded)
 }
@@ -111,16 +112,16 @@ fn throughput(
         name_axes(area, format, "time", &format!("throughput, {name}"))?;
         let spot = |at: f64, rate: f64| chart.plotting_area().map_coordinate(&(at, rate / unit));
         for (run, line) in runs.iter().zip(&lines) {
-            let style = legend::ink(run.look).colour().stroke_width(3);
+            let style = series::ink(run.look).colour().stroke_width(3);
             let path = canvas::steps(line.iter().map(|(at, rate)| spot(*at, *rate)));
             canvas::line(area, path, style)?;
         }
         // Where each was done.
         for run in runs {
             let done = spot(run.seconds(), 0.0);
-            legend::mark(area, run.look, done)?;
+            series::mark(area, run.look, done)?;
             if !run.captured.outcome.metrics.finished {
-                legend::ring(area, done)?;
+                series::ring(area, done)?;
             }
         }
         Ok(())
@@ -135,7 +136,7 @@ fn throughput(
     let label = format!("Throughput over time, {title}: {}", finished.join(", "));
     for run in runs {
         if !figure.legend.iter().any(|key| key.name == run.name) {
-            figure.legend.push(legend::line_key(&run.name, run.look)?);
+            figure.legend.push(series::line_key(&run.name, run.look)?);
         }
     }
     if figure.drawings.is_empty() {

@@ -7,7 +7,8 @@ use super::figure::Figure;
 use super::readings::{Finding, Line, Standing, TABLES, lines};
 use super::tally::{Tally, verdicts};
 use super::words::{count, number};
-use super::{Entry, Kind, judgement, legend};
+use super::{Entry, Kind, judgement};
+use crate::page::series;
 
 /// Rules beside those that all pages have.
 const STYLE: &str = include_str!("style.css");
@@ -222,7 +223,7 @@ fn drawn(results: &Results, figure: &Figure) -> Markup {
                 }
             }
             @for grid in &figure.grids { (grid.markup()) }
-            (legend::list(&figure.legend))
+            (series::list(&figure.legend))
             figcaption { @for note in &figure.notes { p { (note) } } }
         }
     }

@@ -1,8 +1,8 @@
 //! From results to what a figure shows: panels, their lines, the points of each.
 
 use headway_lab::{Manifest, ManifestCell, Results, Row, Summary, in_unit};
-use headway_sim::race::Entrant;
-use headway_tcp::Variant;
+
+use crate::page::series::looks;
 
 /// One panel of a figure.
 #[derive(Clone, Debug)]
@@ -48,16 +48,18 @@ type Place<'a> = [(Option<&'a str>, &'a str)];
 pub(super) fn panels(results: &Results) -> Vec<Panel> {
     let figure = &results.manifest.figure;
     let (panels, series, x) = (figure.panels.as_deref(), figure.series.as_deref(), figure.x.as_deref());
+    let names = values(&results.manifest, series);
+    let looks = looks(&names);
     values(&results.manifest, panels)
         .into_iter()
         .map(|panel| Panel {
             value: panels.map(|_| panel.to_owned()),
-            series: values(&results.manifest, series)
-                .into_iter()
-                .enumerate()
-                .map(|(place, name)| Series {
+            series: names
+                .iter()
+                .zip(&looks)
+                .map(|(&name, &look)| Series {
                     name: name.to_owned(),
-                    look: look(name, place),
+                    look,
                     points: values(&results.manifest, x)
                         .into_iter()
                         .map(|value| point(results, value, &[(panels, panel), (series, name), (x, value)]))
@@ -74,14 +76,6 @@ pub(super) fn values<'a>(manifest: &'a Manifest, axis: Option<&str>) -> Vec<&'a 
         Some(values) => values.iter().map(String::as_str).collect(),
         None => vec![""],
     }
-}
-
-/// A sender looks the same in every figure.
-pub(super) fn look(name: &str, place: usize) -> usize {
-    let known = Variant::ALL.iter().position(|variant| variant.name() == name);
-    // A sender with a controller of its own looks like no other.
-    let other = if name.parse::<Entrant>().is_ok() { Variant::ALL.len() + place } else { place };
-    known.unwrap_or(other)
 }
 
 /// The cells at a place, with their runs.

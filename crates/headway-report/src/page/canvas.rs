@@ -20,6 +20,8 @@ pub(crate) const WIDTH: u32 = 1600;
 /// Size of the letters. The style sheet makes them larger where the page is narrow, and the margins
 /// of the drawings leave room for that.
 const LETTERS: f64 = 26.0;
+/// About the width of a letter, in steps of the grid.
+pub(crate) const LETTER: u32 = 16;
 /// The plotting library writes sizes divided by this.
 const LIBRARY_LETTERS: f64 = 1.24;
 

@@ -24,7 +24,7 @@ impl Segment {
 }
 
 /// Values that hold until the next one: seconds after the start, and bytes.
-pub(super) type Steps = Vec<(f64, u64)>;
+pub(crate) type Steps = Vec<(f64, u64)>;
 
 /// The points of a graph.
 pub(crate) struct Layers {

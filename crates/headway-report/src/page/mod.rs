@@ -8,6 +8,7 @@ pub(crate) mod marks;
 pub(crate) mod palette;
 pub(crate) mod sequence;
 pub(crate) mod sequence_figure;
+pub(crate) mod series;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -21,6 +22,8 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
 
 /// A whole page that has rules of its own behind the common ones.
 pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String {
+    let body = body.clone().into_string();
+    let dark = palette::dark_rules(".plot ", &body);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -29,9 +32,9 @@ pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(palette::dark_rules(".plot "))) (PreEscaped(style)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(dark)) (PreEscaped(style)) }
             }
-            body { (body) }
+            body { (PreEscaped(body)) }
         }
     };
     let mut text = page.into_string();

@@ -19,17 +19,22 @@ pub(crate) enum Ink {
     SpecialAck,
     Window,
     Threshold,
-    Bar,
+    /// A sender of the papers.
+    Papers,
+    /// A sender of ours.
+    Ours,
+    /// The best of all.
+    Best,
     Bound,
     /// One of several lines or bars that are compared, below [`SERIES`].
     Series(u8),
 }
 
 /// Colours for lines and bars that are compared.
-pub(crate) const SERIES: u8 = 8;
+pub(crate) const SERIES: u8 = 9;
 
 impl Ink {
-    const ALL: [Self; 14 + SERIES as usize] = [
+    const ALL: [Self; 16 + SERIES as usize] = [
         Self::Text,
         Self::Axis,
         Self::Grid,
@@ -42,7 +47,9 @@ impl Ink {
         Self::SpecialAck,
         Self::Window,
         Self::Threshold,
-        Self::Bar,
+        Self::Papers,
+        Self::Ours,
+        Self::Best,
         Self::Bound,
         Self::Series(0),
         Self::Series(1),
@@ -52,6 +59,7 @@ impl Ink {
         Self::Series(5),
         Self::Series(6),
         Self::Series(7),
+        Self::Series(8),
     ];
 
     /// On a light and on a dark ground. The hues are those of M. Okabe and K. Ito, "Color Universal
@@ -70,7 +78,9 @@ impl Ink {
             Self::SpecialAck => (0xB87D00, 0xF0BC42),
             Self::Window => (0x2B66A0, 0x7DB8EE),
             Self::Threshold => (0xB57A05, 0xE8B645),
-            Self::Bar => (0x3A7CA8, 0x5CA0CE),
+            Self::Papers => (0x66717D, 0xA3AFBC),
+            Self::Ours => (0x1F6FA3, 0x6CB6E8),
+            Self::Best => (0x00805C, 0x35D3A6),
             Self::Bound => (0xB02A1E, 0xFF8A7E),
             Self::Series(0) => (0x6B7783, 0xAAB6C3),
             Self::Series(1) => (0xC95500, 0xFF8F48),
@@ -79,7 +89,8 @@ impl Ink {
             Self::Series(4) => (0xA73E87, 0xE592CA),
             Self::Series(5) => (0x9C6B00, 0xF2BE48),
             Self::Series(6) => (0x0B7F92, 0x5DD0E1),
-            Self::Series(_) => (0x8B4C2B, 0xDAA380),
+            Self::Series(7) => (0x8B4C2B, 0xDAA380),
+            Self::Series(_) => (0x5F35C4, 0xB49CFF),
         }
     }
 
@@ -96,10 +107,11 @@ impl Ink {
 }
 
 /// Rules for dark pages: each colour of a drawing gives way to its dark one. (A presentation
-/// attribute of SVG is weaker than any rule of a style sheet.) `within` is put before each selector.
-pub(crate) fn dark_rules(within: &str) -> String {
+/// attribute of SVG is weaker than any rule of a style sheet.) `within` is put before each selector. Only colours
+/// that are in `drawn` have a rule.
+pub(crate) fn dark_rules(within: &str, drawn: &str) -> String {
     let mut rules = String::from("@media (prefers-color-scheme: dark) {\n");
-    for ink in Ink::ALL {
+    for ink in Ink::ALL.into_iter().filter(|ink| drawn.contains(&ink.hex())) {
         let (light, dark) = (ink.hex(), ink.shades().1);
         for property in ["fill", "stroke"] {
             // A `String` takes everything.

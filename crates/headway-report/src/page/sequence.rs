@@ -36,6 +36,8 @@ const TIME_MARKS: u32 = 6;
 const GRAIN: i32 = 3;
 /// Segments shorter than this are dots, which a mark covers.
 const VISIBLE: i32 = 14;
+/// The least height of a segment: beside the line of the ACKs it is seen.
+const LEAST: i32 = 10;
 
 impl<'a> Graph<'a> {
     /// Of a run that sent `size` bytes and lasted `seconds`.
@@ -75,8 +77,28 @@ impl<'a> Graph<'a> {
 
     /// Whether a line of the graph beneath is ever in sight.
     pub(super) fn shows_line(&self, (_, steps): &(Mark, Steps)) -> bool {
-        let highest = self.layers.beneath.highest();
-        steps.iter().any(|&(_, bytes)| bytes <= highest)
+        !self.pieces(steps, self.layers.beneath.highest()).is_empty()
+    }
+
+    /// Whether any of these times is in sight.
+    pub(super) fn shows_any(&self, times: &[f64]) -> bool {
+        times.iter().any(|at| self.shows(*at, 0))
+    }
+
+    /// The pieces of a line that are in sight: values above the highest interrupt it.
+    fn pieces<'b>(&self, steps: &'b Steps, highest: u64) -> Vec<Piece<'b>> {
+        let until = steps.partition_point(|(at, _)| self.shows(*at, 0));
+        let (shown, behind) = (&steps[..until], steps.get(until).map(|(at, _)| *at));
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for points in shown.chunk_by(|(_, one), (_, other)| (*one <= highest) == (*other <= highest)) {
+            start += points.len();
+            if points[0].1 <= highest {
+                let next = shown.get(start).map(|(at, _)| *at);
+                pieces.push(Piece { points, end: next.or(behind.filter(|at| *at <= self.end)) });
+            }
+        }
+        pieces
     }
 
     /// The time-sequence graph, as SVG.
@@ -111,10 +133,12 @@ impl<'a> Graph<'a> {
                 |at: f64, bytes: u64| chart.plotting_area().map_coordinate(&(at, bytes as f64 / unit.size));
             let (right, _) = place(self.end, 0);
             for (mark, steps) in &beneath.lines {
-                let shown = steps.iter().filter(|(at, bytes)| self.shows(*at, 0) && *bytes <= highest);
-                let path = canvas::steps(shown.map(|&(at, bytes)| place(at, bytes)));
                 let width = if *mark == Mark::Threshold { 2 } else { 4 };
-                canvas::line(area, held_until(right, path), mark.ink().colour().stroke_width(width))?;
+                for piece in self.pieces(steps, highest) {
+                    let end = piece.end.map_or(right, |at| place(at, 0).0);
+                    let path = canvas::steps(piece.points.iter().map(|&(at, bytes)| place(at, bytes)));
+                    canvas::line(area, held_until(end, path), mark.ink().colour().stroke_width(width))?;
+                }
             }
             self.paint_expiries(area, &chart)
         })
@@ -182,7 +206,14 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The last value holds to the end of the axis.
+/// A part of a line.
+struct Piece<'a> {
+    points: &'a [(f64, u64)],
+    /// Until when the last value holds, where that is not the end of the axis.
+    end: Option<f64>,
+}
+
+/// The last value holds to there.
 fn held_until(right: i32, mut path: Vec<Place>) -> Vec<Place> {
     if let Some(&(_, last)) = path.last() {
         path.push((right, last));
@@ -195,8 +226,7 @@ fn paint_upright(
     (x, bottom, top): (i32, i32, i32),
     style: plotters::style::ShapeStyle,
 ) -> Result<(), Error> {
-    // However short, it is as high as it is wide.
-    let top = top.min(bottom - style.stroke_width as i32);
+    let top = top.min(bottom - LEAST);
     canvas::line(area, vec![(x, bottom), (x, top)], style)
 }
 
@@ -212,24 +242,35 @@ fn paint_marks(area: &Area<'_>, mark: Mark, places: impl Iterator<Item = Place>)
     Ok(())
 }
 
-fn paint_axis_name(area: &Area<'_>, name: &str) -> Result<(), Error> {
+/// What is measured along the upright axis.
+pub(crate) fn paint_axis_name(area: &Area<'_>, name: &str) -> Result<(), Error> {
     let style = canvas::text(Ink::Text, HPos::Left, VPos::Top);
     canvas::put(area, Text::new(name.to_owned(), (0, 4), style))
 }
 
 /// A unit of data that gives short numbers.
-struct Unit {
+pub(crate) struct Unit {
     size: f64,
     name: &'static str,
 }
 
 impl Unit {
-    fn of(bytes: f64) -> Self {
+    pub(crate) fn of(bytes: f64) -> Self {
         const UNITS: [Unit; 3] = [
             Unit { size: (1 << 30) as f64, name: "GiB" },
             Unit { size: (1 << 20) as f64, name: "MiB" },
             Unit { size: (1 << 10) as f64, name: "KiB" },
         ];
         UNITS.into_iter().find(|unit| bytes >= unit.size).unwrap_or(Self { size: 1.0, name: "B" })
+    }
+
+    /// Its bytes.
+    pub(crate) const fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// Its symbol.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
     }
 }

@@ -38,7 +38,7 @@ fn legend_beneath(graph: &Graph<'_>) -> Vec<(Mark, Option<u64>)> {
     // The one on top first.
     let lines = layers.beneath.lines.iter().rev().filter(|line| graph.shows_line(line));
     let mut marks: Vec<(Mark, Option<u64>)> = lines.map(|(mark, _)| (*mark, None)).collect();
-    if !layers.expiries.is_empty() {
+    if graph.shows_any(&layers.expiries) {
         marks.push((Mark::Expiry, None));
     }
     marks

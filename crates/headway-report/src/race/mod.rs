@@ -1,7 +1,8 @@
 //! What a race gave: the senders beside one another, as rows of a table and as a page.
 
-mod bars;
+mod dots;
 mod graphs;
+mod overlay;
 mod page;
 mod runs;
 mod scenario;

@@ -3,10 +3,10 @@
 use headway_sim::race::{Spread, Summary};
 use maud::{Markup, PreEscaped, html};
 
-use super::bars::{Bar, Bars};
-use super::{Results, graphs, runs, scenario, summary};
+use super::dots::{Dots, Layout, Row, Standing};
+use super::{Results, graphs, overlay, runs, scenario, summary};
 use crate::error::ReportError;
-use crate::page;
+use crate::page::{self, series};
 use crate::quantities::{rate_text, seconds_text, short_rate};
 
 /// The page. `command` is the command that asked for it.
@@ -30,18 +30,18 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                 (result_table(results, summaries))
                 @for note in summary::notes(results, summaries) { p.note { (note) } }
             }
-            section aria-labelledby="bars" {
-                h2 id="bars" { "Time and goodput" }
-                (bar_figure(
+            section aria-labelledby="comparison" {
+                h2 id="comparison" { "Time and goodput" }
+                (comparison(
                     &times,
                     "Time",
-                    "Until the last byte arrived; shorter is better",
+                    "Until the last byte arrived; less is better",
                     "Median time of each sender",
                 )?)
-                (bar_figure(
+                (comparison(
                     &goodputs,
                     "Goodput",
-                    "Content delivered per second; longer is better",
+                    "Content delivered per second; more is better",
                     "Median goodput of each sender",
                 )?)
             }
@@ -50,8 +50,9 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                 p {
                     "What the sender did in its first run: time runs to the right, the data upwards. "
                     "Each segment stands where it was sent; the line follows what was acknowledged. "
-                    "Beneath, over the same time, the congestion window. Each graph has its own time scale."
+                    "Beneath, over the same time, the congestion window. The graph of each sender has its own time scale."
                 }
+                @if let Some(overlay) = overlay::figure(results)? { (overlay) }
                 (graphs::figures(results)?)
             }
             section aria-labelledby="runs" {
@@ -123,9 +124,9 @@ fn result_row(results: &Results, summary: &Summary) -> Markup {
     }
 }
 
-fn times(summaries: &[Summary]) -> Bars<'static> {
-    Bars {
-        bars: bars_of(summaries, |summary| summary.seconds, seconds_text, "> "),
+fn times(summaries: &[Summary]) -> Dots<'static> {
+    Dots {
+        rows: rows(summaries, |summary| summary.seconds, seconds_text, "> ", |one, other| one < other),
         bound: None,
         whiskers: whiskers(summaries),
         unit: (1.0, " s"),
@@ -133,12 +134,12 @@ fn times(summaries: &[Summary]) -> Bars<'static> {
     }
 }
 
-fn goodputs(results: &Results, summaries: &[Summary]) -> Bars<'static> {
+fn goodputs(results: &Results, summaries: &[Summary]) -> Dots<'static> {
     let bound = results.scenario.bound();
     let highest = summaries.iter().filter_map(|summary| summary.goodput_bps).map(|spread| spread.p90);
     let highest = highest.chain(bound).fold(0.0, f64::max);
-    Bars {
-        bars: bars_of(summaries, |summary| summary.goodput_bps, rate_text, ""),
+    Dots {
+        rows: rows(summaries, |summary| summary.goodput_bps, rate_text, "", |one, other| one > other),
         bound: bound.map(|bound| (bound, format!("bound {}", rate_text(bound)))),
         whiskers: whiskers(summaries),
         unit: if highest >= 1e6 { (1e6, " Mbit/s") } else { (1e3, " kbit/s") },
@@ -151,40 +152,67 @@ fn whiskers(summaries: &[Summary]) -> bool {
     summaries.iter().any(|summary| summary.runs > 1)
 }
 
-fn bars_of(
+fn rows(
     summaries: &[Summary],
     value: fn(&Summary) -> Option<Spread>,
     text: fn(f64) -> String,
     prefix_of_incomplete: &str,
-) -> Vec<Bar> {
-    let bar = |summary: &Summary| {
+    is_better: fn(f64, f64) -> bool,
+) -> Vec<Row> {
+    let row = |summary: &Summary| {
         let spread = value(summary)?;
         let incomplete = summary.finished < summary.runs;
         let prefix = if incomplete { prefix_of_incomplete } else { "" };
-        Some(Bar {
+        Some(Row {
             name: summary.sender.to_string(),
+            standing: Standing::of(summary.sender),
             spread,
             label: format!("{prefix}{}", text(spread.median)),
             incomplete,
         })
     };
-    summaries.iter().filter_map(bar).collect()
+    let mut rows: Vec<Row> = summaries.iter().filter_map(row).collect();
+    mark_best(&mut rows, is_better);
+    rows
 }
 
-fn bar_figure(bars: &Bars<'_>, title: &str, explained: &str, label: &str) -> Result<Markup, ReportError> {
-    let values: Vec<String> = bars.bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
+/// One sender is not the best of anything, and a time that was cut off is no result.
+fn mark_best(rows: &mut [Row], is_better: fn(f64, f64) -> bool) {
+    let can_be = |row: &Row| row.standing != Standing::Oracle && !row.incomplete;
+    if rows.iter().filter(|row| row.standing != Standing::Oracle).count() < 2 {
+        return;
+    }
+    let best = rows
+        .iter()
+        .filter(|row| can_be(row))
+        .map(|row| row.spread.median)
+        .reduce(|best, other| if is_better(other, best) { other } else { best });
+    for row in rows.iter_mut().filter(|row| can_be(row) && Some(row.spread.median) == best) {
+        row.standing = Standing::Best;
+    }
+}
+
+fn comparison(dots: &Dots<'_>, title: &str, explained: &str, label: &str) -> Result<Markup, ReportError> {
+    let values: Vec<String> = dots.rows.iter().map(|row| format!("{} {}", row.name, row.label)).collect();
+    let label = format!("{label}: {}", values.join(", "));
+    let mut keys = dots.legend()?;
+    if dots.rows.iter().any(|row| row.incomplete) {
+        keys.push(series::ring_key("some of the runs did not finish")?);
+    }
     Ok(html! {
         figure {
             figcaption {
                 h3 { (title) }
                 p {
-                    (explained) "."
-                    @if bars.whiskers { " Bars: medians; whiskers: from the 10th to the 90th percentile." }
-                    @if bars.is_logarithmic() { " The scale is logarithmic." }
-                    @if bars.bars.iter().any(|bar| bar.incomplete) { " Pale: some of the runs did not finish." }
+                    (explained) ". Marks: medians"
+                    @if dots.whiskers { "; whiskers: from the 10th to the 90th percentile" }
+                    "."
+                    @if dots.is_logarithmic() { " The scale is logarithmic." }
                 }
             }
-            div.plot role="img" aria-label={ (label) ": " (values.join(", ")) } { (PreEscaped(bars.draw()?)) }
+            div.plot.wide role="img" aria-label=(label) { (PreEscaped(dots.draw(Layout::Wide)?)) }
+            div.plot.panel.narrow role="img" aria-label=(label) { (PreEscaped(dots.draw(Layout::Narrow)?)) }
+            (series::list(&keys))
         }
     })
 }
