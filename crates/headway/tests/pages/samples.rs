@@ -1,0 +1,71 @@
+//! A page of each kind, looked at.
+
+use std::path::PathBuf;
+
+use tempfile::{TempDir, tempdir};
+
+use crate::HEADWAY;
+use crate::browser::{Browser, SCREENS};
+use crate::look::{RECORDER, all_is_well, numbers};
+
+/// A folder in which pages are made.
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempdir().expect("a directory");
+    let path = folder.path().canonicalize().expect("a path");
+    (folder, path)
+}
+
+#[test]
+fn a_race() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    HEADWAY.succeed(&folder, &["race", "--report", "race.html"]);
+    all_is_well(&mut browser, &folder.join("race.html"));
+    let words =
+        ["race", "--variant", "sack,modern:newreno,headway,oracle", "--runs", "1", "--time-limit", "60s"];
+    HEADWAY.succeed(&folder, &[&words[..], &["--report", "race-short.html"]].concat());
+    all_is_well(&mut browser, &folder.join("race-short.html"));
+}
+
+#[test]
+fn a_capture() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    HEADWAY.succeed(&folder, &["race", "--variant", "xhack+sack,headway", "--runs", "1", "--pcap", "."]);
+    for name in ["xhack+sack", "headway"] {
+        let page = format!("trace-{name}.html");
+        HEADWAY.succeed(&folder, &["trace", &format!("{name}-1.pcapng"), "--html", &page]);
+        all_is_well(&mut browser, &folder.join(page));
+    }
+}
+
+/// Of what is drawn of a retransmission nearly all is seen among SACK blocks, special ACKs and letters.
+#[test]
+fn retransmissions_are_on_top() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    HEADWAY.succeed(&folder, &["race", "--variant", "hack+sack", "--runs", "1", "--pcap", "."]);
+    HEADWAY.succeed(&folder, &["trace", "hack+sack-1.pcapng", "--html", "trace.html"]);
+    browser.open(&folder.join("trace.html"), SCREENS[0]);
+    let [among_all, alone] = numbers(&mut browser, include_str!("retransmissions.js"));
+    assert!(alone > 1000.0 && among_all > 0.75 * alone, "{among_all} of {alone} pixels");
+}
+
+/// The window is drawn whole, or not at all; then the graph says where it is.
+#[test]
+fn the_window_is_not_cut_off() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    let words = ["race", "--variant", "sack", "--runs", "1", "--damage", "none", "--pcap", ".", "--size"];
+    for (size, is_far) in [("2MiB", 0.0), ("64KiB", 1.0)] {
+        HEADWAY.succeed(&folder, &[&words[..], &[size]].concat());
+        HEADWAY.succeed(&folder, &["trace", "sack-1.pcapng", "--html", "trace.html"]);
+        browser.open(&folder.join("trace.html"), SCREENS[0]);
+        let [said, cut] = numbers(&mut browser, include_str!("window.js"));
+        assert_eq!(
+            (said, cut),
+            (is_far, 0.0),
+            "{size}: whether the graph says so, pixels of it at the upper edge"
+        );
+    }
+}
