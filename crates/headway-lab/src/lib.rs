@@ -21,7 +21,7 @@ pub use experiment::{
     Aim, Cell, Change, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,
     Scalar, Statistic, load_links, schema,
 };
-pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Traces};
+pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
 pub use headway_sim::{Kind, Value};
 pub use replay::replay;
 pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns};

@@ -23,7 +23,7 @@ pub use error::KeyError;
 pub use headway_trace::PathDirection;
 pub use key::{Defaults, Key, Scope, Unset};
 pub use quantity::Dimension;
-pub use sender::{Foreign, Sender};
+pub use sender::{Foreign, Sender, Shards};
 pub use settings::Settings;
 pub use table::{key, keys, read, unknown_key};
 pub use traces::{DamageError, RateTraceError, Recorded, Traces};

@@ -16,8 +16,42 @@ pub enum Foreign {
     Linux(String),
     /// QUIC as the crate `quinn` has it, with one of its controllers: `quinn:bbr`.
     Quinn(String),
-    /// TCP through a tunnel of KCP.
-    Kcptun,
+    /// TCP through a tunnel of KCP, with forward error correction or without: `kcptun`, `kcptun:10+3`.
+    Kcptun(Option<Shards>),
+}
+
+/// Packets of a tunnel with forward error correction (Reed and Solomon's codes): of so many with data, as many may be
+/// lost as there are with parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shards {
+    data: u8,
+    parity: u8,
+}
+
+impl Shards {
+    /// The packets with data in a group.
+    pub const fn data(self) -> u8 {
+        self.data
+    }
+
+    /// The packets with parity in a group.
+    pub const fn parity(self) -> u8 {
+        self.parity
+    }
+
+    /// `None` where `input` is not of the form `10+3`. The code has at most 256 packets in a group.
+    fn parse(input: &str) -> Option<Self> {
+        let (data, parity) = input.split_once('+')?;
+        let number = |text: &str| text.parse().ok().filter(|&number: &u8| number > 0);
+        let (data, parity) = (number(data)?, number(parity)?);
+        (u16::from(data) + u16::from(parity) <= 256).then_some(Self { data, parity })
+    }
+}
+
+impl fmt::Display for Shards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.data, self.parity)
+    }
 }
 
 /// The controllers that `quinn` has.
@@ -31,7 +65,7 @@ impl Foreign {
         match self {
             Self::Linux(_) => "linux",
             Self::Quinn(_) => "quinn",
-            Self::Kcptun => "kcptun",
+            Self::Kcptun(_) => "kcptun",
         }
     }
 
@@ -39,7 +73,7 @@ impl Foreign {
     pub fn congestion(&self) -> Option<&str> {
         match self {
             Self::Linux(congestion) | Self::Quinn(congestion) => Some(congestion),
-            Self::Kcptun => None,
+            Self::Kcptun(_) => None,
         }
     }
 
@@ -61,8 +95,13 @@ impl Foreign {
             }
             ("quinn", Some(congestion)) if known(congestion) => Ok(Self::Quinn(congestion.into())),
             ("quinn", _) => Err(format!("{input:?}: expected quinn: and one of {}", OF_QUINN.join(", "))),
-            ("kcptun", None) => Ok(Self::Kcptun),
-            ("kcptun", Some(_)) => Err(format!("{input:?}: expected kcptun alone")),
+            ("kcptun", None) => Ok(Self::Kcptun(None)),
+            ("kcptun", Some(shards)) => match Shards::parse(shards) {
+                Some(shards) => Ok(Self::Kcptun(Some(shards))),
+                None => Err(format!(
+                    "{input:?}: expected kcptun alone, or with packets of data and of parity, such as kcptun:10+3"
+                )),
+            },
             _ => return None,
         })
     }
@@ -70,9 +109,12 @@ impl Foreign {
 
 impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.congestion() {
-            Some(congestion) => f.pad(&format!("{}:{congestion}", self.name())),
-            None => f.pad(self.name()),
+        match self {
+            Self::Linux(congestion) | Self::Quinn(congestion) => {
+                f.pad(&format!("{}:{congestion}", self.name()))
+            }
+            Self::Kcptun(Some(shards)) => f.pad(&format!("{}:{shards}", self.name())),
+            Self::Kcptun(None) => f.pad(self.name()),
         }
     }
 }
@@ -172,7 +214,9 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in ["sack", "modern:bbr", "oracle", "linux:cubic", "linux:bbr", "quinn:bbr", "kcptun"] {
+        for name in
+            ["sack", "modern:bbr", "oracle", "linux:cubic", "linux:bbr", "quinn:bbr", "kcptun", "kcptun:10+3"]
+        {
             assert_eq!(name.parse::<Sender>().expect(name).to_string(), name);
         }
         for (name, expected) in [
@@ -181,7 +225,12 @@ mod tests {
             ("linux:cubic/../x", "expected a congestion control of the kernel"),
             ("quinn", "expected quinn: and one of bbr, cubic, newreno"),
             ("quinn:vegas", "expected quinn: and one of"),
-            ("kcptun:bbr", "expected kcptun alone"),
+            (
+                "kcptun:bbr",
+                "expected kcptun alone, or with packets of data and of parity, such as kcptun:10+3",
+            ),
+            ("kcptun:10+0", "expected kcptun alone"),
+            ("kcptun:200+57", "expected kcptun alone"),
             ("tahoe", "expected one of newreno,"),
         ] {
             let problem = name.parse::<Sender>().expect_err(name);

@@ -97,8 +97,8 @@ impl Sending {
             Foreign::Quinn(congestion) => {
                 Self::Pipe(Program::quic_sender(congestion, scenario, launcher).await?)
             }
-            Foreign::Kcptun => {
-                let (program, to) = Program::kcptun_client(scenario, launcher).await?;
+            Foreign::Kcptun(shards) => {
+                let (program, to) = Program::kcptun_client(scenario, *shards, launcher).await?;
                 Self::Tunnel { program, to }
             }
         })
@@ -157,9 +157,10 @@ impl Receiving {
         Ok(match foreign {
             Foreign::Linux(_) => Self::Kernel(listen(Side::Receiver.address()).await?),
             Foreign::Quinn(_) => Self::Pipe(Program::quic_receiver(scenario, launcher).await?),
-            Foreign::Kcptun => {
+            Foreign::Kcptun(shards) => {
                 let listener = listen(Ipv4Addr::LOCALHOST).await?;
-                Self::Tunnel { program: Program::kcptun_server(scenario, launcher).await?, listener }
+                let program = Program::kcptun_server(scenario, *shards, launcher).await?;
+                Self::Tunnel { program, listener }
             }
         })
     }

@@ -68,10 +68,10 @@ impl Testbed for NamespaceTestbed {
             match foreign {
                 Foreign::Linux(congestion) => check_congestion(congestion)?,
                 Foreign::Quinn(_) if find(QUIC_PIPE).is_none() => return Err(no_quic_pipe()),
-                Foreign::Kcptun if KCPTUN.iter().any(|name| find(name).is_none()) => {
+                Foreign::Kcptun(_) if KCPTUN.iter().any(|name| find(name).is_none()) => {
                     return Err(no_kcptun());
                 }
-                Foreign::Quinn(_) | Foreign::Kcptun => {}
+                Foreign::Quinn(_) | Foreign::Kcptun(_) => {}
             }
         }
         Ok(())

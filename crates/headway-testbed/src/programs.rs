@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use headway_lab::LabError;
+use headway_lab::{LabError, Shards};
 use headway_link::QueueLimit;
 use headway_sim::race::Scenario;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -73,65 +73,40 @@ impl Program {
     /// Also says where to connect to.
     pub(crate) async fn kcptun_client(
         scenario: &Scenario,
+        shards: Option<Shards>,
         launcher: Launcher,
     ) -> Result<(Self, SocketAddr), LabError> {
         let local = at(Ipv4Addr::LOCALHOST, KCPTUN_PORTS[0]);
         let remote = at(Side::Receiver.address(), KCPTUN_PORTS[1]);
         let words = ["-l", &local.to_string(), "-r", &remote.to_string(), "--conn", "1"];
-        let mut program = Self::kcptun(KCPTUN[0], &words, scenario, launcher)?;
+        let mut program = Self::kcptun(KCPTUN[0], &words, &tuned(scenario, shards), launcher)?;
         program.wait_for_port("tcp", KCPTUN_PORTS[0]).await?;
         Ok((program, local))
     }
 
     /// Carries on to a listener on the loopback.
-    pub(crate) async fn kcptun_server(scenario: &Scenario, launcher: Launcher) -> Result<Self, LabError> {
+    pub(crate) async fn kcptun_server(
+        scenario: &Scenario,
+        shards: Option<Shards>,
+        launcher: Launcher,
+    ) -> Result<Self, LabError> {
         let local = at(Side::Receiver.address(), KCPTUN_PORTS[1]);
         let target = at(Ipv4Addr::LOCALHOST, PORT);
         let words = ["-l", &local.to_string(), "-t", &target.to_string()];
-        let mut program = Self::kcptun(KCPTUN[1], &words, scenario, launcher)?;
+        let mut program = Self::kcptun(KCPTUN[1], &words, &tuned(scenario, shards), launcher)?;
         program.wait_for_port("udp", KCPTUN_PORTS[1]).await?;
         Ok(program)
     }
 
-    /// Tuned for a link like this, without repair in advance: the fastest timers, no cipher, no compression,
-    /// windows of what path and queue hold, buffers that never fill.
     fn kcptun(
         name: &'static str,
         words: &[&str],
-        scenario: &Scenario,
+        tuned: &[String],
         launcher: Launcher,
     ) -> Result<Self, LabError> {
-        const BUFFER: &str = "16777216";
         let path = find(name).ok_or_else(no_kcptun)?;
-        let mtu = (scenario.mtu - UDP_HEADERS).to_string();
-        let window = kcptun_window(scenario).to_string();
-        let tuned = [
-            "--mode",
-            "fast3",
-            "--crypt",
-            "none",
-            "--nocomp",
-            "--ds",
-            "0",
-            "--ps",
-            "0",
-            "--mtu",
-            &mtu,
-            "--sndwnd",
-            &window,
-            "--rcvwnd",
-            &window,
-            "--sockbuf",
-            BUFFER,
-            "--smuxver",
-            "2",
-            "--smuxbuf",
-            BUFFER,
-            "--streambuf",
-            BUFFER,
-            "--quiet",
-        ];
-        let (program, lines) = Self::start(name, launcher(path.as_os_str()), &[words, &tuned].concat())?;
+        let words: Vec<&str> = words.iter().copied().chain(tuned.iter().map(String::as_str)).collect();
+        let (program, lines) = Self::start(name, launcher(path.as_os_str()), &words)?;
         program.drain(lines);
         Ok(program)
     }
@@ -211,9 +186,38 @@ fn has_port(sockets: &str, port: u16) -> bool {
     })
 }
 
+/// The options of kcptun at both ends, tuned for a link like this: the fastest timers, no cipher, no compression,
+/// windows of what path and queue hold, buffers that never fill.
+fn tuned(scenario: &Scenario, shards: Option<Shards>) -> Vec<String> {
+    const BUFFER: &str = "16777216";
+    let mtu = (scenario.mtu - UDP_HEADERS).to_string();
+    let window = kcptun_window(scenario, shards).to_string();
+    let [data, parity] =
+        shards.map_or([0, 0], |shards| [shards.data(), shards.parity()]).map(|n| n.to_string());
+    let with_values = [
+        ("--mode", "fast3"),
+        ("--crypt", "none"),
+        ("--datashard", &data),
+        ("--parityshard", &parity),
+        ("--mtu", &mtu),
+        ("--sndwnd", &window),
+        ("--rcvwnd", &window),
+        ("--sockbuf", BUFFER),
+        ("--smuxver", "2"),
+        ("--smuxbuf", BUFFER),
+        ("--streambuf", BUFFER),
+    ];
+    let switches = ["--nocomp", "--quiet"].map(str::to_owned);
+    with_values
+        .iter()
+        .flat_map(|&(option, value)| [option.to_owned(), value.to_owned()])
+        .chain(switches)
+        .collect()
+}
+
 /// In packets: as many as path and queue hold, and no more. KCP does not answer congestion, so what goes
-/// beyond that is lost.
-fn kcptun_window(scenario: &Scenario) -> u64 {
+/// beyond that is lost. The window counts packets with data only: those with parity need room beside them.
+fn kcptun_window(scenario: &Scenario, shards: Option<Shards>) -> u64 {
     const LEAST: u64 = 32;
     const MOST: u64 = 1 << 16;
     let Some(rate) = scenario.forward.rate else { return MOST };
@@ -225,7 +229,14 @@ fn kcptun_window(scenario: &Scenario) -> u64 {
         QueueLimit::Bytes(bytes) => u128::from(bytes) * 8 / packet,
         QueueLimit::Unlimited => path,
     };
-    u64::try_from(path + queue).unwrap_or(MOST).clamp(LEAST, MOST)
+    let packets = match shards {
+        Some(shards) => {
+            let data = u128::from(shards.data());
+            (path + queue) * data / (data + u128::from(shards.parity()))
+        }
+        None => path + queue,
+    };
+    u64::try_from(packets).unwrap_or(MOST).clamp(LEAST, MOST)
 }
 
 pub(crate) fn no_quic_pipe() -> LabError {
@@ -270,12 +281,19 @@ mod tests {
     #[test]
     fn the_window_of_kcptun_fills_path_and_queue() {
         let mut scenario = Scenario::default();
-        assert_eq!(kcptun_window(&scenario), 600, "10 Mbit/s, RTT 600 ms, 100 packets");
+        assert_eq!(kcptun_window(&scenario, None), 600, "10 Mbit/s, RTT 600 ms, 100 packets");
+        let Ok(headway_lab::Sender::Foreign(headway_lab::Foreign::Kcptun(shards))) = "kcptun:10+2".parse()
+        else {
+            panic!("it is kcptun");
+        };
+        assert_eq!(kcptun_window(&scenario, shards), 500, "one in six packets is parity");
+        let options = tuned(&scenario, shards).join(" ");
+        assert!(options.contains("--datashard 10 --parityshard 2 --mtu 1472 --sndwnd 500"), "{options}");
         scenario.forward.queue = QueueLimit::Bytes(15_000);
-        assert_eq!(kcptun_window(&scenario), 510);
+        assert_eq!(kcptun_window(&scenario, None), 510);
         scenario.forward.queue = QueueLimit::Unlimited;
-        assert_eq!(kcptun_window(&scenario), 1000);
+        assert_eq!(kcptun_window(&scenario, None), 1000);
         scenario.forward.rate = None;
-        assert_eq!(kcptun_window(&scenario), 1 << 16);
+        assert_eq!(kcptun_window(&scenario, None), 1 << 16);
     }
 }

@@ -5,7 +5,7 @@ use headway_sim::race::{Feature, congestion_name, parse_congestion, parse_rules,
 use super::text::{flag, parse, put};
 use crate::key::{Access, Key, Scope, Unset};
 use crate::quantity::{Dimension, Quantity};
-use crate::sender::Sender;
+use crate::sender::{Foreign, Sender};
 use crate::settings::Settings;
 
 pub(super) const SENDER: [Key; 5] = [
@@ -180,6 +180,7 @@ fn resolved_variant(settings: &Settings) -> Quantity {
             Some(tcp) => Quantity::text(tcp.variant),
             None => Quantity::text(entrant),
         },
+        Some(Sender::Foreign(foreign @ Foreign::Kcptun(_))) => Quantity::text(foreign),
         Some(Sender::Foreign(foreign)) => Quantity::text(foreign.name()),
         None => Quantity::Unset(""),
     }
