@@ -162,7 +162,7 @@ fn only_what_can_be_is_accepted() {
     refused(&|known| known.window_of_numbers.1 = SeqNumber(SEQ + 1436));
     refused(&|known| known.ack_range.1 = SeqNumber(ACK - 1));
     refused(&|known| {
-        known.timestamps = Some((Span { newest: 71_000, ahead: 10 }, known.timestamps.unwrap().1))
+        known.timestamps = Some((Span { newest: 71_000, ahead: 10 }, known.timestamps.unwrap().1));
     });
     refused(&|known| known.ports = (0x6c77, 0x8350));
     refused(&|known| known.timestamps = None);
