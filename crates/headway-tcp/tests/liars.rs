@@ -35,6 +35,11 @@ enum Lie {
     Foresee,
     /// Reports everything that is retransmitted as a duplicate, and never says that all has arrived.
     Duplicates,
+    /// The same, but acknowledges what arrived, and counts damaged packets without end.
+    CountedDuplicates,
+    /// Counts a damaged packet for each 64 that arrive, and reports the latest retransmission as a duplicate in every
+    /// ACK.
+    RepeatedDuplicates,
     /// Echoes timestamps of long ago.
     OldEchoes,
     /// Acknowledges what it cannot have yet.
@@ -60,13 +65,15 @@ impl Lie {
     }
 }
 
-const LIES: [Lie; 13] = [
+const LIES: [Lie; 15] = [
     Lie::None,
     Lie::Count,
     Lie::CountDrops,
     Lie::NameAll,
     Lie::Foresee,
     Lie::Duplicates,
+    Lie::CountedDuplicates,
+    Lie::RepeatedDuplicates,
     Lie::OldEchoes,
     Lie::Optimistic,
     Lie::Renege,
@@ -106,6 +113,8 @@ struct World {
     admitted_at: Instant,
     admissions: u32,
     highest: SeqNumber,
+    /// The latest retransmission that arrived.
+    duplicate: Option<(SeqNumber, SeqNumber)>,
     stamp: u32,
     count: u16,
     acks: u32,
@@ -171,6 +180,7 @@ impl World {
             admitted_at: now,
             admissions: 0,
             highest: zero,
+            duplicate: None,
             stamp: 0,
             count: 0,
             acks: 0,
@@ -294,6 +304,25 @@ impl World {
             }
             Lie::Duplicates if seen.again => {
                 options.sack.push((seen.seq, seen.seq + seen.len));
+            }
+            Lie::CountedDuplicates => {
+                self.count = self.count.wrapping_add(50);
+                let (start, end) = (seen.seq, seen.seq + seen.len);
+                if seen.again {
+                    options.sack.push((start, end));
+                    let holds = |island: &&(SeqNumber, SeqNumber)| island.0.le(start) && end.le(island.1);
+                    if let Some(&around) = self.islands.iter().find(holds) {
+                        options.sack.push(around);
+                    }
+                }
+            }
+            Lie::RepeatedDuplicates => {
+                self.count = (self.acks / 64) as u16;
+                self.duplicate =
+                    if seen.again { Some((seen.seq, seen.seq + seen.len)) } else { self.duplicate };
+                if let Some(duplicate) = self.duplicate.filter(|duplicate| duplicate.1.le(ack)) {
+                    options.sack.push(duplicate);
+                }
             }
             Lie::Optimistic => ack = ack.max(seen.seq + seen.len + 3 * seen.len).min(self.highest),
             Lie::Renege if self.acks % 100 < 50 => {
@@ -528,7 +557,13 @@ fn forgets_a_false_count(congestion: Algorithm, time: u32) {
 /// that passes, in the first ten seconds.)
 #[test]
 fn hidden_congestion_is_bounded() {
-    for (lie, limit) in [(Lie::None, 1.1), (Lie::CountDrops, 9.3), (Lie::Count, 9.3)] {
+    for (lie, limit) in [
+        (Lie::None, 1.1),
+        (Lie::CountDrops, 9.3),
+        (Lie::Count, 9.3),
+        (Lie::CountedDuplicates, 9.3),
+        (Lie::RepeatedDuplicates, 1.1),
+    ] {
         let mut world = World::new(Variant::Headway, |_| (), 0);
         world.total = 1 << 30;
         // 100 segments a second; the queue is a round trip long.

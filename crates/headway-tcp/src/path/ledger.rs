@@ -8,8 +8,9 @@
 use headway_units::{Duration, Instant};
 
 use super::delay::Delay;
+use super::evidence::Evidence;
 use super::queue_window::QueueWindow;
-use super::silent::{SilentLosses, Verdict};
+use super::silent::{Entered, SilentLosses, Verdict};
 use crate::congestion::Load;
 
 /// Why a segment did not arrive intact.
@@ -42,9 +43,6 @@ const FIRST_BELIEVED: i64 = 64;
 /// RFC 6298 takes 200 ms at least.
 const CREDIT_OUTLASTS: Duration = Duration::from_millis(200);
 
-/// Evidence of damage counts for this long.
-const EVIDENCE_LASTS: Duration = Duration::from_secs(30);
-
 /// What happened in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Interval {
@@ -74,13 +72,33 @@ pub struct Attributed {
     pub unknown: u64,
     /// ECN marks echoed by the peer.
     pub marks: u64,
+    /// Losses that were taken for damage and turned out to have arrived.
+    pub withdrawn: u64,
+}
+
+/// The label of a loss that was taken for damage and that nothing reported. It can be withdrawn once.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    at: Instant,
+    /// The number of the interval in which it was given.
+    interval: u64,
+    reason: Reason,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Reason {
+    /// A credit.
+    Counted,
+    /// The path loses as many at any rate.
+    Inferred(Entered),
 }
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CauseLedger {
     intervals: [Interval; INTERVALS],
-    current: usize,
+    /// The number of the current one.
+    current: u64,
     interval_end: Instant,
     /// The receiver's running count as last seen.
     count: Option<u16>,
@@ -102,8 +120,8 @@ pub struct CauseLedger {
     queue: QueueWindow,
     /// The time of the last call that brought it.
     now: Instant,
-    /// Damage was seen, and when last.
-    seen_at: Option<Instant>,
+    /// When damage was seen.
+    evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
     total: Attributed,
@@ -134,13 +152,13 @@ impl CauseLedger {
         let interval = delay.smoothed.max(MIN_INTERVAL);
         let missed = now.saturating_since(self.interval_end).as_nanos() / interval.as_nanos();
         for _ in 0..=missed.min(INTERVALS as u64) {
-            self.current = (self.current + 1) % INTERVALS;
-            self.intervals[self.current] = Interval::default();
+            self.current += 1;
+            *self.interval() = Interval::default();
         }
         self.interval_end = now + interval;
         self.balance = self.balance.min(self.earned());
         // A count that nothing was missing for belongs to packets that carried no data of ours.
-        if now.saturating_since(self.credited_at) > delay.smoothed + CREDIT_OUTLASTS {
+        if self.credits_expired(delay) {
             self.credits = 0;
         }
     }
@@ -162,7 +180,7 @@ impl CauseLedger {
 
     /// Whether the path is known to damage packets, so that silent losses may be damage.
     pub(crate) fn damages(&self) -> bool {
-        self.own || self.seen_at.is_some_and(|at| self.now.saturating_since(at) < EVIDENCE_LASTS)
+        self.own || self.evidence.counts(self.now)
     }
 
     /// Says whether the path is the sender's own.
@@ -199,7 +217,7 @@ impl CauseLedger {
     }
 
     fn interval(&mut self) -> &mut Interval {
-        &mut self.intervals[self.current]
+        &mut self.intervals[place_of(self.current)]
     }
 
     /// A special ACK reported a segment. With HACK v2 it has been counted too; where the special ACK is
@@ -207,7 +225,7 @@ impl CauseLedger {
     pub(crate) fn on_reported(&mut self, order: u64) {
         self.silent.on_damaged(order);
         self.total.reported += 1;
-        self.seen_at = Some(self.now);
+        self.evidence.add(self.now);
         self.credits = self.credits.saturating_sub(1);
         self.interval().reported += 1;
         self.take_for_damaged();
@@ -249,11 +267,17 @@ impl CauseLedger {
         self.total.marks += 1;
     }
 
-    /// The cause of the loss of a segment that no special ACK reported.
+    /// The cause of the loss of a segment that no special ACK reported; and where it is damage, the label that can be
+    /// withdrawn if the segment turns out to have arrived.
     ///
     /// `order` is its transmission number, and `load` what it was sent under.
-    pub(crate) fn attribute(&mut self, delay: Option<Delay>, order: u64, load: Load) -> Cause {
-        let cause = self.judge(delay, order, load);
+    pub(crate) fn attribute(
+        &mut self,
+        delay: Option<Delay>,
+        order: u64,
+        load: Load,
+    ) -> (Cause, Option<Label>) {
+        let (cause, reason) = self.judge(delay, order, load);
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
@@ -262,29 +286,65 @@ impl CauseLedger {
             Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
-        cause
+        (cause, reason.map(|reason| Label { at: self.now, interval: self.current, reason }))
     }
 
-    fn judge(&mut self, delay: Option<Delay>, order: u64, load: Load) -> Cause {
+    fn judge(&mut self, delay: Option<Delay>, order: u64, load: Load) -> (Cause, Option<Reason>) {
         if self.is_exhausted() {
-            return Cause::Congestion;
+            return (Cause::Congestion, None);
         }
         if self.credits > 0 {
             self.credits -= 1;
             // Now the count is evidence: something is missing that it explains.
             self.interval().counted += 1;
-            self.seen_at = Some(self.now);
-            return Cause::Damage;
+            self.evidence.add(self.now);
+            return (Cause::Damage, Some(Reason::Counted));
         }
         let short = delay.is_some_and(|delay| self.queue.is_short(delay));
-        let verdict = self.silent.on_lost(load, order, short, self.now);
+        let (verdict, entered) = self.silent.on_lost(load, order, short, self.now);
+        let reason = entered.map(Reason::Inferred);
         match verdict {
-            _ if !self.damages() => Cause::Unknown,
-            Verdict::Damage => Cause::Damage,
-            Verdict::Unlearnt => Cause::Silent,
-            Verdict::Excess => Cause::Congestion,
+            _ if !self.damages() => (Cause::Unknown, None),
+            Verdict::Damage => (Cause::Damage, reason),
+            Verdict::Unlearnt => (Cause::Silent, reason),
+            Verdict::Excess => (Cause::Congestion, None),
         }
     }
+
+    /// What the label says was damaged arrived intact, only late.
+    ///
+    /// What may be taken for damaged ([`MOST_DAMAGED`]) does not grow by that: it bounds what is sent, and the segment
+    /// was retransmitted, or might have been. `repeated`: it was, and that was reported as a duplicate.
+    pub(crate) fn withdraw(&mut self, label: Label, repeated: bool, delay: Option<Delay>) {
+        self.total.damage = self.total.damage.saturating_sub(1);
+        self.total.withdrawn += 1;
+        match label.reason {
+            Reason::Counted => {
+                self.evidence.withdraw(label.at);
+                if self.current.saturating_sub(label.interval) < INTERVALS as u64 {
+                    let interval = &mut self.intervals[place_of(label.interval)];
+                    interval.counted = interval.counted.saturating_sub(1);
+                }
+                // The peer counted another packet, whose loss may be still to be found: the credit is there again, and
+                // expires when it would have expired. A retransmission takes a round trip, in which that packet was
+                // found missing, and attributed without the credit: then it would label a loss that it does not
+                // belong to.
+                if !repeated && delay.is_some_and(|delay| !self.credits_expired(delay)) {
+                    self.credits += 1;
+                }
+            }
+            Reason::Inferred(entered) => self.silent.withdraw(&entered, self.now),
+        }
+    }
+
+    fn credits_expired(&self, delay: Delay) -> bool {
+        self.now.saturating_since(self.credited_at) > delay.smoothed + CREDIT_OUTLASTS
+    }
+}
+
+/// The place of an interval, by its number.
+fn place_of(interval: u64) -> usize {
+    (interval % INTERVALS as u64) as usize
 }
 
 #[cfg(test)]
@@ -297,7 +357,7 @@ mod tests {
 
     /// The cause given to the next loss of a sender that sends what the path carries.
     fn attribute(ledger: &mut CauseLedger, delay: Option<Delay>) -> Cause {
-        ledger.attribute(delay, 0, Load::At)
+        ledger.attribute(delay, 0, Load::At).0
     }
 
     fn delay(latest: u64) -> Delay {
@@ -397,5 +457,75 @@ mod tests {
         assert!(!ledger.damages() && !ledger.sees_damage());
         assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
         assert!(ledger.damages() && ledger.sees_damage());
+    }
+
+    /// One that labels its next loss with a credit.
+    fn credited(credits: u16) -> CauseLedger {
+        let mut ledger = CauseLedger::default();
+        ledger.advance(Instant::ZERO, delay(100));
+        ledger.on_count(Instant::ZERO, 0, 3);
+        ledger.on_count(Instant::ZERO, credits, 100);
+        ledger
+    }
+
+    #[test]
+    fn what_arrived_after_all_is_no_evidence_and_its_credit_is_another_packets() {
+        let mut ledger = credited(1);
+        let (cause, label) = ledger.attribute(Some(delay(100)), 7, Load::At);
+        assert_eq!((cause, ledger.credits), (Cause::Damage, 0));
+        ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
+        assert!(!ledger.damages() && !ledger.sees_damage());
+        let total = ledger.attributed();
+        assert_eq!((total.damage, total.withdrawn, ledger.credits), (0, 1, 1));
+        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage, "the packet that was counted");
+        assert_eq!(attribute(&mut ledger, Some(delay(200))), Cause::Congestion, "there is no further credit");
+    }
+
+    #[test]
+    fn a_credit_is_not_given_back_a_round_trip_later() {
+        let mut ledger = credited(1);
+        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At);
+        ledger.withdraw(label.expect("damage has a label"), true, Some(delay(100)));
+        assert_eq!((ledger.credits, ledger.damages()), (0, false));
+        let mut ledger = credited(2);
+        let labels = [(); 2].map(|()| ledger.attribute(Some(delay(100)), 7, Load::At).1);
+        ledger.advance(Instant::ZERO + ms(301), delay(100));
+        for label in labels {
+            ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
+        }
+        assert_eq!(ledger.credits, 0);
+        assert!(!ledger.damages());
+    }
+
+    #[test]
+    fn withdrawing_leaves_the_evidence_of_others_and_of_reports() {
+        let mut ledger = credited(2);
+        ledger.on_reported(3);
+        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At);
+        ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
+        assert!(ledger.damages() && ledger.sees_damage());
+        // One that was given in an interval that is forgotten takes nothing from later ones.
+        let (_, label) = ledger.attribute(Some(delay(100)), 8, Load::At);
+        ledger.advance(Instant::ZERO + ms(5000), delay(100));
+        ledger.on_count(ledger.now, 4, 100);
+        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
+        ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
+        assert!(ledger.sees_damage());
+    }
+
+    /// A peer that reports every retransmission as a duplicate: what is withdrawn does not let more be believed.
+    #[test]
+    fn withdrawing_does_not_raise_the_bound() {
+        let mut ledger = credited(1000);
+        ledger.on_intact(10);
+        let mut damaged = 0;
+        for _ in 0..1000 {
+            let (cause, label) = ledger.attribute(None, 7, Load::At);
+            damaged += u32::from(cause == Cause::Damage);
+            if let Some(label) = label {
+                ledger.withdraw(label, false, Some(delay(100)));
+            }
+        }
+        assert_eq!(damaged, 7 * 10 + 64);
     }
 }

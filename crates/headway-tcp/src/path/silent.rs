@@ -75,6 +75,17 @@ pub(super) enum Verdict {
     Excess,
 }
 
+/// What one loss was entered as.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entered {
+    load: Load,
+    /// As the beginning of a run, and of one away from any burst of damage.
+    run: bool,
+    lone: bool,
+    /// In the test too.
+    tested: bool,
+}
+
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SilentLosses {
@@ -103,29 +114,56 @@ impl SilentLosses {
         self.refill(u64::from(segments));
     }
 
-    /// Transmission number `order`, sent under `load`, was lost in silence.
-    pub(super) fn on_lost(&mut self, load: Load, order: u64, short: bool, now: Instant) -> Verdict {
+    /// Transmission number `order`, sent under `load`, was lost in silence. If it is taken for damage, what was
+    /// entered can be withdrawn.
+    pub(super) fn on_lost(
+        &mut self,
+        load: Load,
+        order: u64,
+        short: bool,
+        now: Instant,
+    ) -> (Verdict, Option<Entered>) {
         let continues = self.last_lost.is_some_and(|last| order == last + 1);
         self.last_lost = Some(order);
         if !short {
-            return Verdict::Excess;
+            return (Verdict::Excess, None);
         }
         let in_burst = self.last_damaged.is_some_and(|last| order.abs_diff(last) <= BURST);
-        if !continues && !in_burst {
-            self.test.on_run(load, self.share_at(), now);
+        let lone = !continues && !in_burst;
+        let share = self.share_at();
+        let mut entered = Entered { load, run: !continues, lone, tested: lone && share > 0 };
+        if lone {
+            self.test.on_run(load, share, now);
         }
         if let Some(tally) = self.tally(load) {
+            entered.run |= tally.runs == 0;
             tally.sent += 1;
             tally.lost += 1;
-            tally.runs += u64::from(!continues || tally.runs == 0);
-            tally.lone_runs += u64::from(!continues && !in_burst);
+            tally.runs += u64::from(entered.run);
+            tally.lone_runs += u64::from(lone);
         }
         self.refill(1);
         if self.allowance < ONE || self.test.depends(now) {
-            return Verdict::Excess;
+            return (Verdict::Excess, None);
         }
         self.allowance -= ONE;
-        if self.learnt().sent >= LEARNT { Verdict::Damage } else { Verdict::Unlearnt }
+        let verdict = if self.learnt().sent >= LEARNT { Verdict::Damage } else { Verdict::Unlearnt };
+        (verdict, Some(entered))
+    }
+
+    /// What was taken for damage arrived after all: the loss is entered no more, and its allowance is left for
+    /// another.
+    pub(super) fn withdraw(&mut self, entered: &Entered, now: Instant) {
+        if entered.tested {
+            self.test.withdraw_run(entered.load, now);
+        }
+        if let Some(tally) = self.tally(entered.load) {
+            // Half of it may have been forgotten since.
+            tally.lost = tally.lost.saturating_sub(1);
+            tally.runs = tally.runs.saturating_sub(u64::from(entered.run));
+            tally.lone_runs = tally.lone_runs.saturating_sub(u64::from(entered.lone));
+        }
+        self.allowance = (self.allowance + ONE).min(self.deepest());
     }
 
     /// Transmission number `order` arrived damaged.
@@ -154,12 +192,16 @@ impl SilentLosses {
     }
 
     fn refill(&mut self, segments: u64) {
-        let most = DEPTH_RUNS * self.learnt().run();
-        self.allowance = (self.allowance + segments * self.share()).min(most);
+        self.allowance = (self.allowance + segments * self.share()).min(self.deepest());
         if self.below.sent + self.at.sent > MEMORY {
             self.below.halve();
             self.at.halve();
         }
+    }
+
+    /// The most that the allowance holds.
+    fn deepest(&self) -> u64 {
+        DEPTH_RUNS * self.learnt().run()
     }
 
     /// The share of segments at the rate that begin a run of losses, away from bursts of damage.
@@ -191,7 +233,7 @@ mod tests {
                 self.order += 1;
                 if nth == 0 || !self.order.is_multiple_of(nth) {
                     self.losses.on_survived(load, 1, short, Instant::ZERO);
-                } else if self.losses.on_lost(load, self.order, short, Instant::ZERO) == Verdict::Excess {
+                } else if self.losses.on_lost(load, self.order, short, Instant::ZERO).0 == Verdict::Excess {
                     excess += 1;
                 } else {
                     damage += 1;
@@ -254,7 +296,7 @@ mod tests {
             (0..20)
                 .map(|_| {
                     path.order += 1;
-                    path.losses.on_lost(Load::At, path.order, true, Instant::ZERO)
+                    path.losses.on_lost(Load::At, path.order, true, Instant::ZERO).0
                 })
                 .collect::<alloc::vec::Vec<_>>()
         };
@@ -263,5 +305,38 @@ mod tests {
             burst(&mut path);
         }
         assert!(burst(&mut path).iter().all(|verdict| *verdict == Verdict::Damage));
+    }
+
+    #[test]
+    fn what_arrived_after_all_is_entered_no_more() {
+        for load in [Load::Below, Load::At, Load::Above] {
+            let mut path = Path::new();
+            path.send(Load::At, 5000, 20, true);
+            let before = path.losses.clone();
+            path.order += 2;
+            let (verdict, entered) = path.losses.on_lost(load, path.order, true, Instant::ZERO);
+            assert_eq!(verdict, Verdict::Damage);
+            assert_ne!(path.losses, before);
+            path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
+            let last_lost = before.last_lost;
+            let survived = Tally { sent: before.at.sent + u64::from(load == Load::At), ..before.at };
+            let below = Tally { sent: u64::from(load == Load::Below), ..before.below };
+            let allowance = path.losses.allowance;
+            assert!(allowance.abs_diff(before.allowance) <= ONE / 8, "a segment's share was added");
+            let expected = SilentLosses { at: survived, below, allowance, ..before };
+            assert_eq!(SilentLosses { last_lost, ..path.losses }, expected, "{load:?}");
+        }
+    }
+
+    #[test]
+    fn no_allowance_is_gained_by_withdrawing() {
+        let mut path = Path::new();
+        path.send(Load::At, 5000, 20, true);
+        path.send(Load::At, 5000, 0, true);
+        let most = path.losses.allowance;
+        let (_, entered) = path.losses.on_lost(Load::At, 20_000, true, Instant::ZERO);
+        path.losses.on_survived(Load::At, 1000, true, Instant::ZERO);
+        path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
+        assert!(path.losses.allowance <= most, "{} of {most}", path.losses.allowance);
     }
 }

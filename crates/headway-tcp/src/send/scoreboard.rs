@@ -50,7 +50,10 @@ impl Scoreboard {
     /// `SND.UNA` moved.
     pub(crate) fn advance(&mut self, una: SeqNumber) {
         if self.highest.is_some_and(|highest| highest.le(una)) {
+            // What the same ACK reports as a duplicate is still to be judged.
+            let duplicate = self.duplicate;
             self.reset();
+            self.duplicate = duplicate;
         }
     }
 
@@ -79,7 +82,8 @@ impl Scoreboard {
         for (position, &(start, end)) in blocks.iter().enumerate() {
             if position == 0 && is_duplicate_report(blocks, una) {
                 self.duplicates += 1;
-                self.duplicate = Some((start, end));
+                // What was never sent cannot have arrived twice.
+                self.duplicate = (start.lt(end) && end.le(nxt)).then_some((start, end));
                 continue;
             }
             // Numbers from the network may be half of the space apart: only ranges say something.
@@ -264,6 +268,20 @@ mod tests {
         board.update(&mut queue, &[block(4, 5), block(3, 6)], SeqNumber(0), nxt);
         assert_eq!(board.duplicates, 1);
         assert_eq!(sacked(&queue), [3, 4, 5]);
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_with_what_acknowledges_all_else_too() {
+        let (mut queue, mut board) = (queue(10), Scoreboard::default());
+        let nxt = SeqNumber(10_000);
+        board.update(&mut queue, &[block(3, 10)], SeqNumber(0), nxt);
+        board.update(&mut queue, &[block(1, 2)], nxt, nxt);
+        board.advance(nxt);
+        assert_eq!(board.take_duplicate(), Some(block(1, 2)));
+        for never_sent in [block(10, 11), block(2, 2), block(3, 2)] {
+            board.update(&mut queue, &[never_sent, block(1, 12)], SeqNumber(0), nxt);
+            assert_eq!(board.take_duplicate(), None);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use headway_units::Instant;
 use headway_wire::SeqNumber;
@@ -416,6 +417,11 @@ impl SentQueue {
         (delivery, rate)
     }
 
+    /// The numbers of the transmissions that the ACK at hand delivered although they had been taken for lost.
+    pub(crate) fn take_late(&mut self) -> Vec<u64> {
+        self.log.kept_mut().map(TransmissionLog::take_late).unwrap_or_default()
+    }
+
     /// The application has nothing to send, although the window would allow it.
     pub(crate) fn app_limited(&mut self) {
         let pipe = self.pipe();
@@ -441,7 +447,7 @@ impl SentQueue {
         if let Some(log) = self.log.kept_mut() {
             let under_way =
                 self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.marks.is_gone());
-            let mut under_way: alloc::vec::Vec<_> =
+            let mut under_way: Vec<_> =
                 under_way.map(|sent| (sent.order, sent.seq, sent.len, sent.sent_at)).collect();
             under_way.sort_unstable_by_key(|&(order, ..)| order);
             log.rebuild(under_way.into_iter());

@@ -8,6 +8,7 @@
 //! about two transmissions for each segment at most.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use headway_units::Instant;
 use headway_wire::SeqNumber;
@@ -110,6 +111,8 @@ pub(crate) struct TransmissionLog {
     load: Load,
     /// What the ACK that is being processed delivered.
     current: Delivery,
+    /// The numbers of transmissions that it delivered although they had been taken for lost.
+    late: Vec<u64>,
 }
 
 impl TransmissionLog {
@@ -212,7 +215,11 @@ impl TransmissionLog {
             current.highest_original = Some(current.highest_original.map_or(end, |high| high.max(end)));
             current.lowest_original = Some(current.lowest_original.map_or(end, |low| low.min(end)));
         }
+        let was_live = self.get_mut(order).is_some_and(|sent| sent.live);
         let Some(sent) = self.drop_transmission(order) else { return };
+        if !was_live {
+            self.late.push(order);
+        }
         if sent.passed {
             // It was taken for damaged and has arrived after all.
             self.current.counted_before = self.current.counted_before.saturating_add(len);
@@ -258,6 +265,11 @@ impl TransmissionLog {
             self.totals.deliveries.on_delivered(now, delivery.bytes - delivery.counted_before);
         }
         delivery
+    }
+
+    /// The numbers of the transmissions that the ACK at hand delivered although they had been taken for lost.
+    pub(crate) fn take_late(&mut self) -> Vec<u64> {
+        core::mem::take(&mut self.late)
     }
 
     /// The delivery rate that the newest transmission of `delivery` measured
@@ -388,5 +400,7 @@ mod tests {
         let delivery = log.take_delivery(at(11));
         let counted = log.rate(&delivery, at(11)).map(|sample| sample.delivered);
         assert_eq!((delivery.bytes, counted), (2000, Some(2000)));
+        assert_eq!(log.take_late(), [1]);
+        assert!(log.take_late().is_empty());
     }
 }

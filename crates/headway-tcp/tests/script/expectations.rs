@@ -132,6 +132,7 @@ impl Runner {
             "ledger-counted" => path?.ledger.attributed().counted,
             "ledger-damage" => path?.ledger.attributed().damage,
             "ledger-congestion" => path?.ledger.attributed().congestion,
+            "ledger-withdrawn" => path?.ledger.attributed().withdrawn,
             "ledger-unknown" => path?.ledger.attributed().unknown,
             "readable" => self.host.readable(connection?) as u64,
             "writable" => self.host.writable(connection?) as u64,

@@ -9,6 +9,7 @@ mod damage;
 mod detection;
 mod episode;
 mod frto;
+mod labels;
 mod outage;
 mod probe;
 mod prr;
@@ -22,7 +23,7 @@ use super::{
     AckInfo, Allowance, DamageReport, PeerHeldRanges, RecoveryContext, RecoveryEngine, RecoveryOutcome,
     Retransmission, RetransmitQueue, TimerUpdate,
 };
-use crate::congestion::Ack;
+use crate::congestion::{Ack, Load};
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger};
 use crate::profile::Features;
@@ -33,6 +34,7 @@ use crate::send::transmissions::{Delivery, Transmission};
 use detection::{Detector, Times};
 use episode::Episode;
 use frto::Frto;
+use labels::{Labelled, Labels};
 use outage::Outage;
 use probe::Probe;
 use prr::Prr;
@@ -77,6 +79,8 @@ pub(super) struct Rack {
     reorder_deadline: Option<Instant>,
     /// What the peer says it holds of damaged segments.
     peer_held: PeerHeldRanges,
+    /// What was taken for damaged, and may show to have arrived. (Connections are many, and most have none.)
+    labels: Option<Box<Labels>>,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
 }
@@ -98,6 +102,7 @@ impl Rack {
             outage: Outage::default(),
             reorder_deadline: None,
             peer_held: PeerHeldRanges::default(),
+            labels: None,
             undone: false,
         }
     }
@@ -151,7 +156,10 @@ impl Rack {
         self.detector.update(delivery, cx.now, ack.tsecr.filter(|_| !damaged), times(cx));
         if let Some((start, end)) = cx.sacks.take_duplicate() {
             self.detector.on_duplicate_report(cx.una, cx.nxt);
-            self.end_probe_by_duplicate(start, end);
+            // What a probe repeated was not taken for lost.
+            if !self.end_probe_by_duplicate(start, end) {
+                self.withdraw_duplicate(cx, start, end);
+            }
             if self.features.undo
                 && self.episode.as_mut().is_some_and(|episode| episode.on_duplicate(start, end))
             {
@@ -204,20 +212,16 @@ impl Rack {
         };
         let mut congestion = false;
         for sent in suspects {
-            congestion |= Self::lose(cx, &sent);
+            congestion |= self.lose(cx, &sent, true);
         }
         congestion
     }
 
-    /// A transmission is lost. Returns whether the cause was not damage.
-    fn lose(cx: &mut RecoveryContext<'_>, sent: &Transmission) -> bool {
+    /// A transmission is lost: `by_order` if that is known because a later one arrived. Returns whether the cause was
+    /// not damage.
+    fn lose(&mut self, cx: &mut RecoveryContext<'_>, sent: &Transmission, by_order: bool) -> bool {
         let Some(index) = cx.queue.segment_of(sent) else { return false };
-        let delay = cx.delay();
-        let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay, sent.order, sent.load),
-            None => Cause::Unknown,
-        };
-        match cause {
+        match self.attribute(cx, index, sent.load, by_order) {
             Cause::Damage => {
                 cx.queue.mark_passed(index, cx.now);
                 cx.report_damage(sent.len);
@@ -247,12 +251,29 @@ impl Rack {
             if (index > 0 && !late) || sent.has(Marks::SACKED) || sent.is_missing() {
                 continue;
             }
-            let (order, load, delay) = (sent.order, cx.queue.load_of(index), cx.delay());
-            let cause = cx.ledger.as_mut().map_or(Cause::Unknown, |it| it.attribute(delay, order, load));
+            let cause = self.attribute(cx, index, cx.queue.load_of(index), false);
             congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
             cx.queue.mark_lost(index);
         }
         congestion
+    }
+
+    /// The cause of the loss of the latest transmission of segment `index`, which was sent under `load`.
+    fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, load: Load, by_order: bool) -> Cause {
+        let delay = cx.delay();
+        let Some(ledger) = &mut cx.ledger else { return Cause::Unknown };
+        let sent = cx.queue.get(index);
+        let (cause, label) = ledger.attribute(delay, sent.order, load);
+        if let Some(label) = label {
+            let range = (sent.seq, sent.end());
+            let labelled = Labelled::new(range, sent.order, cx.now, by_order, label);
+            self.labels.get_or_insert_default().add(labelled);
+        } else if sent.has(Marks::EVER_RETRANSMITTED)
+            && let Some(labels) = &mut self.labels
+        {
+            labels.settle(sent.seq);
+        }
+        cause
     }
 
     fn enter(&mut self, cx: &mut RecoveryContext<'_>, flight: u32, outcome: &mut RecoveryOutcome) {
@@ -316,6 +337,9 @@ impl Rack {
         cx.domain.on_spurious(cx.member);
         if matches!(self.phase, Phase::Timeout { .. }) {
             // What the timeout took for lost is in the network.
+            if let Some(at) = self.last_timeout {
+                self.withdraw_timeout(cx, at);
+            }
             cx.queue.revive_losses();
         }
         self.phase = Phase::Open;
@@ -328,11 +352,13 @@ impl Rack {
 impl RecoveryEngine for Rack {
     fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome {
         let (delivery, rate) = cx.queue.take_delivery(cx.now);
+        let late = cx.queue.take_late();
         if delivery.bytes > 0 {
             self.peer_held.resolve(cx.queue, cx.una);
         }
         let rtt = Self::sample(cx, ack, &delivery);
         cx.advance_ledger();
+        self.withdraw_late(cx, &late);
         let mut outcome = self.process(cx, ack, &delivery);
         if delivery.bytes > 0 {
             self.end_outage(cx, &mut outcome);
@@ -544,7 +570,9 @@ impl RecoveryEngine for Rack {
     }
 
     fn allocated(&self) -> usize {
-        size_of::<Self>() + self.peer_held.allocated()
+        size_of::<Self>()
+            + self.peer_held.allocated()
+            + self.labels.as_ref().map_or(0, |labels| labels.allocated())
     }
 }
 

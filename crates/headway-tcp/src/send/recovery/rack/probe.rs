@@ -77,7 +77,7 @@ impl Rack {
         let mut congestion = false;
         while let Some((at, sent)) = cx.queue.log().and_then(|log| log.live_from(place)) {
             place = at + 1;
-            congestion |= Self::lose(cx, &sent);
+            congestion |= self.lose(cx, &sent, false);
         }
         if congestion && !self.recovering() {
             self.enter(cx, flight, &mut outcome);
@@ -102,7 +102,7 @@ impl Rack {
         }
         let delay = cx.delay();
         let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above),
+            Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above).0,
             None => Cause::Unknown,
         };
         if matches!(cause, Cause::Congestion | Cause::Unknown) && !cx.answered {
@@ -110,10 +110,13 @@ impl Rack {
         }
     }
 
-    /// A D-SACK block reports that `[start, end)` arrived twice.
-    pub(super) fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) {
-        if self.probe.is_some_and(|probe| probe.retransmitted && start.lt(probe.end) && probe.end.le(end)) {
+    /// A D-SACK block reports that `[start, end)` arrived twice. Says whether the probe was one of the two.
+    pub(super) fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
+        let meant =
+            self.probe.is_some_and(|probe| probe.retransmitted && start.lt(probe.end) && probe.end.le(end));
+        if meant {
             self.probe = None;
         }
+        meant
     }
 }
