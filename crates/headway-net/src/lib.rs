@@ -61,6 +61,7 @@ pub mod probe;
 mod stack;
 #[allow(unsafe_code)]
 mod sys;
+mod topology;
 
 pub use capture::{CaptureFile, LogFile};
 pub use carrier::{

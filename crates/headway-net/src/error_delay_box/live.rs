@@ -14,6 +14,7 @@ use super::port::{Outgoing, Port};
 use super::resolver::Resolver;
 use super::{BoxControl, BoxReport, End, ErrorDelayBox, LaneConfig, Priority};
 use crate::capture::Recorder;
+use crate::topology::Topology;
 use crate::{CaptureFile, Clock, NetError, sys};
 use reporting::Times;
 
@@ -68,8 +69,8 @@ impl LiveBox {
     ///
     /// # Errors
     ///
-    /// An interface is missing, down or of an unsupported kind, both are the same, or the right to open a
-    /// packet socket is missing.
+    /// An interface is missing, down or of an unsupported kind, both are the same, the two ends of one veth or ports
+    /// of one bridge, or the right to open a packet socket is missing.
     pub fn open(config: BoxConfig) -> Result<(Self, BoxControl), NetError> {
         let [first, second] = &config.interfaces;
         if first == second {
@@ -79,6 +80,7 @@ impl LiveBox {
             });
         }
         let ports = [Port::open(first)?, Port::open(second)?];
+        check_for_loop(&ports)?;
         let resolver = Resolver::between(&ports)?;
         let (control, orders) = control().map_err(NetError::Box)?;
         let clock = Clock::new();
@@ -210,6 +212,29 @@ impl LiveBox {
         let readable = [first, second].map(|events| !events.difference(PollFlags::OUT).is_empty());
         Ok(Woken { readable, has_orders: !orders.is_empty() })
     }
+}
+
+/// What the box sends at one of its interfaces must not arrive at the other without the box.
+fn check_for_loop(ports: &[Port; 2]) -> Result<(), NetError> {
+    let [first, second] = ports.each_ref().map(Port::interface);
+    let [of_first, of_second] = ports.each_ref().map(|port| {
+        // What is unknown is not refused.
+        Topology::of(port.interface().index).unwrap_or_default()
+    });
+    let got = |what: &str| format!("interfaces {} and {}, {what}", first.name, second.name);
+    if of_first.peer == Some(second.index) && of_second.peer == Some(first.index) {
+        return Err(NetError::BadAddress {
+            got: got("the two ends of one veth"),
+            expected: "ends of two veths, or other interfaces that are not connected: packets would circulate",
+        });
+    }
+    if of_first.master.is_some() && of_first.master == of_second.master {
+        return Err(NetError::BadAddress {
+            got: got("ports of one bridge"),
+            expected: "interfaces that are not connected: packets would circulate",
+        });
+    }
+    Ok(())
 }
 
 /// The reasons of a wakeup.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::testbed::Testbed;
-use crate::namespace::{HEADWAY, Namespace};
+use crate::namespace::{HEADWAY, Namespace, say_skipped};
 
 /// Runs the box with these arguments, which must fail with this code; returns its message.
 fn refuse(mut command: Command, code: i32) -> String {
@@ -46,6 +46,35 @@ fn unusable_interfaces_are_named() {
     namespace.ip(&["link", "add", "hwa", "type", "veth", "peer", "name", "hwb"]);
     let complaint = run(&["hwa", "hwb"], 1);
     assert!(complaint.contains("ip link set") && complaint.contains("hwa"), "{complaint}");
+}
+
+#[test]
+fn connected_interfaces_are_refused() {
+    let Some(namespace) = Namespace::new() else { return };
+    let run = || refuse(namespace.command(HEADWAY, &["box", "hwa", "hwb", "--duration", "1ms"]), 2);
+    namespace.ip(&["link", "add", "hwa", "type", "veth", "peer", "name", "hwb"]);
+    for end in ["hwa", "hwb"] {
+        namespace.ip(&["link", "set", end, "up"]);
+    }
+    let complaint = run();
+    assert!(complaint.contains("interfaces hwa and hwb, the two ends of one veth: expected"), "{complaint}");
+    // The ends of two veths are accepted, unless they are ports of one bridge.
+    namespace.ip(&["link", "del", "hwa"]);
+    for (end, other) in [("hwa", "hwc"), ("hwb", "hwd")] {
+        namespace.ip(&["link", "add", end, "type", "veth", "peer", "name", other]);
+        namespace.ip(&["link", "set", end, "up"]);
+        namespace.ip(&["link", "set", other, "up"]);
+    }
+    namespace.run(HEADWAY, &["box", "hwa", "hwb", "--duration", "1ms"]);
+    let bridge = ["link", "add", "hwe", "type", "bridge"];
+    if !namespace.command("ip", &bridge).output().unwrap().status.success() {
+        return say_skipped("without a bridge: this kernel has none");
+    }
+    for end in ["hwa", "hwb"] {
+        namespace.ip(&["link", "set", end, "master", "hwe"]);
+    }
+    let complaint = run();
+    assert!(complaint.contains("interfaces hwa and hwb, ports of one bridge: expected"), "{complaint}");
 }
 
 #[test]
