@@ -53,6 +53,7 @@ mod clock;
 mod error;
 pub mod error_delay_box;
 mod interface;
+mod isolation;
 mod namespace;
 pub mod packet_socket;
 
@@ -70,6 +71,7 @@ pub use carrier::{
 pub use clock::Clock;
 pub use error::NetError;
 pub use interface::Interface;
+pub use isolation::{Isolation, IsolationError, isolate};
 pub use namespace::Namespace;
 pub use prefix::{Prefix, PrefixError};
 pub use stack::{Accepted, Stack, StackConfig, TcpListener, TcpStream};

@@ -4,11 +4,13 @@
 
 mod error;
 mod host;
+mod interfaces;
 mod network;
 mod processors;
 mod programs;
 mod run;
 mod run_box;
+mod shell_network;
 mod transfer;
 
 use std::collections::BTreeSet;
@@ -27,6 +29,7 @@ use network::BOXES;
 use processors::Processors;
 pub use programs::Launcher;
 use programs::{KCPTUN, QUIC_PIPE, find, no_kcptun, no_quic_pipe};
+pub use shell_network::ShellNetwork;
 
 /// Makes runs between network namespaces of this machine.
 pub struct NamespaceTestbed {

@@ -12,7 +12,8 @@ use tokio::time::Duration;
 
 use crate::error::real_time_error;
 use crate::host::{Receiving, Sending};
-use crate::network::{Owner, RunNetwork, Side, inside};
+use crate::interfaces::inside;
+use crate::network::{Owner, RunNetwork, Side};
 use crate::programs::Launcher;
 use crate::run_box;
 use crate::transfer::{Arrived, Transfer};

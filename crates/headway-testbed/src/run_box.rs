@@ -7,7 +7,8 @@ use headway_net::error_delay_box::{BoxConfig, BoxControl, LaneConfig, LiveBox};
 use headway_sim::derive_seed;
 use headway_sim::race::{FORWARD_LINK, REVERSE_LINK, Scenario};
 
-use crate::network::{BOXES, RunNetwork, inside};
+use crate::interfaces::inside;
+use crate::network::{BOXES, RunNetwork};
 
 /// Opens a box in the middle of the network: packets that come are kept until it runs. It takes its random numbers from
 /// the seed as the simulator's links do, so the same packets meet the same fates.

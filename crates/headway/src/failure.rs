@@ -20,6 +20,11 @@ pub(crate) trait Failure: Error {
     fn is_usage(&self) -> bool {
         false
     }
+
+    /// The exit code.
+    fn code(&self) -> u8 {
+        if self.is_usage() { USAGE } else { 1 }
+    }
 }
 
 /// How the program ends.
@@ -28,9 +33,14 @@ pub(crate) fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             notice!("headway: {failure}");
-            if failure.is_usage() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+            ExitCode::from(failure.code())
         }
     }
+}
+
+/// How the program ends that runs another, whose exit code it has.
+pub(crate) fn exit_as(outcome: Result<ExitCode, impl Failure>) -> ExitCode {
+    outcome.unwrap_or_else(|failure| exit(Err(failure)))
 }
 
 /// An option that was understood makes no sense.

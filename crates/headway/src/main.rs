@@ -10,6 +10,7 @@ mod output;
 mod parent_death;
 mod race;
 mod scenario_arguments;
+mod supervisor;
 mod trace;
 
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
-use failure::{USAGE, exit};
+use failure::{USAGE, exit, exit_as};
 use output::{OutputError, notice};
 
 /// TCP that keeps making headway where packets arrive damaged.
@@ -47,12 +48,16 @@ enum Command {
     Serve(Box<live::ServeArguments>),
     /// Fetch a file over HTTP, or put one there
     Fetch(Box<live::FetchArguments>),
+    /// Run a shell or a command behind an emulated link, with a server at its other end
+    Shell(Box<live::ShellArguments>),
     /// Put a link that delays, loses and damages packets between two interfaces
     Box(Box<live::BoxArguments>),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
     #[command(hide = true)]
     ParentDeath(parent_death::Arguments),
+    #[command(hide = true)]
+    Supervise(supervisor::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -69,9 +74,11 @@ fn main() -> ExitCode {
         Command::Nc(arguments) => exit(live::run_nc(&arguments)),
         Command::Serve(arguments) => exit(live::run_serve(&arguments)),
         Command::Fetch(arguments) => exit(live::run_fetch(&arguments)),
+        Command::Shell(arguments) => exit_as(live::run_shell(&arguments)),
         Command::Box(arguments) => exit(live::run_box(&arguments)),
         Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
         Command::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
+        Command::Supervise(arguments) => exit_as(supervisor::run(&arguments)),
     }
 }
 

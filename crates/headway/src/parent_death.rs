@@ -44,7 +44,12 @@ pub(crate) struct StartError {
     source: io::Error,
 }
 
-impl Failure for StartError {}
+impl Failure for StartError {
+    /// As of a shell.
+    fn code(&self) -> u8 {
+        if self.source.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
+    }
+}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), StartError> {
     let fail = |source| StartError { program: arguments.program.to_string_lossy().into_owned(), source };

@@ -10,9 +10,11 @@ mod nc;
 mod network_arguments;
 mod perf;
 mod serve;
+mod shell;
 mod transport;
 
 use std::future::Future;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -26,6 +28,7 @@ pub(crate) use fetch::Arguments as FetchArguments;
 pub(crate) use nc::Arguments as NcArguments;
 pub(crate) use perf::Arguments as PerfArguments;
 pub(crate) use serve::Arguments as ServeArguments;
+pub(crate) use shell::Arguments as ShellArguments;
 
 /// How long a command waits at its end until all data is acknowledged.
 const GRACE: Duration = Duration::from_secs(10);
@@ -50,6 +53,10 @@ pub(crate) fn run_fetch(arguments: &FetchArguments) -> Result<(), impl Failure> 
 
 pub(crate) fn run_box(arguments: &BoxArguments) -> Result<(), impl Failure> {
     block_on(error_delay_box::run(arguments))
+}
+
+pub(crate) fn run_shell(arguments: &ShellArguments) -> Result<ExitCode, impl Failure> {
+    shell::run(arguments)
 }
 
 pub(crate) fn run_doctor(arguments: &DoctorArguments) -> Result<(), impl Failure> {

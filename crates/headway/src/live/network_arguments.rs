@@ -137,8 +137,9 @@ impl NetworkArgs {
         let limit = self.connect_limit()?;
         let mut reach = Reach::Any;
         let profile = self.tcp()?;
-        let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match (&self.tun, &self.udp, &self.packet)
-        {
+        let of_environment = || if self.packet.is_some() { None } else { udp_of_environment() };
+        let udp = self.udp.clone().or_else(of_environment);
+        let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match (&self.tun, &udp, &self.packet) {
             (Some(device), _, _) => {
                 let address = self.prefix("--tun")?;
                 if self.offload && profile.hack != HackMode::Off {
@@ -197,18 +198,6 @@ impl NetworkArgs {
         }
     }
 
-    /// When a peer that no longer answers is given up.
-    fn set_limits(&self, profile: &mut Profile) {
-        let limit = self.timeout.unwrap_or(SILENCE_LIMIT);
-        // Translators forget ports that are silent for half a minute.
-        let idle = (limit / 2).min(IDLE);
-        let interval = Duration::from_nanos(limit.as_nanos().saturating_sub(idle.as_nanos())) / (PROBES + 1);
-        profile.keep_alive = Some(KeepAlive { idle, interval, probes: PROBES });
-        profile.user_timeout = self.timeout;
-        // RFC 9293, 3.8.3: "R2 for data segments SHOULD correspond to at least 100 seconds".
-        profile.rto.retries = profile.rto.retries.map(|retries| retries.min(RETRIES));
-    }
-
     /// The name of the TCP, for results.
     pub(super) fn label(&self) -> String {
         match (self.kernel, self.cc) {
@@ -254,13 +243,10 @@ impl NetworkArgs {
     }
 
     fn tcp(&self) -> Result<Profile, LiveError> {
-        let name = if self.variant.variant.is_modern() { ProfileName::Modern } else { self.profile };
-        let mut profile = self.variant.variant.apply(name.profile());
-        profile.mtu = u16::MAX;
+        let mut profile = profile_of(self.variant, self.profile, self.timeout);
         if let Some(congestion) = self.variant.congestion.or(self.cc) {
             profile.congestion = congestion;
         }
-        self.set_limits(&mut profile);
         if let Some(window) = self.window {
             let bytes = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
             profile = profile.with_window(bytes);
@@ -274,6 +260,34 @@ impl NetworkArgs {
             .map_err(|error| bad("--window", self.window.map_or(String::new(), |w| w.to_string()), error))?;
         Ok(profile)
     }
+}
+
+/// The profile of a sender on real networks, which gives up a peer that does not answer for `timeout`. The papers'
+/// senders are based on `base`.
+pub(super) fn profile_of(sender: TcpSender, base: ProfileName, timeout: Option<Duration>) -> Profile {
+    let name = if sender.variant.is_modern() { ProfileName::Modern } else { base };
+    let mut profile = sender.variant.apply(name.profile());
+    profile.mtu = u16::MAX;
+    if let Some(congestion) = sender.congestion {
+        profile.congestion = congestion;
+    }
+    let limit = timeout.unwrap_or(SILENCE_LIMIT);
+    // Translators forget ports that are silent for half a minute.
+    let idle = (limit / 2).min(IDLE);
+    let interval = Duration::from_nanos(limit.as_nanos().saturating_sub(idle.as_nanos())) / (PROBES + 1);
+    profile.keep_alive = Some(KeepAlive { idle, interval, probes: PROBES });
+    profile.user_timeout = timeout;
+    // RFC 9293, 3.8.3: "R2 for data segments SHOULD correspond to at least 100 seconds".
+    profile.rto.retries = profile.rto.retries.map(|retries| retries.min(RETRIES));
+    profile
+}
+
+/// The environment variable with the ends of `--udp` for commands without a carrier, as `headway shell` sets it.
+pub(super) const UDP_VARIABLE: &str = "HEADWAY_UDP";
+
+fn udp_of_environment() -> Option<Vec<String>> {
+    let ends = std::env::var(UDP_VARIABLE).ok()?;
+    Some(ends.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Logs events to standard error, by the level of `verbose`.

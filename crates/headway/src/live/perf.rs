@@ -14,6 +14,7 @@ use headway_units::{Duration, Size};
 use super::error::LiveError;
 use super::names::parse_listen;
 use super::network_arguments::NetworkArgs;
+pub(super) use server::serve as serve_perf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +46,7 @@ enum Role {
 }
 
 /// The default port, as of iperf3.
-const PORT: u16 = 5201;
+pub(super) const PORT: u16 = 5201;
 
 #[derive(Args)]
 struct ServerArguments {

@@ -14,6 +14,7 @@ mod programs;
 mod refusals;
 mod relay;
 mod routes;
+mod shell;
 mod silence;
 mod ssh;
 mod transfers;

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
-use headway_lab::load_links;
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::LaneConfig;
-use headway_sim::derive_seed;
-use headway_sim::race::{FORWARD_LINK, REVERSE_LINK};
 use headway_units::Duration;
 
 use super::BoxError;
+use super::parameters::LinkParameters;
 use crate::failure::BadOption;
-use crate::scenario_arguments::{LinkArguments, models};
+use crate::scenario_arguments::models;
 
 const EXAMPLES: &str = concat!(
     "\
@@ -45,15 +43,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "IFACE_B")]
     second: String,
 
-    /// Read the parameters of the link from a TOML file instead, and again at every SIGHUP
-    #[arg(long, value_name = "FILE", conflicts_with = "LinkArguments")]
-    config: Option<PathBuf>,
-    /// RNG seed
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Packet length for queues in bandwidth-delay products
-    #[arg(long, value_name = "BYTES", default_value_t = 1500)]
-    mtu: u16,
+    #[command(flatten)]
+    parameters: LinkParameters,
     /// End after this time [default: at SIGINT or SIGTERM]
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
@@ -62,9 +53,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHEN", default_value = "try", default_missing_value = "on",
           num_args = 0..=1, require_equals = true)]
     realtime: RealTime,
-
-    #[command(flatten)]
-    link: LinkArguments,
 
     /// Create this file when packets pass
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -104,25 +92,17 @@ impl Arguments {
 
     /// Whether there is a configuration file.
     pub(super) fn has_config(&self) -> bool {
-        self.config.is_some()
+        self.parameters.has_config()
     }
 
-    /// The links of both directions, from the file or the options.
+    /// The links of both directions.
     pub(super) fn links(&self) -> Result<[LinkConfig; 2], BoxError> {
-        match &self.config {
-            Some(path) => Ok(load_links(path, self.mtu)?),
-            None => Ok(self.link.both(self.mtu)?),
-        }
+        self.parameters.links()
     }
 
-    /// Seeded as the simulator seeds the links of a race; `generation` counts the changes of the links.
+    /// As [`LinkParameters::seeded`].
     pub(super) fn seeded(&self, links: [LinkConfig; 2], generation: u64) -> [LaneConfig; 2] {
-        let [forward, reverse] = links;
-        let seed = |purpose| derive_seed(self.seed, purpose, generation);
-        [
-            LaneConfig { link: forward, seed: seed(FORWARD_LINK) },
-            LaneConfig { link: reverse, seed: seed(REVERSE_LINK) },
-        ]
+        self.parameters.seeded(links, generation)
     }
 
     pub(super) fn interval(&self) -> Result<std::time::Duration, BadOption> {

@@ -3,6 +3,7 @@
 mod arguments;
 mod json;
 mod output;
+mod parameters;
 mod table;
 
 use std::fs::File;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use headway_lab::LabError;
 use headway_link::LinkConfig;
 use headway_net::NetError;
-use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, LiveBox, Priority};
+use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, BoxReport, LaneReport, LiveBox, Priority};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -25,10 +26,11 @@ use crate::output::{OutputError, notice};
 pub(crate) use arguments::Arguments;
 use arguments::RealTime;
 use output::Output;
+pub(super) use parameters::LinkParameters;
 
 /// Why it failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BoxError {
+pub(crate) enum BoxError {
     #[error(transparent)]
     BadOption(#[from] BadOption),
     /// The file of links.
@@ -183,7 +185,7 @@ enum Request {
 }
 
 /// Runs the box in its own thread, which sends the result.
-fn start(live: LiveBox) -> Result<oneshot::Receiver<BoxEnd>, BoxError> {
+pub(super) fn start(live: LiveBox) -> Result<oneshot::Receiver<BoxEnd>, LiveError> {
     let (sender, receiver) = oneshot::channel();
     let run = move || {
         // It fails only when the command ends.
@@ -216,6 +218,21 @@ fn reload(
             output.kept(&failure.to_string())
         }
     }
+}
+
+/// The result, as a line of JSON with all counters.
+pub(super) fn summary_json(report: &BoxReport, error: Option<String>) -> String {
+    json::report(report, true, error)
+}
+
+/// What a link is, in words.
+pub(super) fn describe_link(link: &LinkConfig) -> String {
+    table::describe_link(link)
+}
+
+/// What is wrong with the frames of a direction, or concerns few of them.
+pub(super) fn notes(lane: &LaneReport) -> Vec<String> {
+    table::notes(lane)
 }
 
 fn finish(arguments: &Arguments, output: &mut Output, end: BoxEnd) -> Result<(), BoxError> {

@@ -14,7 +14,7 @@ pub(super) fn describe(interfaces: &[String; 2], links: &[LinkConfig; 2]) -> Vec
     ]
 }
 
-fn describe_link(link: &LinkConfig) -> String {
+pub(super) fn describe_link(link: &LinkConfig) -> String {
     let rate = match (&link.rate_trace, &link.rate_steps, link.rate) {
         (Some(trace), ..) => format!("rate of {}", trace.name()),
         (None, Some(steps), _) => steps.to_string(),
@@ -159,7 +159,7 @@ pub(super) fn summary(report: &BoxReport) -> Vec<String> {
 }
 
 /// Counters without a column.
-fn notes(lane: &LaneReport) -> Vec<String> {
+pub(super) fn notes(lane: &LaneReport) -> Vec<String> {
     let LaneReport { link, port, to, from, .. } = lane;
     let counts = [
         (link.frame_check_drops, "damaged frames dropped by the frame check".to_owned()),

@@ -14,7 +14,7 @@ use super::protocol::{
 };
 use super::test::{Progress, answer, receive, send};
 use crate::live::error::LiveError;
-use crate::live::transport::Stream;
+use crate::live::transport::{Listener, Stream};
 use crate::live::{GRACE_STOPPED, stop_signal};
 use crate::output::notice;
 
@@ -34,33 +34,33 @@ pub(super) async fn run(arguments: &ServerArguments) -> Result<(), LiveError> {
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
     notice!("headway: waiting for clients at {}", listener.local_addr().map_err(LiveError::Connection)?);
+    let outcome = tokio::select! {
+        outcome = serve(listener, arguments.one_off) => outcome,
+        signal = stop_signal() => signal.map(|_| ()),
+    };
+    let closed = transport.close(GRACE_STOPPED).await;
+    outcome.and(closed)
+}
+
+/// Answers clients; with `one_off`, until the end of the first test.
+pub(in crate::live) async fn serve(listener: Listener, one_off: bool) -> Result<(), LiveError> {
     let sessions = Shared::default();
     let (done, mut tests_done) = mpsc::channel(MAX_TESTS);
     let mut connections = JoinSet::new();
-    let serving = async {
-        loop {
-            tokio::select! {
-                accepted = listener.accept() => {
-                    let (stream, _) = accepted.map_err(LiveError::Connection)?;
-                    while connections.try_join_next().is_some() {}
-                    connections.spawn(greet(stream, sessions.clone(), done.clone()));
-                }
-                _ = tests_done.recv() => {
-                    if arguments.one_off {
-                        return Ok(());
-                    }
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (stream, _) = accepted.map_err(LiveError::Connection)?;
+                while connections.try_join_next().is_some() {}
+                connections.spawn(greet(stream, sessions.clone(), done.clone()));
+            }
+            _ = tests_done.recv() => {
+                if one_off {
+                    return Ok(());
                 }
             }
         }
-    };
-    let outcome = tokio::select! {
-        outcome = serving => outcome,
-        signal = stop_signal() => signal.map(|_| ()),
-    };
-    drop(listener);
-    connections.shutdown().await;
-    let closed = transport.close(GRACE_STOPPED).await;
-    outcome.and(closed)
+    }
 }
 
 async fn greet(mut stream: Stream, sessions: Shared, done: mpsc::Sender<()>) {
