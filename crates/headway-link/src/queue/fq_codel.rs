@@ -9,9 +9,9 @@ use super::fifo::Fifo;
 use super::{EnqueueResult, QueueDiscipline, QueueLimit};
 use crate::{Frame, LinkCounters};
 
-/// RFC 8290, section 5.2.3: "The default value is 1024".
+/// The number of queues that RFC 8290, section 5.2, has by default.
 const FLOWS: usize = 1024;
-/// RFC 8290, section 5.2.4: "the default ... is 1514 bytes", a frame of Ethernet.
+/// The quantum that RFC 8290, section 5.2, has by default: a frame of Ethernet.
 const QUANTUM: i64 = 1514;
 
 /// Packets of different flows in queues of their own, chosen by a hash of [`Frame::flow`], that a deficit

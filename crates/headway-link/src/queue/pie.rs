@@ -6,9 +6,9 @@ use super::fifo::Fifo;
 use super::{EnqueueResult, QueueDiscipline, QueueLimit};
 use crate::{Frame, LinkCounters, mark::mark_capable, random::Stream};
 
-/// RFC 8033, section 4.2: "T_UPDATE ... 15 ms".
+/// T_UPDATE of RFC 8033, section 4.2: 15 ms.
 const T_UPDATE: u64 = 15_000_000;
-/// RFC 8033, section 4.4: "MAX_BURST ... 150 ms".
+/// MAX_BURST of RFC 8033, section 4.4: 150 ms.
 const MAX_BURST: u64 = 150_000_000;
 /// Probability 1.
 const ONE: u64 = 1 << 56;

@@ -258,7 +258,7 @@ impl Connection {
     }
 
     fn reset_arrived<O: Observer>(&mut self, cx: &mut Context<'_, O>, seq: SeqNumber) {
-        // RFC 5961, 3.2: "If the RST bit is set and the sequence number exactly matches the next
+        // RFC 5961, 3.2, as in RFC 9293, 3.10.7.4: "If the RST bit is set and the sequence number exactly matches the next
         // expected sequence number (RCV.NXT), then TCP endpoints MUST reset the connection", and
         // "does not exactly match [...] yet is within the current receive window [...] MUST send
         // an acknowledgment (challenge ACK)".
