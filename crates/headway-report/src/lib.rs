@@ -12,8 +12,10 @@ mod page;
 mod quantities;
 pub mod race;
 mod run_capture;
+mod terms;
 pub mod trace;
 
 pub use error::ReportError;
 pub use quantities::{rate_text, seconds_text};
 pub use run_capture::RunCapture;
+pub use terms::foot_notes;

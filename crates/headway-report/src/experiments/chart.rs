@@ -20,6 +20,8 @@ pub(super) enum Format {
     Wide,
     /// Beside others of its kind.
     Panel,
+    /// One of many, in rows.
+    Strip,
 }
 
 impl Format {
@@ -33,6 +35,7 @@ impl Format {
         match self {
             Self::Wide => (WIDTH, 800),
             Self::Panel => (WIDTH / 2, 620),
+            Self::Strip => (WIDTH / 2, 460),
         }
     }
 
@@ -40,7 +43,7 @@ impl Format {
     pub(super) const fn margins(self) -> Margins {
         match self {
             Self::Wide => Margins { top: 84, right: 40, bottom: 124, left: 150 },
-            Self::Panel => Margins { top: 60, right: 24, bottom: 92, left: 104 },
+            Self::Panel | Self::Strip => Margins { top: 60, right: 24, bottom: 92, left: 104 },
         }
     }
 
@@ -48,7 +51,7 @@ impl Format {
     const fn marks(self) -> u32 {
         match self {
             Self::Wide => 16,
-            Self::Panel => 10,
+            Self::Panel | Self::Strip => 10,
         }
     }
 }

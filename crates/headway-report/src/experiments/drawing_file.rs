@@ -37,11 +37,7 @@ pub(super) fn compose(manifest: &Manifest, figure: &Figure) -> Result<String, Re
         let (svg, width, height) = grid.draw()?;
         parts.push(Part { title: grid.title().to_owned(), svg, width, height });
     }
-    let columns = match (figure.is_small(), parts.len()) {
-        (true, 3) => 3,
-        (true, _) => 2,
-        _ => 1,
-    };
+    let columns = figure.columns() as u32;
     let title = format!("{}: {}", manifest.name, manifest.title);
     let widest = parts.iter().map(|part| part.width).max().unwrap_or(0);
     let letters = title.chars().count() as u32 * (LETTER + 3);

@@ -16,6 +16,8 @@ pub(super) struct Figure {
     pub(super) legend: Vec<Key>,
     /// What has to be said beneath.
     pub(super) notes: Vec<String>,
+    /// How many drawings make a row, where that is not their number.
+    pub(super) across: Option<usize>,
 }
 
 /// One drawing.
@@ -34,5 +36,15 @@ impl Figure {
     /// Whether its drawings stand side by side.
     pub(super) fn is_small(&self) -> bool {
         self.drawings.len() > 1 && self.drawings.iter().all(|drawing| drawing.markup.is_none())
+    }
+
+    /// How many drawings stand side by side where there is room.
+    pub(super) fn columns(&self) -> usize {
+        match self.across.unwrap_or(self.drawings.len()) {
+            _ if !self.is_small() => 1,
+            across if across > 0 && across.is_multiple_of(3) => 3,
+            1 => 1,
+            _ => 2,
+        }
     }
 }

@@ -36,12 +36,15 @@ pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
     judgement.verdict.name()
 }
 
-/// What the experiment's author says of the verdict, what it rests on, and what was fitted.
+/// What the experiment's author says of the verdict, what it rests on, and what was fitted; nothing of what was not
+/// run.
 pub(super) fn why(entry: &Entry, judgement: &Judgement) -> String {
-    let basis = if entry.figure.is_none() { "" } else { &judgement.basis };
+    if entry.figure.is_none() {
+        return String::new();
+    }
     let fitted = judgement.fitted.as_ref().map_or(String::new(), |fitted| format!("fitted: {fitted}"));
     // The parts are joined by semicolons: the full stop of a sentence would stand before one.
-    [judgement.why.trim().trim_end_matches('.'), basis, &fitted]
+    [judgement.why.trim().trim_end_matches('.'), judgement.basis.as_str(), &fitted]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()

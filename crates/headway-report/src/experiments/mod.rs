@@ -3,6 +3,7 @@
 
 mod captured;
 mod chart;
+mod columns;
 mod draw;
 mod drawing_file;
 mod figure;
@@ -12,7 +13,9 @@ mod markdown;
 mod over_time;
 mod page;
 mod panels;
+mod parameters;
 mod readings;
+mod section;
 mod tables;
 mod tally;
 mod words;

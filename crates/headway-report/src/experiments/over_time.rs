@@ -30,7 +30,6 @@ pub(super) fn figure(results: &Results) -> Result<Figure, ReportError> {
     let mut figure = Figure::default();
     let axis = results.manifest.figure.panels.as_deref();
     let panels = values(&results.manifest, axis);
-    let format = Format::of(panels.len());
     for panel in panels {
         let title = axis.map_or(String::new(), |axis| format!("{} {panel}", spoken(axis)));
         let runs = record(results, panel, &mut figure.notes)?;
@@ -39,7 +38,7 @@ pub(super) fn figure(results: &Results) -> Result<Figure, ReportError> {
                 sequence(&mut figure, &title, run)?;
             }
         } else {
-            throughput(&mut figure, format, title, &runs)?;
+            throughput(&mut figure, &title, &runs)?;
         }
     }
     let note = "The first run of each sender, made again and captured at the sender; drawn is what `headway trace` \
@@ -96,56 +95,59 @@ fn sequence(figure: &mut Figure, title: &str, run: &Recorded) -> Result<(), Repo
 /// The largest number of intervals over which throughput is averaged.
 const SPANS: f64 = 120.0;
 
-fn throughput(
-    figure: &mut Figure,
-    format: Format,
-    title: String,
-    runs: &[Recorded],
-) -> Result<(), ReportError> {
-    let end = runs.iter().map(Recorded::seconds).fold(0.0, f64::max);
+/// A drawing of each sender, all of a panel on the same scales.
+fn throughput(figure: &mut Figure, title: &str, runs: &[Recorded]) -> Result<(), ReportError> {
     let lines: Vec<Vec<(f64, f64)>> = runs.iter().map(averages).collect();
-    let highest = lines.iter().flatten().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    let (unit, name) = if highest >= 1e6 { (1e6, "Mbit/s") } else { (1e3, "kbit/s") };
-    let svg = canvas::sized_drawing(format.size(), |area| {
-        let axes = (Axis::linear(end * 1.02, 5, " s"), Axis::linear(highest / unit * 1.05, 6, ""));
-        let chart = canvas::chart(area, format.margins(), axes, true)?;
-        name_axes(area, format, "time", &format!("throughput, {name}"))?;
-        let spot = |at: f64, rate: f64| chart.plotting_area().map_coordinate(&(at, rate / unit));
-        for (run, line) in runs.iter().zip(&lines) {
-            let style = series::ink(run.look).colour().stroke_width(3);
-            let path = canvas::steps(line.iter().map(|(at, rate)| spot(*at, *rate)));
-            canvas::line(area, path, style)?;
-        }
-        // Where each was done.
-        for run in runs {
-            let done = spot(run.seconds(), 0.0);
-            series::mark(area, run.look, done)?;
-            if !run.captured.outcome.metrics.finished {
-                series::ring(area, done)?;
-            }
-        }
-        Ok(())
-    })?;
-    let finished: Vec<String> = runs
-        .iter()
-        .map(|run| {
-            let ended = if run.captured.outcome.metrics.finished { "" } else { " (unfinished)" };
-            format!("{} {}{ended}", run.name, seconds_text(run.seconds()))
-        })
-        .collect();
-    let label = format!("Throughput over time, {title}: {}", finished.join(", "));
-    for run in runs {
-        if !figure.legend.iter().any(|key| key.name == run.name) {
-            figure.legend.push(series::line_key(&run.name, run.look)?);
-        }
-    }
+    let scales = Scales {
+        end: runs.iter().map(Recorded::seconds).fold(0.0, f64::max),
+        highest: lines.iter().flatten().map(|(_, rate)| *rate).fold(0.0, f64::max),
+    };
     if figure.drawings.is_empty() {
+        figure.across = Some(runs.len());
         let note = "Throughput is averaged over spans of a round trip or more; the mark on the axis is where \
-                    the last byte was acknowledged.";
+                    the last byte was acknowledged. The drawings of a row have the same scales.";
         figure.notes.push(note.into());
     }
-    figure.drawings.push(Drawing { title, svg, label, markup: None });
+    for (run, line) in runs.iter().zip(&lines) {
+        let ended = if run.captured.outcome.metrics.finished { "" } else { " (unfinished)" };
+        let time = format!("{} {}{ended}", run.name, seconds_text(run.seconds()));
+        let names = [run.name.as_str(), title].into_iter().filter(|name| !name.is_empty());
+        figure.drawings.push(Drawing {
+            title: names.collect::<Vec<_>>().join(", "),
+            svg: scales.draw(run, line)?,
+            label: format!("Throughput over time, {title}: {time}"),
+            markup: None,
+        });
+    }
     Ok(())
+}
+
+/// What the drawings of a panel share.
+struct Scales {
+    /// Seconds.
+    end: f64,
+    /// Bit/s.
+    highest: f64,
+}
+
+impl Scales {
+    fn draw(&self, run: &Recorded, line: &[(f64, f64)]) -> Result<String, ReportError> {
+        const FORMAT: Format = Format::Strip;
+        let (unit, name) = if self.highest >= 1e6 { (1e6, "Mbit/s") } else { (1e3, "kbit/s") };
+        canvas::sized_drawing(FORMAT.size(), |area| {
+            let axes =
+                (Axis::linear(self.end * 1.02, 5, " s"), Axis::linear(self.highest / unit * 1.05, 4, ""));
+            let chart = canvas::chart(area, FORMAT.margins(), axes, true)?;
+            name_axes(area, FORMAT, "time", &format!("throughput, {name}"))?;
+            let spot = |at: f64, rate: f64| chart.plotting_area().map_coordinate(&(at, rate / unit));
+            let path = canvas::steps(line.iter().map(|(at, rate)| spot(*at, *rate)));
+            canvas::line(area, path, series::ink(run.look).colour().stroke_width(3))?;
+            // Where it was done.
+            let done = spot(run.seconds(), 0.0);
+            series::mark(area, run.look, done)?;
+            if run.captured.outcome.metrics.finished { Ok(()) } else { series::ring(area, done) }
+        })
+    }
 }
 
 impl Recorded {

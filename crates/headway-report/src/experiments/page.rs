@@ -1,14 +1,14 @@
 //! The page: a table of everything on top, then each experiment.
 
-use headway_lab::{CODE, Results, Summary, Verdict, in_unit};
-use maud::{Markup, PreEscaped, html};
+use headway_lab::{CODE, Results};
+use maud::{Markup, html};
 
-use super::figure::Figure;
-use super::readings::{Finding, Line, Standing, TABLES, lines};
+use super::columns::{Column, table};
+use super::readings::{Line, TABLES, lines};
+use super::section::{chip, experiment, not_run};
 use super::tally::{Tally, verdicts};
-use super::words::{count, number};
-use super::{Entry, Kind, judgement};
-use crate::page::series;
+use super::words::count;
+use super::{Entry, Kind};
 
 /// Rules beside those that all pages have.
 const STYLE: &str = include_str!("style.css");
@@ -52,7 +52,15 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
                 @let lines = lines(entries, standing);
                 @if !lines.is_empty() { (readings(heading, lead, &lines)) }
             }
-            @for entry in entries { (experiment(entry, kind)) }
+            @for entry in entries {
+                @if let Some(figure) = &entry.figure { (experiment(entry, figure)) }
+            }
+            @if entries.iter().any(|entry| entry.figure.is_none()) {
+                section.experiment aria-labelledby="not-run" {
+                    h2 id="not-run" { "Not run" }
+                    @for entry in entries.iter().filter(|entry| entry.figure.is_none()) { (not_run(entry, kind)) }
+                }
+            }
         }
         footer {
             p { "Made by headway " (env!("CARGO_PKG_VERSION")) " (code " (CODE) ") with" }
@@ -77,9 +85,23 @@ fn report_command(kind: Kind) -> &'static str {
     }
 }
 
+/// A row for each experiment; those that were not run are folded away.
 fn summary(entries: &[Entry]) -> Markup {
+    let (run, others): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| entry.figure.is_some());
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Summary" {
+        @if !run.is_empty() { (summary_table("Summary", &run)) }
+        @if !others.is_empty() {
+            details {
+                summary { (count(others.len(), "experiment was", "experiments were")) " not run" }
+                (summary_table("Experiments that were not run", &others))
+            }
+        }
+    }
+}
+
+fn summary_table(name: &str, entries: &[&Entry]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(name) {
             table.summary {
                 thead { tr { th scope="col" { "experiment" } th scope="col" { "shows" } th scope="col" { "runs" } th scope="col" { "claims" } } }
                 tbody {
@@ -102,37 +124,37 @@ fn summary(entries: &[Entry]) -> Markup {
 
 /// Claims that were judged under every reading of their source.
 fn readings(heading: &str, lead: &str, lines: &[Line<'_>]) -> Markup {
+    let mut columns = [
+        Column::names("experiment"),
+        Column::words("claim"),
+        Column::labelled("paper"),
+        Column::labelled("ours"),
+        Column::labelled("nearest"),
+        Column::words("under"),
+        Column::words("readings that give it"),
+    ];
+    for line in lines {
+        let cells = [
+            html! { a href={ "#" (line.experiment) } { (line.experiment) } },
+            html! { (line.says) },
+            html! { (line.paper) },
+            html! { (line.ours) },
+            html! { (line.nearest) },
+            html! { (line.under) },
+            html! {
+                @if !line.of.is_empty() { (line.of.replace('`', "")) br; }
+                span.quiet.says { (line.verdict) }
+            },
+        ];
+        for (column, cell) in columns.iter_mut().zip(cells) {
+            column.push(cell);
+        }
+    }
     html! {
         section aria-label=(heading) {
             h2 { (heading) }
             p.note { (lead) }
-            div.scroll tabindex="0" role="region" aria-label=(heading) {
-                table.claims.readings {
-                    thead {
-                        tr {
-                            th scope="col" { "experiment" } th scope="col" { "claim" } th scope="col" { "paper" }
-                            th scope="col" { "ours" } th scope="col" { "nearest" } th scope="col" { "under" }
-                            th scope="col" { "readings that give it" }
-                        }
-                    }
-                    tbody {
-                        @for line in lines {
-                            tr {
-                                th scope="row" { a href={ "#" (line.experiment) } { (line.experiment) } }
-                                td.says { (line.says) }
-                                td data-label="paper" { (line.paper) }
-                                td data-label="ours" { (line.ours) }
-                                td data-label="nearest" { (line.nearest) }
-                                td.says data-label="under" { (line.under) }
-                                td.says data-label="readings" {
-                                    @if !line.of.is_empty() { (line.of.replace('`', "")) br; }
-                                    span.quiet.says { (line.verdict) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            (table("claims readings", heading, &columns, |_| false))
         }
     }
 }
@@ -158,162 +180,6 @@ fn verdict_chips(entry: &Entry) -> Markup {
             span.quiet { (count(entry.judgements.len(), "claim", "claims")) ", not judged" }
         } @else {
             span.quiet { "none" }
-        }
-    }
-}
-
-fn chip(verdict: Verdict, text: &str) -> Markup {
-    let class = match verdict {
-        Verdict::Reproduced | Verdict::Met => "verdict good",
-        Verdict::Fitted | Verdict::DirectionOnly => "verdict half",
-        Verdict::NotReproduced | Verdict::Missed => "verdict bad",
-        Verdict::Undecided | Verdict::NotJudged | Verdict::NoResults => "verdict none",
-    };
-    html! { span class=(class) { (text) } }
-}
-
-fn experiment(entry: &Entry, kind: Kind) -> Markup {
-    let manifest = &entry.results.manifest;
-    html! {
-        section.experiment id=(entry.name()) aria-label=(manifest.title) {
-            h2 { (manifest.title) }
-            p.note { code { (entry.name()) } @if !manifest.source.is_empty() { " \u{b7} " (manifest.source) } }
-            @if !manifest.changes.is_empty() {
-                p.note { "Changed: " code { "--set " (manifest.changes.join(" --set ")) } ". The claims are not judged." }
-            }
-            @match &entry.figure {
-                Some(figure) => { (drawn(&entry.results, figure)) }
-                None => {
-                    p.missing {
-                        "Not run. "
-                        @if kind == Kind::Papers { code { "headway paper run " (entry.name()) } " runs it." }
-                    }
-                }
-            }
-            @if !entry.judgements.is_empty() { (claims(entry)) }
-            @if !manifest.reading.is_empty() {
-                details {
-                    summary { "How the source was read" }
-                    div.reading { @for paragraph in manifest.reading.split("\n\n") { p { (paragraph) } } }
-                }
-            }
-            @if entry.figure.is_some() { (values(&entry.results)) }
-        }
-    }
-}
-
-fn drawn(results: &Results, figure: &Figure) -> Markup {
-    let class = if figure.is_small() {
-        if figure.drawings.len() == 3 { "panels three" } else { "panels" }
-    } else {
-        "single"
-    };
-    let plot = if figure.is_small() { "plot panel" } else { "plot" };
-    html! {
-        figure id={ "figure-" (results.manifest.name) } {
-            div class=(class) {
-                @for drawing in &figure.drawings {
-                    div {
-                        @if let Some(markup) = &drawing.markup { (markup) }
-                        @else {
-                            @if !drawing.title.is_empty() { h3 { (drawing.title) } }
-                            div class=(plot) role="img" aria-label=(drawing.label) { (PreEscaped(&drawing.svg)) }
-                        }
-                    }
-                }
-            }
-            @for grid in &figure.grids { (grid.markup()) }
-            (series::list(&figure.legend))
-            figcaption { @for note in &figure.notes { p { (note) } } }
-        }
-    }
-}
-
-fn claims(entry: &Entry) -> Markup {
-    let aims = entry.judgements.iter().filter(|judgement| judgement.aim.is_some()).count();
-    let expected = match aims {
-        0 => "paper",
-        aims if aims == entry.judgements.len() => "aim",
-        _ => "paper or aim",
-    };
-    html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Claims of " (entry.name()) } {
-            table.claims {
-                thead {
-                    tr {
-                        th scope="col" { "claim" } th scope="col" { (expected) } th scope="col" { "ours" }
-                        th scope="col" { "ratio" } th scope="col" { "verdict" } th scope="col" { "why" }
-                    }
-                }
-                tbody {
-                    @for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
-                        tr {
-                            td.says { (judgement.says) }
-                            td data-label=(expected) { (judgement::paper(judgement)) }
-                            td data-label="ours" { (judgement::ours(judgement)) }
-                            td data-label="ratio" { (judgement::ratio(judgement)) }
-                            td {
-                                (chip(judgement.verdict, judgement::verdict(entry, judgement)))
-                                @if let Some(finding) = finding { (finding_note(finding)) }
-                            }
-                            td.says { (judgement::why(entry, judgement)) }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What the readings of the source make of a claim.
-fn finding_note(finding: &Finding) -> Markup {
-    html! {
-        @if finding.standing() == Standing::Contradicted { br; span.verdict.bad { (finding.verdict()) } }
-        @else { br; span.quiet.says { (finding.verdict()) } }
-    }
-}
-
-/// Every cell with its value, folded away until it is wanted.
-fn values(results: &Results) -> Markup {
-    let manifest = &results.manifest;
-    let figure = &manifest.figure;
-    let unit = figure.unit_name();
-    html! {
-        details {
-            summary { "Every value: " (count(manifest.cells.len(), "cell", "cells")) }
-            div.scroll tabindex="0" role="region" aria-label={ "Values of " (manifest.name) } {
-                table.numbers {
-                    thead {
-                        tr {
-                            @for axis in manifest.axes.keys() { th scope="col" { (axis) } }
-                            th scope="col" { (figure.measure.name()) @if !unit.is_empty() { ", " (unit) } }
-                            th scope="col" { "95 % interval" }
-                            th scope="col" { "runs" }
-                            th scope="col" { "unfinished" }
-                        }
-                    }
-                    tbody {
-                        @for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
-                            @let unfinished = rows.iter().filter(|row| !row.metrics.finished).count();
-                            @let measured: Vec<f64> = rows.iter().filter_map(|row| row.measure(figure.measure))
-                                .map(|value| in_unit(value, figure.measure, figure.unit.as_deref())).collect();
-                            @let summary = Summary::of(&measured, figure.statistic);
-                            tr.unfinished[unfinished > 0] {
-                                @for value in cell.values.values() { td { (value) } }
-                                @match summary {
-                                    Some(summary) => {
-                                        td { (number(summary.value(figure.statistic))) }
-                                        td { @if measured.len() > 1 { (number(summary.interval.0)) " \u{2013} " (number(summary.interval.1)) } }
-                                    }
-                                    None => { td { "not run" } td {} }
-                                }
-                                td { (rows.len()) @if rows.len() < cell.keys.len() { " of " (cell.keys.len()) } }
-                                td { @if unfinished > 0 { (unfinished) } }
-                            }
-                        }
-                    }
-                }
-            }
         }
     }
 }

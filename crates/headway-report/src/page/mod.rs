@@ -12,6 +12,8 @@ pub(crate) mod series;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::terms::explanations;
+
 /// The style sheet, but for the colours of the drawings.
 const STYLE: &str = include_str!("style.css");
 
@@ -34,7 +36,7 @@ pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String
                 title { (title) }
                 style { (PreEscaped(STYLE)) (PreEscaped(dark)) (PreEscaped(style)) }
             }
-            body { (PreEscaped(body)) }
+            body { (PreEscaped(&body)) (explanations(&body)) }
         }
     };
     let mut text = page.into_string();

@@ -8,6 +8,7 @@ use super::{Results, graphs, overlay, runs, scenario, summary};
 use crate::error::ReportError;
 use crate::page::{self, series};
 use crate::quantities::{rate_text, seconds_text, short_rate};
+use crate::terms::explained;
 
 /// The page. `command` is the command that asked for it.
 ///
@@ -21,7 +22,7 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
     let body = html! {
         header {
             h1 { "headway race" }
-            p.lead { (scenario::sentence(results, count)) }
+            p.lead { (explained(&scenario::sentence(results, count))) }
             @if let Some(text) = headline(summaries) { p { (text) } }
         }
         main {
@@ -102,7 +103,7 @@ fn result_table(results: &Results, summaries: &[Summary]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Results" {
             table.numbers {
-                thead { tr { @for name in summary::COLUMNS { th scope="col" { (name.replace("-\n", "").replace('\n', " ")) } } } }
+                thead { tr { @for name in summary::COLUMNS { th scope="col" { (explained(&name.replace("-\n", "").replace('\n', " "))) } } } }
                 @for group in summary::groups(summaries) {
                     tbody { @for summary in group { (result_row(results, summary)) } }
                 }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::Results;
 use crate::quantities::{rate_text, seconds_text};
+use crate::terms::explained;
 
 const COLUMNS: [&str; 15] = [
     "sender",
@@ -35,7 +36,7 @@ pub(super) fn table(results: &Results) -> Markup {
             }
             div.scroll tabindex="0" role="region" aria-label="All runs" {
                 table.numbers {
-                    thead { tr { @for name in COLUMNS { th scope="col" { (name) } } } }
+                    thead { tr { @for name in COLUMNS { th scope="col" { (explained(name)) } } } }
                     tbody { @for run in &results.runs { (row(run)) } }
                 }
             }

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::Results;
 use super::summary::sent;
 use crate::quantities::{rate_text, short_rate};
+use crate::terms::explained;
 
 /// The scenario as a sentence.
 pub(super) fn sentence(results: &Results, runs: usize) -> String {
@@ -61,7 +62,7 @@ pub(super) fn table(results: &Results) -> Markup {
                 thead { tr { th scope="col" { "link" } th scope="col" { "forward path" } th scope="col" { "reverse path" } } }
                 tbody {
                     @for (name, value) in link_rows() {
-                        tr { th scope="row" { (name) } td { (value(&scenario.forward)) } td { (value(&scenario.reverse)) } }
+                        tr { th scope="row" { (explained(name)) } td { (value(&scenario.forward)) } td { (value(&scenario.reverse)) } }
                     }
                 }
             }
@@ -71,7 +72,7 @@ pub(super) fn table(results: &Results) -> Markup {
                 thead { tr { th scope="col" { "ends" } th scope="col" { "value" } } }
                 tbody {
                     @for (name, value) in end_rows(scenario, results.content_len) {
-                        tr { th scope="row" { (name) } td { (value) } }
+                        tr { th scope="row" { (explained(name)) } td { (value) } }
                     }
                 }
             }

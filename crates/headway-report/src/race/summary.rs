@@ -108,9 +108,6 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
             results.scenario.time_limit,
         ));
     }
-    if let Some(note) = oracle_note(results) {
-        notes.push(note);
-    }
     notes.extend(loss_note(&results.scenario, summaries));
     let undetected: u64 = results.runs.iter().filter_map(|run| run.metrics.undetected_packets).sum();
     let damaged: u64 = results.runs.iter().map(|run| run.metrics.damaged_bytes_delivered).sum();
@@ -143,14 +140,6 @@ fn loss_note(scenario: &Scenario, summaries: &[Summary]) -> Option<String> {
              unless the path is said to be one's own (--with own-path): see docs/ledger.md",
             link.loss
         )
-    })
-}
-
-fn oracle_note(results: &Results) -> Option<String> {
-    results.runs.iter().any(|run| run.metrics.share_of_oracle.is_some()).then(|| {
-        "of oracle: beside a sender that knows of every hit at once, starts with 10 segments and holds \
-         one bandwidth-delay product"
-            .into()
     })
 }
 

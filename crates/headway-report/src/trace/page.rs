@@ -6,6 +6,7 @@ use super::metrics::{GROUPS, ending};
 use super::units::plural;
 use super::{AnalysedCapture, Numbered, data, units};
 use crate::page::page_with_style;
+use crate::terms::explained;
 
 const STYLE: &str = include_str!("page.css");
 /// The script: scales and axes, the marks of each graph, and input of mouse, touch and keys.
@@ -82,6 +83,9 @@ fn graphs(drawn: &[&Numbered<'_>], chosen: usize) -> Markup {
             }
             p.note { "Turn the wheel or pinch to zoom, drag to move, hold Shift and drag to choose a span, "
                 "double-click to show all. The graphs share their time axis; heights follow the visible points." }
+            @if drawn.iter().flat_map(|numbered| &numbered.connection.directions).any(|side| side.special.acks() > 0) {
+                p.note { "Diamonds are bytes that a " (explained("special ACK")) " reports." }
+            }
             div id="panels" {}
             p.note id="thinned" hidden { "A long connection: of some kinds of point only every second, fourth, ... is drawn." }
         }
@@ -105,7 +109,7 @@ fn numbers(capture: &AnalysedCapture, Numbered { number, connection }: &Numbered
                             @for metric in *metrics {
                                 @let values = connection.directions.each_ref().map(|direction| (metric.value)(connection, direction));
                                 @if metric.always || values.iter().any(|value| !value.is_nothing()) {
-                                    tr { th scope="row" { (metric.label) } @for value in &values { td { (value.text()) } } }
+                                    tr { th scope="row" { (explained(metric.label)) } @for value in &values { td { (value.text()) } } }
                                 }
                             }
                         }

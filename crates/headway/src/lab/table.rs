@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use headway_lab::{FigureKind, Results, Summary, Verdict, in_unit, judge};
 use headway_report::experiments::{aim_text, number};
+use headway_report::foot_notes;
 
 /// A row for each cell: axes, the figure's measure, runs that did not finish.
 pub(super) fn results(results: &Results) -> String {
@@ -48,7 +49,9 @@ pub(super) fn results(results: &Results) -> String {
         FigureKind::TimeSequence | FigureKind::ThroughputOverTime => " (drawn over time in the report)",
         _ => "",
     };
-    format!("{}{drawn}\n{table}\n\n", manifest.title)
+    let terms = manifest.axes.keys().map(String::as_str).chain([measure]);
+    let notes: String = foot_notes(terms).into_iter().map(|note| format!("{note}\n")).collect();
+    format!("{}{drawn}\n{table}\n{notes}\n", manifest.title)
 }
 
 /// A line for each claim.

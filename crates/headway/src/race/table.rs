@@ -4,7 +4,7 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
 use headway_link::{Damage, LinkConfig};
 use headway_report::race::{COLUMNS, Results, groups, notes, row, sent};
-use headway_report::rate_text;
+use headway_report::{foot_notes, rate_text};
 use headway_sim::race::{Scenario, Summary, rules_name};
 
 /// The most columns of text that the table takes.
@@ -29,12 +29,14 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
         }
         table.add_rows(group.iter().map(|summary| row(results, summary)));
     }
-    let mut text = format!("{}\n\n", describe(&results.scenario, results.content_len));
+    let heading = describe(&results.scenario, results.content_len);
+    let mut text = format!("{heading}\n\n");
     for line in table.to_string().lines() {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    for note in notes(results, summaries) {
+    let terms = COLUMNS.into_iter().chain([heading.as_str()]);
+    for note in notes(results, summaries).into_iter().chain(foot_notes(terms)) {
         text.push_str(&note);
         text.push('\n');
     }

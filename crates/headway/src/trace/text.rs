@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use headway_report::foot_notes;
 use headway_report::trace::metrics::{GROUPS, ending};
 use headway_report::trace::units::{self, plural};
 use headway_report::trace::{AnalysedCapture, Numbered};
@@ -24,7 +25,9 @@ pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>], is_chos
             connection(&mut text, capture, numbered);
         }
     }
-    for (place, note) in capture.notes().iter().enumerate() {
+    // The first line has the name of the file.
+    let terms = foot_notes(text.lines().skip(1));
+    for (place, note) in capture.notes().iter().chain(&terms).enumerate() {
         let _ = writeln!(text, "{}{note}", if place == 0 { "\n" } else { "" });
     }
     text

@@ -39,6 +39,35 @@ fn a_capture() {
     }
 }
 
+#[test]
+fn experiments() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    let names = ["000-fig07", "000-fig20", "000-fig23", "000-fig24", "000-tab1-short"];
+    HEADWAY.succeed(&folder, &[&["paper", "run"], &names[..], &["--runs", "2"]].concat());
+    HEADWAY.succeed(&folder, &["paper", "report", "results", "--html", "papers.html"]);
+    let page = folder.join("papers.html");
+    all_is_well(&mut browser, &page);
+    // A link to an experiment that was not run unfolds it.
+    browser.open(&page, SCREENS[0]);
+    let [before, after] = numbers(&mut browser, include_str!("link.js"));
+    assert_eq!((before, after), (0.0, 1.0), "whether it is seen before and after the click");
+}
+
+/// Each term is explained on hover, on tap and by keys.
+#[test]
+fn terms_are_explained() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    HEADWAY.succeed(&folder, &["race", "--runs", "2", "--report", "race.html"]);
+    for screen in SCREENS {
+        browser.open(&folder.join("race.html"), screen);
+        let [terms, hovered, tapped, with_keys] = numbers(&mut browser, include_str!("terms.js"));
+        assert!(terms >= 4.0, "{terms} terms");
+        assert_eq!((hovered, tapped, with_keys), (terms, terms, terms), "{screen:?}");
+    }
+}
+
 /// Of what is drawn of a retransmission nearly all is seen among SACK blocks, special ACKs and letters.
 #[test]
 fn retransmissions_are_on_top() {

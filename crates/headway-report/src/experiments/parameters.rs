@@ -1,0 +1,46 @@
+//! The parameters of an experiment, in a box.
+
+use headway_lab::Manifest;
+use maud::{Markup, html};
+
+use super::words::short;
+use crate::terms::explained;
+
+/// The box: what varies, what is the same in all cells, how many runs there are of each.
+pub(super) fn parameters(manifest: &Manifest) -> Markup {
+    html! {
+        dl.parameters aria-label={ "Parameters of " (manifest.name) } {
+            @for (name, value) in rows(manifest) {
+                div { dt { (explained(&name)) } dd { (value) } }
+            }
+        }
+    }
+}
+
+fn rows(manifest: &Manifest) -> Vec<(String, String)> {
+    let axes = manifest.axes.iter().map(|(axis, values)| {
+        let values: Vec<String> = values.iter().map(|value| short(value)).collect();
+        (axis.clone(), values.join(", "))
+    });
+    let settings = manifest.cells.first().into_iter().flat_map(|cell| &cell.settings);
+    let fixed = settings
+        .filter(|(key, _)| !manifest.axes.contains_key(key.as_str()))
+        .map(|(key, _)| (key.clone(), values_of(manifest, key)));
+    let runs = [("runs of each cell", u64::from(manifest.runs)), ("seed", manifest.seed)];
+    axes.chain(fixed).chain(runs.map(|(name, value)| (name.into(), value.to_string()))).collect()
+}
+
+/// The values of a key: an axis may be a part of one. Of many the first and the last.
+fn values_of(manifest: &Manifest, key: &str) -> String {
+    const MOST: usize = 3;
+    let mut values: Vec<&str> = Vec::new();
+    for value in manifest.cells.iter().filter_map(|cell| cell.settings.get(key)) {
+        if !values.contains(&value.as_str()) {
+            values.push(value);
+        }
+    }
+    match &values[..] {
+        [first, .., last] if values.len() > MOST => format!("{first} to {last}"),
+        few => few.join(", "),
+    }
+}
