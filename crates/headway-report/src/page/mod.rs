@@ -9,6 +9,7 @@ pub(crate) mod palette;
 pub(crate) mod sequence;
 pub(crate) mod sequence_figure;
 pub(crate) mod series;
+pub(crate) mod view;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -17,14 +18,10 @@ use crate::terms::explanations;
 /// The style sheet, but for the colours of the drawings.
 const STYLE: &str = include_str!("style.css");
 
-/// A whole page: its title and its body.
-pub(crate) fn page(title: &str, body: &Markup) -> String {
-    page_with_style(title, "", body)
-}
-
 /// A whole page that has rules of its own behind the common ones.
 pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String {
     let body = body.clone().into_string();
+    // The colours of drawings, not those that a script draws with.
     let dark = palette::dark_rules(".plot ", &body);
     let page = html! {
         (DOCTYPE)

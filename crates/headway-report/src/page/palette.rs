@@ -100,6 +100,11 @@ impl Ink {
         RGBColor(red, green, blue)
     }
 
+    /// The colour on dark pages, as a style sheet has it.
+    pub(crate) fn dark_hex(self) -> String {
+        format!("#{:06X}", self.shades().1)
+    }
+
     /// The colour as it is written in a drawing.
     pub(crate) fn hex(self) -> String {
         format!("#{:06X}", self.shades().0)

@@ -4,7 +4,7 @@ use headway_sim::race::{Spread, Summary};
 use maud::{Markup, PreEscaped, html};
 
 use super::dots::{Dots, Layout, Row, Standing};
-use super::{Results, graphs, overlay, runs, scenario, summary};
+use super::{Results, graphs, overlay, runs, scenario, summary, zoom};
 use crate::error::ReportError;
 use crate::page::{self, series};
 use crate::quantities::{rate_text, seconds_text, short_rate};
@@ -51,11 +51,13 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                 p {
                     "What the sender did in its first run: time runs to the right, the data upwards. "
                     "Each segment stands where it was sent; the line follows what was acknowledged. "
-                    "Beneath, over the same time, the congestion window. The graph of each sender has its own time scale."
+                    "Beneath, over the same time, the congestion window. The graph of each sender has its own time scale. "
+                    a href="#zoom" { "Zoom in" } " shows them in detail."
                 }
                 @if let Some(overlay) = overlay::figure(results)? { (overlay) }
                 (graphs::figures(results)?)
             }
+            (zoom::section(results))
             section aria-labelledby="runs" {
                 h2 id="runs" { "Every run" }
                 (runs::table(results))
@@ -73,8 +75,10 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                 "the same content and options give the same results on every machine."
              }
         }
+        (zoom::script(results))
     };
-    Ok(page::page(&format!("headway race: {}", summary::names(summaries)), &body))
+    let title = format!("headway race: {}", summary::names(summaries));
+    Ok(page::page_with_style(&title, &zoom::style(results), &body))
 }
 
 /// The outcome in a sentence, where there is something to compare and all of it is known.

@@ -9,11 +9,8 @@ use super::Numbered;
 
 /// Every direction of `drawn`, in order, for the script: for each series one flat list of numbers. Times
 /// are nanoseconds since the connection's first packet.
-pub(super) fn json(drawn: &[&Numbered<'_>]) -> String {
-    let directions: Vec<Value> =
-        drawn.iter().flat_map(|numbered| [0, 1].map(|side| direction(numbered.connection, side))).collect();
-    // Within a script element, "<" could end it.
-    Value::from(directions).to_string().replace('<', "\\u003c")
+pub(super) fn json(drawn: &[&Numbered<'_>]) -> Value {
+    drawn.iter().flat_map(|numbered| [0, 1].map(|side| direction(numbered.connection, side))).collect()
 }
 
 fn direction(connection: &Connection, side: usize) -> Value {

@@ -1,4 +1,4 @@
-// The graphs: their series, visible ranges, and how each series is drawn.
+// The graphs of a connection: their series and visible ranges.
 
 // What is seldom is drawn wider and at least so high, so that what is frequent does not hide it.
 const SEGMENT_KINDS = [
@@ -8,86 +8,6 @@ const SEGMENT_KINDS = [
   { key: "corrupted", name: "corrupted (header valid)", ink: "corrupted", mark: "X", width: 2, least: 6 },
   { key: "retransmitted", name: "retransmitted", ink: "retransmitted", mark: "R", width: 2.5, least: 8 },
 ];
-
-// `list` holds time, low, high for each segment.
-function drawSegments(pen, list, kind) {
-  const { c, x, y, view } = pen;
-  c.strokeStyle = c.fillStyle = pen.ink(kind.ink);
-  const seen = firstFrom(list, 3, view.to) - firstFrom(list, 3, view.from);
-  const isSparse = seen < (pen.right - MARGIN.left) / 4;
-  c.lineWidth = kind.width;
-  c.beginPath();
-  eachIn(list, 3, view.from, view.to, 0, (i) => {
-    const at = x(list[i]), middle = (y(list[i + 1]) + y(list[i + 2])) / 2;
-    const half = Math.max(y(list[i + 1]) - y(list[i + 2]), kind.least) / 2;
-    const top = middle - half, bottom = middle + half;
-    c.moveTo(at, bottom);
-    c.lineTo(at, top);
-    // Arrowheads if there is room.
-    if (isSparse && bottom - top > 8) {
-      c.moveTo(at - 3, top + 3); c.lineTo(at, top); c.lineTo(at + 3, top + 3);
-      c.moveTo(at - 3, bottom - 3); c.lineTo(at, bottom); c.lineTo(at + 3, bottom - 3);
-    }
-  });
-  c.stroke();
-  if (!kind.mark) return;
-  eachIn(list, 3, view.from, view.to, 0, (i) => {
-    const middle = (y(list[i + 1]) + y(list[i + 2])) / 2;
-    const half = Math.max(y(list[i + 1]) - y(list[i + 2]), kind.least) / 2;
-    writeLetter(pen, kind.mark, x(list[i]), middle - half - 4);
-  });
-}
-
-// Writes a letter above a point, unless another one is there: letters that overlap are unreadable.
-function writeLetter(pen, letter, at, bottom) {
-  const box = { left: at - 5, right: at + 5, top: bottom - 10, bottom: bottom + 1 };
-  const meets = (other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
-  if (box.top < MARGIN.top - 2 || pen.letters.some(meets)) return;
-  pen.letters.push(box);
-  pen.c.textAlign = "center";
-  pen.c.fillText(letter, at, bottom);
-}
-
-// A step function over time: each value lasts until the next one.
-function drawSteps(pen, list, step, offset, ink, width) {
-  const { c, x, y, view } = pen;
-  c.strokeStyle = pen.ink(ink);
-  c.lineWidth = width;
-  c.beginPath();
-  let before = null;
-  eachIn(list, step, view.from, view.to, 1, (i) => {
-    const at = x(list[i]), value = y(list[i + offset]);
-    if (before === null) c.moveTo(at, value);
-    else { c.lineTo(at, before); c.lineTo(at, value); }
-    before = value;
-  });
-  if (before !== null) c.lineTo(x(Math.min(view.to, pen.data.end)), before);
-  c.stroke();
-}
-
-function drawDots(pen, list, ink, shape) {
-  const { c, x, y, view } = pen;
-  c.fillStyle = c.strokeStyle = pen.ink(ink);
-  c.lineWidth = 1.5;
-  eachIn(list, 2, view.from, view.to, 0, (i) => {
-    const at = x(list[i]), value = y(list[i + 1]);
-    c.beginPath();
-    if (shape === "diamond") {
-      // Hollow, so that the retransmission within is seen.
-      c.moveTo(at, value - 6); c.lineTo(at + 6, value); c.lineTo(at, value + 6); c.lineTo(at - 6, value);
-      c.closePath();
-      c.stroke();
-    } else if (shape === "tick") {
-      c.moveTo(at, value); c.lineTo(at, value + 6);
-      c.stroke();
-    } else if (shape === "Z") {
-      writeLetter(pen, "Z", at, value - 4);
-    } else {
-      c.arc(at, value, 2, 0, 7);
-      c.fill();
-    }
-  });
-}
 
 // SACK blocks are long and come with each duplicate ACK: they lie beneath all else, and pale.
 function drawSacks(pen) {
@@ -116,21 +36,6 @@ function withWindow(data, window) {
   if (!data || !window) return data || window;
   const [low, high] = data;
   return window[1] - low <= FARTHEST * (high - low) ? [Math.min(low, window[0]), Math.max(high, window[1])] : data;
-}
-
-// The minimum and maximum of some numbers of the visible points.
-function span(view, parts) {
-  let low = Infinity, high = -Infinity;
-  for (const [list, step, offsets, extra] of parts) {
-    eachIn(list, step, view.from, view.to, extra, (i) => {
-      for (const offset of offsets) {
-        const value = list[i + offset];
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
-    });
-  }
-  return low > high ? null : [low, high];
 }
 
 const GRAPHS = [
@@ -186,6 +91,17 @@ const GRAPHS = [
     near: (d) => [[d.rates, 3, 2, (i, l) => `new data ${inUnit(RATES, l[i + 2], 2)}, all ${inUnit(RATES, l[i + 1], 2)}`]],
   },
 ];
+
+// What is not in the data as it stands.
+function prepare(data) {
+  data.rates = rates(data.throughput);
+}
+
+// The direction with the most data is shown first.
+function first(directions) {
+  const weight = (d) => d.throughput.points.reduce((sum, bytes) => sum + bytes, 0);
+  return directions.reduce((best, d, place) => (weight(d) > weight(directions[best]) ? place : best), 0);
+}
 
 // Throughput in about 200 intervals of the whole time.
 function rates(throughput) {

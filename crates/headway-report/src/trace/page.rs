@@ -1,16 +1,17 @@
 //! The graphs as a self-contained page, with the same bytes for the same capture.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::metrics::{GROUPS, ending};
 use super::units::plural;
 use super::{AnalysedCapture, Numbered, data, units};
 use crate::page::page_with_style;
+use crate::page::view::{self, View};
 use crate::terms::explained;
 
 const STYLE: &str = include_str!("page.css");
-/// The script: scales and axes, the marks of each graph, and input of mouse, touch and keys.
-const SCRIPT: &str = concat!(include_str!("scale.js"), include_str!("graphs.js"), include_str!("view.js"));
+/// Which graphs there are.
+const GRAPHS: &str = include_str!("graphs.js");
 
 /// The graphs and numbers of the connections `chosen`, those that have graphs. `command` is the command
 /// line.
@@ -43,15 +44,29 @@ pub fn page(capture: &AnalysedCapture, chosen: &[Numbered<'_>], command: &str) -
             p { "Made by headway " (env!("CARGO_PKG_VERSION")) " with" }
             pre tabindex="0" { code { (command) } }
         }
-        @if !drawn.is_empty() {
-            script type="application/json" id="data" { (PreEscaped(data::json(&drawn))) }
-            script { (PreEscaped(SCRIPT)) }
-        }
+        @if !drawn.is_empty() { (view::script(&data::json(&drawn), GRAPHS)) }
     };
-    page_with_style(&format!("headway trace: {name}"), STYLE, &body)
+    page_with_style(&format!("headway trace: {name}"), &[view::STYLE, STYLE].concat(), &body)
 }
 
 fn graphs(drawn: &[&Numbered<'_>], chosen: usize) -> Markup {
+    let sides = drawn.iter().flat_map(|numbered| [(numbered, 0), (numbered, 1)]);
+    let entries = sides.map(|(numbered, side)| {
+        let ends = &numbered.connection.ends;
+        format!("{}. {} to {}", numbered.number, ends[side], ends[1 - side])
+    });
+    let mut directions = drawn.iter().flat_map(|numbered| &numbered.connection.directions);
+    let note = html! {
+        @if directions.any(|side| side.special.acks() > 0) {
+            p.note { "Diamonds are bytes that a " (explained("special ACK")) " reports." }
+        }
+    };
+    let view = View {
+        label: "Data of ",
+        entries: entries.collect(),
+        thinned: "A long connection: of some kinds of point only every second, fourth, ... is drawn.",
+        note,
+    };
     html! {
         section aria-labelledby="graphs" {
             h2 id="graphs" { "Graphs" }
@@ -59,35 +74,7 @@ fn graphs(drawn: &[&Numbered<'_>], chosen: usize) -> Markup {
                 p.note { "Of " (units::count(chosen as u64)) " connections the first " (drawn.len())
                     " are drawn; others with --connection." }
             }
-            noscript { p.note { "The graphs are drawn by a script in this page, which is switched off here." } }
-            form.controls {
-                label { "Data of "
-                    select id="direction" {
-                        @for (place, numbered) in drawn.iter().enumerate() {
-                            @for side in 0..2 {
-                                option value=(2 * place + side) {
-                                    (numbered.number) ". " (numbered.connection.ends[side]) " to "
-                                    (numbered.connection.ends[1 - side])
-                                }
-                            }
-                        }
-                    }
-                }
-                span.buttons {
-                    button type="button" data-do="in" title="Zoom in (+)" { "Zoom in" }
-                    button type="button" data-do="out" title="Zoom out (-)" { "Zoom out" }
-                    button type="button" data-do="left" title="Earlier (left arrow)" { "Earlier" }
-                    button type="button" data-do="right" title="Later (right arrow)" { "Later" }
-                    button type="button" data-do="all" title="Show all (0)" { "Show all" }
-                }
-            }
-            p.note { "Turn the wheel or pinch to zoom, drag to move, hold Shift and drag to choose a span, "
-                "double-click to show all. The graphs share their time axis; heights follow the visible points." }
-            @if drawn.iter().flat_map(|numbered| &numbered.connection.directions).any(|side| side.special.acks() > 0) {
-                p.note { "Diamonds are bytes that a " (explained("special ACK")) " reports." }
-            }
-            div id="panels" {}
-            p.note id="thinned" hidden { "A long connection: of some kinds of point only every second, fourth, ... is drawn." }
+            (view.markup())
         }
     }
 }

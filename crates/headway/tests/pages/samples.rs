@@ -54,6 +54,22 @@ fn experiments() {
     assert_eq!((before, after), (0.0, 1.0), "whether it is seen before and after the click");
 }
 
+/// The graphs of a race zoom as those of a capture do: by buttons, keys and the wheel, for all senders and for each.
+#[test]
+fn a_race_can_be_zoomed() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    HEADWAY.succeed(
+        &folder,
+        &["race", "--variant", "sack,xhack+sack,headway", "--runs", "1", "--report", "race.html"],
+    );
+    browser.open(&folder.join("race.html"), SCREENS[0]);
+    let [entries, well, by_button, by_key, by_wheel] = numbers(&mut browser, include_str!("zoom.js"));
+    assert_eq!(entries, 4.0, "all senders, and each");
+    assert_eq!(well, entries, "the graphs of each choice have labels and lines of their own");
+    assert_eq!([by_button, by_key, by_wheel], [entries; 3], "of all choices");
+}
+
 /// Each term is explained on hover, on tap and by keys.
 #[test]
 fn terms_are_explained() {

@@ -1,7 +1,7 @@
 // The panels, and input of mouse, touch and keys.
 
 const directions = JSON.parse(document.getElementById("data").textContent);
-for (const data of directions) data.rates = rates(data.throughput);
+directions.forEach(prepare);
 
 const select = document.getElementById("direction");
 const view = { from: 0, to: 1 };
@@ -26,7 +26,7 @@ const panels = GRAPHS.map((graph) => {
   tip.setAttribute("aria-live", "polite");
   figure.append(caption, canvas, tip);
   document.getElementById("panels").append(figure);
-  return { graph, canvas, legend, tip, hidden: new Set() };
+  return { graph, figure, canvas, legend, tip, hidden: new Set() };
 });
 
 function inks() {
@@ -71,7 +71,7 @@ function redraw() {
   requestAnimationFrame(() => {
     isDue = false;
     const ink = inks();
-    for (const panel of panels) draw(panel, ink);
+    for (const panel of panels.filter((panel) => !panel.figure.hidden)) draw(panel, ink);
   });
 }
 
@@ -159,9 +159,12 @@ function describe(panel, p) {
   return best || time;
 }
 
+// A graph without data of what is chosen is left out.
 function legends() {
   for (const panel of panels) {
-    panel.legend.replaceChildren(...panel.graph.series.filter((series) => series.has(data)).map((series) => {
+    const series = panel.graph.series.filter((series) => series.has(data));
+    panel.figure.hidden = series.length === 0;
+    panel.legend.replaceChildren(...series.map((series) => {
       const item = document.createElement("li"), button = document.createElement("button"), swatch = document.createElement("i");
       swatch.style.background = `var(--${series.ink})`;
       button.type = "button";
@@ -252,8 +255,6 @@ function choose(place) {
 select.onchange = () => choose(Number(select.value));
 window.addEventListener("resize", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-// The direction with the most data is shown first.
-const weight = (d) => d.throughput.points.reduce((sum, bytes) => sum + bytes, 0);
-const most = directions.reduce((best, d, place) => (weight(d) > weight(directions[best]) ? place : best), 0);
-select.value = String(most);
-choose(most);
+const shown = first(directions);
+select.value = String(shown);
+choose(shown);
