@@ -1,6 +1,7 @@
 //! Analysis of a capture file.
 
 use std::fs::{self, File};
+use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use headway_trace::analysis::{Analyser, Analysis, Connection, Graphs, Offload, Options};
@@ -63,14 +64,30 @@ impl AnalysedCapture {
     ///
     /// It cannot be read, or has no such interface.
     pub fn read(path: &Path, interface: Option<&str>, graphs: Option<Graphs>) -> Result<Self, CaptureError> {
-        let unreadable = |source| CaptureError::Unreadable { path: path.into(), source };
-        let is_file = fs::metadata(path).map_err(|error| unreadable(error.into()))?.is_file();
+        let unreadable =
+            |error: io::Error| CaptureError::Unreadable { path: path.into(), source: error.into() };
+        let is_file = fs::metadata(path).map_err(unreadable)?.is_file();
         if !is_file {
             return Err(CaptureError::NotAFile { path: path.into() });
         }
+        Self::read_file(&File::open(path).map_err(unreadable)?, path, interface, graphs)
+    }
+
+    /// The same for an open file that messages and pages call `path`, such as a copy of what came through a pipe.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or has no such interface.
+    pub fn read_file(
+        file: &File,
+        path: &Path,
+        interface: Option<&str>,
+        graphs: Option<Graphs>,
+    ) -> Result<Self, CaptureError> {
+        let unreadable = |source| CaptureError::Unreadable { path: path.into(), source };
         let mut offload = Offload::new();
         let mut first_at = None;
-        let (interfaces, half_written) = read(path, |packet| {
+        let (interfaces, half_written) = read(file, |packet| {
             first_at = first_at.or(Some(packet.at));
             offload.packet(packet);
         })
@@ -80,7 +97,7 @@ impl AnalysedCapture {
             None => None,
         };
         let mut analyser = Analyser::new(Options { interface, graphs, offload });
-        read(path, |packet| analyser.packet(packet)).map_err(unreadable)?;
+        read(file, |packet| analyser.packet(packet)).map_err(unreadable)?;
         Ok(Self {
             path: path.into(),
             analysis: analyser.finish(),
@@ -171,11 +188,13 @@ impl AnalysedCapture {
     }
 }
 
+/// Reads it from its beginning.
 fn read(
-    path: &Path,
+    mut file: &File,
     mut take: impl FnMut(&Packet<'_>),
 ) -> Result<(Vec<Interface>, Option<HalfWritten>), ReadError> {
-    let mut reader = Reader::new(File::open(path)?)?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut reader = Reader::new(file)?;
     while let Some(packet) = reader.next_packet()? {
         take(&packet);
     }

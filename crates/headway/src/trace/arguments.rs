@@ -12,6 +12,8 @@ Examples:
       What each connection of a capture did, at the end where it was captured first.
   headway trace out/hack+sack-1.pcapng --interface receiver
       The same run as its receiver saw it, damage included.
+  tcpdump -i eth0 -s 128 -w - tcp | headway trace -
+      A pipe, which is analysed at its end.
   headway trace slow.pcap --html slow.html --xplot graphs
       Time-sequence graph, outstanding data, round-trip times and throughput, to look into.
   headway trace big.pcap --connection 3 --json | jq '.connections[0].directions[0].retransmitted_packets'
@@ -25,7 +27,7 @@ cooked (SLL, SLL2), loopback (NULL, LOOP). docs/traces.md defines each number.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The capture, pcap or pcapng
+    /// The capture, pcap or pcapng; `-` is standard input
     pub(super) file: PathBuf,
     /// Only packets of this interface [default: for each connection the interface that captured its
     /// first packet, so that nothing counts twice]

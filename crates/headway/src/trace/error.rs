@@ -1,5 +1,7 @@
 //! Why a capture's analysis failed.
 
+use std::io;
+
 use headway_report::trace::CaptureError;
 
 use crate::failure::{BadOption, Failure};
@@ -12,13 +14,16 @@ pub(crate) enum TraceError {
     BadOption(#[from] BadOption),
     #[error(transparent)]
     Capture(CaptureError),
+    /// What comes through a pipe cannot be kept.
+    #[error("standard input: cannot be read: {0}")]
+    Input(io::Error),
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
 impl Failure for TraceError {
     fn is_usage(&self) -> bool {
-        !matches!(self, Self::Output(_))
+        !matches!(self, Self::Output(_) | Self::Input(_))
     }
 }
 

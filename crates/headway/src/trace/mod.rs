@@ -7,6 +7,10 @@ mod json;
 mod text;
 mod xplot;
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
 use headway_report::trace::{AnalysedCapture, Numbered, POINTS, page};
 use headway_trace::analysis::Graphs;
 
@@ -27,7 +31,13 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
     // The same connections are drawn and printed.
     let drawn = if arguments.connection.is_empty() { 0..GRAPHS } else { first..last };
     let graphs = draws.then_some(Graphs { points: POINTS, connections: drawn });
-    let capture = AnalysedCapture::read(&arguments.file, arguments.interface.as_deref(), graphs)?;
+    let interface = arguments.interface.as_deref();
+    let capture = if arguments.file == Path::new("-") {
+        let name = Path::new("standard input");
+        AnalysedCapture::read_file(&spool().map_err(TraceError::Input)?, name, interface, graphs)?
+    } else {
+        AnalysedCapture::read(&arguments.file, interface, graphs)?
+    };
     let chosen = choose(arguments, &capture)?;
     if let Some(path) = &arguments.html {
         let page = page(&capture, &chosen, &command_line(words));
@@ -45,6 +55,13 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
         _ => text::render(&capture, &chosen, !arguments.connection.is_empty()),
     };
     Ok(output::print(&text)?)
+}
+
+/// Standard input in a file without a name, since a capture is read twice.
+fn spool() -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut io::stdin().lock(), &mut file)?;
+    Ok(file)
 }
 
 /// The chosen connections.

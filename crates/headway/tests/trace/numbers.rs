@@ -1,6 +1,8 @@
 //! Text, JSON and CSV.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::tempdir;
@@ -24,6 +26,23 @@ fn rows(text: &str) -> Vec<BTreeMap<&str, &str>> {
             names.iter().copied().zip(values).collect()
         })
         .collect()
+}
+
+/// Both formats, from a pipe, which can be read only once.
+#[test]
+fn a_pipe_gives_what_a_file_gives() {
+    let directory = tempdir().expect("a directory");
+    for name in ["sim-sack.pcapng", "linux-reno-loss.pcap"] {
+        let bytes = std::fs::read(capture(name)).expect("a capture");
+        let mut command = HEADWAY.command(directory.path(), &["trace", "-", "--csv"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(&bytes).expect("it reads all");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{name}");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert_eq!(text, trace(directory.path(), name, &["--csv"]), "{name}");
+        assert!(text.lines().count() > 2, "{text}");
+    }
 }
 
 #[test]
