@@ -128,6 +128,7 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("trace .", 2, ".: "),
     ("trace text", 2, "text: "),
     ("trace empty", 2, "empty: "),
+    ("trace -", 2, "standard input: at byte 0: expected a pcap or pcapng file, got 0 bytes"),
     ("lab", 2, ""),
     ("lab run", 2, "<FILE>..."),
     ("lab run missing.toml", 2, "missing.toml: No such file"),
@@ -154,11 +155,14 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("perf client", 2, "<HOST>"),
     ("perf client localhost", 2, "no network: expected --tun"),
     ("perf client localhost --kernel --time 0s", 2, "--time 0s: expected some time"),
+    ("perf client localhost --kernel --time abc", 2, "expected seconds, or a time such as 10s"),
+    ("perf client localhost --kernel -t -1", 2, "-1"),
     ("perf client localhost --kernel --interval 1ms", 2, "--interval"),
     ("perf client localhost --kernel --length 1GiB", 2, "--length"),
     ("perf client localhost --kernel --parallel 0", 2, "0 is not in 1..=1000"),
     ("perf client localhost --kernel --port 70000", 2, "70000"),
     ("perf client localhost --kernel -n abc", 2, "expected a size"),
+    ("perf client localhost --kernel -n 10X", 2, "expected a size"),
     ("perf client localhost --kernel --latency --reverse", 2, "cannot be used with"),
     ("perf client no.such.name.invalid --kernel", 1, "no.such.name.invalid"),
     ("perf client 127.0.0.1 --kernel --port 1", 1, "127.0.0.1:1: "),
@@ -286,6 +290,54 @@ fn complaints_that_cannot_be_written_change_nothing() {
         full.stderr(File::options().write(true).open("/dev/full").expect("a full device"));
         assert_eq!(end(full, line).code, Some(code), "{line}");
     }
+}
+
+/// As iperf3's, an error is in the object that a program reads.
+#[test]
+fn errors_of_a_measurement_are_in_its_json() {
+    let folder = folder();
+    for (line, code, part) in [
+        ("perf client 127.0.0.1 --kernel --port 1 --json", 1, "127.0.0.1:1: "),
+        ("perf client 127.0.0.1 --kernel --json --time 0s", 2, "--time 0s: expected some time"),
+    ] {
+        let ended = end(command(folder.path(), line), line);
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.says);
+        let object: serde_json::Value = serde_json::from_str(&ended.out).expect("an object");
+        assert!(object["error"].as_str().expect("an error").starts_with(part), "{line}: {object}");
+        assert!(object["start"].is_object() && object["intervals"].is_array() && object["end"].is_object());
+    }
+}
+
+/// iperf3's units and columns.
+#[test]
+fn a_measurement_reads_as_iperf3s() {
+    let folder = folder();
+    let mut server =
+        command(folder.path(), "perf server --kernel --listen 127.0.0.1:0").spawn().expect("it runs");
+    let says = server.stderr.take().expect("a stream");
+    let _running = Running(server);
+    let mut lines = BufReader::new(says).lines();
+    let line = lines.next().expect("a line").expect("text");
+    thread::spawn(move || lines.for_each(drop));
+    let port = line.rsplit_once(':').expect("a port").1;
+    let client = |options: &str| {
+        let line = format!("perf client 127.0.0.1 --port {port} --kernel {options}");
+        let ended = end(command(folder.path(), &line), &line);
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.says);
+        ended.out
+    };
+    let object: serde_json::Value = serde_json::from_str(&client("-n 2M -l 64K --json")).expect("an object");
+    assert_eq!(object["end"]["sum_received"]["bytes"], 2 << 20, "{object}");
+    assert_eq!(object["start"]["test_start"]["blksize"], 64 << 10, "{object}");
+    let text = client("-t 0.5 -i 0.2");
+    let lines: Vec<&str> = text.lines().collect();
+    for column in ["Interval", "Transfer", "Bitrate", "Retr", "Cwnd", "RTT"] {
+        assert!(lines[0].contains(column), "{text}");
+    }
+    // The kernel's TCP does not report the last three.
+    assert!(lines[1].ends_with('-'), "{text}");
+    assert!(text.contains("  sender\n") && text.ends_with("  receiver\n"), "{text}");
+    assert!(!client("-t 0.2 --reverse").contains("Cwnd"), "the other end sends");
 }
 
 /// A program that runs until it is dropped.

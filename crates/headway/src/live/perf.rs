@@ -25,7 +25,10 @@ Examples:
       The other way, over four connections; the keys of the JSON are those of iperf3.
   headway perf server --udp 192.0.2.2:4000 any --variant headway
   headway perf client 192.0.2.2 --udp 192.0.2.1:4000 192.0.2.2:4000 --latency --time 5s
-      One byte to and fro, as often as it goes.";
+      One byte to and fro, as often as it goes.
+
+As of iperf3, -t 5 is five seconds and -n 10M is 10 MiB. Retr, Cwnd and RTT are those of the sender, if it is this end and
+not the kernel's TCP: Retr and Cwnd summed over all connections, RTT the longest.";
 
 /// Measure throughput and latency.
 #[derive(Args)]
@@ -67,11 +70,11 @@ struct ClientArguments {
     /// Its port
     #[arg(long, short, default_value_t = PORT)]
     port: u16,
-    /// The duration
-    #[arg(long, short, value_name = "TIME", default_value = "10s")]
+    /// The duration, in seconds if no unit is given
+    #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = parse_time, allow_hyphen_values = true)]
     time: Duration,
-    /// Bytes that each connection sends, instead of a duration
-    #[arg(long, short = 'n', value_name = "SIZE", conflicts_with_all = ["time", "latency"])]
+    /// Bytes that each connection sends, instead of a duration; 10M is 10 MiB, as of iperf3
+    #[arg(long, short = 'n', value_name = "SIZE", value_parser = parse_size, conflicts_with_all = ["time", "latency"])]
     bytes: Option<Size>,
     /// Parallel connections
     #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -83,16 +86,32 @@ struct ClientArguments {
     #[arg(long, action = ArgAction::SetTrue)]
     latency: bool,
     /// Bytes of a write, or of a request and its answer [default: 128KiB; with --latency 1]
-    #[arg(long, short = 'l', value_name = "SIZE")]
+    #[arg(long, short = 'l', value_name = "SIZE", value_parser = parse_size)]
     length: Option<Size>,
     /// The interval of the report
-    #[arg(long, short, value_name = "TIME", default_value = "1s")]
+    #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     interval: Duration,
     /// Print one JSON object, with the keys of iperf3, instead of lines
     #[arg(long, short = 'J', action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
     network: NetworkArgs,
+}
+
+/// A time, or a number of seconds as iperf3 takes it.
+fn parse_time(input: &str) -> Result<Duration, String> {
+    let seconds = if input.parse::<f64>().is_ok() { format!("{input}s") } else { input.to_owned() };
+    seconds.parse().map_err(|_| format!("{input:?}: expected seconds, or a time such as 10s"))
+}
+
+/// A size, or one with iperf3's letters, which are powers of 1024.
+fn parse_size(input: &str) -> Result<Size, String> {
+    let binary = ["K", "M", "G", "T"].into_iter().find_map(|letter| {
+        let (number, unit) = input.split_at_checked(input.len().checked_sub(1)?)?;
+        unit.eq_ignore_ascii_case(letter).then(|| format!("{number}{letter}iB"))
+    });
+    let text = binary.unwrap_or_else(|| input.to_owned());
+    text.parse().map_err(|error: headway_units::ParseUnitError| error.to_string())
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {

@@ -11,7 +11,7 @@ use super::ClientArguments;
 use super::protocol::{
     Hello, Kind, MAX_LENGTH, Outcome, StreamResult, Test, VERSION, Welcome, receive_line, send_line,
 };
-use super::report::{Ends, Report, Reporter};
+use super::report::{Ends, Report, Reporter, failed};
 use super::test::{Progress, receive, send, send_requests};
 use crate::failure::BadOption;
 use crate::live::error::LiveError;
@@ -20,7 +20,20 @@ use crate::live::transport::Transport;
 use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::output;
 
+/// Measures and prints the results. With `--json` an error is printed as an object too.
 pub(super) async fn run(arguments: &ClientArguments) -> Result<(), LiveError> {
+    let outcome = run_test(arguments).await;
+    match &outcome {
+        // Where results cannot be printed, an error cannot either.
+        Err(error) if arguments.json && !matches!(error, LiveError::Output(_)) => {
+            output::print(&failed(&error.to_string()))?;
+        }
+        _ => {}
+    }
+    outcome
+}
+
+async fn run_test(arguments: &ClientArguments) -> Result<(), LiveError> {
     let test = describe(arguments)?;
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {

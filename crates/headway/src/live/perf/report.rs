@@ -65,7 +65,7 @@ impl Reporter {
         let (start, end) = (from.as_secs_f64(), until.as_secs_f64());
         let we_send = self.test.kind != Kind::Download;
         let mut streams = Vec::new();
-        let (mut bytes, mut retransmits) = (0, 0);
+        let (mut bytes, mut retransmits, mut sending) = (0, 0, None);
         for (index, (progress, before)) in self.progress.iter().zip(before.iter_mut()).enumerate() {
             let done = progress.bytes.load(Ordering::Relaxed);
             let again = progress.retransmits.load(Ordering::Relaxed);
@@ -76,6 +76,11 @@ impl Reporter {
                 stream["retransmits"] = json!(again - before.1);
                 stream["snd_cwnd"] = json!(progress.cwnd.load(Ordering::Relaxed));
                 stream["rtt"] = json!(progress.rtt.load(Ordering::Relaxed));
+            }
+            if progress.is_known.load(Ordering::Relaxed) {
+                let (cwnd, rtt) = sending.unwrap_or((0, 0));
+                let own = progress.rtt.load(Ordering::Relaxed);
+                sending = Some((cwnd + progress.cwnd.load(Ordering::Relaxed), rtt.max(own)));
             }
             bytes += done - before.0;
             retransmits += again - before.1;
@@ -95,7 +100,20 @@ impl Reporter {
         if self.quiet {
             return Ok(());
         }
-        output::print(&format!("{}\n", line(start, end, bytes, &self.test)))
+        let mut text = String::new();
+        if self.intervals.len() == 1 && self.test.kind != Kind::Latency {
+            text = format!("{}\n", heading(we_send));
+        }
+        text.push_str(&line(start, end, bytes, &self.test));
+        if self.test.kind == Kind::Upload {
+            text.push_str(&match sending {
+                Some((cwnd, rtt)) => {
+                    format!("  {retransmits:>6}  {:>9}  {:>9}", kibibytes(cwnd), millis(rtt))
+                }
+                None => format!("  {:>6}  {:>9}  {:>9}", "-", "-", "-"),
+            });
+        }
+        output::print(&format!("{text}\n"))
     }
 
     /// Ends the test, with the local and the server's results, and the latencies.
@@ -128,8 +146,8 @@ impl Reporter {
         sum_sent["retransmits"] = json!(retransmits);
         let sum_received = total(received, we_send);
         let mut lines = vec![
-            format!("sent     {}", summary(sent, retransmits)),
-            format!("received {}", summary(received, None)),
+            format!("{}  sender", summary(sent, retransmits)),
+            format!("{}  receiver", summary(received, None)),
         ];
         let mut end = json!({ "streams": streams, "sum_sent": sum_sent, "sum_received": sum_received });
         if self.test.kind == Kind::Latency {
@@ -213,8 +231,8 @@ fn whole(results: &[StreamResult]) -> (u64, f64) {
 
 fn summary(results: &[StreamResult], retransmits: Option<u64>) -> String {
     let (bytes, seconds) = whole(results);
-    let again = retransmits.map_or(String::new(), |count| format!(", {count} segments again"));
-    format!("{bytes} bytes in {seconds:.3} s, {:.3} Mbit/s{again}", rate(bytes, seconds) / 1e6)
+    let again = retransmits.map_or(String::new(), |count| format!("  {count:>6}"));
+    format!("{}{again:8}", amounts(0.0, seconds, bytes))
 }
 
 fn line(start: f64, end: f64, bytes: u64, test: &Test) -> String {
@@ -222,7 +240,30 @@ fn line(start: f64, end: f64, bytes: u64, test: &Test) -> String {
         let answers = bytes / u64::from(test.length.max(1));
         return format!("{start:7.2} - {end:7.2} s  {answers} answers");
     }
+    amounts(start, end, bytes)
+}
+
+/// The columns of iperf3.
+fn heading(we_send: bool) -> String {
+    let of_sender = if we_send { "    Retr       Cwnd        RTT" } else { "" };
+    format!("{:<19}  {:>18}  {:>17}{of_sender}", "Interval", "Transfer", "Bitrate")
+}
+
+fn amounts(start: f64, end: f64, bytes: u64) -> String {
     format!("{start:7.2} - {end:7.2} s  {bytes:>12} bytes  {:10.3} Mbit/s", rate(bytes, end - start) / 1e6)
+}
+
+fn kibibytes(bytes: u64) -> String {
+    format!("{:.1} KiB", bytes as f64 / 1024.0)
+}
+
+fn millis(micros: u64) -> String {
+    format!("{:.1} ms", micros as f64 / 1e3)
+}
+
+/// The object of a test that failed, with the keys of iperf3.
+pub(super) fn failed(error: &str) -> String {
+    format!("{:#}\n", json!({ "start": {}, "intervals": [], "end": {}, "error": error }))
 }
 
 /// The quantile `of` of the sorted `times`, in microseconds.

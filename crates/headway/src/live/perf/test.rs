@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -19,6 +19,8 @@ pub(super) struct Progress {
     pub(super) cwnd: AtomicU64,
     /// Microseconds.
     pub(super) rtt: AtomicU64,
+    /// Whether the last three are known.
+    pub(super) is_known: AtomicBool,
 }
 
 impl Progress {
@@ -32,6 +34,7 @@ impl Progress {
         self.cwnd.store(statistics.cwnd.into(), Ordering::Relaxed);
         let rtt = statistics.smoothed_rtt.map_or(0, headway_units::Duration::as_micros);
         self.rtt.store(rtt, Ordering::Relaxed);
+        self.is_known.store(true, Ordering::Relaxed);
         Some(statistics.retransmissions)
     }
 }
