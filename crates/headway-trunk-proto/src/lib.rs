@@ -1,0 +1,49 @@
+//! The sealed tunnel between two gateways, without I/O: keys, handshake, sessions, sealed TCP segments.
+//!
+//! A [`Tunnel`] is one gateway's end, with any number of peers. Datagrams and the time go in, datagrams and
+//! [`Event`]s come out; it opens no socket and reads no clock. Between two gateways runs headway's TCP: each of its
+//! segments is sealed for itself and sent in one UDP datagram without checksum. The format, its reasons and the
+//! threat model are in `docs/trunk-protocol.md`.
+//!
+//! The header of a segment is sealed for itself. Where only the payload was damaged on the way, the header still
+//! opens ([`Verdict::Corrupted`]), and TCP HACK asks for a retransmission: encryption does not turn damage into
+//! silent loss.
+//!
+//! ```
+//! use headway_trunk_proto::{PeerConfig, SecretKey, Tunnel, TunnelConfig};
+//! use headway_units::Instant;
+//!
+//! let (near, far) = (SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32]));
+//! // A live gateway takes these from the system.
+//! let random = || Box::new(|bytes: &mut [u8]| bytes.fill(7));
+//! let mut near_end = Tunnel::new(TunnelConfig {
+//!     peers: vec![PeerConfig { endpoint: Some("192.0.2.2:4433".parse()?), ..PeerConfig::new(far.public()) }],
+//!     ..TunnelConfig::new(near, random())
+//! });
+//! // The near end, which knows where the far end is, begins.
+//! near_end.handle_timeout(Instant::ZERO);
+//! let first = near_end.poll_transmit().expect("an initiation");
+//! assert_eq!(first.to, "192.0.2.2:4433".parse()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod addresses;
+mod control;
+mod cookie;
+mod handshake;
+mod keys;
+mod message;
+mod peer;
+mod replay;
+mod seal;
+mod session;
+mod tunnel;
+
+pub use addresses::inner_address;
+pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
+pub use seal::{HEADROOM, IP_HEADER, MAX_OVERHEAD, SealError, Verdict};
+pub use tunnel::{
+    Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel, TunnelConfig,
+    TunnelCounters,
+};

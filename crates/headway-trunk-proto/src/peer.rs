@@ -1,0 +1,225 @@
+//! What a gateway knows of one peer.
+
+use std::net::{Ipv6Addr, SocketAddr};
+
+use headway_units::{Duration, Instant};
+
+use crate::control::Control;
+use crate::handshake::{Boot, Initiator};
+use crate::keys::{PresharedKey, PublicKey};
+use crate::message::MAC;
+use crate::session::Session;
+
+/// A session is replaced when it is this old: what an attacker who learns a key can read ends there.
+pub(crate) const REKEY_AFTER: Duration = Duration::from_secs(120);
+/// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
+/// until a handshake gets through.
+pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(900);
+/// Data was sent, and nothing has arrived for this long: the peer may have been restarted.
+const SILENCE: Duration = Duration::from_secs(2);
+/// The first initiations follow one another in this time, later ones in twice the time before, up to [`MOST_WAIT`].
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const MOST_WAIT: Duration = Duration::from_secs(5);
+/// Initiations whose response is waited for: on a long path a second one is sent before the first is answered.
+const INITIATIONS: usize = 6;
+/// Sessions that the peer has begun and not used yet. A replayed initiation makes one that is never used.
+const UNCONFIRMED: usize = 8;
+/// Probes for datagrams without checksum, and the time between two.
+const PROBES: u32 = 20;
+const PROBE_EVERY: Duration = Duration::from_millis(500);
+
+/// Whether datagrams without a UDP checksum reach the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unchecked {
+    /// Probes are under way: how many were sent, and when the next is due.
+    Probing { sent: u32, next: Instant },
+    /// One arrived.
+    Passes,
+    /// None did.
+    Blocked,
+}
+
+/// One peer.
+pub(crate) struct Peer {
+    pub(crate) key: PublicKey,
+    pub(crate) preshared: PresharedKey,
+    /// Our inner address in the tunnel to it, and its.
+    pub(crate) inner: (Ipv6Addr, Ipv6Addr),
+    /// Where it was last seen, or is configured to be.
+    pub(crate) endpoint: Option<SocketAddr>,
+    pub(crate) keep_alive: Option<Duration>,
+    pub(crate) initiations: Vec<Initiator>,
+    /// In use; the one before it, whose packets may still arrive; and those that the peer has not used yet.
+    pub(crate) current: Option<Session>,
+    pub(crate) previous: Option<Session>,
+    pub(crate) unconfirmed: Vec<Session>,
+    pub(crate) unchecked: Unchecked,
+    /// The process that the last session was made with.
+    pub(crate) boot: Option<Boot>,
+    pub(crate) cookie: Option<([u8; MAC], Instant)>,
+    /// Initiations in a row, and when the next one is due.
+    attempts: u32,
+    next_attempt: Option<Instant>,
+    pub(crate) last_received: Option<Instant>,
+    pub(crate) last_sent: Option<Instant>,
+    /// The first packet with data since something arrived.
+    unanswered: Option<Instant>,
+}
+
+impl Peer {
+    pub(crate) fn new(key: PublicKey, preshared: PresharedKey, inner: (Ipv6Addr, Ipv6Addr)) -> Self {
+        Self {
+            key,
+            preshared,
+            inner,
+            endpoint: None,
+            keep_alive: None,
+            initiations: Vec::new(),
+            current: None,
+            previous: None,
+            unconfirmed: Vec::new(),
+            unchecked: Unchecked::Probing { sent: 0, next: Instant::ZERO },
+            boot: None,
+            cookie: None,
+            attempts: 0,
+            next_attempt: None,
+            last_received: None,
+            last_sent: None,
+            unanswered: None,
+        }
+    }
+
+    /// The session with this index of ours.
+    pub(crate) fn session_mut(&mut self, index: u32) -> Option<&mut Session> {
+        let current =
+            self.current.iter_mut().chain(self.previous.iter_mut()).chain(self.unconfirmed.iter_mut());
+        current.into_iter().find(|session| session.index == index)
+    }
+
+    /// The indices of all sessions and initiations.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
+        let sessions = self.current.iter().chain(&self.previous).chain(&self.unconfirmed);
+        sessions
+            .map(|session| session.index)
+            .chain(self.initiations.iter().map(|initiation| initiation.index))
+    }
+
+    /// A session that we began: it is confirmed by the peer's response.
+    pub(crate) fn start(&mut self, session: Session) {
+        self.initiations.clear();
+        self.attempts = 0;
+        self.next_attempt = None;
+        self.unanswered = None;
+        self.previous = self.current.replace(session);
+    }
+
+    /// A session that the peer began. It is used once the peer has used it.
+    pub(crate) fn offer(&mut self, session: Session) {
+        self.unconfirmed.push(session);
+        if self.unconfirmed.len() > UNCONFIRMED {
+            // Replayed initiations are older than the one that the peer waits for, and displace each other. Older ones
+            // are not refused: the peer's clock may have been set back.
+            let oldest = (0..).zip(&self.unconfirmed).min_by_key(|(_, session)| session.peer.time);
+            if let Some((at, _)) = oldest {
+                self.unconfirmed.remove(at);
+            }
+        }
+    }
+
+    /// The peer has used the session `index`. Says whether it is the one in use from now on, and was not before.
+    pub(crate) fn confirm(&mut self, index: u32) -> bool {
+        let Some(at) = self.unconfirmed.iter().position(|session| session.index == index) else {
+            return false;
+        };
+        let session = self.unconfirmed.swap_remove(at);
+        self.unconfirmed.clear();
+        self.start(session);
+        true
+    }
+
+    /// Something authenticated has arrived.
+    pub(crate) fn on_received(&mut self, now: Instant) {
+        self.last_received = Some(now);
+        self.unanswered = None;
+        if self.current.as_ref().is_some_and(|session| !self.is_old(session, now)) {
+            self.attempts = 0;
+            self.next_attempt = None;
+        }
+    }
+
+    /// Something was sent; `asks`: the peer will answer if it is there.
+    pub(crate) fn on_sent(&mut self, now: Instant, asks: bool) {
+        self.last_sent = Some(now);
+        if asks && self.unanswered.is_none() {
+            self.unanswered = Some(now);
+        }
+    }
+
+    /// An initiation was sent.
+    pub(crate) fn on_initiation(&mut self, now: Instant, initiation: Initiator) {
+        if self.initiations.len() == INITIATIONS {
+            self.initiations.remove(0);
+        }
+        self.initiations.push(initiation);
+        let wait = Duration::from_nanos(FIRST_WAIT.as_nanos() << self.attempts.min(8)).min(MOST_WAIT);
+        self.attempts += 1;
+        self.next_attempt = Some(now + wait);
+    }
+
+    fn is_old(&self, session: &Session, now: Instant) -> bool {
+        // The one that began it begins the next; the other waits a little longer, and does so if need be.
+        let age = if session.initiated { REKEY_AFTER } else { REKEY_AFTER + Duration::from_secs(30) };
+        now.saturating_since(session.since) >= age || session.is_worn()
+    }
+
+    /// Since when a handshake is due, if one is.
+    pub(crate) fn handshake_at(&self) -> Option<Instant> {
+        self.endpoint?;
+        let due = match &self.current {
+            None => Instant::ZERO,
+            Some(session) => {
+                let age = if session.initiated { REKEY_AFTER } else { REKEY_AFTER + Duration::from_secs(30) };
+                let old = if session.is_worn() { Instant::ZERO } else { session.since + age };
+                self.unanswered.map_or(old, |since| old.min(since + SILENCE))
+            }
+        };
+        Some(self.next_attempt.map_or(due, |next| next.max(due)))
+    }
+
+    /// When the session in use is given up.
+    pub(crate) fn expiry(&self) -> Option<Instant> {
+        Some(self.current.as_ref()?.since + REJECT_AFTER)
+    }
+
+    /// When a keep-alive is due.
+    pub(crate) fn keep_alive_at(&self) -> Option<Instant> {
+        self.current.as_ref()?;
+        Some(self.last_sent? + self.keep_alive?)
+    }
+
+    /// When a probe is due.
+    pub(crate) fn probe_at(&self) -> Option<Instant> {
+        self.current.as_ref()?;
+        match self.unchecked {
+            Unchecked::Probing { next, .. } => Some(next),
+            _ => None,
+        }
+    }
+
+    /// A probe is sent, or it was the last.
+    pub(crate) fn next_probe(&mut self, now: Instant) -> Option<Control> {
+        let Unchecked::Probing { sent, .. } = self.unchecked else { return None };
+        if sent >= PROBES {
+            self.unchecked = Unchecked::Blocked;
+            return None;
+        }
+        self.unchecked = Unchecked::Probing { sent: sent + 1, next: now + PROBE_EVERY };
+        Some(Control::Probe)
+    }
+
+    /// The peer is elsewhere, so whether datagrams without checksum get through is open again.
+    pub(crate) fn move_to(&mut self, now: Instant, endpoint: SocketAddr) {
+        self.endpoint = Some(endpoint);
+        self.unchecked = Unchecked::Probing { sent: 0, next: now };
+    }
+}

@@ -1,0 +1,103 @@
+//! Which packet numbers were received.
+
+/// Numbers below the highest of which it is known whether they arrived. Older ones count as received: a packet that
+/// is overtaken by this many is as good as lost.
+const SPAN: u64 = 8192;
+const WORD: u64 = u64::BITS as u64;
+
+/// A window of received packet numbers, as in RFC 4303, 3.4.3 (and RFC 6479, without shifting).
+pub(crate) struct ReplayWindow {
+    /// One more than the highest number received.
+    next: u64,
+    words: Box<[u64; (SPAN / WORD) as usize]>,
+}
+
+impl ReplayWindow {
+    pub(crate) fn new() -> Self {
+        Self { next: 0, words: Box::new([0; (SPAN / WORD) as usize]) }
+    }
+
+    /// One more than the highest number received.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether `number` was not received and is not too old to tell.
+    pub(crate) fn is_new(&self, number: u64) -> bool {
+        if number >= self.next {
+            return true;
+        }
+        self.next - number <= SPAN - WORD && self.words[word(number)] & bit(number) == 0
+    }
+
+    /// `number` is received. Says whether it was new.
+    pub(crate) fn insert(&mut self, number: u64) -> bool {
+        if !self.is_new(number) {
+            return false;
+        }
+        if number >= self.next {
+            // What comes into the window was not received.
+            let (first, last) = (self.next.div_ceil(WORD), number / WORD);
+            let stale = (last + 1).saturating_sub(first).min(SPAN / WORD);
+            for word in last + 1 - stale..=last {
+                self.words[(word % (SPAN / WORD)) as usize] = 0;
+            }
+            self.next = number + 1;
+        }
+        self.words[word(number)] |= bit(number);
+        true
+    }
+
+    /// The number whose low bits are `low`, near the highest received.
+    pub(crate) fn expand(&self, low: u32) -> u64 {
+        let distance = low.wrapping_sub(self.next as u32) as i32;
+        self.next.checked_add_signed(i64::from(distance)).unwrap_or(u64::from(low))
+    }
+}
+
+fn word(number: u64) -> usize {
+    (number / WORD % (SPAN / WORD)) as usize
+}
+
+fn bit(number: u64) -> u64 {
+    1 << (number % WORD)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Each number once, in any order, with steps of any size.
+        #[test]
+        fn every_number_is_new_once(steps in prop::collection::vec((0_u64..4, 0_u64..9000), 1..400)) {
+            let (mut window, mut model) = (ReplayWindow::new(), BTreeSet::new());
+            let mut highest = 0_u64;
+            for (kind, step) in steps {
+                let number = match kind {
+                    0 => highest + step,
+                    1 => highest + 1,
+                    _ => highest.saturating_sub(step % 200),
+                };
+                highest = highest.max(number);
+                let known = highest - number <= SPAN - WORD - 1;
+                prop_assert_eq!(window.insert(number), known && model.insert(number), "{}", number);
+                prop_assert!(!window.is_new(number));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_expanded_from_their_low_bits() {
+        let mut window = ReplayWindow::new();
+        assert_eq!(window.expand(5), 5);
+        window.insert((1 << 32) - 2);
+        assert_eq!(window.expand(3), (1 << 32) + 3);
+        window.insert((1 << 32) + 3);
+        assert_eq!(window.expand(u32::MAX), (1 << 32) - 1);
+    }
+}

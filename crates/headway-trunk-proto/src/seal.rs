@@ -1,0 +1,310 @@
+//! Sealed packets: the header of a segment is sealed for itself, its payload with a tag that the header carries.
+//!
+//! ```text
+//!  0        1                5                 9             9+h          25+h       41+h
+//! +--------+----------------+-----------------+-------------+------------+----------+----------------+
+//! | type,  | receiver index | packet number,  | TCP header  | tag of the | tag of   | payload        |
+//! | offset |                | low 32 bits     | and options | payload    | header   | (encrypted)    |
+//! +--------+----------------+-----------------+-------------+------------+----------+----------------+
+//!                                             |<----- encrypted -------->|
+//! ```
+//!
+//! A segment without payload has no tag of the payload. The inner IPv6 header is not sent: addresses follow from the
+//! session, the lengths from the datagram, and the ECN field is the outer packet's.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::ops::Range;
+
+use chacha20::ChaCha20;
+use chacha20::cipher::{KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _};
+use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Nonce, Tag};
+use headway_wire::{Ecn, IpHeader};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::message::{Kind, PREFIX, prefix};
+use crate::replay::ReplayWindow;
+
+/// Bytes of a tag (RFC 8439, 2.8).
+const TAG: usize = 16;
+/// Bytes of the inner IPv6 header, which is not sent.
+pub const IP_HEADER: usize = 40;
+/// By how many bytes a sealed datagram is longer than the segment in it at most.
+pub const MAX_OVERHEAD: usize = PREFIX + 2 * TAG;
+/// Room that must be before a packet that is sealed in place, and before a datagram that is opened.
+pub const HEADROOM: usize = 16;
+/// TCP's number among the IP protocols.
+const TCP: u8 = 6;
+/// RFC 8439, 2.4: the first block of the keystream makes the key of the tag, the text begins with the second.
+const FIRST_BLOCK: u64 = 64;
+/// The numbers of a session. It is replaced long before.
+pub(crate) const MOST_PACKETS: u64 = 1 << 32;
+/// Unreadable packets are believed to belong to a session if their number is as near to the highest received.
+const NEAR: u64 = 4096;
+
+/// What a sealed segment turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Header and payload are as they were sealed.
+    Intact,
+    /// The header is, the payload is not.
+    Corrupted,
+    /// Not even the header is. What stands in its place was decrypted without being authenticated: it may be used
+    /// to find out what was lost, and for nothing else.
+    Unreadable,
+}
+
+/// Why a packet was not sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SealError {
+    /// It is not a TCP segment over IPv6, or there is no room before it.
+    #[error("not a TCP segment over IPv6 with {HEADROOM} bytes of room before it")]
+    NotASegment,
+    /// No peer has its destination.
+    #[error("no peer has the packet's destination")]
+    NoPeer,
+    /// There is no session with the peer yet, or its keys are used up.
+    #[error("no session with the peer")]
+    NoSession,
+}
+
+/// The key of one direction.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Key([u8; 32]);
+
+/// Header and payload of a packet have a nonce each.
+#[derive(Clone, Copy)]
+enum Part {
+    Header = 0,
+    Payload = 1,
+}
+
+impl Part {
+    fn nonce(self, number: u64) -> Nonce {
+        let mut nonce = Nonce::default();
+        nonce[3] = self as u8;
+        nonce[4..].copy_from_slice(&number.to_le_bytes());
+        nonce
+    }
+}
+
+/// Seals packets under one key.
+pub(crate) struct Sealer {
+    cipher: ChaCha20Poly1305,
+    receiver: u32,
+    next: u64,
+}
+
+impl Sealer {
+    /// For packets to the session that the peer knows as `receiver`.
+    pub(crate) fn new(key: &[u8; 32], receiver: u32) -> Self {
+        Self { cipher: ChaCha20Poly1305::new(key.into()), receiver, next: 0 }
+    }
+
+    /// How many packets were sealed.
+    pub(crate) fn packets(&self) -> u64 {
+        self.next
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let number = self.next;
+        self.next += 1;
+        (number < MOST_PACKETS).then_some(number)
+    }
+
+    /// Seals the IP packet at `packet` of `room` in place. Returns where in `room` the datagram is.
+    pub(crate) fn segment(
+        &mut self,
+        room: &mut [u8],
+        packet: Range<usize>,
+    ) -> Result<Range<usize>, SealError> {
+        let not_one = SealError::NotASegment;
+        let tcp = packet.start + IP_HEADER;
+        let offset = *room.get(tcp + 12).ok_or(not_one)? >> 4;
+        let header = usize::from(offset) * 4;
+        if room[packet.start] >> 4 != 6
+            || room[packet.start + 6] != TCP
+            || tcp + header > packet.end
+            || header < 20
+        {
+            return Err(not_one);
+        }
+        let payload = tcp + header;
+        let tags = if payload == packet.end { TAG } else { 2 * TAG };
+        let start = payload.checked_sub(header + tags + PREFIX).ok_or(not_one)?;
+        let datagram = room.get_mut(start..packet.end).ok_or(not_one)?;
+        let number = self.number().ok_or(SealError::NoSession)?;
+        let first = prefix(Kind::Segment { header }, self.receiver, number);
+        let at = datagram.len() - (packet.end - payload) - header;
+        datagram.copy_within(at..at + header, PREFIX);
+        datagram[..PREFIX].copy_from_slice(&first);
+        let (head, payload) = datagram.split_at_mut(at + header);
+        let mut sealed = PREFIX + header;
+        if tags > TAG {
+            let tag = self.seal(Part::Payload, number, &[], payload)?;
+            head[sealed..sealed + TAG].copy_from_slice(&tag);
+            sealed += TAG;
+        }
+        let tag = self.seal(Part::Header, number, &first, &mut head[PREFIX..sealed])?;
+        head[sealed..].copy_from_slice(&tag);
+        Ok(start..packet.end)
+    }
+
+    /// Seals a control message: a whole datagram.
+    pub(crate) fn control(&mut self, message: &[u8]) -> Option<Vec<u8>> {
+        let number = self.number()?;
+        let first = prefix(Kind::Control, self.receiver, number);
+        let mut datagram = first.to_vec();
+        datagram.extend_from_slice(message);
+        let tag = self.seal(Part::Header, number, &first, &mut datagram[PREFIX..]).ok()?;
+        datagram.extend_from_slice(&tag);
+        Some(datagram)
+    }
+
+    fn seal(&self, part: Part, number: u64, ad: &[u8], bytes: &mut [u8]) -> Result<Tag, SealError> {
+        let sealed = self.cipher.encrypt_in_place_detached(&part.nonce(number), ad, bytes);
+        // Only texts of 256 GiB cannot be.
+        sealed.map_err(|_| SealError::NotASegment)
+    }
+}
+
+/// The ends that an opened packet is given, and its ECN field.
+#[derive(Clone, Copy)]
+pub(crate) struct Inner {
+    pub(crate) src: Ipv6Addr,
+    pub(crate) dst: Ipv6Addr,
+    pub(crate) ecn: Ecn,
+}
+
+/// What a sealed datagram is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// An IP packet, at this place of the datagram. `newest`: no packet with a higher number has arrived.
+    Segment { verdict: Verdict, packet: Range<usize>, newest: bool },
+    /// A control message, at this place.
+    Control { message: Range<usize>, newest: bool },
+    /// It was received before, or is none of this session's.
+    Nothing,
+}
+
+/// Opens packets of one key.
+pub(crate) struct Opener {
+    cipher: ChaCha20Poly1305,
+    key: Key,
+    /// Authenticated packets.
+    received: ReplayWindow,
+    /// Unreadable ones: each counts once, whatever is made of it on the way.
+    unreadable: ReplayWindow,
+}
+
+impl Opener {
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        Self {
+            cipher: ChaCha20Poly1305::new(key.into()),
+            key: Key(*key),
+            received: ReplayWindow::new(),
+            unreadable: ReplayWindow::new(),
+        }
+    }
+
+    /// Opens the sealed datagram of `kind` from `start` on in place, to the end of `room`; `low` is the number in
+    /// its prefix. What it contains is at the place that is returned.
+    pub(crate) fn open(
+        &mut self,
+        room: &mut [u8],
+        start: usize,
+        (low, kind): (u32, Kind),
+        inner: Inner,
+    ) -> Opened {
+        let number = self.received.expand(low);
+        if !self.received.is_new(number) {
+            return Opened::Nothing;
+        }
+        let newest = number >= self.received.next();
+        match kind {
+            Kind::Control => self.control(room, start, (number, newest)),
+            Kind::Segment { header } => self.segment(room, start, (number, newest, header), inner),
+        }
+    }
+
+    fn control(&mut self, room: &mut [u8], start: usize, (number, newest): (u64, bool)) -> Opened {
+        let Some(end) = room.len().checked_sub(TAG).filter(|&end| end >= start + PREFIX) else {
+            return Opened::Nothing;
+        };
+        let (message, tag) = room[start..].split_at_mut(end - start);
+        let (first, message) = message.split_at_mut(PREFIX);
+        if !self.unseal(Part::Header, (number, tag), first, message) {
+            return Opened::Nothing;
+        }
+        self.received.insert(number);
+        Opened::Control { message: start + PREFIX..end, newest }
+    }
+
+    fn segment(
+        &mut self,
+        room: &mut [u8],
+        start: usize,
+        (number, newest, header): (u64, bool, usize),
+        inner: Inner,
+    ) -> Opened {
+        let datagram = &mut room[start..];
+        let plain = PREFIX + header;
+        // One tag, or two and a payload.
+        let (sealed, payload) = match datagram.len().checked_sub(plain + TAG) {
+            Some(0) => (plain, plain + TAG),
+            Some(rest) if rest > TAG => (plain + TAG, plain + 2 * TAG),
+            _ => return Opened::Nothing,
+        };
+        let (head, body) = datagram.split_at_mut(payload);
+        let (text, tag) = head.split_at_mut(sealed);
+        let (first, text) = text.split_at_mut(PREFIX);
+        let verdict = if self.unseal(Part::Header, (number, tag), first, text) {
+            self.received.insert(number);
+            if body.is_empty() || self.unseal(Part::Payload, (number, &text[header..]), &[], body) {
+                Verdict::Intact
+            } else {
+                Verdict::Corrupted
+            }
+        } else {
+            if !self.is_near(number) || !self.unreadable.insert(number) {
+                return Opened::Nothing;
+            }
+            self.decrypt(number, text);
+            Verdict::Unreadable
+        };
+        // The TCP header is moved to its payload, and an IP header is put before it.
+        let tcp = start + payload - header;
+        room.copy_within(start + PREFIX..start + PREFIX + header, tcp);
+        let Some(at) = tcp.checked_sub(IP_HEADER) else { return Opened::Nothing };
+        let ip = IpHeader {
+            src: IpAddr::V6(inner.src),
+            dst: IpAddr::V6(inner.dst),
+            ecn: inner.ecn,
+            hop_limit: 64,
+            identification: 0,
+        };
+        let len = room.len();
+        match ip.emit(&mut room[at..], TCP, len - tcp) {
+            Ok(_) => {
+                Opened::Segment { verdict, packet: at..len, newest: newest && verdict != Verdict::Unreadable }
+            }
+            Err(_) => Opened::Nothing,
+        }
+    }
+
+    fn unseal(&self, part: Part, (number, tag): (u64, &[u8]), ad: &[u8], bytes: &mut [u8]) -> bool {
+        let Some(tag) = tag.first_chunk::<TAG>() else { return false };
+        self.cipher.decrypt_in_place_detached(&part.nonce(number), ad, bytes, tag.into()).is_ok()
+    }
+
+    /// Decrypts a damaged header without authenticating it: a flipped bit stays one.
+    fn decrypt(&self, number: u64, text: &mut [u8]) {
+        let mut cipher = ChaCha20::new(&self.key.0.into(), &Part::Header.nonce(number));
+        cipher.seek(FIRST_BLOCK);
+        cipher.apply_keystream(text);
+    }
+
+    fn is_near(&self, number: u64) -> bool {
+        number.abs_diff(self.received.next()) <= NEAR
+    }
+}

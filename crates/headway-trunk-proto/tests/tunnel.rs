@@ -1,0 +1,381 @@
+//! Two gateways and an attacker between them, in virtual time.
+
+use std::net::SocketAddr;
+
+use headway_trunk_proto::{
+    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, PublicKey, SecretKey, Tunnel, TunnelConfig, Verdict,
+};
+use headway_units::{Duration, Instant};
+use headway_wire::{Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use proptest::prelude::*;
+
+const NEAR: &str = "192.0.2.1:1000";
+const FAR: &str = "192.0.2.2:4433";
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+fn secret(byte: u8) -> SecretKey {
+    SecretKey::from_bytes([byte; 32])
+}
+
+/// A sequence of bytes that is another for each `seed`.
+fn random(mut seed: u64) -> Box<dyn FnMut(&mut [u8]) + Send> {
+    Box::new(move |bytes| {
+        for byte in bytes {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *byte = (seed >> 56) as u8;
+        }
+    })
+}
+
+/// A datagram on its way.
+#[derive(Clone, Debug)]
+struct Sent {
+    from: SocketAddr,
+    to: SocketAddr,
+    bytes: Vec<u8>,
+    checksum: bool,
+}
+
+struct World {
+    now: Instant,
+    near: Tunnel,
+    far: Tunnel,
+    near_at: SocketAddr,
+    far_at: SocketAddr,
+    /// Datagrams without checksum are dropped on the way.
+    drops_unchecked: bool,
+    /// Everything is.
+    is_down: bool,
+    events: Vec<(bool, Event)>,
+}
+
+fn tunnel(own: u8, peer: PublicKey, endpoint: Option<SocketAddr>, seed: u64) -> Tunnel {
+    let peer =
+        PeerConfig { endpoint, preshared: Some(PresharedKey::from_bytes([5; 32])), ..PeerConfig::new(peer) };
+    Tunnel::new(TunnelConfig { peers: vec![peer], ..TunnelConfig::new(secret(own), random(seed)) })
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            now: Instant::ZERO,
+            near: tunnel(1, secret(2).public(), Some(at(FAR)), 1),
+            far: tunnel(2, secret(1).public(), None, 2),
+            near_at: at(NEAR),
+            far_at: at(FAR),
+            drops_unchecked: false,
+            is_down: false,
+            events: Vec::new(),
+        }
+    }
+
+    fn connected() -> Self {
+        let mut world = Self::new();
+        world.run(Duration::from_millis(100));
+        world
+    }
+
+    /// What the ends send of their own, delivered at once, for a time.
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            for from_near in [true, false] {
+                let from = if from_near { self.near_at } else { self.far_at };
+                let tunnel = if from_near { &mut self.near } else { &mut self.far };
+                tunnel.handle_timeout(self.now);
+                let sent: Vec<_> = std::iter::from_fn(|| tunnel.poll_transmit()).collect();
+                for sent in sent {
+                    let sent = Sent { from, to: sent.to, bytes: sent.datagram, checksum: sent.checksum };
+                    self.deliver(sent);
+                }
+            }
+            let events = [(true, &mut self.near), (false, &mut self.far)].map(|(near, tunnel)| {
+                std::iter::from_fn(|| tunnel.poll_event()).map(|event| (near, event)).collect::<Vec<_>>()
+            });
+            self.events.extend(events.into_iter().flatten());
+            if self.now == end {
+                return;
+            }
+            let next = [self.near.next_deadline(), self.far.next_deadline()].into_iter().flatten().min();
+            self.now = next.unwrap_or(end).clamp(self.now + Duration::from_millis(1), end);
+        }
+    }
+
+    fn deliver(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>)> {
+        if self.is_down || self.drops_unchecked && !sent.checksum {
+            return None;
+        }
+        let tunnel = match sent.to {
+            to if to == self.near_at => &mut self.near,
+            to if to == self.far_at => &mut self.far,
+            _ => return None,
+        };
+        let mut room = vec![0; HEADROOM];
+        room.extend_from_slice(&sent.bytes);
+        let arrival = tunnel.receive(self.now, sent.from, &mut room, HEADROOM, Ecn::Ce)?;
+        assert_eq!(arrival.peer, PeerId(0));
+        Some((arrival.verdict, room[arrival.packet].to_vec()))
+    }
+
+    /// A segment of the near end's, sealed, and the packet that it was made from.
+    fn seal(&mut self, from_near: bool, seq: u32, payload: &[u8]) -> Option<(Sent, Vec<u8>)> {
+        let tunnel = if from_near { &mut self.near } else { &mut self.far };
+        let inner = tunnel.peers().next().expect("a peer").inner;
+        let ip = IpHeader {
+            src: inner.0.into(),
+            dst: inner.1.into(),
+            ecn: Ecn::Ce,
+            hop_limit: 64,
+            identification: 0,
+        };
+        let tcp = TcpHeader {
+            src_port: 1,
+            dst_port: 2,
+            seq: SeqNumber(seq),
+            flags: TcpFlags::ACK,
+            ..TcpHeader::default()
+        };
+        let options = TcpOptions {
+            timestamps: Some(headway_wire::Timestamps { tsval: 7, tsecr: 8 }),
+            ..TcpOptions::default()
+        };
+        let mut room = vec![0; 2048];
+        let len = emit(&mut room[HEADROOM..], &ip, &tcp, &options, (payload, &[])).expect("a packet");
+        let packet = room[HEADROOM..HEADROOM + len].to_vec();
+        let sealed = tunnel.seal(self.now, &mut room, HEADROOM..HEADROOM + len).ok()?;
+        let from = if from_near { self.near_at } else { self.far_at };
+        let bytes = room[sealed.datagram].to_vec();
+        Some((Sent { from, to: sealed.to, bytes, checksum: sealed.checksum }, packet))
+    }
+
+    fn exchange(&mut self, from_near: bool) -> bool {
+        let Some((sent, packet)) = self.seal(from_near, 1, b"hello") else { return false };
+        self.deliver(sent) == Some((Verdict::Intact, packet))
+    }
+
+    fn saw(&self, near: bool, event: Event) -> usize {
+        self.events.iter().filter(|&&seen| seen == (near, event)).count()
+    }
+}
+
+#[test]
+fn segments_arrive_as_they_were_sent() {
+    let mut world = World::new();
+    assert!(world.seal(true, 1, b"early").is_none(), "there is no session yet");
+    world.run(Duration::from_millis(100));
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Connected(PeerId(0))), 1, "{:?}", world.events);
+        assert_eq!(world.saw(near, Event::Unchecked(PeerId(0), true)), 1);
+        assert_eq!(world.saw(near, Event::Restarted(PeerId(0))), 0);
+        for payload in [&b""[..], b"x", &[3; 1300]] {
+            let (sent, packet) = world.seal(near, 9, payload).expect("a session");
+            assert!(!sent.checksum);
+            let text = payload.len().min(4);
+            assert!(payload.len() < 4 || !sent.bytes.windows(text).any(|part| part == &payload[..text]));
+            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        }
+    }
+}
+
+/// Where the parts of a sealed segment with timestamps are.
+const HEADER: std::ops::Range<usize> = 9..9 + 32;
+const TAGS: std::ops::Range<usize> = 41..41 + 32;
+
+#[test]
+fn damage_to_the_payload_leaves_the_header_and_damage_to_the_header_leaves_its_bits() {
+    let mut world = World::connected();
+    for seq in 0..200_usize {
+        let (mut sent, packet) = world.seal(true, seq as u32, &[7; 500]).expect("a session");
+        let place = if seq % 2 == 0 { TAGS.end + seq } else { HEADER.start + seq % 32 };
+        sent.bytes[place] ^= 0x10;
+        let (verdict, opened) = world.deliver(sent.clone()).expect("a packet");
+        if seq % 2 == 0 {
+            assert_eq!(verdict, Verdict::Corrupted);
+            assert_eq!(opened[..72], packet[..72], "the header is what was sent");
+        } else {
+            assert_eq!(verdict, Verdict::Unreadable);
+            let flips: u32 = opened[..72].iter().zip(&packet).map(|(a, b)| (a ^ b).count_ones()).sum();
+            assert_eq!(flips, 1, "a flipped bit of the header is one after decryption");
+            // It counts once.
+            assert_eq!(world.deliver(sent.clone()), None);
+            // What was sent arrives after all, and is taken.
+            sent.bytes[place] ^= 0x10;
+            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        }
+    }
+}
+
+#[test]
+fn what_was_received_is_not_received_again() {
+    let mut world = World::connected();
+    let sent: Vec<_> = (0..300).map(|seq| world.seal(true, seq, b"data").expect("a session").0).collect();
+    for sent in sent.iter().rev() {
+        assert!(world.deliver(sent.clone()).is_some());
+    }
+    for sent in sent {
+        assert_eq!(world.deliver(sent.clone()), None);
+    }
+}
+
+#[test]
+fn the_peer_may_move_and_a_replay_moves_no_one() {
+    let mut world = World::connected();
+    let (old, _) = world.seal(true, 1, b"old").expect("a session");
+    world.deliver(old.clone());
+    let moved = at("198.51.100.7:9");
+    world.near_at = moved;
+    assert!(world.exchange(true));
+    world.run(Duration::ZERO);
+    assert_eq!(world.saw(false, Event::Moved(PeerId(0), moved)), 1);
+    assert!(world.exchange(false), "the far end answers there");
+    // A copy of an old packet, and one with a damaged header, from elsewhere.
+    let (mut damaged, _) = world.seal(true, 2, b"damaged").expect("a session");
+    damaged.bytes[HEADER.start] ^= 1;
+    for sent in [old, damaged] {
+        world.deliver(Sent { from: at("203.0.113.1:5"), ..sent });
+        assert!(world.exchange(false));
+    }
+}
+
+#[test]
+fn a_restarted_peer_is_noticed_at_once_by_either_end() {
+    let mut world = World::connected();
+    world.far = tunnel(2, secret(1).public(), None, 77);
+    // The near end sends, and hears nothing.
+    assert!(!world.exchange(true));
+    world.run(Duration::from_secs(3));
+    assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 1, "{:?}", world.events);
+    assert!(world.exchange(true) && world.exchange(false));
+    world.near = tunnel(1, secret(2).public(), Some(at(FAR)), 78);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.saw(false, Event::Restarted(PeerId(0))), 1, "{:?}", world.events);
+    assert!(world.exchange(true) && world.exchange(false));
+}
+
+#[test]
+fn sessions_are_replaced_without_a_gap_and_survive_an_outage() {
+    let mut world = World::connected();
+    let before = world.near.counters().handshakes;
+    for _ in 0..600 {
+        world.run(Duration::from_secs(1));
+        assert!(world.exchange(true) && world.exchange(false), "at {:?}", world.now);
+    }
+    let handshakes = world.near.counters().handshakes - before;
+    assert!((4..=6).contains(&handshakes), "{handshakes} in ten minutes");
+    // Nothing arrives for ten minutes. The old session serves the moment that the link is back.
+    world.is_down = true;
+    for _ in 0..600 {
+        world.run(Duration::from_secs(1));
+        assert!(!world.exchange(true));
+    }
+    world.is_down = false;
+    assert!(world.exchange(true));
+    assert_eq!(world.saw(true, Event::Lost(PeerId(0))), 0);
+    world.run(Duration::from_secs(6));
+    assert!(world.exchange(true) && world.exchange(false));
+    assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 0);
+}
+
+#[test]
+fn a_path_that_drops_datagrams_without_checksum_is_found_out() {
+    let mut world = World::new();
+    world.drops_unchecked = true;
+    world.run(Duration::from_secs(20));
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Unchecked(PeerId(0), false)), 1, "{:?}", world.events);
+        assert!(world.seal(near, 1, b"x").expect("a session").0.checksum);
+        assert!(world.exchange(near));
+    }
+}
+
+#[test]
+fn strangers_and_other_secrets_get_no_session() {
+    for (own, preshared) in [(9, 5), (1, 6)] {
+        let mut world = World::new();
+        let peer = PeerConfig {
+            endpoint: Some(at(FAR)),
+            preshared: Some(PresharedKey::from_bytes([preshared; 32])),
+            ..PeerConfig::new(secret(2).public())
+        };
+        world.near =
+            Tunnel::new(TunnelConfig { peers: vec![peer], ..TunnelConfig::new(secret(own), random(3)) });
+        world.run(Duration::from_secs(10));
+        assert!(world.events.is_empty(), "{:?}", world.events);
+        assert!(!world.exchange(true));
+        assert_eq!(world.far.counters().handshakes, 0);
+    }
+}
+
+/// The far end is flooded with copies of an initiation: it asks for a cookie, and a peer that gets one gets a session.
+#[test]
+fn a_flood_of_handshakes_is_answered_with_cookies_and_peers_get_through() {
+    let mut world = World::new();
+    world.near.handle_timeout(world.now);
+    let first = world.near.poll_transmit().expect("an initiation");
+    let copy = Sent { from: at("203.0.113.1:5"), to: first.to, bytes: first.datagram, checksum: true };
+    for _ in 0..10_000 {
+        world.deliver(copy.clone());
+    }
+    let answered = std::iter::from_fn(|| world.far.poll_transmit()).count();
+    let counters = world.far.counters();
+    assert!(counters.cookies_sent >= 9_900, "{counters:?}");
+    assert!(answered <= 256, "what waits is bounded: {answered}");
+    for _ in 0..8 {
+        for _ in 0..100 {
+            world.deliver(copy.clone());
+        }
+        std::iter::from_fn(|| world.far.poll_transmit()).for_each(drop);
+        world.run(Duration::from_secs(1));
+    }
+    assert!(world.exchange(true) && world.exchange(false), "{:?}", world.events);
+}
+
+proptest! {
+    /// Whatever arrives: no panic, no session, no packet that is believed.
+    #[test]
+    fn arbitrary_datagrams_have_no_effect(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        kind in prop::sample::select(vec![1_u8, 2, 3, 0x40, 0x45, 0x4b, 0x4f]),
+        fits in any::<bool>(),
+    ) {
+        let mut world = World::connected();
+        let before = world.far.counters();
+        let mut bytes = bytes;
+        if let Some(first) = bytes.first_mut() {
+            *first = kind;
+        }
+        if fits {
+            let len = match kind { 1 => 152, 2 => 108, 3 => 64, _ => bytes.len() };
+            bytes.resize(len, 0);
+        }
+        let arrived = world.deliver(Sent { from: world.near_at, to: world.far_at, bytes, checksum: true });
+        prop_assert_eq!(arrived, None);
+        let after = world.far.counters();
+        prop_assert_eq!((after.intact, after.corrupted, after.handshakes), (before.intact, before.corrupted, before.handshakes));
+        prop_assert!(world.exchange(true) && world.exchange(false));
+    }
+
+    /// Any damage to a real packet: what is believed is what was sent.
+    #[test]
+    fn only_what_was_sent_is_believed(flips in prop::collection::vec((0_usize..573, 0_u8..8), 1..6), cut in 0_usize..600) {
+        let mut world = World::connected();
+        let (mut sent, packet) = world.seal(true, 4, &[1; 500]).expect("a session");
+        for (byte, bit) in flips {
+            sent.bytes[byte] ^= 1 << bit;
+        }
+        sent.bytes.truncate(cut.max(1));
+        match world.deliver(sent) {
+            Some((Verdict::Intact, opened)) => prop_assert_eq!(opened, packet),
+            Some((Verdict::Corrupted, opened)) => prop_assert_eq!(&opened[40..72], &packet[40..72]),
+            Some((Verdict::Unreadable, opened)) => {
+                // It is a packet between the ends of the tunnel, whatever is in it.
+                prop_assert!(!matches!(Received::parse(&opened, headway_wire::ChecksumTrust::None), Received::Intact(_)));
+            }
+            None => {}
+        }
+        prop_assert!(world.exchange(true));
+    }
+}
