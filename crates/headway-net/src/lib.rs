@@ -1,7 +1,7 @@
 //! The live side of headway: the TCP of [`headway_tcp`] on real packets, in real time.
 //!
 //! - A [`Carrier`] receives and sends IP packets and verifies their checksums; it has no TCP state.
-//!   [`UdpCarrier`] needs no privilege, [`TunCarrier`] exchanges packets with this machine's kernel,
+//!   [`UdpCarrier`] needs no privilege, [`TunnelCarrier`] is sealed and has authenticated peers, [`TunCarrier`] exchanges packets with this machine's kernel,
 //!   [`EthernetCarrier`] with an Ethernet.
 //! - A [`Stack`] is a TCP host on a carrier: one thread drives it, and its [`TcpListener`]s and
 //!   [`TcpStream`]s can be used from any task of a `tokio` runtime (or of another one that supports
@@ -66,7 +66,8 @@ mod topology;
 
 pub use capture::{CaptureFile, LogFile};
 pub use carrier::{
-    Arrival, Carrier, EthernetCarrier, EthernetConfig, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
+    Arrival, Carrier, EthernetCarrier, EthernetConfig, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig,
+    TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

@@ -12,6 +12,7 @@ mod race;
 mod scenario_arguments;
 mod supervisor;
 mod trace;
+mod trunk;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,6 +53,8 @@ enum Command {
     Shell(Box<live::ShellArguments>),
     /// Put a link that delays, loses and damages packets between two interfaces
     Box(Box<live::BoxArguments>),
+    /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
+    Trunk(trunk::Arguments),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
     #[command(hide = true)]
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Fetch(arguments) => exit(live::run_fetch(&arguments)),
         Command::Shell(arguments) => exit_as(live::run_shell(&arguments)),
         Command::Box(arguments) => exit(live::run_box(&arguments)),
+        Command::Trunk(arguments) => exit(trunk::run(&arguments)),
         Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
         Command::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
         Command::Supervise(arguments) => exit_as(supervisor::run(&arguments)),

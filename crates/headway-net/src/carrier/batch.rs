@@ -167,6 +167,16 @@ impl Outbox {
         self.count += 1;
     }
 
+    /// Whether no packet is queued.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether there is no room for another packet.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count == BATCH
+    }
+
     /// Sends over a socket. `named`: each packet to its own address.
     pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, named: bool) -> io::Result<bool> {
         while self.sent < self.count {

@@ -7,6 +7,7 @@ pub(crate) mod ndp;
 pub(crate) mod neighbours;
 mod train;
 mod tun;
+mod tunnel;
 mod udp;
 mod virtio;
 
@@ -21,6 +22,7 @@ use headway_wire::{ChecksumTrust, Received};
 use crate::{Clock, NetError};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use tun::{TunCarrier, TunConfig};
+pub use tunnel::{TunnelCarrier, TunnelConfig, TunnelMonitor};
 pub use udp::{UdpCarrier, UdpConfig};
 
 /// A received packet, parsed and verified.
@@ -109,6 +111,15 @@ pub trait Carrier: Send {
         None
     }
 
+    /// The peers, by their inner addresses, whose process is another one than before, since the last call: no
+    /// connection to them exists there. Only a carrier that authenticates its peers can know.
+    fn restarted_peers(&mut self) -> Vec<IpAddr> {
+        Vec::new()
+    }
+
+    /// The stack ends. What it still had to send was sent.
+    fn close(&mut self) {}
+
     /// The carrier's next deadline, such as repeating a request for a neighbour.
     fn next_deadline(&self) -> Option<Instant> {
         None
@@ -167,6 +178,14 @@ impl Carrier for Box<dyn Carrier> {
 
     fn trouble(&mut self) -> Option<String> {
         (**self).trouble()
+    }
+
+    fn restarted_peers(&mut self) -> Vec<IpAddr> {
+        (**self).restarted_peers()
+    }
+
+    fn close(&mut self) {
+        (**self).close();
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -142,6 +142,9 @@ impl<C: Carrier> Driver<C> {
             }
         }
         drop(packets);
+        for peer in self.carrier.restarted_peers() {
+            core.host.abort_peer(shared.clock.now(), peer);
+        }
         for index in self.accepted.drain(..) {
             self.carrier.accepted(index);
         }
@@ -211,8 +214,9 @@ impl<C: Carrier> Driver<C> {
 
     /// Ends the stack: wakes all tasks.
     fn end(self, carried: io::Result<()>) {
-        let Self { carrier, shared, recorder, mut wakers, .. } = self;
+        let Self { mut carrier, shared, recorder, mut wakers, .. } = self;
         let name = carrier.name();
+        carrier.close();
         // The interface is restored before a task may end the process.
         drop(carrier);
         let recorded = recorder.finish();

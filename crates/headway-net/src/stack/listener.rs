@@ -27,6 +27,10 @@ impl TcpListener {
         Self { handle, id, local }
     }
 
+    pub(super) fn id(&self) -> ListenerId {
+        self.id
+    }
+
     /// The local address.
     pub fn local_addr(&self) -> SocketAddr {
         self.local

@@ -18,7 +18,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use headway_tcp::{HackMode, Host, HostConfig, HostCounters, Profile};
+use headway_tcp::{DomainId, HackMode, Host, HostConfig, HostCounters, Profile};
 use headway_units::Duration;
 
 use crate::{CaptureFile, Carrier, Clock, LogFile, NetError};
@@ -125,6 +125,56 @@ impl Stack {
         self.connect_with(remote, self.handle.profile.clone()).await
     }
 
+    /// Makes a congestion domain for connections of the default profile ([`Host::open_domain`]).
+    ///
+    /// # Errors
+    ///
+    /// The stack has ended.
+    pub fn open_domain(&self) -> io::Result<DomainId> {
+        self.handle.shared.update(|core| {
+            core.check_running()?;
+            core.host.open_domain(&self.handle.profile).map_err(shared::io_error)
+        })
+    }
+
+    /// As [`Stack::listen`]; the connections share `domain`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Stack::listen`], or the domain is unknown.
+    pub fn listen_in(&self, domain: DomainId, local: SocketAddr, backlog: usize) -> io::Result<TcpListener> {
+        let listener = self.listen(local, backlog)?;
+        let update = |core: &mut shared::Core| core.host.set_listener_domain(listener.id(), Some(domain));
+        self.handle.shared.update(update).map_err(shared::io_error)?;
+        Ok(listener)
+    }
+
+    /// As [`Stack::connect`], from the address `local`, in a congestion domain that the connection shares.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Stack::connect`], or the domain is unknown.
+    pub async fn connect_in(
+        &self,
+        domain: DomainId,
+        local: IpAddr,
+        remote: SocketAddr,
+    ) -> io::Result<TcpStream> {
+        let (shared, profile) = (&self.handle.shared, self.handle.profile.clone());
+        let id = shared.update(|core| {
+            core.check_running()?;
+            core.started = true;
+            let (now, local) = (shared.clock.now(), SocketAddr::new(local, 0));
+            let id = core.host.connect_in(now, domain, local, remote, profile).map_err(shared::io_error)?;
+            core.adopt(id);
+            io::Result::Ok(id)
+        })?;
+        // If dropped before it is connected, the attempt is aborted.
+        let stream = TcpStream::new(self.handle.clone(), id);
+        stream.connected().await?;
+        Ok(stream)
+    }
+
     /// As [`Stack::connect`], with its own profile, whose MTU must not exceed the stack's, and which must
     /// not have HACK if the carrier does not support it ([`Carrier::keeps_segments`]).
     ///
@@ -181,6 +231,11 @@ impl Stack {
     /// Connections in any state.
     pub fn connections(&self) -> usize {
         self.handle.shared.with_core(|core| core.host.connections())
+    }
+
+    /// Ends the stack at once: every connection is aborted.
+    pub fn abort(&self) {
+        self.handle.shared.update(|core| core.closing = Some(headway_units::Instant::ZERO));
     }
 
     /// Ends the stack: waits for at most `grace` until every connection is closed by its owner and all

@@ -43,6 +43,12 @@ impl TcpStream {
         .await
     }
 
+    /// Whether the connection is established, has not failed, and the peer has not ended it.
+    pub fn is_open(&self) -> bool {
+        let shared = &self.handle.shared;
+        shared.with_core(|core| core.stream_error(self.id).is_none() && !core.host.is_finished(self.id))
+    }
+
     /// The local address.
     ///
     /// # Errors

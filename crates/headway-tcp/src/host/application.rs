@@ -1,5 +1,8 @@
 //! What programs ask of their connections: to send, to receive, to close, and what has happened.
 
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
 use headway_units::Instant;
 
 use super::{ConnectionId, Host};
@@ -83,6 +86,17 @@ impl<O: Observer> Host<O> {
     /// The connection is unknown.
     pub fn abort(&mut self, now: Instant, id: ConnectionId) -> Result<(), Error> {
         self.with_connection(id, now, Connection::abort).ok_or(Error::UnknownConnection)
+    }
+
+    /// [`Host::abort`] for every connection to `remote`: a carrier that authenticates its peers knows that this one was
+    /// restarted, and has none of them.
+    pub fn abort_peer(&mut self, now: Instant, remote: IpAddr) {
+        let to_it =
+            self.connections.iter().filter(|(_, entry)| entry.connection().ends().remote.ip() == remote);
+        let ids: Vec<ConnectionId> = to_it.map(|(id, _)| id).collect();
+        for id in ids {
+            self.with_connection(id, now, Connection::abort);
+        }
     }
 
     /// The application will not ask for this connection again: it is forgotten once it is over.

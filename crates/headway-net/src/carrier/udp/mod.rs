@@ -12,21 +12,23 @@
 //! except for the UDP ports, so a packet with a damaged port is lost.
 
 mod peers;
+pub(super) mod socket;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use headway_units::Instant;
 use headway_wire::ip::Datagram;
 use headway_wire::{ChecksumTrust, Ecn, Integrity, IpHeader, TcpFlags, change_addresses, judge};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier};
-use crate::sys::{self, BATCH, Control, Name};
+use crate::sys::{BATCH, Control, Name};
 use crate::{Clock, NetError};
 use peers::{Origin, Peers};
+use socket::open_socket;
 
 /// The protocol number of TCP.
 const TCP: u8 = 6;
@@ -35,8 +37,6 @@ const UDP_HEADER: u16 = 8;
 /// Room for the IP header that is written before received segments.
 const HEADROOM: usize = 40;
 const HOP_LIMIT: u8 = 64;
-/// The socket buffer in bytes, for each direction.
-const SOCKET_BUFFER: usize = 4 << 20;
 
 /// How a [`UdpCarrier`] is set up.
 #[derive(Clone, Debug)]
@@ -163,57 +163,6 @@ impl UdpCarrier {
     }
 }
 
-/// What failed, the error, and what was expected.
-type Failed = (String, io::Error, &'static str);
-
-fn open_socket(local: SocketAddr, peer: Option<SocketAddr>) -> Result<Socket, Failed> {
-    let domain = Domain::for_address(local);
-    let what = |text: &str, source| (format!("{local}: {text}"), source, "a system with UDP");
-    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))
-        .map_err(|source| what("no socket", source))?;
-    let options: &[(i32, i32)] = if local.is_ipv4() {
-        &[(libc::SOL_SOCKET, libc::SO_NO_CHECK)]
-    } else {
-        &[(libc::SOL_UDP, UDP_NO_CHECK6_TX), (libc::SOL_UDP, UDP_NO_CHECK6_RX)]
-    };
-    for &(level, name) in options {
-        sys::set_option(socket.as_fd(), level, name, 1)
-            .map_err(|source| (format!("{local}: the checksum stays on"), source, "Linux 3.16 or later"))?;
-    }
-    // Without it every packet appears as Not-ECT, which TCP supports.
-    let receive_ecn = if local.is_ipv4() {
-        (libc::IPPROTO_IP, libc::IP_RECVTOS)
-    } else {
-        (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
-    };
-    if let Err(error) = sys::set_option(socket.as_fd(), receive_ecn.0, receive_ecn.1, 1) {
-        tracing::debug!(%error, "the ECN field is not available");
-    }
-    // The kernel's arrival timestamps; without them the time of reading is used.
-    if let Err(error) = sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1) {
-        tracing::debug!(%error, "no timestamps");
-    }
-    // The kernel limits the size; a short buffer drops bursts.
-    for result in [socket.set_recv_buffer_size(SOCKET_BUFFER), socket.set_send_buffer_size(SOCKET_BUFFER)] {
-        if let Err(error) = result {
-            tracing::debug!(%error, "the socket buffer cannot be resized");
-        }
-    }
-    socket
-        .bind(&local.into())
-        .map_err(|source| (format!("{local}"), source, "an address of this machine with an unused port"))?;
-    if let Some(peer) = peer {
-        socket.connect(&peer.into()).map_err(|source| {
-            (format!("{local} to {peer}"), source, "a peer with a route from this machine")
-        })?;
-    }
-    Ok(socket)
-}
-
-/// `linux/udp.h`.
-const UDP_NO_CHECK6_TX: i32 = 101;
-const UDP_NO_CHECK6_RX: i32 = 102;
-
 impl Carrier for UdpCarrier {
     fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -301,11 +250,7 @@ impl Carrier for UdpCarrier {
             Ends::One(_) => return,
         };
         change_addresses(&mut packet[header_len..], &header, &WIRE);
-        let control = match (header.ecn, self.local.is_ipv4()) {
-            (Ecn::NotEct, _) => Control::NONE,
-            (ecn, true) => Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, ecn.bits().into()),
-            (ecn, false) => Control::of_int(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn.bits().into()),
-        };
+        let control = Control::of_ecn(header.ecn, self.local.is_ipv4());
         self.outbox.queue_with((header_len, len), name, control);
     }
 
@@ -368,29 +313,5 @@ impl UdpCarrier {
         let (src, is_asking) = peers.on_received(Origin { place: from, name: &name, tcp_port, is_syn }, now);
         self.is_asking[index] = is_asking;
         src
-    }
-}
-
-impl Control {
-    /// The ECN field of the packet; a byte for IPv4, an `int` for IPv6.
-    fn ecn(&self) -> Ecn {
-        let v4 = self.find(libc::IPPROTO_IP, libc::IP_TOS).and_then(|value| value.first().copied());
-        let v6 = self.find(libc::IPPROTO_IPV6, libc::IPV6_TCLASS).and_then(|value| value.first_chunk());
-        let bits = v4.or(v6.map(|value| i32::from_ne_bytes(*value) as u8));
-        bits.map_or(Ecn::NotEct, Ecn::from_bits)
-    }
-}
-
-impl Name {
-    /// The address and port of a `sockaddr_in` or `sockaddr_in6`.
-    fn place(&self) -> Option<SocketAddr> {
-        let family = i32::from(u16::from_ne_bytes(*self.bytes.first_chunk()?));
-        let port = u16::from_be_bytes(*self.bytes[2..].first_chunk()?);
-        let ip: IpAddr = match family {
-            libc::AF_INET => Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?).into(),
-            libc::AF_INET6 => Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?).into(),
-            _ => return None,
-        };
-        Some(SocketAddr::new(ip, port))
     }
 }

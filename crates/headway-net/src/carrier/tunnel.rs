@@ -1,0 +1,301 @@
+//! The sealed tunnel to other gateways over UDP: each segment in one datagram, sealed for itself.
+//!
+//! The protocol is [`headway_trunk_proto::Tunnel`]'s. Here are the socket, and what the host is given: a segment whose
+//! header and payload were authenticated is intact, one of which only the header was is corrupted. Datagrams leave
+//! without UDP checksum where the path is known to leave such alone, so that damaged ones arrive.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
+
+use headway_trunk_proto::{
+    Event, HEADROOM, IP_HEADER, MAX_OVERHEAD, PeerId, PeerStatus, Tunnel, TunnelCounters, Verdict,
+};
+use headway_units::{Duration, Instant};
+use headway_wire::ip::Datagram;
+use headway_wire::{ChecksumTrust, Ecn, Received, Segment};
+use parking_lot::Mutex;
+use socket2::Socket;
+
+use super::batch::{Inbox, Outbox};
+use super::udp::socket::{open_socket, set_unchecked};
+use super::{Arrival, Carrier};
+use crate::sys::{BATCH, Control, Name};
+use crate::{Clock, NetError};
+
+/// IP and UDP header of the outer packet.
+const OUTER_V4: u16 = 20 + 8;
+const OUTER_V6: u16 = 40 + 8;
+/// How often the monitor is brought up to date.
+const MONITOR_EVERY: Duration = Duration::from_millis(200);
+/// Events that wait to be taken; older ones are dropped.
+const MOST_EVENTS: usize = 1024;
+
+/// How a [`TunnelCarrier`] is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct TunnelConfig {
+    /// The local address of datagrams.
+    pub local: SocketAddr,
+    /// The longest outer IP packet, UDP header included.
+    pub mtu: u16,
+}
+
+/// What is known of a tunnel, to be read by others while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct TunnelMonitor {
+    shared: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    peers: Vec<PeerStatus>,
+    counters: TunnelCounters,
+    events: Vec<Event>,
+    at: Instant,
+}
+
+impl TunnelMonitor {
+    /// The peers, in the order of the configuration; at most 200 ms old.
+    pub fn peers(&self) -> Vec<PeerStatus> {
+        self.shared.lock().peers.clone()
+    }
+
+    /// What was counted; at most 200 ms old.
+    pub fn counters(&self) -> TunnelCounters {
+        self.shared.lock().counters
+    }
+
+    /// The tunnel's time of the last update, which times in [`PeerStatus`] refer to.
+    pub fn at(&self) -> Instant {
+        self.shared.lock().at
+    }
+
+    /// What has happened since the last call.
+    pub fn take_events(&self) -> Vec<Event> {
+        std::mem::take(&mut self.shared.lock().events)
+    }
+}
+
+/// The sealed tunnel to other gateways over UDP.
+pub struct TunnelCarrier {
+    socket: Socket,
+    local: SocketAddr,
+    tunnel: Tunnel,
+    mtu: u16,
+    now: Instant,
+    inbox: Inbox,
+    arrived: [Option<(Verdict, Range<usize>)>; BATCH],
+    /// Datagrams without checksum, and with.
+    outbox: Outbox,
+    checked: Outbox,
+    is_unchecked: bool,
+    restarted: Vec<IpAddr>,
+    monitor: TunnelMonitor,
+    next_update: Instant,
+}
+
+impl TunnelCarrier {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    ///
+    /// The address is in use, or not this machine's.
+    pub fn open(config: &TunnelConfig, tunnel: Tunnel) -> Result<Self, NetError> {
+        let socket = open_socket(config.local, None).map_err(|(what, source, expected)| NetError::Udp {
+            what,
+            source,
+            expected,
+        })?;
+        let bound = socket.local_addr().ok().and_then(|name| name.as_socket()).unwrap_or(config.local);
+        let outer = if bound.is_ipv4() { OUTER_V4 } else { OUTER_V6 };
+        let longest = config.mtu.saturating_sub(outer);
+        let mtu = longest.saturating_sub(MAX_OVERHEAD as u16).saturating_add(IP_HEADER as u16);
+        // A peer may have a larger MTU.
+        let room = usize::from(longest).max(2048);
+        let mut carrier = Self {
+            socket,
+            local: bound,
+            tunnel,
+            mtu,
+            now: Instant::ZERO,
+            inbox: Inbox::new(HEADROOM, room),
+            arrived: [const { None }; BATCH],
+            outbox: Outbox::new(HEADROOM, room),
+            checked: Outbox::new(0, room),
+            is_unchecked: true,
+            restarted: Vec::new(),
+            monitor: TunnelMonitor::default(),
+            next_update: Instant::ZERO,
+        };
+        carrier.update(Instant::ZERO);
+        Ok(carrier)
+    }
+
+    /// The local address of datagrams.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// What the stack must have for addresses: one for each peer.
+    pub fn inner_addresses(&self) -> Vec<IpAddr> {
+        self.tunnel.peers().map(|peer| peer.inner.0.into()).collect()
+    }
+
+    /// What is known of the tunnel while it runs.
+    pub fn monitor(&self) -> TunnelMonitor {
+        self.monitor.clone()
+    }
+
+    /// Takes what has happened, and brings the monitor up to date.
+    fn update(&mut self, now: Instant) {
+        let events: Vec<Event> = std::iter::from_fn(|| self.tunnel.poll_event()).collect();
+        if events.is_empty() && now < self.next_update {
+            return;
+        }
+        self.next_update = now + MONITOR_EVERY;
+        let peers: Vec<PeerStatus> = self.tunnel.peers().collect();
+        for event in &events {
+            if let Event::Restarted(PeerId(peer)) | Event::Lost(PeerId(peer)) = event {
+                self.restarted.push(peers[*peer].inner.1.into());
+            }
+        }
+        let mut seen = self.monitor.shared.lock();
+        let room = MOST_EVENTS.saturating_sub(seen.events.len());
+        seen.events.extend(events.into_iter().take(room));
+        (seen.peers, seen.counters, seen.at) = (peers, self.tunnel.counters(), now);
+    }
+
+    /// Sends what is queued in one of the two batches.
+    fn send(&mut self, unchecked: bool) -> io::Result<bool> {
+        if self.is_unchecked != unchecked {
+            set_unchecked(&self.socket, self.local.is_ipv4(), unchecked)?;
+            self.is_unchecked = unchecked;
+        }
+        let outbox = if unchecked { &mut self.outbox } else { &mut self.checked };
+        outbox.send(self.socket.as_fd(), true)
+    }
+
+    /// Queues the tunnel's own datagrams, as far as there is room.
+    fn queue_own(&mut self) {
+        while !self.checked.is_full() && !self.outbox.is_full() {
+            let Some(own) = self.tunnel.poll_transmit() else { return };
+            let outbox = if own.checksum { &mut self.checked } else { &mut self.outbox };
+            let Some(slot) = outbox.slot() else { return };
+            let Some(place) = slot.get_mut(..own.datagram.len()) else { continue };
+            place.copy_from_slice(&own.datagram);
+            let start = if own.checksum { 0 } else { HEADROOM };
+            outbox.queue((start, start + own.datagram.len()), Name::of(own.to));
+        }
+    }
+}
+
+impl Carrier for TunnelCarrier {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    fn name(&self) -> String {
+        format!("tunnel at UDP {}", self.local)
+    }
+
+    fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
+        self.now = clock.now();
+        match self.inbox.receive(self.socket.as_fd(), clock) {
+            Ok(_) => {}
+            Err(error) if super::is_fatal(&error) => return Err(error),
+            Err(error) => {
+                // No packet, or an ICMP error.
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    tracing::debug!(%error, "reading from the tunnel's socket");
+                }
+                return Ok(0);
+            }
+        }
+        for index in 0..self.inbox.len() {
+            self.arrived[index] = None;
+            let ecn = self.inbox.control(index).ecn();
+            let Some(from) = self.inbox.packet(index).2.place() else { continue };
+            let (room, _) = self.inbox.place(index);
+            let arrival = self.tunnel.receive(self.now, from, room, HEADROOM, ecn);
+            self.arrived[index] = arrival.map(|arrival| (arrival.verdict, arrival.packet));
+        }
+        self.update(self.now);
+        Ok(self.inbox.len())
+    }
+
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
+        for index in 0..self.inbox.len() {
+            let Some((verdict, packet)) = &self.arrived[index] else { continue };
+            let (room, at) = self.inbox.with_header(index, HEADROOM);
+            let packet = &room[packet.clone()];
+            let received = match verdict {
+                Verdict::Intact => Received::parse(packet, ChecksumTrust::Tcp),
+                Verdict::Corrupted => match Segment::parse(packet) {
+                    Ok(segment) => Received::Corrupted(segment),
+                    Err(error) => Received::Malformed(error),
+                },
+                // Whatever its own sums say: a header that was not authenticated is not believed.
+                Verdict::Unreadable => Received::Unreadable(Datagram::parse(packet).ok()),
+            };
+            packets.push(Arrival { packet, at, received, is_asking: false });
+        }
+    }
+
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        if self.checked.is_full() { None } else { self.outbox.slot() }
+    }
+
+    fn queue(&mut self, len: usize) {
+        let room = self.outbox.place();
+        let ecn = room.get(HEADROOM + 1).map_or(Ecn::NotEct, |byte| Ecn::from_bits(byte >> 4));
+        let sealed = match self.tunnel.seal(self.now, room, HEADROOM..HEADROOM + len) {
+            Ok(sealed) => sealed,
+            // As if lost on the way.
+            Err(error) => return tracing::trace!(%error, "a segment was not sent"),
+        };
+        let (name, control) = (Name::of(sealed.to), Control::of_ecn(ecn, self.local.is_ipv4()));
+        let (start, end) = (sealed.datagram.start, sealed.datagram.end);
+        if !sealed.checksum {
+            return self.outbox.queue_with((start, end), name, control);
+        }
+        if let Some(slot) = self.checked.slot() {
+            slot[..end - start].copy_from_slice(&self.outbox.place()[start..end]);
+            self.checked.queue_with((0, end - start), name, control);
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        self.queue_own();
+        // The order of the two matters little: a peer's packets are all in one of them.
+        let checked = self.checked.is_empty() || self.send(false)?;
+        let unchecked = self.outbox.is_empty() || self.send(true)?;
+        Ok(checked && unchecked)
+    }
+
+    fn restarted_peers(&mut self) -> Vec<IpAddr> {
+        std::mem::take(&mut self.restarted)
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.tunnel.next_deadline()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        self.tunnel.handle_timeout(now);
+        self.update(now);
+    }
+
+    fn close(&mut self) {
+        self.tunnel.close(self.now);
+        if let Err(error) = self.flush() {
+            tracing::debug!(%error, "the peers were not told of the end");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The sockets of carriers over UDP, and what comes with a datagram: its ECN field and where it is from.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd as _;
+
+use headway_wire::Ecn;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::sys::{self, Control, Name};
+
+/// The socket buffer in bytes, for each direction.
+const SOCKET_BUFFER: usize = 4 << 20;
+
+/// What failed, the error, and what was expected.
+pub(in crate::carrier) type Failed = (String, io::Error, &'static str);
+
+/// A UDP socket that sends datagrams without checksum, and receives them; bound to `local`, and connected to `peer`
+/// if that is given.
+pub(in crate::carrier) fn open_socket(local: SocketAddr, peer: Option<SocketAddr>) -> Result<Socket, Failed> {
+    let domain = Domain::for_address(local);
+    let what = |text: &str, source| (format!("{local}: {text}"), source, "a system with UDP");
+    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))
+        .map_err(|source| what("no socket", source))?;
+    let options: &[(i32, i32)] = if local.is_ipv4() {
+        &[(libc::SOL_SOCKET, libc::SO_NO_CHECK)]
+    } else {
+        &[(libc::SOL_UDP, UDP_NO_CHECK6_TX), (libc::SOL_UDP, UDP_NO_CHECK6_RX)]
+    };
+    for &(level, name) in options {
+        sys::set_option(socket.as_fd(), level, name, 1)
+            .map_err(|source| (format!("{local}: the checksum stays on"), source, "Linux 3.16 or later"))?;
+    }
+    // Without it every packet appears as Not-ECT, which TCP supports.
+    let receive_ecn = if local.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_RECVTOS)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
+    };
+    if let Err(error) = sys::set_option(socket.as_fd(), receive_ecn.0, receive_ecn.1, 1) {
+        tracing::debug!(%error, "the ECN field is not available");
+    }
+    // The kernel's arrival timestamps; without them the time of reading is used.
+    if let Err(error) = sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1) {
+        tracing::debug!(%error, "no timestamps");
+    }
+    // The kernel limits the size; a short buffer drops bursts.
+    for result in [socket.set_recv_buffer_size(SOCKET_BUFFER), socket.set_send_buffer_size(SOCKET_BUFFER)] {
+        if let Err(error) = result {
+            tracing::debug!(%error, "the socket buffer cannot be resized");
+        }
+    }
+    socket
+        .bind(&local.into())
+        .map_err(|source| (format!("{local}"), source, "an address of this machine with an unused port"))?;
+    if let Some(peer) = peer {
+        socket.connect(&peer.into()).map_err(|source| {
+            (format!("{local} to {peer}"), source, "a peer with a route from this machine")
+        })?;
+    }
+    Ok(socket)
+}
+
+/// `linux/udp.h`.
+const UDP_NO_CHECK6_TX: i32 = 101;
+const UDP_NO_CHECK6_RX: i32 = 102;
+
+/// Whether datagrams leave `socket` without checksum from now on.
+pub(in crate::carrier) fn set_unchecked(socket: &Socket, is_v4: bool, unchecked: bool) -> io::Result<()> {
+    let (level, name) =
+        if is_v4 { (libc::SOL_SOCKET, libc::SO_NO_CHECK) } else { (libc::SOL_UDP, UDP_NO_CHECK6_TX) };
+    sys::set_option(socket.as_fd(), level, name, unchecked.into())
+}
+
+impl Control {
+    /// With which a packet gets this ECN field.
+    pub(in crate::carrier) fn of_ecn(ecn: Ecn, is_v4: bool) -> Self {
+        match (ecn, is_v4) {
+            (Ecn::NotEct, _) => Self::NONE,
+            (ecn, true) => Self::of_int(libc::IPPROTO_IP, libc::IP_TOS, ecn.bits().into()),
+            (ecn, false) => Self::of_int(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn.bits().into()),
+        }
+    }
+
+    /// The ECN field of the packet; a byte for IPv4, an `int` for IPv6.
+    pub(in crate::carrier) fn ecn(&self) -> Ecn {
+        let v4 = self.find(libc::IPPROTO_IP, libc::IP_TOS).and_then(|value| value.first().copied());
+        let v6 = self.find(libc::IPPROTO_IPV6, libc::IPV6_TCLASS).and_then(|value| value.first_chunk());
+        let bits = v4.or(v6.map(|value| i32::from_ne_bytes(*value) as u8));
+        bits.map_or(Ecn::NotEct, Ecn::from_bits)
+    }
+}
+
+impl Name {
+    /// The `sockaddr_in` or `sockaddr_in6` of an address and port.
+    pub(in crate::carrier) fn of(place: SocketAddr) -> Self {
+        let mut name = Self::NONE;
+        match place {
+            SocketAddr::V4(v4) => {
+                name.bytes[..2].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
+                name.bytes[2..4].copy_from_slice(&v4.port().to_be_bytes());
+                name.bytes[4..8].copy_from_slice(&v4.ip().octets());
+                name.len = size_of::<libc::sockaddr_in>();
+            }
+            SocketAddr::V6(v6) => {
+                name.bytes[..2].copy_from_slice(&(libc::AF_INET6 as u16).to_ne_bytes());
+                name.bytes[2..4].copy_from_slice(&v6.port().to_be_bytes());
+                name.bytes[8..24].copy_from_slice(&v6.ip().octets());
+                name.bytes[24..28].copy_from_slice(&v6.scope_id().to_ne_bytes());
+                name.len = size_of::<libc::sockaddr_in6>();
+            }
+        }
+        name
+    }
+
+    /// The address and port of a `sockaddr_in` or `sockaddr_in6`.
+    pub(in crate::carrier) fn place(&self) -> Option<SocketAddr> {
+        let family = i32::from(u16::from_ne_bytes(*self.bytes.first_chunk()?));
+        let port = u16::from_be_bytes(*self.bytes[2..].first_chunk()?);
+        let ip: IpAddr = match family {
+            libc::AF_INET => Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?).into(),
+            libc::AF_INET6 => Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?).into(),
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip, port))
+    }
+}

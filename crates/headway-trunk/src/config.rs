@@ -1,0 +1,319 @@
+//! The configuration of a gateway: a TOML file.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use headway_trunk_proto::{PresharedKey, PublicKey, SecretKey};
+use headway_units::Duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::TrunkError;
+use crate::policy::Destinations;
+
+/// The configuration of a gateway.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// This gateway.
+    pub gateway: GatewayConfig,
+    /// The gateways at the other end of its links.
+    #[serde(default, rename = "peer")]
+    pub peers: Vec<PeerConfig>,
+    /// Local addresses whose connections go to one destination behind a peer.
+    #[serde(default, rename = "forward")]
+    pub forwards: Vec<ForwardConfig>,
+    /// SOCKS5 servers (RFC 1928) whose connections go through a peer.
+    #[serde(default, rename = "socks")]
+    pub socks: Vec<SocksConfig>,
+    /// Connections that the kernel's TPROXY target hands over go to their own destinations through a peer.
+    #[serde(default, rename = "transparent")]
+    pub transparent: Vec<TransparentConfig>,
+}
+
+/// This gateway.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GatewayConfig {
+    /// The file with its secret key, readable by its owner only; a relative path begins at the configuration's folder.
+    pub key_file: PathBuf,
+    /// The UDP address and port of the tunnel. Peers that know it begin; port 0 is any.
+    #[serde(default = "any_address")]
+    pub listen: SocketAddr,
+    /// The longest IP packet on the link, in bytes.
+    #[serde(default = "default_mtu")]
+    pub mtu: u16,
+    /// How long the link may be down before streams fail, such as `10min`.
+    #[serde(default = "default_outage")]
+    pub outage: String,
+    /// The links carry no traffic but this gateway's: what they lose at any rate is damage, also where no damage is
+    /// seen. Wrong on a shared path: congestion of others would be taken for damage until the sequential test finds
+    /// out.
+    #[serde(default)]
+    pub own_path: bool,
+    /// A Unix socket at which `headway trunk status` can ask; none if left out.
+    pub status_socket: Option<PathBuf>,
+    /// Streams at most, of all peers.
+    #[serde(default = "default_streams")]
+    pub max_streams: usize,
+}
+
+/// A gateway at the other end of a link.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PeerConfig {
+    /// Its name, in this file and in messages.
+    pub name: String,
+    /// Its public key, as `headway trunk pubkey` prints it.
+    pub public_key: String,
+    /// A file with a secret that both gateways have, readable by its owner only.
+    pub preshared_key_file: Option<PathBuf>,
+    /// Its UDP address and port; without it, it begins.
+    pub endpoint: Option<SocketAddr>,
+    /// The longest time without a packet to it, so that a NAT keeps its mapping, such as `25s`.
+    pub keep_alive: Option<String>,
+    /// Where its streams may go from here: prefixes such as `10.0.0.0/8`, or `any` for everything but addresses of this
+    /// machine (loopback, link-local) and multicast. Empty: nowhere.
+    #[serde(default)]
+    pub destinations: Vec<String>,
+}
+
+/// A local address whose connections go to one destination behind a peer.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ForwardConfig {
+    /// The local TCP address and port.
+    pub listen: SocketAddr,
+    /// The peer's name; may be left out if there is one.
+    pub peer: Option<String>,
+    /// The destination, as the peer sees it: an address or a name, and a port.
+    pub to: String,
+}
+
+/// A SOCKS5 server.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SocksConfig {
+    /// The local TCP address and port. It asks for no password: only who may use the trunk should reach it.
+    pub listen: SocketAddr,
+    /// The peer's name; may be left out if there is one.
+    pub peer: Option<String>,
+}
+
+/// A listener for connections that TPROXY hands over.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TransparentConfig {
+    /// The local TCP address and port that the TPROXY rule names.
+    pub listen: SocketAddr,
+    /// The peer's name; may be left out if there is one.
+    pub peer: Option<String>,
+}
+
+fn any_address() -> SocketAddr {
+    ([0, 0, 0, 0], 0).into()
+}
+
+fn default_mtu() -> u16 {
+    1500
+}
+
+fn default_outage() -> String {
+    "10min".into()
+}
+
+fn default_streams() -> usize {
+    4096
+}
+
+/// The JSON schema of configurations.
+pub fn schema() -> String {
+    // A schema is always JSON.
+    let text = serde_json::to_string_pretty(&schemars::schema_for!(Config)).unwrap_or_default();
+    text + "\n"
+}
+
+/// A peer's entry, read.
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) tunnel: headway_trunk_proto::PeerConfig,
+    pub(crate) destinations: Destinations,
+}
+
+/// Everything that the files say, read and checked.
+pub(crate) struct Settings {
+    pub(crate) secret: SecretKey,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) outage: Duration,
+}
+
+impl Config {
+    /// Reads a configuration and checks all of it, the files that it names included.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, is exposed to others, or a key or value is unknown, missing or wrong.
+    pub fn load(path: &Path) -> Result<Self, TrunkError> {
+        let text =
+            fs::read_to_string(path).map_err(|source| TrunkError::File { path: path.into(), source })?;
+        let config = Self::parse(&text, path)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Reads a configuration from `text`, which came from `path`: relative paths in it begin at its folder.
+    ///
+    /// # Errors
+    ///
+    /// It is no TOML, or a key is unknown, missing or of a wrong type.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, TrunkError> {
+        let syntax = |error: toml::de::Error| TrunkError::Syntax {
+            path: path.into(),
+            message: error.to_string().trim_end().to_owned(),
+        };
+        let mut config: Self = toml::from_str(text).map_err(syntax)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        config.gateway.key_file = folder.join(&config.gateway.key_file);
+        if let Some(socket) = &mut config.gateway.status_socket {
+            *socket = folder.join(&socket);
+        }
+        for peer in &mut config.peers {
+            if let Some(file) = &mut peer.preshared_key_file {
+                *file = folder.join(&file);
+            }
+        }
+        Ok(config)
+    }
+
+    /// Checks what [`Config::parse`] has read, and the files that it names.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Config::load`].
+    pub fn check(&self) -> Result<(), TrunkError> {
+        self.settings().map(drop)
+    }
+
+    pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
+        let secret = read_secret(&self.gateway.key_file)?;
+        if !(576..=9000).contains(&self.gateway.mtu) {
+            return Err(TrunkError::value("gateway.mtu", self.gateway.mtu.to_string(), "576 to 9000 bytes"));
+        }
+        if self.gateway.max_streams == 0 {
+            return Err(TrunkError::value("gateway.max-streams", "0", "at least 1"));
+        }
+        let outage = duration("gateway.outage", &self.gateway.outage)?;
+        if self.peers.is_empty() {
+            return Err(TrunkError::value("[[peer]]", "none", "at least one"));
+        }
+        let mut peers: Vec<Peer> = Vec::new();
+        for peer in &self.peers {
+            let read = read_peer(peer)?;
+            let key = read.tunnel.key;
+            if key == secret.public() {
+                let key = format!("peer {}: public-key", peer.name);
+                return Err(TrunkError::value(key, "this gateway's own key", "the other gateway's"));
+            }
+            let twice = peers.iter().any(|other| other.name == read.name || other.tunnel.key == key);
+            if twice {
+                return Err(TrunkError::value(
+                    "[[peer]]",
+                    peer.name.clone(),
+                    "another name and key for each peer",
+                ));
+            }
+            if read
+                .tunnel
+                .endpoint
+                .is_some_and(|endpoint| endpoint.is_ipv4() != self.gateway.listen.is_ipv4())
+            {
+                let key = format!("peer {}: endpoint", peer.name);
+                let listen = format!("an address of the family of gateway.listen ({})", self.gateway.listen);
+                return Err(TrunkError::value(
+                    key,
+                    peer.endpoint.map_or_else(String::new, |e| e.to_string()),
+                    listen,
+                ));
+            }
+            peers.push(read);
+        }
+        let entries = self.forwards.iter().map(|entry| ("forward", entry.listen, &entry.peer));
+        let entries = entries.chain(self.socks.iter().map(|entry| ("socks", entry.listen, &entry.peer)));
+        let transparent = self.transparent.iter().map(|entry| ("transparent", entry.listen, &entry.peer));
+        for (kind, listen, peer) in entries.chain(transparent) {
+            self.peer_of(peer.as_deref(), &format!("{kind} {listen}"))?;
+        }
+        for forward in &self.forwards {
+            crate::request::Destination::parse(&forward.to).ok_or_else(|| {
+                TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
+            })?;
+        }
+        Ok(Settings { secret, peers, outage })
+    }
+
+    /// The place of a named peer, or of the only one.
+    pub(crate) fn peer_of(&self, name: Option<&str>, entry: &str) -> Result<usize, TrunkError> {
+        let names = || self.peers.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>().join(", ");
+        match name {
+            None if self.peers.len() == 1 => Ok(0),
+            None => {
+                Err(TrunkError::value(format!("{entry}: peer"), "nothing", format!("one of {}", names())))
+            }
+            Some(name) => self.peers.iter().position(|peer| peer.name == name).ok_or_else(|| {
+                TrunkError::value(format!("{entry}: peer"), name, format!("one of {}", names()))
+            }),
+        }
+    }
+}
+
+fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
+    let of = |key: &str| format!("peer {}: {key}", peer.name);
+    let key: PublicKey = peer.public_key.parse().map_err(|error: headway_trunk_proto::KeyError| {
+        TrunkError::value(of("public-key"), peer.public_key.clone(), error.to_string())
+    })?;
+    let preshared = peer.preshared_key_file.as_deref().map(read_preshared).transpose()?;
+    let keep_alive = peer.keep_alive.as_deref().map(|text| duration(&of("keep-alive"), text)).transpose()?;
+    if keep_alive.is_some_and(|time| time < Duration::from_secs(1)) {
+        return Err(TrunkError::value(
+            of("keep-alive"),
+            peer.keep_alive.clone().unwrap_or_default(),
+            "at least 1s",
+        ));
+    }
+    let destinations = Destinations::parse(&peer.destinations)
+        .map_err(|got| TrunkError::value(of("destinations"), got, "`any`, or a prefix such as 10.0.0.0/8"))?;
+    let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
+    (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);
+    Ok(Peer { name: peer.name.clone(), tunnel, destinations })
+}
+
+fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {
+    text.parse()
+        .map_err(|error: headway_units::ParseUnitError| TrunkError::value(key, text, error.to_string()))
+}
+
+/// Reads a secret key from a file that only its owner can read.
+fn read_secret(path: &Path) -> Result<SecretKey, TrunkError> {
+    read_private(path)?.parse().map_err(|error: headway_trunk_proto::KeyError| TrunkError::Syntax {
+        path: path.into(),
+        message: error.to_string(),
+    })
+}
+
+fn read_preshared(path: &Path) -> Result<PresharedKey, TrunkError> {
+    read_private(path)?.parse().map_err(|error: headway_trunk_proto::KeyError| TrunkError::Syntax {
+        path: path.into(),
+        message: error.to_string(),
+    })
+}
+
+fn read_private(path: &Path) -> Result<String, TrunkError> {
+    let file = |source| TrunkError::File { path: path.into(), source };
+    let mode = fs::metadata(path).map_err(file)?.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(TrunkError::Exposed { path: path.into(), mode });
+    }
+    Ok(fs::read_to_string(path).map_err(file)?.trim().to_owned())
+}

@@ -1,0 +1,174 @@
+//! Where connections of hosts enter: local forwards, SOCKS5, connections that TPROXY hands over.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fast_socks5::server::Socks5ServerProtocol;
+use fast_socks5::util::target_addr::TargetAddr;
+use fast_socks5::{ReplyError, Socks5Command};
+use headway_net::TcpStream as Stream;
+use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+use tokio::net::{TcpListener, TcpStream as Socket};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::link::Link;
+use crate::relay;
+use crate::request::{Destination, Outcome};
+
+/// How long a SOCKS client may take for its request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait where no connection can be accepted: no descriptor is free.
+const PAUSE: Duration = Duration::from_millis(100);
+const BACKLOG: i32 = 1024;
+
+/// What says where connections of an entry go.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// All to one destination.
+    Forward(Destination),
+    /// The client says it (RFC 1928).
+    Socks,
+    /// Where they were going: the local address of the connection.
+    Transparent,
+}
+
+/// One listener for connections of hosts.
+pub(crate) struct Entry {
+    listener: TcpListener,
+    kind: Kind,
+    link: Arc<Link>,
+}
+
+impl Entry {
+    /// Listens at `address`.
+    pub(crate) fn listen(address: SocketAddr, kind: Kind, link: Arc<Link>) -> io::Result<Self> {
+        let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        socket.set_nonblocking(true)?;
+        if matches!(kind, Kind::Transparent) {
+            if address.is_ipv4() {
+                socket.set_ip_transparent_v4(true)?;
+            } else {
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "expected an IPv4 address: transparent entries are for IPv4",
+                ));
+            }
+        }
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        Ok(Self { listener: TcpListener::from_std(socket.into())?, kind, link })
+    }
+
+    /// The address that it listens at.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts connections for ever.
+    pub(crate) async fn serve(self, streams: Arc<Semaphore>) {
+        loop {
+            // Connections over the limit wait in the kernel's backlog.
+            let Ok(permit) = streams.clone().acquire_owned().await else { return };
+            let socket = match self.listener.accept().await {
+                Ok((socket, _)) => socket,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was not accepted");
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let (kind, link) = (self.kind.clone(), self.link.clone());
+            let ours = self.listener.local_addr().ok();
+            tokio::spawn(async move {
+                let _permit = permit;
+                if let Err(error) = take(&link, kind, socket, ours).await {
+                    tracing::debug!(peer = link.name, %error, "a connection ended");
+                }
+            });
+        }
+    }
+}
+
+async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let destination = match kind {
+        Kind::Socks => return socks(link, socket).await,
+        Kind::Forward(destination) => destination,
+        Kind::Transparent => {
+            let destination = socket.local_addr()?;
+            if Some(destination) == ours {
+                // Not one that TPROXY handed over: it would come back to this very listener.
+                relay::reset(socket);
+                return Ok(());
+            }
+            Destination::Address(destination)
+        }
+    };
+    match link.open(&destination).await {
+        Ok(stream) => join(link, socket, stream).await,
+        Err(outcome) => {
+            tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
+            relay::reset(socket);
+            Ok(())
+        }
+    }
+}
+
+async fn join(link: &Link, socket: Socket, stream: Stream) -> io::Result<()> {
+    link.counters.open.fetch_add(1, Ordering::Relaxed);
+    let joined = relay::join(socket, stream).await;
+    link.counters.open.fetch_sub(1, Ordering::Relaxed);
+    let (to_peer, from_peer) = joined?;
+    link.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
+    link.counters.bytes_from_peer.fetch_add(from_peer, Ordering::Relaxed);
+    Ok(())
+}
+
+async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
+    let request = async {
+        let protocol = Socks5ServerProtocol::accept_no_auth(socket).await?;
+        protocol.read_command().await
+    };
+    let (protocol, command, target) =
+        timeout(REQUEST_TIMEOUT, request).await?.map_err(|error| io::Error::other(error.to_string()))?;
+    let failed = |error: fast_socks5::server::SocksServerError| io::Error::other(error.to_string());
+    if command != Socks5Command::TCPConnect {
+        return protocol.reply_error(&ReplyError::CommandNotSupported).await.map_err(failed);
+    }
+    let destination = match target {
+        TargetAddr::Ip(address) => Some(Destination::Address(address)),
+        TargetAddr::Domain(name, port) => Destination::of_name(&name, port),
+    };
+    let Some(destination) = destination else {
+        return protocol.reply_error(&ReplyError::AddressTypeNotSupported).await.map_err(failed);
+    };
+    match link.open(&destination).await {
+        Ok(stream) => {
+            // RFC 1928, 6: the address that the server connects from. It is the far gateway's, and not known here.
+            let socket = protocol.reply_success(([0, 0, 0, 0], 0).into()).await.map_err(failed)?;
+            join(link, socket, stream).await
+        }
+        Err(outcome) => {
+            tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
+            protocol.reply_error(&reply(outcome)).await.map_err(failed)
+        }
+    }
+}
+
+/// RFC 1928, 6.
+fn reply(outcome: Outcome) -> ReplyError {
+    match outcome {
+        Outcome::Connected => ReplyError::Succeeded,
+        Outcome::Refused => ReplyError::ConnectionRefused,
+        Outcome::HostUnreachable | Outcome::UnknownName => ReplyError::HostUnreachable,
+        Outcome::NetworkUnreachable => ReplyError::NetworkUnreachable,
+        Outcome::TimedOut => ReplyError::ConnectionTimeout,
+        Outcome::NotAllowed => ReplyError::ConnectionNotAllowed,
+        Outcome::Failed => ReplyError::GeneralFailure,
+    }
+}

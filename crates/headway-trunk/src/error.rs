@@ -1,0 +1,66 @@
+//! Errors of a gateway's configuration and of its start.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Errors of a gateway's configuration and of its start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrunkError {
+    /// A file cannot be read.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The configuration is no TOML, or has unknown, missing or wrong keys.
+    #[error("{path}: {message}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        message: String,
+    },
+    /// A value cannot be used.
+    #[error("{key}: got {got}: expected {expected}")]
+    Value {
+        /// The key, with its table.
+        key: String,
+        /// What was given.
+        got: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// Others than its owner can read a file with a secret.
+    #[error(
+        "{path}: others can read this secret (mode {mode:o}): expected at most mode 600; chmod 600 it, and make a new key if others may have read it"
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The tunnel or its stack cannot start.
+    #[error(transparent)]
+    Net(#[from] headway_net::NetError),
+    /// A listener cannot start.
+    #[error("{what}: {source}")]
+    Listen {
+        /// Which.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The stack has ended.
+    #[error("the tunnel has ended: {0}")]
+    Ended(io::Error),
+}
+
+impl TrunkError {
+    pub(crate) fn value(key: impl Into<String>, got: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Value { key: key.into(), got: got.into(), expected: expected.into() }
+    }
+}

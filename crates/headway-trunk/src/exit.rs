@@ -1,0 +1,96 @@
+//! The far end of streams: connects to where they go.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use headway_net::{TcpListener, TcpStream as Stream};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpStream as Socket, lookup_host};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::link::Link;
+use crate::relay;
+use crate::request::{Destination, Outcome};
+
+/// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
+/// minutes at least) is more than people wait.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(130);
+
+/// Accepts the streams of one peer, as long as the stack runs.
+pub(crate) async fn serve(link: Arc<Link>, listener: TcpListener, streams: Arc<Semaphore>) -> io::Error {
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => return error,
+        };
+        // Streams over the limit are reset: who opens them learns of it at once.
+        let Ok(permit) = streams.clone().try_acquire_owned() else {
+            stream.reset();
+            continue;
+        };
+        let link = link.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            if let Err(error) = answer(&link, stream).await {
+                tracing::debug!(peer = link.name, %error, "a stream ended");
+            }
+        });
+    }
+}
+
+async fn answer(link: &Link, mut stream: Stream) -> io::Result<()> {
+    // It may wait for its use for hours: it was opened ahead of need.
+    let Some(destination) = Destination::read(&mut stream).await? else { return Ok(()) };
+    match connect(link, &destination).await {
+        Ok(socket) => {
+            stream.write_u8(Outcome::Connected as u8).await?;
+            tracing::debug!(peer = link.name, %destination, "connected");
+            link.counters.open.fetch_add(1, Ordering::Relaxed);
+            link.counters.opened.fetch_add(1, Ordering::Relaxed);
+            let joined = relay::join(socket, stream).await;
+            link.counters.open.fetch_sub(1, Ordering::Relaxed);
+            let (to_peer, from_peer) = joined?;
+            link.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
+            link.counters.bytes_from_peer.fetch_add(from_peer, Ordering::Relaxed);
+        }
+        Err(outcome) => {
+            tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");
+            link.counters.refused.fetch_add(1, Ordering::Relaxed);
+            stream.write_u8(outcome as u8).await?;
+            stream.shutdown().await?;
+        }
+    }
+    Ok(())
+}
+
+async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outcome> {
+    let addresses: Vec<SocketAddr> = match destination {
+        Destination::Address(address) => vec![*address],
+        Destination::Name(name, port) => {
+            let found = lookup_host((name.as_str(), *port)).await.map_err(|_| Outcome::UnknownName)?;
+            found.collect()
+        }
+    };
+    let mut outcome = if addresses.is_empty() { Outcome::UnknownName } else { Outcome::NotAllowed };
+    for address in addresses {
+        if !link.destinations.allow(address.ip()) {
+            continue;
+        }
+        match timeout(CONNECT_TIMEOUT, Socket::connect(address)).await {
+            Ok(Ok(socket)) => {
+                // Delays of small writes belong to the program at the other end.
+                if let Err(error) = socket.set_nodelay(true) {
+                    tracing::debug!(%error, "Nagle's algorithm stays on");
+                }
+                return Ok(socket);
+            }
+            Ok(Err(error)) => outcome = Outcome::of(&error),
+            Err(_) => outcome = Outcome::TimedOut,
+        }
+    }
+    Err(outcome)
+}

@@ -1,0 +1,235 @@
+//! A running gateway.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
+
+use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
+use headway_tcp::{DelayedAck, KeepAlive, Profile, Variant};
+use headway_trunk_proto::{Event, PublicKey, Tunnel};
+use headway_units::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::interval;
+
+use crate::config::Settings;
+use crate::entry::{Entry, Kind};
+use crate::link::{Link, PORT};
+use crate::request::Destination;
+use crate::status::{PeerStatus, Status};
+use crate::{Config, TrunkError, exit};
+
+/// Connections of a peer that wait to be accepted.
+const BACKLOG: usize = 1024;
+/// How long the end of a gateway may take: what is written is sent, and the peers are told.
+const GRACE: StdDuration = StdDuration::from_secs(2);
+/// How often events of the tunnel are looked for.
+const EVENTS_EVERY: StdDuration = StdDuration::from_millis(250);
+
+/// A running gateway. It stops when it is dropped; [`Gateway::close`] tells its peers.
+pub struct Gateway {
+    public: PublicKey,
+    listen: SocketAddr,
+    stack: Stack,
+    monitor: TunnelMonitor,
+    links: Vec<Arc<Link>>,
+    entries: Vec<SocketAddr>,
+    tasks: JoinSet<()>,
+}
+
+impl Gateway {
+    /// Starts the gateway: its tunnel, and its listeners. It needs a `tokio` runtime.
+    ///
+    /// # Errors
+    ///
+    /// The configuration cannot be used, or an address is in use.
+    pub fn start(config: &Config) -> Result<Self, TrunkError> {
+        let Settings { secret, peers, outage } = config.settings()?;
+        let public = secret.public();
+        let mut tunnel = headway_trunk_proto::TunnelConfig::new(secret, Box::new(random));
+        tunnel.epoch = epoch();
+        tunnel.peers = peers.iter().map(|peer| peer.tunnel.clone()).collect();
+        let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu };
+        let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
+        let (listen, monitor, addresses) = (carrier.local(), carrier.monitor(), carrier.inner_addresses());
+        let profile = Some(profile(outage, config.gateway.own_path));
+        let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
+
+        let mut gateway = Self {
+            public,
+            listen,
+            stack,
+            monitor,
+            links: Vec::new(),
+            entries: Vec::new(),
+            tasks: JoinSet::new(),
+        };
+        let streams = Arc::new(Semaphore::new(config.gateway.max_streams));
+        let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
+        for (peer, (ours, theirs)) in peers.into_iter().zip(inner) {
+            let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
+            let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
+            let listener = listener.map_err(TrunkError::Ended)?;
+            let named = (peer.name, peer.destinations);
+            let link = Link::new(named, gateway.stack.clone(), domain, (ours.into(), theirs.into()));
+            let (served, streams) = (link.clone(), streams.clone());
+            gateway.tasks.spawn(async move {
+                let error = exit::serve(served, listener, streams).await;
+                tracing::error!(%error, "no more streams are accepted");
+            });
+            gateway.links.push(link);
+        }
+        gateway.listen_for_hosts(config, &streams)?;
+        let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
+        gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
+        Ok(gateway)
+    }
+
+    /// Opens the entries of the configuration.
+    fn listen_for_hosts(&mut self, config: &Config, streams: &Arc<Semaphore>) -> Result<(), TrunkError> {
+        let mut entries = Vec::new();
+        for forward in &config.forwards {
+            let to = Destination::parse(&forward.to).ok_or_else(|| {
+                TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
+            })?;
+            entries.push((forward.listen, &forward.peer, Kind::Forward(to), "forward"));
+        }
+        entries.extend(config.socks.iter().map(|socks| (socks.listen, &socks.peer, Kind::Socks, "socks")));
+        let transparent = config.transparent.iter();
+        entries
+            .extend(transparent.map(|entry| (entry.listen, &entry.peer, Kind::Transparent, "transparent")));
+        for (listen, peer, kind, name) in entries {
+            let what = format!("{name} {listen}");
+            let link = self.links[config.peer_of(peer.as_deref(), &what)?].clone();
+            let listened = Entry::listen(listen, kind, link.clone());
+            let entry = listened.and_then(|entry| Ok((entry.local_addr()?, entry)));
+            let (address, entry) = entry.map_err(|source| TrunkError::Listen { what, source })?;
+            self.entries.push(address);
+            self.tasks.spawn(entry.serve(streams.clone()));
+            self.tasks.spawn(link.keep_spare());
+        }
+        Ok(())
+    }
+
+    /// Its public key.
+    pub fn public_key(&self) -> PublicKey {
+        self.public
+    }
+
+    /// The UDP address of its tunnel.
+    pub fn listen_address(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// The TCP addresses of its entries, in the order of the configuration: forwards, SOCKS, transparent.
+    pub fn entries(&self) -> &[SocketAddr] {
+        &self.entries
+    }
+
+    /// What it does.
+    pub fn status(&self) -> Status {
+        let (counters, at) = (self.monitor.counters(), self.monitor.at());
+        let peer = |(link, peer): (&Arc<Link>, headway_trunk_proto::PeerStatus)| PeerStatus {
+            name: link.name.clone(),
+            endpoint: peer.endpoint,
+            connected: peer.session_since.is_some(),
+            passes_unchecked: peer.passes_unchecked,
+            last_received_seconds: peer.last_received.map(|then| at.saturating_since(then).as_secs_f64()),
+            open_streams: link.counters.open.load(Ordering::Relaxed),
+            opened_streams: link.counters.opened.load(Ordering::Relaxed),
+            refused_streams: link.counters.refused.load(Ordering::Relaxed),
+            bytes_to_peer: link.counters.bytes_to_peer.load(Ordering::Relaxed),
+            bytes_from_peer: link.counters.bytes_from_peer.load(Ordering::Relaxed),
+        };
+        Status {
+            public_key: self.public.to_string(),
+            listen: self.listen,
+            peers: self.links.iter().zip(self.monitor.peers()).map(peer).collect(),
+            intact: counters.intact,
+            corrupted: counters.corrupted,
+            unreadable: counters.unreadable,
+            ignored: counters.ignored,
+        }
+    }
+
+    /// Ends the gateway: what is written is sent, as far as a moment allows, and the peers are told, who reset what is
+    /// open.
+    ///
+    /// # Errors
+    ///
+    /// The tunnel failed while it ran.
+    pub async fn close(mut self) -> Result<(), TrunkError> {
+        self.tasks.shutdown().await;
+        self.stack.clone().close(GRACE).await.map_err(TrunkError::Ended)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.stack.abort();
+    }
+}
+
+/// Headway's sender, as a trunk needs it.
+fn profile(outage: Duration, own_path: bool) -> Profile {
+    let mut profile = Variant::Headway.apply(Profile::modern());
+    profile.features.own_path = own_path;
+    // Its block sums are no authentication: a forged payload could pass them.
+    profile.features.partial = false;
+    // A delayed ACK of one stream looks like a queue to the many that share its window.
+    profile.delayed_ack = DelayedAck { timeout: Duration::ZERO, adaptive: false };
+    // What a host wrote is sent as it was written.
+    profile.nagle = false;
+    profile.rto.retries = None;
+    profile.user_timeout = Some(outage);
+    profile.keep_alive = Some(KeepAlive { idle: outage, interval: Duration::from_secs(10), probes: 6 });
+    // The tunnel lets no old packet through.
+    profile.time_wait = Duration::from_secs(2);
+    profile
+}
+
+fn random(bytes: &mut [u8]) {
+    // Without randomness there is no safe session; Linux has it from the moment that programs run.
+    if let Err(error) = getrandom::fill(bytes) {
+        panic!("the system has no randomness: {error}");
+    }
+}
+
+/// The time at the zero of the stack's clock, in nanoseconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "a live driver reads the clock")]
+fn epoch() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let running = Clock::new().now().as_nanos();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).saturating_sub(running)
+}
+
+/// Logs what happens to the tunnels.
+async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
+    let mut ticks = interval(EVENTS_EVERY);
+    loop {
+        ticks.tick().await;
+        for event in monitor.take_events() {
+            let name = |peer: headway_trunk_proto::PeerId| links.get(peer.0).map_or("", |link| &link.name);
+            match event {
+                Event::Connected(peer) => tracing::info!(peer = name(peer), "connected"),
+                Event::Restarted(peer) => {
+                    tracing::warn!(peer = name(peer), "restarted: its streams are reset")
+                }
+                Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
+                Event::Unchecked(peer, true) => {
+                    tracing::info!(
+                        peer = name(peer),
+                        "datagrams without UDP checksum get through: damage arrives"
+                    );
+                }
+                Event::Unchecked(peer, false) => tracing::warn!(
+                    peer = name(peer),
+                    "the path drops datagrams without UDP checksum: checksums stay on, damaged datagrams are lost unseen"
+                ),
+                Event::Lost(peer) => tracing::warn!(peer = name(peer), "lost: no handshake for a long time"),
+                _ => {}
+            }
+        }
+    }
+}

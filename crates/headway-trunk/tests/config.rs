@@ -1,0 +1,63 @@
+//! Configurations, right and wrong: each wrong one is refused with a message that names the place.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use headway_trunk::Config;
+use headway_trunk_proto::SecretKey;
+
+fn write(folder: &Path, name: &str, text: &str, mode: u32) {
+    let path = folder.join(name);
+    fs::write(&path, text).expect("a file");
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+}
+
+fn load(folder: &Path, text: &str) -> Result<(), String> {
+    write(folder, "gateway.toml", text, 0o644);
+    Config::load(&folder.join("gateway.toml")).map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn wrong_configurations_are_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let (ours, theirs) = (SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32]));
+    write(folder, "key", &ours.to_base64(), 0o600);
+    write(folder, "open", &ours.to_base64(), 0o644);
+    write(folder, "short", "abc", 0o600);
+    let peer = format!("[[peer]]\nname = 'far'\npublic-key = '{}'\n", theirs.public());
+    let other =
+        format!("[[peer]]\nname = 'other'\npublic-key = '{}'\n", SecretKey::from_bytes([3; 32]).public());
+    let good = format!("gateway.key-file = 'key'\n{peer}");
+    assert_eq!(load(folder, &good), Ok(()));
+    for (text, pieces) in [
+        (String::new(), &["gateway.toml", "gateway"][..]),
+        ("gateway = 3".into(), &["gateway.toml", "3"]),
+        (format!("{good}nonsense = 1"), &["gateway.toml", "nonsense", "unknown field"]),
+        (good.replace("'key'", "'none'"), &["none", "No such file"]),
+        (good.replace("'key'", "'open'"), &["open", "644", "chmod 600"]),
+        (good.replace("'key'", "'short'"), &["short", "3 characters", "32 bytes"]),
+        ("gateway.key-file = 'key'".into(), &["[[peer]]", "at least one"]),
+        (format!("gateway.mtu = 100\n{good}"), &["gateway.mtu", "100", "576"]),
+        (format!("gateway.outage = 'long'\n{good}"), &["gateway.outage", "long"]),
+        (format!("gateway.max-streams = 0\n{good}"), &["gateway.max-streams", "at least 1"]),
+        (format!("{good}{peer}"), &["far", "another name and key"]),
+        (good.replace(&theirs.public().to_string(), &ours.public().to_string()), &["peer far", "own key"]),
+        (good.replace(&theirs.public().to_string(), "abc"), &["peer far: public-key", "abc", "base64"]),
+        (format!("{good}endpoint = '[::1]:1'"), &["peer far: endpoint", "[::1]:1", "family"]),
+        (format!("{good}endpoint = 'somewhere'"), &["gateway.toml", "endpoint"]),
+        (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
+        (format!("{good}destinations = ['10.0.0.0/99']"), &["peer far: destinations", "10.0.0.0/99"]),
+        (format!("{good}preshared-key-file = 'open'"), &["open", "644"]),
+        (
+            format!("{good}{other}[[socks]]\nlisten = '127.0.0.1:1'"),
+            &["socks 127.0.0.1:1: peer", "far, other"],
+        ),
+        (format!("{good}[[socks]]\nlisten = '127.0.0.1:1'\npeer = 'x'"), &["peer", "got x", "one of far"]),
+        (format!("{good}[[forward]]\nlisten = '127.0.0.1:1'\nto = 'host'"), &["forward.to", "host", "port"]),
+    ] {
+        let error = load(folder, &text).expect_err(&text);
+        assert!(pieces.iter().all(|piece| error.contains(piece)), "{text}\n{error}\n{pieces:?}");
+    }
+}

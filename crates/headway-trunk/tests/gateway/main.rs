@@ -1,0 +1,196 @@
+//! Two gateways, with the kernel's TCP at both ends and damage between them. Needs no privilege.
+
+mod pair;
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use headway_test_fixture::pattern::Pattern;
+use headway_trunk::Gateway;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+
+use pair::{LONG, Pair, request, server, through};
+
+/// Sends `len` bytes of a pattern, ends, and compares what comes back with another.
+async fn exchange(mut stream: TcpStream, (ours, theirs): (u32, u32), len: usize) {
+    let sent = Pattern(ours).bytes(0, len);
+    let (mut reader, mut writer) = stream.split();
+    let mut received = Vec::new();
+    let both = async {
+        tokio::join!(
+            async {
+                writer.write_all(&sent).await?;
+                writer.shutdown().await
+            },
+            reader.read_to_end(&mut received),
+        )
+    };
+    let (written, read) = timeout(LONG, both).await.expect("in time");
+    written.expect("written");
+    read.expect("read");
+    Pattern(theirs).check_all(len, &received);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_byte_crosses_a_link_that_damages_packets() {
+    let pair = Pair::start("").await;
+    pair.road.damaged.store(50, Ordering::Relaxed);
+    pair.road.dropped.store(10, Ordering::Relaxed);
+    let (listener, address) = server().await;
+    const LEN: usize = 3_000_000;
+    let served = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        exchange(stream, (2, 1), LEN).await;
+    });
+    let stream = through(pair.socks, address).await.expect("a connection");
+    exchange(stream, (1, 2), LEN).await;
+    served.await.expect("the server's side");
+    sleep(Duration::from_millis(500)).await;
+    for gateway in [&pair.near, &pair.far] {
+        let status = gateway.as_ref().expect("running").status();
+        assert!(status.corrupted > 10 && status.unreadable > 0, "damage did arrive: {status:?}");
+        let peer = &status.peers[0];
+        assert_eq!(peer.passes_unchecked, Some(true));
+        assert_eq!((peer.opened_streams, peer.refused_streams, peer.open_streams), (1, 0, 0));
+        assert_eq!((peer.bytes_to_peer, peer.bytes_from_peer), (LEN as u64, LEN as u64));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_end_of_a_stream_ends_by_itself_and_a_reset_passes_through() {
+    let (listener, address) = server().await;
+    let pair =
+        Pair::start(&format!("[[forward]]\nlisten = '127.0.0.1:0'\nto = 'localhost:{}'\n", address.port()))
+            .await;
+    let forward = pair.near.as_ref().expect("running").entries()[0];
+    // The client ends, and is answered after that.
+    let mut client = TcpStream::connect(forward).await.expect("the forward");
+    let (mut served, _) = listener.accept().await.expect("a connection");
+    client.write_all(b"question").await.expect("open");
+    client.shutdown().await.expect("open");
+    let mut question = String::new();
+    served.read_to_string(&mut question).await.expect("the question");
+    assert_eq!(question, "question");
+    served.write_all(b"answer").await.expect("open");
+    drop(served);
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.expect("the answer");
+    assert_eq!(answer, "answer");
+
+    for by_client in [true, false] {
+        let mut client = TcpStream::connect(forward).await.expect("the forward");
+        let (mut served, _) = listener.accept().await.expect("a connection");
+        client.write_all(b"x").await.expect("open");
+        served.read_u8().await.expect("a byte");
+        let (gone, mut left) = if by_client { (client, served) } else { (served, client) };
+        socket2::SockRef::from(&gone).set_linger(Some(Duration::ZERO)).expect("an option");
+        drop(gone);
+        let error = timeout(LONG, left.read_u8()).await.expect("in time").expect_err("an error");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "by the client: {by_client}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_arrive_as_what_they_are() {
+    let pair = Pair::start("").await;
+    let (listener, address) = server().await;
+    drop(listener);
+    // RFC 1928, 6: refused; not allowed; unknown name; unknown command.
+    assert_eq!(through(pair.socks, address).await.map(drop), Err(5));
+    assert_eq!(through(pair.socks, "127.0.0.2:9".parse().expect("an address")).await.map(drop), Err(2));
+    let name = b"no-such-host.invalid";
+    let mut unknown = vec![5, 1, 0, 3, name.len() as u8];
+    unknown.extend(name);
+    unknown.extend([0, 80]);
+    assert_eq!(request(pair.socks, &unknown).await.map(drop), Err(4));
+    assert_eq!(request(pair.socks, &[5, 2, 0, 1, 127, 0, 0, 1, 0, 80]).await.map(drop), Err(7));
+    let status = pair.near.as_ref().expect("running").status();
+    assert_eq!((status.peers[0].opened_streams, status.peers[0].refused_streams), (0, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_streams_at_once() {
+    let pair = Pair::start("").await;
+    pair.road.damaged.store(20, Ordering::Relaxed);
+    let (listener, address) = server().await;
+    let served = tokio::spawn(async move {
+        for _ in 0..100 {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            tokio::spawn(async move {
+                let number = stream.read_u32().await.expect("a number");
+                exchange(stream, (number + 1000, number), 50_000).await;
+            });
+        }
+    });
+    let mut clients = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let socks = pair.socks;
+        clients.spawn(async move {
+            let mut stream = through(socks, address).await.expect("a connection");
+            stream.write_u32(number).await.expect("open");
+            exchange(stream, (number, number + 1000), 50_000).await;
+        });
+    }
+    while let Some(client) = clients.join_next().await {
+        client.expect("a client");
+    }
+    served.await.expect("the server");
+}
+
+/// Either gateway ends, by a call or without a word, and starts again: streams are reset within seconds at the other
+/// end, and new ones open.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_restarts_resets_its_streams_and_serves_new_ones() {
+    let mut pair = Pair::start("").await;
+    let (listener, address) = server().await;
+    for (stops_near, says_so) in [(false, true), (false, false), (true, true), (true, false)] {
+        let mut client = through(pair.socks, address).await.expect("a connection");
+        let (mut served, _) = listener.accept().await.expect("a connection");
+        client.write_all(b"x").await.expect("open");
+        served.read_u8().await.expect("a byte");
+        let (slot, config) =
+            if stops_near { (&mut pair.near, &pair.near_config) } else { (&mut pair.far, &pair.far_config) };
+        let gateway = slot.take().expect("running");
+        if says_so {
+            gateway.close().await.expect("an orderly end");
+        } else {
+            // As if its machine had lost power.
+            pair.road.dropped.store(1000, Ordering::Relaxed);
+            drop(gateway);
+            sleep(Duration::from_millis(500)).await;
+            pair.road.dropped.store(0, Ordering::Relaxed);
+        }
+        // The socket of the tunnel is given back by a thread.
+        let restarted = timeout(LONG, async {
+            loop {
+                match Gateway::start(config) {
+                    Ok(gateway) => return gateway,
+                    Err(_) => sleep(Duration::from_millis(50)).await,
+                }
+            }
+        });
+        *slot = Some(restarted.await.expect("a start"));
+        pair.socks = pair.near.as_ref().expect("running").entries()[0];
+        let mut other = if stops_near { served } else { client };
+        let began = Instant::now();
+        // It sends, as a program does that waits for something.
+        let ended = timeout(LONG, async {
+            while other.write_all(b"y").await.is_ok() {
+                sleep(Duration::from_millis(50)).await;
+            }
+        });
+        ended.await.unwrap_or_else(|_| panic!("not reset: near {stops_near}, says so {says_so}"));
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        pair.connected().await;
+        let (mut client, served) = tokio::join!(
+            async { through(pair.socks, address).await.expect("a connection") },
+            listener.accept()
+        );
+        let mut served = served.expect("a connection").0;
+        client.write_all(b"z").await.expect("open");
+        assert_eq!(served.read_u8().await.expect("a byte"), b'z');
+    }
+}

@@ -1,0 +1,49 @@
+//! Why a command of the gateway failed.
+
+use std::io;
+use std::path::PathBuf;
+
+use headway_trunk::TrunkError;
+use headway_trunk_proto::KeyError;
+
+use crate::failure::Failure;
+use crate::output::OutputError;
+
+/// Why a command of the gateway failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TrunkCommandError {
+    #[error(transparent)]
+    Trunk(#[from] TrunkError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error("{path}: {source}")]
+    Key { path: PathBuf, source: KeyError },
+    #[error("the runtime cannot start: {0}")]
+    NoRuntime(io::Error),
+    #[error("the system has no randomness: {0}")]
+    NoRandomness(String),
+    #[error(
+        "gateway.status-socket: nothing given: expected a path, at which the running gateway can be asked"
+    )]
+    NoStatusSocket,
+    #[error("{path}: {source}; expected the socket of a running gateway")]
+    NotRunning { path: PathBuf, source: io::Error },
+}
+
+impl Failure for TrunkCommandError {
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::Trunk(error) => matches!(
+                error,
+                TrunkError::File { .. }
+                    | TrunkError::Syntax { .. }
+                    | TrunkError::Value { .. }
+                    | TrunkError::Exposed { .. }
+            ),
+            Self::Key { .. } | Self::File { .. } | Self::NoStatusSocket => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Keys of gateways: made, written where only their owner can read them, and printed.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use headway_trunk_proto::{PresharedKey, SecretKey};
+
+use super::error::TrunkCommandError;
+use crate::output;
+
+/// Makes a key.
+pub(super) fn make(file: Option<&Path>, preshared: bool) -> Result<(), TrunkCommandError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| TrunkCommandError::NoRandomness(error.to_string()))?;
+    let (secret, public) = if preshared {
+        (PresharedKey::from_bytes(bytes).to_base64(), None)
+    } else {
+        let key = SecretKey::from_bytes(bytes);
+        (key.to_base64(), Some(key.public()))
+    };
+    let Some(path) = file else { return Ok(output::print(&format!("{secret}\n"))?) };
+    let failed = |source| TrunkCommandError::File { path: path.into(), source };
+    // An old key is not overwritten: peers know it.
+    let mut opened =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+    if let Err(source) = writeln!(opened, "{secret}").and_then(|()| opened.sync_all()) {
+        let _ = fs::remove_file(path);
+        return Err(failed(source));
+    }
+    Ok(match public {
+        Some(public) => output::print(&format!("{public}\n"))?,
+        None => {}
+    })
+}
+
+/// Prints the public key of a secret key.
+pub(super) fn public(path: &Path) -> Result<(), TrunkCommandError> {
+    let failed = |source| TrunkCommandError::File { path: path.into(), source };
+    let mut text = String::new();
+    if path == Path::new("-") {
+        io::stdin().take(1024).read_to_string(&mut text).map_err(failed)?;
+    } else {
+        text = fs::read_to_string(path).map_err(failed)?;
+    }
+    let key: SecretKey =
+        text.trim().parse().map_err(|source| TrunkCommandError::Key { path: path.into(), source })?;
+    Ok(output::print(&format!("{}\n", key.public()))?)
+}

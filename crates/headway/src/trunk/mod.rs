@@ -1,0 +1,84 @@
+//! `headway trunk`: the gateway.
+
+mod error;
+mod keys;
+mod run;
+mod status;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use headway_trunk::Config;
+
+use crate::output;
+use error::TrunkCommandError;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway trunk keygen /etc/headway/trunk.key
+      Make a key; its public part, which the other gateway needs, is printed.
+  headway trunk check /etc/headway/trunk.toml
+      Read a configuration and the files that it names, and say what is wrong.
+  headway trunk run /etc/headway/trunk.toml
+      Run the gateway until SIGINT or SIGTERM.
+  curl --socks5-hostname 127.0.0.1:1080 http://10.0.0.5/file
+      At a host of the near gateway's, whose configuration has [[socks]].";
+
+/// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a gateway
+    Run {
+        /// Its configuration, a TOML file
+        config: PathBuf,
+    },
+    /// Make a secret key and print its public key
+    Keygen {
+        /// The file for the secret key; it must not exist. Without it, the secret key is printed
+        file: Option<PathBuf>,
+        /// Make a preshared key, which both gateways get, instead
+        #[arg(long)]
+        preshared: bool,
+    },
+    /// Print the public key of a secret key
+    Pubkey {
+        /// The file with the secret key; `-` for standard input
+        file: PathBuf,
+    },
+    /// Check a configuration and the files that it names
+    Check {
+        /// The configuration
+        config: PathBuf,
+    },
+    /// Print the JSON schema of configurations
+    Schema,
+    /// Say what a running gateway does
+    Status {
+        /// The configuration of the gateway, which names its status socket
+        config: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
+    match &arguments.command {
+        Command::Run { config } => run::run(&Config::load(config)?),
+        Command::Keygen { file, preshared } => keys::make(file.as_deref(), *preshared),
+        Command::Pubkey { file } => keys::public(file),
+        Command::Check { config } => {
+            Config::load(config)?;
+            Ok(output::print(&format!("{}: good\n", config.display()))?)
+        }
+        Command::Schema => Ok(output::print(&headway_trunk::schema())?),
+        Command::Status { config, json } => status::print(&Config::load(config)?, *json),
+    }
+}
