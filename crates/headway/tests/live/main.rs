@@ -18,4 +18,5 @@ mod shell;
 mod silence;
 mod ssh;
 mod transfers;
+mod trunk;
 mod udp;

@@ -1,0 +1,182 @@
+//! The gateway between unmodified programs of the kernel, in namespaces, with the error/delay box between two gateways.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use headway_test_fixture::process::wait_until;
+use serde_json::Value;
+
+use crate::namespace::{HEADWAY, Namespace, Running, say_skipped};
+use crate::programs::{folder_with_file, python_server};
+
+/// A client - near gateway - box - far gateway and server, a namespace each.
+struct Chain {
+    client: Namespace,
+    near: Namespace,
+    far: Namespace,
+    folder: tempfile::TempDir,
+    _box: Running,
+    _middle: Namespace,
+}
+
+/// A damaged link, quick enough for a test.
+const LINK: &[&str] = &[
+    "--rate",
+    "50mbit",
+    "--delay",
+    "10ms",
+    "--damage",
+    "burst:5%:5",
+    "--reverse-damage",
+    "random:2%",
+    "--header-hit",
+    "place",
+    "--hit-zone",
+    "ip+tcp",
+    "--loss",
+    "0.5%",
+];
+
+impl Chain {
+    /// `None`, with a message, if namespaces cannot be created.
+    fn new() -> Option<Self> {
+        let [client, near, middle, far] =
+            [Namespace::new()?, Namespace::new()?, Namespace::new()?, Namespace::new()?];
+        let join = |a: (&Namespace, &str, Option<&str>), b: (&Namespace, &str, Option<&str>)| {
+            a.0.ip(&["link", "add", a.1, "type", "veth", "peer", "name", b.1, "netns", b.0.name()]);
+            for (host, name, address) in [a, b] {
+                // Only packets of the test. A kernel without IPv6 does not have this key.
+                let key = format!("net.ipv6.conf.{name}.disable_ipv6=1");
+                let _ = host.command("sysctl", &["-qw", &key]).output();
+                host.ip(&["link", "set", name, "up"]);
+                if let Some(address) = address {
+                    host.ip(&["addr", "add", address, "dev", name]);
+                }
+            }
+        };
+        join((&client, "eth0", Some("10.79.1.2/24")), (&near, "lan0", Some("10.79.1.1/24")));
+        join((&near, "wan0", Some("10.79.2.1/24")), (&middle, "hwa", None));
+        join((&middle, "hwb", None), (&far, "wan0", Some("10.79.2.2/24")));
+        client.ip(&["route", "add", "default", "via", "10.79.1.1"]);
+        let running = middle.start(HEADWAY, &[&["box", "hwb", "hwa"], LINK].concat());
+        let (folder, _) = folder_with_file(21, 1);
+        Some(Self { client, near, far, folder, _box: running, _middle: middle })
+    }
+
+    fn keygen(&self, name: &str) -> String {
+        let path = self.folder.path().join(name);
+        let printed = self.near.run(HEADWAY, &["trunk", "keygen", path.to_str().unwrap()]).stdout;
+        String::from_utf8(printed).unwrap().trim().into()
+    }
+
+    /// Both gateways, connected. `entries` is added to the near one's configuration.
+    fn gateways(&self, entries: &str) -> [Running; 2] {
+        let (near_key, far_key) = (self.keygen("near.key"), self.keygen("far.key"));
+        let far = format!(
+            "gateway = {{ key-file = 'far.key', listen = '0.0.0.0:4433' }}\n\
+             [[peer]]\nname = 'near'\npublic-key = '{near_key}'\ndestinations = ['10.79.2.0/24', '10.79.3.0/24']\n"
+        );
+        let near = format!(
+            "gateway = {{ key-file = 'near.key', status-socket = 'near.sock' }}\n\
+             [[peer]]\nname = 'far'\npublic-key = '{far_key}'\nendpoint = '10.79.2.2:4433'\n{entries}"
+        );
+        let started = [("far", &self.far, far), ("near", &self.near, near)].map(|(name, host, text)| {
+            let path = self.folder.path().join(format!("{name}.toml"));
+            std::fs::write(&path, text).unwrap();
+            host.run(HEADWAY, &["trunk", "check", path.to_str().unwrap()]);
+            host.start(HEADWAY, &["trunk", "run", path.to_str().unwrap()])
+        });
+        wait_until("a session", || {
+            self.status().is_some_and(|status| status["peers"][0]["connected"] == true)
+        });
+        started
+    }
+
+    fn status(&self) -> Option<Value> {
+        let config = self.folder.path().join("near.toml");
+        let words = ["trunk", "status", config.to_str()?, "--json"];
+        let output = self.near.command(HEADWAY, &words).output().ok()?;
+        serde_json::from_slice(&output.stdout).ok()
+    }
+
+    fn fetch(&self, from: &Namespace, words: &[&str]) -> Vec<u8> {
+        from.run("curl", &[&["-sSf", "-m", "60"], words].concat()).stdout
+    }
+
+    fn serve(&self, folder: &Path) -> Running {
+        python_server(&self.far, folder)
+    }
+}
+
+#[test]
+fn curl_gets_every_byte_through_socks_and_a_forward() {
+    let Some(chain) = Chain::new() else { return };
+    let (folder, bytes) = folder_with_file(31, 3_000_000);
+    let _server = chain.serve(folder.path());
+    let _gateways = chain.gateways(
+        "[[forward]]\nlisten = '10.79.1.1:8080'\nto = '10.79.2.2:8000'\n[[socks]]\nlisten = '10.79.1.1:1080'\n",
+    );
+    let by_socks =
+        chain.fetch(&chain.client, &["-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8000/file"]);
+    assert!(by_socks == bytes);
+    let by_forward = chain.fetch(&chain.client, &["http://10.79.1.1:8080/file"]);
+    assert!(by_forward == bytes);
+    let status = chain.status().expect("a running gateway");
+    assert_eq!(status["peers"][0]["passes_unchecked"], true);
+    assert!(status["corrupted"].as_u64().unwrap() > 20, "damage arrives: {status}");
+    // SOCKS says what failed.
+    let words = ["-sS", "-m", "60", "-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8001/"];
+    let refused = chain.client.command("curl", &words).output().unwrap();
+    assert_eq!(
+        refused.status.code(),
+        Some(97),
+        "a reply of the proxy: {}",
+        String::from_utf8_lossy(&refused.stderr)
+    );
+}
+
+#[test]
+fn a_host_that_knows_of_nothing_is_redirected() {
+    let Some(chain) = Chain::new() else { return };
+    let rules = [
+        &["add", "table", "ip", "headway"][..],
+        &["add chain ip headway pre { type filter hook prerouting priority mangle; }"],
+        &[
+            "add rule ip headway pre iifname lan0 meta l4proto tcp tproxy to 127.0.0.1:4444 meta mark set 1 accept",
+        ],
+    ];
+    for rule in rules {
+        match chain.near.command("nft", rule).output() {
+            Ok(output) if output.status.success() => {}
+            other => return say_skipped(&format!("no nftables with TPROXY: {other:?}")),
+        }
+    }
+    chain.near.ip(&["rule", "add", "fwmark", "1", "lookup", "100"]);
+    chain.near.ip(&["route", "add", "local", "default", "dev", "lo", "table", "100"]);
+    let (folder, bytes) = folder_with_file(32, 2_000_000);
+    let _server = chain.serve(folder.path());
+    let _gateways = chain.gateways("[[transparent]]\nlisten = '127.0.0.1:4444'\n");
+    let got = chain.fetch(&chain.client, &["http://10.79.2.2:8000/file"]);
+    assert!(got == bytes);
+    assert_eq!(chain.status().expect("a running gateway")["peers"][0]["opened_streams"], 1);
+    let refused =
+        chain.client.command("curl", &["-sS", "-m", "60", "http://10.79.2.2:8001/"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(56), "reset: {}", String::from_utf8_lossy(&refused.stderr));
+}
+
+/// The near gateway gets another address under way, and the far one follows it.
+#[test]
+fn a_stream_goes_on_when_the_gateway_moves() {
+    let Some(chain) = Chain::new() else { return };
+    let (folder, bytes) = folder_with_file(33, 8_000_000);
+    let _server = chain.serve(folder.path());
+    let _gateways = chain.gateways("[[socks]]\nlisten = '10.79.1.1:1080'\n");
+    let words = ["-sSf", "-m", "100", "-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8000/file"];
+    let fetching = chain.client.command("curl", &words).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    wait_until("data", || chain.status().is_some_and(|status| status["intact"].as_u64() > Some(1000)));
+    let moved = Ipv4Addr::new(10, 79, 2, 77);
+    chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
+    chain.near.ip(&["addr", "del", "10.79.2.1/24", "dev", "wan0"]);
+    let output = fetching.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stdout == bytes);
+}
