@@ -490,16 +490,14 @@ impl Tunnel {
 
     /// A random index that is not in use.
     fn free_index(&mut self) -> u32 {
-        loop {
-            let mut bytes = [0; 4];
-            (self.random)(&mut bytes);
-            let mut index = u32::from_be_bytes(bytes);
-            // Also with a source of few different numbers.
-            while self.indices.contains_key(&index) {
-                index = index.wrapping_add(1);
-            }
-            return index;
+        let mut bytes = [0; 4];
+        (self.random)(&mut bytes);
+        let mut index = u32::from_be_bytes(bytes);
+        // Also with a source of few different numbers.
+        while self.indices.contains_key(&index) {
+            index = index.wrapping_add(1);
         }
+        index
     }
 
     fn forget_indices(&mut self) {

@@ -1,5 +1,6 @@
 //! A running gateway.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -99,15 +100,19 @@ impl Gateway {
         let transparent = config.transparent.iter();
         entries
             .extend(transparent.map(|entry| (entry.listen, &entry.peer, Kind::Transparent, "transparent")));
+        let mut used = BTreeSet::new();
         for (listen, peer, kind, name) in entries {
             let what = format!("{name} {listen}");
-            let link = self.links[config.peer_of(peer.as_deref(), &what)?].clone();
+            let peer = config.peer_of(peer.as_deref(), &what)?;
+            let link = self.links[peer].clone();
             let listened = Entry::listen(listen, kind, link.clone());
             let entry = listened.and_then(|entry| Ok((entry.local_addr()?, entry)));
             let (address, entry) = entry.map_err(|source| TrunkError::Listen { what, source })?;
             self.entries.push(address);
             self.tasks.spawn(entry.serve(streams.clone()));
-            self.tasks.spawn(link.keep_spare());
+            if used.insert(peer) {
+                self.tasks.spawn(link.keep_spare());
+            }
         }
         Ok(())
     }
@@ -212,9 +217,11 @@ async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
         for event in monitor.take_events() {
             let name = |peer: headway_trunk_proto::PeerId| links.get(peer.0).map_or("", |link| &link.name);
             match event {
-                Event::Connected(peer) => tracing::info!(peer = name(peer), "connected"),
+                Event::Connected(peer) => {
+                    tracing::info!(peer = name(peer), "connected");
+                }
                 Event::Restarted(peer) => {
-                    tracing::warn!(peer = name(peer), "restarted: its streams are reset")
+                    tracing::warn!(peer = name(peer), "restarted: its streams are reset");
                 }
                 Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
                 Event::Unchecked(peer, true) => {

@@ -83,7 +83,7 @@ impl Link {
     fn take(&self) -> Option<TcpStream> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         // One that the peer's restart has ended is of no use.
-        spare.retain(|stream| stream.is_open());
+        spare.retain(TcpStream::is_open);
         let taken = spare.pop_front();
         drop(spare);
         if taken.is_none() {

@@ -123,7 +123,8 @@ fn curl_gets_every_byte_through_socks_and_a_forward() {
     assert!(by_forward == bytes);
     let status = chain.status().expect("a running gateway");
     assert_eq!(status["peers"][0]["passes_unchecked"], true);
-    assert!(status["corrupted"].as_u64().unwrap() > 20, "damage arrives: {status}");
+    let damaged = status["corrupted"].as_u64().unwrap() + status["unreadable"].as_u64().unwrap();
+    assert!(damaged > 100, "damage arrives: {status}");
     // SOCKS says what failed.
     let words = ["-sS", "-m", "60", "-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8001/"];
     let refused = chain.client.command("curl", &words).output().unwrap();
@@ -175,8 +176,8 @@ fn a_stream_goes_on_when_the_gateway_moves() {
     let fetching = chain.client.command("curl", &words).stdout(std::process::Stdio::piped()).spawn().unwrap();
     wait_until("data", || chain.status().is_some_and(|status| status["intact"].as_u64() > Some(1000)));
     let moved = Ipv4Addr::new(10, 79, 2, 77);
-    chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
     chain.near.ip(&["addr", "del", "10.79.2.1/24", "dev", "wan0"]);
+    chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
     let output = fetching.wait_with_output().unwrap();
     assert!(output.status.success() && output.stdout == bytes);
 }
