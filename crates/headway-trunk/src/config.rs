@@ -169,9 +169,13 @@ impl Config {
     ///
     /// It is no TOML, or a key is unknown, missing or of a wrong type.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TrunkError> {
-        let syntax = |error: toml::de::Error| TrunkError::Syntax {
-            path: path.into(),
-            message: error.to_string().trim_end().to_owned(),
+        let syntax = |error: toml::de::Error| {
+            let line = error
+                .span()
+                .and_then(|span| text.get(..span.start))
+                .map_or(1, |before| before.matches('\n').count() + 1);
+            let message = error.message().replace('\n', "; ");
+            TrunkError::Syntax { path: path.into(), message: format!("line {line}: {message}") }
         };
         let mut config: Self = toml::from_str(text).map_err(syntax)?;
         let folder = path.parent().unwrap_or(Path::new("."));

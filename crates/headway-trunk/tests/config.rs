@@ -46,7 +46,7 @@ fn wrong_configurations_are_refused_by_name() {
         (good.replace(&theirs.public().to_string(), &ours.public().to_string()), &["peer far", "own key"]),
         (good.replace(&theirs.public().to_string(), "abc"), &["peer far: public-key", "abc", "base64"]),
         (format!("{good}endpoint = '[::1]:1'"), &["peer far: endpoint", "[::1]:1", "family"]),
-        (format!("{good}endpoint = 'somewhere'"), &["gateway.toml", "endpoint"]),
+        (format!("{good}endpoint = 'somewhere'"), &["gateway.toml", "line 5", "socket address"]),
         (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
         (format!("{good}destinations = ['10.0.0.0/99']"), &["peer far: destinations", "10.0.0.0/99"]),
         (format!("{good}preshared-key-file = 'open'"), &["open", "644"]),
