@@ -29,10 +29,10 @@ pub(super) fn make(file: Option<&Path>, preshared: bool) -> Result<(), TrunkComm
         let _ = fs::remove_file(path);
         return Err(failed(source));
     }
-    Ok(match public {
-        Some(public) => output::print(&format!("{public}\n"))?,
-        None => {}
-    })
+    if let Some(public) = public {
+        output::print(&format!("{public}\n"))?;
+    }
+    Ok(())
 }
 
 /// Prints the public key of a secret key.
