@@ -265,15 +265,32 @@ fn sessions_are_replaced_without_a_gap_and_survive_an_outage() {
     }
     let handshakes = world.near.counters().handshakes - before;
     assert!((4..=6).contains(&handshakes), "{handshakes} in ten minutes");
-    // Nothing arrives for ten minutes. The old session serves the moment that the link is back.
     world.is_down = true;
     for _ in 0..600 {
         world.run(Duration::from_secs(1));
         assert!(!world.exchange(true));
     }
+    // Longer than any session serves: the next one is with the same process, which has kept its connections.
+    world.run(Duration::from_secs(600));
+    assert_eq!(world.saw(true, Event::Lost(PeerId(0))), 1);
+    assert!(world.seal(true, 1, b"x").is_none());
+    world.is_down = false;
+    world.run(Duration::from_secs(6));
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Restarted(PeerId(0))), 0);
+        assert_eq!(world.saw(near, Event::Connected(PeerId(0))), 2, "{:?}", world.events);
+        assert!(world.exchange(near));
+    }
+    // An outage that the session survives: it serves the moment that the link is back.
+    world.is_down = true;
+    for _ in 0..600 {
+        world.run(Duration::from_secs(1));
+        assert!(!world.exchange(true));
+    }
+    let lost = world.saw(true, Event::Lost(PeerId(0)));
     world.is_down = false;
     assert!(world.exchange(true));
-    assert_eq!(world.saw(true, Event::Lost(PeerId(0))), 0);
+    assert_eq!(world.saw(true, Event::Lost(PeerId(0))), lost);
     world.run(Duration::from_secs(6));
     assert!(world.exchange(true) && world.exchange(false));
     assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 0);

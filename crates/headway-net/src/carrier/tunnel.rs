@@ -157,7 +157,8 @@ impl TunnelCarrier {
         self.next_update = now + MONITOR_EVERY;
         let peers: Vec<PeerStatus> = self.tunnel.peers().collect();
         for event in &events {
-            if let Event::Restarted(PeerId(peer)) | Event::Lost(PeerId(peer)) = event {
+            // A peer that is lost may come back as the same process: connections have time limits of their own.
+            if let Event::Restarted(PeerId(peer)) = event {
                 self.restarted.push(peers[*peer].inner.1.into());
             }
         }
