@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use headway_trunk::{Config, Gateway};
+use sd_notify::NotifyState;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
@@ -37,12 +38,21 @@ async fn serve(config: &Config) -> Result<(), TrunkCommandError> {
         notice!("headway: connections are taken at {entry}");
     }
     let socket = config.gateway.status_socket.as_deref().map(StatusSocket::listen).transpose()?;
+    tell_systemd(NotifyState::Ready);
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         () = answer(&gateway, socket.as_ref()) => {}
     }
+    tell_systemd(NotifyState::Stopping);
     Ok(gateway.close().await?)
+}
+
+/// Says how far the gateway is, where systemd has started it.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "systemd was not notified");
+    }
 }
 
 /// The Unix socket at which a gateway says what it does. It is removed at the end.

@@ -1,7 +1,10 @@
 //! The gateway between unmodified programs of the kernel, in namespaces, with the error/delay box between two gateways.
 
 use std::net::Ipv4Addr;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use headway_test_fixture::process::wait_until;
 use serde_json::Value;
@@ -173,11 +176,44 @@ fn a_stream_goes_on_when_the_gateway_moves() {
     let _server = chain.serve(folder.path());
     let _gateways = chain.gateways("[[socks]]\nlisten = '10.79.1.1:1080'\n");
     let words = ["-sSf", "-m", "100", "-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8000/file"];
-    let fetching = chain.client.command("curl", &words).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let fetching = chain.client.command("curl", &words).stdout(Stdio::piped()).spawn().unwrap();
     wait_until("data", || chain.status().is_some_and(|status| status["intact"].as_u64() > Some(1000)));
     let moved = Ipv4Addr::new(10, 79, 2, 77);
     chain.near.ip(&["addr", "del", "10.79.2.1/24", "dev", "wan0"]);
     chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
     let output = fetching.wait_with_output().unwrap();
     assert!(output.status.success() && output.stdout == bytes);
+}
+
+/// systemd learns that the gateway is ready, and that it ends; needs no privilege.
+#[test]
+fn systemd_is_notified() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["ours.key", "theirs.key"] {
+        let status = Command::new(HEADWAY).args(["trunk", "keygen"]).arg(at(name)).output().unwrap();
+        assert!(status.status.success());
+    }
+    let theirs =
+        Command::new(HEADWAY).args(["trunk", "pubkey"]).arg(at("theirs.key")).output().unwrap().stdout;
+    let text = format!(
+        "gateway = {{ key-file = 'ours.key', listen = '127.0.0.1:0' }}\n[[peer]]\nname = 'far'\npublic-key = '{}'\n",
+        String::from_utf8(theirs).unwrap().trim()
+    );
+    std::fs::write(at("gateway.toml"), text).unwrap();
+    let socket = UnixDatagram::bind(at("notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut command = Command::new(HEADWAY);
+    command.args(["trunk", "run"]).arg(at("gateway.toml")).env("NOTIFY_SOCKET", at("notify"));
+    let mut gateway = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut buffer = [0; 256];
+    let mut next = || {
+        let len = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..len]).trim().to_owned()
+    };
+    assert_eq!(next(), "READY=1");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&gateway), rustix::process::Signal::TERM)
+        .unwrap();
+    assert_eq!(next(), "STOPPING=1");
+    assert!(gateway.wait().unwrap().success());
 }
