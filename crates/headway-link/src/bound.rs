@@ -47,7 +47,7 @@ pub fn share_hit(damage: &Damage, exposed_len: usize) -> f64 {
 
 /// The bound on the goodput of a link, in bits per second, the same for every sender that retransmits
 /// whole packets: the rate of IP bytes times the payload's share of a packet times the share of packets
-/// not hit.
+/// that arrive intact.
 ///
 /// `payload` and `packet` are bytes: 1448 and 1500 for full-sized segments with timestamps.
 ///
@@ -56,8 +56,8 @@ pub fn share_hit(damage: &Damage, exposed_len: usize) -> f64 {
 /// assert_eq!(bound("10mbit".parse()?, 1448, 1500, 0.0).round(), 9_653_333.0);
 /// # Ok::<(), headway_units::ParseUnitError>(())
 /// ```
-pub fn bound(ip_rate: Rate, payload: u32, packet: u32, share_hit: f64) -> f64 {
-    ip_rate.bits_per_second() as f64 * f64::from(payload) / f64::from(packet.max(1)) * (1.0 - share_hit)
+pub fn bound(ip_rate: Rate, payload: u32, packet: u32, share_lost: f64) -> f64 {
+    ip_rate.bits_per_second() as f64 * f64::from(payload) / f64::from(packet.max(1)) * (1.0 - share_lost)
 }
 
 /// A bit error rate as the models take it: not a number is 0.

@@ -140,7 +140,7 @@ fn times(summaries: &[Summary]) -> Dots<'static> {
 }
 
 fn goodputs(results: &Results, summaries: &[Summary]) -> Dots<'static> {
-    let bound = results.scenario.bound();
+    let bound = results.scenario.bound().filter(|bound| *bound > 0.0);
     let highest = summaries.iter().filter_map(|summary| summary.goodput_bps).map(|spread| spread.p90);
     let highest = highest.chain(bound).fold(0.0, f64::max);
     Dots {

@@ -87,7 +87,9 @@ impl RunMetrics {
     pub(super) fn with_goodput(self, scenario: &Scenario) -> Self {
         let bits = self.delivered_bytes as f64 * 8.0;
         let goodput_bps = if self.seconds > 0.0 { bits / self.seconds } else { 0.0 };
-        let share_of_bound = scenario.bound().map(|bound| goodput_bps / bound);
+        // Where nothing arrives there is nothing to have a share of.
+        let bound = scenario.bound().filter(|bound| *bound > 0.0);
+        let share_of_bound = bound.map(|bound| goodput_bps / bound);
         Self { goodput_bps, share_of_bound, ..self }
     }
 

@@ -279,8 +279,14 @@ impl Scenario {
         share_hit(&self.forward.damage, usize::from(self.mtu) - IP_HEADER)
     }
 
+    /// Share of the packets of the forward path that are expected not to arrive intact: hit, or lost silently.
+    pub fn share_lost(&self) -> f64 {
+        1.0 - (1.0 - self.share_hit()) * (1.0 - self.forward.loss.share.value())
+    }
+
     /// What no sender of whole packets can exceed, bit/s: IP rate times the payload's share of a
-    /// packet times the share of packets not hit. `None` for an infinitely fast link.
+    /// packet times the share of packets that are neither hit nor lost silently. `None` for an infinitely fast
+    /// link.
     pub fn bound(&self) -> Option<f64> {
         let packet = u32::from(self.mtu);
         let rate = self.forward.nominal_rate()?;
@@ -288,6 +294,6 @@ impl Scenario {
         let framed = u64::from(packet + self.forward.overhead);
         let ip_rate = rate.bits_per_second() * u64::from(packet) / framed;
         let payload = packet - IP_HEADER as u32 - TCP_HEADER;
-        Some(bound(Rate::from_bits_per_second(ip_rate), payload, packet, self.share_hit()))
+        Some(bound(Rate::from_bits_per_second(ip_rate), payload, packet, self.share_lost()))
     }
 }

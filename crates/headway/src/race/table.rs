@@ -69,8 +69,7 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     }
     text.push_str(&format!("; reverse path: {}; frame check {}", scenario.reverse.damage, link.frame_check));
     if let Some(bound) = scenario.bound() {
-        let without = if link.loss.is_zero() { "" } else { " without the loss" };
-        text.push_str(&format!("; bound{without} {}", rate_text(bound)));
+        text.push_str(&format!("; bound {}", rate_text(bound)));
     }
     for (name, link) in [("", link), ("reverse path: ", &scenario.reverse)] {
         let impairments = impairments(link);
