@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::run_in;
-use headway_lab::{CODE, Experiment, Overrides, Progress, Request, Results, Verdict, columns, judge, run};
+use headway_lab::{
+    CODE, Experiment, FigureKind, Overrides, Progress, Request, Results, Verdict, columns, judge, run,
+};
 use headway_test_fixture::experiment;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -71,7 +73,7 @@ fn values_of_axes_may_name_other_axes() {
 #[test]
 fn mistakes_name_file_line_and_what_is_allowed() {
     let cases = [
-        ("runs = 3", "rums = 3", "small.toml:2: unknown field `rums`, expected one of"),
+        ("runs = 3", "rums = 3", "small.toml:2: rums: unknown key (did you mean runs?): expected one of"),
         ("runs = 3", "runs = 0", "small.toml:2: runs: expected at least one run"),
         ("runs = 3", "runs = 9000000", "expected at most 20000 cells and 2000000 runs in all"),
         ("length = [2, 4]", "length = []", "small.toml:6: length: the sweep is empty"),
@@ -136,6 +138,24 @@ fn mistakes_name_file_line_and_what_is_allowed() {
         assert!(complaint.contains(expected), "{to}: {complaint}");
         assert!(!complaint.contains('\n'), "{complaint}");
     }
+}
+
+#[test]
+fn a_sweep_needs_no_figure() {
+    let head = "title = 'Plain'\nruns = 1\n[scenario]\nsize = '1KB'\n";
+    let figure = |axes: &str, more: &str| {
+        let text = head.replace("[scenario]\n", &format!("{axes}[scenario]\n{more}"));
+        let figure = parse(&text).expect("an experiment").figure;
+        assert_eq!((figure.kind, figure.measure.name()), (FigureKind::Table, "goodput"));
+        [figure.x, figure.series, figure.panels].map(Option::unwrap_or_default)
+    };
+    assert_eq!(figure("", "variant = 'sack'\n"), ["", "", ""]);
+    assert_eq!(figure("[sweep]\nvariant = ['sack', 'hack']\n", ""), ["variant", "", ""]);
+    let delay = "[sweep]\nvariant = ['sack']\ndelay = ['1ms', '2ms']\n";
+    assert_eq!(figure(delay, ""), ["delay", "variant", ""]);
+    assert_eq!(figure(&format!("{delay}loss = ['1%']\n"), ""), ["delay", "variant", "loss"]);
+    let senders = "variant = 'sack'\n";
+    assert_eq!(figure("[sweep]\ndelay = ['1ms']\nloss = ['1%']\n", senders), ["delay", "loss", ""]);
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use headway_scenario::{Defaults, keys, unknown_key};
+use headway_scenario::{Defaults, unknown_key};
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::keys;
 use super::measure::Measure;
 use crate::error::LabError;
 
@@ -64,8 +65,8 @@ pub(super) struct ExperimentFile {
     /// does not have are left out.
     #[schemars(schema_with = "scenario_schema")]
     pub(super) scenario: IndexMap<String, Scalar>,
-    /// How it is drawn.
-    pub(super) figure: Figure,
+    /// How it is drawn; if not given, a table of the goodput over the axes.
+    pub(super) figure: Option<Figure>,
     /// What the source says of it.
     #[serde(default)]
     pub(super) claim: Vec<Claim>,
@@ -119,11 +120,37 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// What a file without a figure gets: the goodput, with the senders across and the first other axis down.
+    /// Later axes give panels, and are taken together.
+    pub(super) fn of_axes<'a>(axes: impl Iterator<Item = &'a String>) -> Self {
+        let (senders, mut others): (Vec<&String>, Vec<&String>) = axes.partition(|axis| *axis == SENDERS);
+        // Where there is nothing to go down, the senders do.
+        let is_alone = others.is_empty();
+        let mut next = || if others.is_empty() { None } else { Some(others.remove(0).clone()) };
+        let x = next().or_else(|| senders.first().map(ToString::to_string));
+        let series =
+            if is_alone { None } else { senders.first().map(ToString::to_string).or_else(&mut next) };
+        Self {
+            kind: FigureKind::Table,
+            x,
+            series,
+            panels: next(),
+            measure: Measure::goodput(),
+            unit: Some("Mbit/s".into()),
+            statistic: Statistic::Mean,
+            x_label: None,
+            log: false,
+        }
+    }
+
     /// The unit that values are shown in; empty for plain numbers.
     pub fn unit_name(&self) -> &str {
         self.unit.as_deref().unwrap_or(self.measure.unit().names()[0])
     }
 }
+
+/// The axis of the senders.
+const SENDERS: &str = "variant";
 
 /// The kinds of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -334,7 +361,7 @@ impl fmt::Display for TooWide {
 /// The keys of `[scenario]`.
 fn scenario_schema(generator: &mut SchemaGenerator) -> Schema {
     let value = generator.subschema_for::<Scalar>();
-    let properties: serde_json::Map<String, serde_json::Value> = keys()
+    let properties: serde_json::Map<String, serde_json::Value> = headway_scenario::keys()
         .iter()
         .map(|key| {
             let mut schema = value.clone();
@@ -358,6 +385,7 @@ pub fn schema() -> String {
 
 impl ExperimentFile {
     pub(super) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
+        keys::check(file, text)?;
         toml::from_str(text).map_err(|error| malformed(file, text, &error))
     }
 
@@ -379,7 +407,7 @@ impl ExperimentFile {
             self.scenario.insert(key.into(), text(value));
         } else {
             let axes = self.sweep.keys().map(String::as_str);
-            let keys = keys().iter().map(|key| key.name);
+            let keys = headway_scenario::keys().iter().map(|key| key.name);
             return Err(complaint(format!(
                 "{key:?} is neither an axis nor a key of [scenario]: {}",
                 unknown_key(key, axes.chain(keys))

@@ -13,6 +13,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Measure(usize);
 
 impl Measure {
+    /// The goodput.
+    pub(super) fn goodput() -> Self {
+        let Some(measure) = Self::all().find(|measure| measure.figure().key == "goodput") else {
+            unreachable!("the goodput is drawn in most figures")
+        };
+        measure
+    }
+
     /// The measure itself.
     pub fn metric(self) -> &'static Metric {
         &METRICS[self.0]

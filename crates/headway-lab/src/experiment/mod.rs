@@ -2,6 +2,7 @@
 
 mod cells;
 mod file;
+mod keys;
 mod links;
 mod measure;
 
@@ -177,7 +178,8 @@ impl Experiment {
         }
         let recordings =
             cells::recordings(&cells, traces).map_err(|error| complaint("damage", error.to_string()))?;
-        check_figure(&read, &complaint)?;
+        let figure = read.figure.clone().unwrap_or_else(|| Figure::of_axes(read.sweep.keys()));
+        check_figure(&read, &figure, &complaint)?;
         let axes = read
             .sweep
             .iter()
@@ -195,7 +197,7 @@ impl Experiment {
             axes,
             cells,
             recordings,
-            figure: read.figure,
+            figure,
             claims: read.claim,
         })
     }
@@ -208,9 +210,12 @@ impl Experiment {
 }
 
 /// Axes that figure and claims name must exist, and so must the values.
-fn check_figure(read: &ExperimentFile, complaint: &dyn Fn(&str, String) -> LabError) -> Result<(), LabError> {
+fn check_figure(
+    read: &ExperimentFile,
+    figure: &Figure,
+    complaint: &dyn Fn(&str, String) -> LabError,
+) -> Result<(), LabError> {
     let known = |key: &str, axis: &str| check_axis(read, key, axis, complaint);
-    let figure = &read.figure;
     if let Some(unit) = &figure.unit {
         let units = figure.measure.unit().names();
         if !units.contains(&unit.as_str()) {

@@ -1,0 +1,128 @@
+//! Whether the keys of a file are those of the format: every key that is unknown and every one that is missing
+//! is named at once.
+
+use std::sync::LazyLock;
+
+use headway_scenario::{keys, unknown_key};
+use serde_json::Value;
+
+use super::file::{line_of, schema};
+use crate::error::LabError;
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&schema()).unwrap_or_default());
+
+/// What is wrong with keys.
+#[derive(Default)]
+struct Problems {
+    /// The first unknown key.
+    first: Option<String>,
+    unknown: Vec<String>,
+    missing: Vec<String>,
+}
+
+/// Compares the keys of a file with the schema. Values are not looked at.
+pub(super) fn check(file: &str, text: &str) -> Result<(), LabError> {
+    let Ok(found) = text.parse::<toml::Table>() else {
+        // What is not TOML is complained about where it is read.
+        return Ok(());
+    };
+    let mut problems = Problems::default();
+    problems.compare(&toml::Value::Table(found), &SCHEMA, "");
+    let Problems { first, mut unknown, missing } = problems;
+    if !missing.is_empty() {
+        let keys = if missing.len() == 1 { "key" } else { "keys" };
+        unknown.push(format!("missing {keys} {}", missing.join(", ")));
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let line = first.map_or(1, |key| line_of(&key, text));
+    Err(LabError::Malformed { file: file.into(), line, problem: unknown.join("; ") })
+}
+
+impl Problems {
+    /// `place` is the table, such as `figure.`; empty for the file.
+    fn compare(&mut self, value: &toml::Value, schema: &Value, place: &str) {
+        let schema = resolved(schema);
+        match value {
+            toml::Value::Table(table) => {
+                let Some(known) = schema["properties"].as_object() else { return };
+                for (key, value) in table {
+                    match known.get(key) {
+                        Some(schema) => self.compare(value, schema, &format!("{place}{key}.")),
+                        None => {
+                            self.first.get_or_insert_with(|| key.clone());
+                            let complaint = match place {
+                                // In the order of the table of keys.
+                                "scenario." => unknown_key(key, keys().iter().map(|key| key.name)),
+                                _ => unknown_key(key, known.keys().map(String::as_str)),
+                            };
+                            self.unknown.push(format!("{key}: {complaint}"));
+                        }
+                    }
+                }
+                let required = schema["required"].as_array().into_iter().flatten();
+                for key in required.filter_map(Value::as_str).filter(|key| !table.contains_key(*key)) {
+                    self.missing.push(format!("`{place}{key}`"));
+                }
+            }
+            toml::Value::Array(values) => {
+                values.iter().for_each(|value| self.compare(value, &schema["items"], place));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The schema that is referred to; of an optional one, that of the value.
+fn resolved(schema: &Value) -> &Value {
+    if let Some(options) = schema["anyOf"].as_array() {
+        let is_table = |option: &&Value| !resolved(option)["properties"].is_null();
+        return options.iter().find(is_table).map_or(schema, resolved);
+    }
+    match schema["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
+        Some(path) => SCHEMA.pointer(path).map_or(schema, resolved),
+        None => schema,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str) -> Option<(usize, String)> {
+        match check("file", text) {
+            Ok(()) => None,
+            Err(LabError::Malformed { line, problem, .. }) => Some((line, problem)),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    const FINE: &str = "title = 'x'\nruns = 1\n[scenario]\nsize = '1KB'\n";
+
+    #[test]
+    fn an_unknown_key_shows_beside_a_missing_one() {
+        assert_eq!(problem(FINE), None);
+        let (line, says) = problem(&FINE.replace("title", "titel")).unwrap();
+        assert_eq!(line, 1);
+        assert!(says.starts_with("titel: unknown key (did you mean title?): expected one of "), "{says}");
+        assert!(says.ends_with("; missing key `title`"), "{says}");
+        let (line, says) = problem("[figure]\nkinds = 'table'\n").unwrap();
+        assert_eq!(line, 2);
+        assert!(says.starts_with("kinds: unknown key (did you mean kind?)"), "{says}");
+        assert!(
+            says.ends_with("missing keys `figure.kind`, `figure.measure`, `title`, `runs`, `scenario`"),
+            "{says}"
+        );
+    }
+
+    #[test]
+    fn keys_of_tables_in_lists_and_of_the_scenario_are_checked() {
+        let (line, says) = problem(&format!("{FINE}dealy = '1ms'\n")).unwrap();
+        assert_eq!(line, 5);
+        assert!(says.starts_with("dealy: unknown key (did you mean delay?)"), "{says}");
+        let (line, says) = problem(&format!("{FINE}[[claim]]\nsays = 'y'\npapr = 2\n")).unwrap();
+        assert_eq!(line, 7);
+        assert!(says.starts_with("papr: unknown key (did you mean paper?)"), "{says}");
+    }
+}
