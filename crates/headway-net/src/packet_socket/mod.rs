@@ -121,10 +121,11 @@ impl PacketSocket {
     /// A socket that does not receive yet.
     fn prepare(name: &str, buffer: usize) -> Result<Self, NetError> {
         let fail = |what, source, expected| NetError::Interface { name: name.into(), what, source, expected };
-        let interface = Interface::named(name)
-            .map_err(|source| fail("cannot be found", source, "an interface that `ip link` shows"))?;
+        // Whoever lacks the right learns that first: no other interface would do.
         let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)
             .map_err(|source| fail("its packet socket cannot be opened", source, RIGHTS))?;
+        let interface = Interface::named(name)
+            .map_err(|source| fail("cannot be found", source, "an interface that `ip link` shows"))?;
         let set = |level, option| sys::set_option(socket.as_fd(), level, option, 1);
         set(libc::SOL_PACKET, libc::PACKET_AUXDATA)
             .and_then(|()| set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING))

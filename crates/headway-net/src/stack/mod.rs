@@ -99,6 +99,11 @@ impl Stack {
         &self.handle.profile
     }
 
+    /// Its addresses.
+    pub fn addresses(&self) -> &[IpAddr] {
+        &self.handle.addresses
+    }
+
     /// Listens at `local`; port and address as for [`Host::listen`]. At most `backlog` connections
     /// wait to be accepted.
     ///

@@ -6,7 +6,14 @@ use headway_units::Rate;
 
 pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| {
-        let problem = error.to_string();
+        let problem = match error.to_string().as_str() {
+            // What the standard library says of whole numbers.
+            "invalid digit found in string" | "cannot parse integer from empty string" => {
+                "expected a whole number".to_owned()
+            }
+            "number too large to fit in target type" => "expected a smaller whole number".to_owned(),
+            problem => problem.to_owned(),
+        };
         // Errors of numbers do not name their input.
         if problem.contains(text) { problem } else { format!("{text:?}: {problem}") }
     })

@@ -61,10 +61,10 @@ pub(crate) struct Arguments {
     scenario: ScenarioArguments,
 
     /// Seed of the first run; each further run takes the next number
-    #[arg(long, default_value_t = 1, help_heading = "Runs")]
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true, help_heading = "Runs")]
     pub(super) seed: u64,
     /// Runs of each sender; all senders meet the same damage in the same run
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Runs")]
+    #[arg(long, value_name = "N", default_value_t = 10, allow_hyphen_values = true, help_heading = "Runs")]
     pub(super) runs: u32,
 
     /// Print one JSON object instead of the table
@@ -80,7 +80,9 @@ pub(crate) struct Arguments {
 
 /// An error that lists every name.
 fn parse_sender(input: &str) -> Result<Entrant, String> {
-    input.parse().map_err(|error: UnknownName| format!("{error} (or newreno, cubic); or oracle"))
+    // Behind a colon the controllers are listed.
+    let more = if input.contains(':') { "" } else { " (or newreno, cubic); or oracle" };
+    input.parse().map_err(|error: UnknownName| format!("{error}{more}"))
 }
 
 /// Runs beyond this are a typing mistake rather than a wish.
