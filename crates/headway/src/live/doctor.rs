@@ -18,7 +18,7 @@ use super::transport::{Tcp, Transport};
 use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::BadOption;
 use crate::output::{self, notice};
-use findings::{Findings, Mark};
+use findings::{Findings, Form, Mark};
 use watch::{Records, Watch};
 
 const EXAMPLES: &str = "\
@@ -58,22 +58,37 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {
     }
     let mut findings = Findings::default();
     machine(&mut findings);
-    if let Some(peer) = &arguments.connect {
-        connect(&mut findings, arguments, peer).await?;
-    }
-    Ok(output::print(&findings.text(arguments.json))?)
+    let reached = match &arguments.connect {
+        Some(peer) => connect(&mut findings, arguments, peer).await?,
+        None => Ok(()),
+    };
+    let form = match arguments {
+        Arguments { json: true, .. } => Form::Json,
+        _ if arguments.network.is_verbose() => Form::Details,
+        _ => Form::Verdict,
+    };
+    output::print(&findings.text(form))?;
+    reached
 }
 
-async fn connect(findings: &mut Findings, arguments: &Arguments, peer: &str) -> Result<(), LiveError> {
+/// The findings about the path, and whether the peer was reached.
+async fn connect(
+    findings: &mut Findings,
+    arguments: &Arguments,
+    peer: &str,
+) -> Result<Result<(), LiveError>, LiveError> {
     let expected = || BadOption::new("--connect", peer, "expected HOST:PORT, such as 192.0.2.2:80");
-    let (host, port) = peer.rsplit_once(':').ok_or_else(expected)?;
+    let (host, port) = peer.rsplit_once(':').filter(|(host, _)| !host.is_empty()).ok_or_else(expected)?;
     let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
     let (transport, records) = open(arguments)?;
     let outcome = tokio::select! {
-        () = path::examine(findings, &transport, &records, remote) => Ok(()),
+        reached = path::examine(findings, &transport, &records, remote) => Ok(reached),
         signal = stop_signal() => Err(LiveError::Stopped(signal?)),
     };
-    outcome.and(transport.close(GRACE_STOPPED).await)
+    let closed = transport.close(GRACE_STOPPED).await;
+    let reached = outcome?;
+    closed?;
+    Ok(reached)
 }
 
 async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveError> {
@@ -126,13 +141,17 @@ fn machine(findings: &mut Findings) {
     }
     let advice = match (&tun, &packet) {
         (Ok(()), _) => {
-            "--tun for programs of this machine and what it routes; --udp to a peer that also runs headway; \
-             --packet for an address of its own on an Ethernet"
+            "--tun for programs of this machine and what it routes, because a TUN device can be created here; \
+             --udp to a peer that also runs headway, because damaged packets pass the system in UDP"
         }
-        (Err(_), Some(Ok(()))) => "--packet, or --udp to a peer that also runs headway",
-        _ => "--udp, to a peer that also runs headway: nothing else without root",
+        (Err(_), Some(Ok(()))) => {
+            "--packet, because frames can be received here but no TUN device can be created; or --udp to a peer \
+             that also runs headway"
+        }
+        _ => "--udp to a peer that also runs headway, because everything else needs root",
     };
     findings.advise(advice);
+    findings.begin_path();
 }
 
 /// The features of an interface that affect damaged packets.

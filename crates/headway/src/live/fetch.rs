@@ -1,13 +1,16 @@
 //! `headway fetch`: HTTP downloads and uploads.
 
+mod progress;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
 use http_body_util::{BodyExt as _, Either, Empty};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::client::conn::http1;
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, Uri, header};
 use hyper_util::rt::TokioIo;
 use tokio::fs::File;
@@ -21,6 +24,7 @@ use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
 use crate::output::{self, OutputError, notice};
+use progress::{Progress, Shown, When};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +40,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The URL: `http://HOST/PATH` or `http://HOST:PORT/PATH`
+    #[arg(value_parser = parse_url)]
     url: Uri,
     /// The output file; `-` is standard output [default: the last part of the URL's path]
     #[arg(long, short, value_name = "FILE", conflicts_with = "upload")]
@@ -43,6 +48,9 @@ pub(crate) struct Arguments {
     /// Upload this file instead (PUT)
     #[arg(long, value_name = "FILE")]
     upload: Option<PathBuf>,
+    /// Show the progress on standard error: on a terminal, everywhere (as lines), or never
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    progress: When,
     /// Print the result as JSON, on standard error if the file goes to standard output
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
@@ -113,10 +121,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), FetchError> {
 
 #[expect(clippy::disallowed_methods, reason = "a live command measures its time")]
 async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, FetchError> {
+    if let Some(file) = &arguments.upload {
+        // Before anyone is asked for anything.
+        length(file).await?;
+    }
     let started = Instant::now();
     let mut url = arguments.url.clone();
     for _ in 0..=MAX_REDIRECTIONS {
-        let response = request(&url, arguments.upload.as_deref(), transport).await?;
+        let response = request(&url, arguments, transport).await?;
         let status = response.status();
         if status.is_redirection()
             && let Some(location) = response.headers().get(header::LOCATION)
@@ -131,7 +143,8 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
             Some(file) => (length(file).await?, None),
             None => {
                 let output = output_path(arguments)?;
-                (keep(response.into_body(), output.as_deref()).await?, output)
+                let progress = Progress::new(arguments.progress);
+                (keep(response.into_body(), output.as_deref(), progress).await?, output)
             }
         };
         return Ok(Done { bytes, elapsed: started.elapsed(), output });
@@ -141,7 +154,7 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
 
 async fn request(
     url: &Uri,
-    upload: Option<&Path>,
+    arguments: &Arguments,
     transport: &Transport,
 ) -> Result<Response<Incoming>, FetchError> {
     let bad = |expected| FetchError::BadUrl { url: url.to_string(), expected };
@@ -149,14 +162,15 @@ async fn request(
         return Err(bad("http://HOST[:PORT]/PATH: this command has no TLS"));
     }
     let authority = url.authority().ok_or_else(|| bad("http://HOST[:PORT]/PATH"))?;
-    let remote = resolve(authority.host(), authority.port_u16().unwrap_or(80)).await?;
+    let remote =
+        resolve(authority.host(), port(authority).ok_or_else(|| bad("a port from 1 to 65535"))?).await?;
     let stream = transport.connect(remote).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(FetchError::Http)?;
     // It ends with the body of the response, which has its errors too.
     tokio::spawn(connection);
     let target = url.path_and_query().map_or("/", |path| path.as_str());
     let builder = Request::builder().uri(target).header(header::HOST, authority.as_str());
-    let request = match upload {
+    let request = match arguments.upload.as_deref() {
         None => builder
             .method(Method::GET)
             .body(Either::Left(Empty::<Bytes>::new().map_err(|never| match never {}))),
@@ -164,11 +178,27 @@ async fn request(
             let file =
                 File::open(path).await.map_err(|source| FetchError::Input { path: path.into(), source })?;
             let len = length(path).await?;
-            builder.method(Method::PUT).body(Either::Right(FileBody::new(file, len)))
+            let progress = Progress::new(arguments.progress);
+            progress.begin(Some(len));
+            let body = Shown { body: FileBody::new(file, len), progress };
+            builder.method(Method::PUT).body(Either::Right(body))
         }
     };
     let request = request.map_err(|_| bad("http://HOST[:PORT]/PATH"))?;
     sender.send_request(request).await.map_err(FetchError::Http)
+}
+
+fn parse_url(input: &str) -> Result<Uri, String> {
+    input.parse().map_err(|_| "expected http://HOST[:PORT]/PATH".into())
+}
+
+/// RFC 3986, 3.2.3: a port may be left out, or be empty. `None` where it is no port.
+fn port(authority: &Authority) -> Option<u16> {
+    let at = authority.as_str().rsplit_once('@').map_or(authority.as_str(), |(_, at)| at);
+    match at.strip_prefix(authority.host())?.strip_prefix(':') {
+        None | Some("") => Some(80),
+        Some(port) => port.parse().ok().filter(|port| *port > 0),
+    }
 }
 
 async fn length(path: &Path) -> Result<u64, FetchError> {
@@ -216,8 +246,9 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, FetchError> {
 }
 
 /// Writes the body to the output. A file is renamed into place when it is complete.
-async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, FetchError> {
+async fn keep(mut body: Incoming, output: Option<&Path>, mut progress: Progress) -> Result<u64, FetchError> {
     let mut bytes = 0;
+    progress.begin(body.size_hint().exact());
     let temporary: Option<output::NewFile> = output.map(output::begin).transpose()?;
     let mut file = match (&temporary, output) {
         (Some(temporary), Some(path)) => {
@@ -235,6 +266,7 @@ async fn keep(mut body: Incoming, output: Option<&Path>) -> Result<u64, FetchErr
         let frame = frame.map_err(FetchError::Http)?;
         let Some(data) = frame.data_ref() else { continue };
         bytes += data.len() as u64;
+        progress.advance(data.len());
         match &mut file {
             Some(file) => file.write_all(data).await.map_err(fail)?,
             None => standard.write_all(data).await.map_err(fail)?,
@@ -273,4 +305,21 @@ fn report(arguments: &Arguments, done: &Done) -> Result<(), OutputError> {
         notice!("headway: {} bytes in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_of_the_url_or_80() {
+        let port = |url: &str| port(url.parse::<Uri>().unwrap().authority().unwrap());
+        assert_eq!(port("http://a/"), Some(80));
+        assert_eq!(port("http://a:/"), Some(80));
+        assert_eq!(port("http://user:pass@a:8080/"), Some(8080));
+        assert_eq!(port("http://[fd77::2]:81/"), Some(81));
+        for bad in ["http://a:0/", "http://a:99999/", "http://[fd77::2]:65536/"] {
+            assert_eq!(port(bad), None, "{bad}");
+        }
+    }
 }

@@ -100,6 +100,8 @@ pub(crate) struct NetworkArgs {
     verbose: u8,
 }
 
+/// All headers, and some data.
+const LEAST_MTU: u16 = 128;
 /// How long a connection may take to open.
 const CONNECT_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 /// The silence after which an open connection is given up, if nothing is outstanding.
@@ -133,6 +135,9 @@ impl NetworkArgs {
         }
         if self.kernel {
             return Ok(Transport { tcp: Tcp::Kernel, reach: Reach::Any, limit: self.connect_limit()? });
+        }
+        if let Some(mtu) = self.mtu.filter(|mtu| *mtu < LEAST_MTU) {
+            return Err(bad("--mtu", mtu.to_string(), format!("expected at least {LEAST_MTU}")));
         }
         let limit = self.connect_limit()?;
         let mut reach = Reach::Any;
@@ -198,6 +203,11 @@ impl NetworkArgs {
         }
     }
 
+    /// Whether more is to be said than usual.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
     /// The name of the TCP, for results.
     pub(super) fn label(&self) -> String {
         match (self.kernel, self.cc) {
@@ -207,6 +217,18 @@ impl NetworkArgs {
             }
             (false, _) => self.variant.to_string(),
         }
+    }
+
+    /// What a peer over UDP gives to reach this end, if there is only one way to say it.
+    pub(super) fn words_of_peer(&self) -> Option<String> {
+        let [local, peer] = self.udp.as_deref()? else { return None };
+        let at: SocketAddr = local.parse().ok()?;
+        // With other names for the ends the peer needs them too.
+        if at.ip().is_unspecified() || at.port() == 0 || self.address.is_some() {
+            return None;
+        }
+        let any = if at.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        Some(format!("--udp {} {local}", if peer == "any" { any } else { peer.as_str() }))
     }
 
     fn prefix(&self, option: &'static str) -> Result<Prefix, LiveError> {

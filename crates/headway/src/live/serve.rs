@@ -2,9 +2,13 @@
 
 mod answer;
 mod folder;
+mod listing;
+mod log;
+mod read;
+mod upload;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,6 +26,7 @@ use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::Failure;
 use crate::output::notice;
 use folder::Folder;
+use log::{Log, Logged};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,6 +62,9 @@ pub(crate) struct Arguments {
 /// The maximum number of concurrent connections; others wait.
 const MAX_CONNECTIONS: usize = 10_000;
 
+/// Bytes that wait in a connection before TCP: the log is not exact by more.
+const BUFFER: usize = 1 << 16;
+
 /// Why it failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ServeError {
@@ -80,7 +88,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
     let local = listener.local_addr().map_err(LiveError::Connection)?;
-    notice!("headway: serving {} at {local}", arguments.folder.display());
+    let places = places(local, transport.addresses());
+    let urls: Vec<String> = places.iter().map(|place| url(*place)).collect();
+    notice!("headway: serving {} at {}", arguments.folder.display(), urls.join(" and "));
+    if let (Some(words), Some(place)) = (arguments.network.words_of_peer(), places.first()) {
+        notice!("headway: for a peer: headway fetch {}FILE {words}", url(*place));
+    }
     let json = arguments.json;
     let mut connections = JoinSet::new();
     let stopped = async {
@@ -104,13 +117,57 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
     Ok(outcome.and(closed)?)
 }
 
+/// The addresses that a listener is reached at: where it listens at any, those of this end.
+fn places(local: SocketAddr, ours: Vec<IpAddr>) -> Vec<SocketAddr> {
+    if !local.ip().is_unspecified() {
+        return vec![local];
+    }
+    let same = ours.into_iter().filter(|ours| ours.is_ipv4() == local.is_ipv4());
+    let found: Vec<SocketAddr> = same.map(|ours| SocketAddr::new(ours, local.port())).collect();
+    if found.is_empty() { vec![local] } else { found }
+}
+
+/// Port 80 is that of `http`.
+fn url(place: SocketAddr) -> String {
+    match place {
+        SocketAddr::V4(v4) if v4.port() == 80 => format!("http://{}/", v4.ip()),
+        SocketAddr::V6(v6) if v6.port() == 80 => format!("http://[{}]/", v6.ip()),
+        _ => format!("http://{place}/"),
+    }
+}
+
 async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, json: bool) {
+    let log = Arc::new(Log::new(from, json));
+    let stream = Logged::new(stream, log.clone());
     let service = service_fn(move |request| {
-        let folder = folder.clone();
-        async move { answer::answer(&folder, request, from, json).await }
+        let (folder, log) = (folder.clone(), log.clone());
+        async move { answer::answer(&folder, request, log).await }
     });
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(BUFFER);
     // Peers may disconnect at any time.
-    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await {
+    if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, %from, "a connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_can_be_pasted() {
+        let at = |local: &str, ours: &[&str]| -> Vec<String> {
+            let ours = ours.iter().map(|ours| ours.parse().unwrap()).collect();
+            places(local.parse().unwrap(), ours).into_iter().map(url).collect()
+        };
+        assert_eq!(at("0.0.0.0:80", &["10.77.2.2", "fd77::2"]), ["http://10.77.2.2/"]);
+        assert_eq!(at("[::]:8000", &["10.77.2.2", "fd77::2"]), ["http://[fd77::2]:8000/"]);
+        assert_eq!(at("[fd77::2]:80", &["10.77.2.2"]), ["http://[fd77::2]/"]);
+        assert_eq!(at("127.0.0.1:8000", &["10.77.2.2"]), ["http://127.0.0.1:8000/"]);
+        assert_eq!(
+            at("0.0.0.0:81", &["10.0.0.1", "10.0.0.2"]),
+            ["http://10.0.0.1:81/", "http://10.0.0.2:81/"]
+        );
     }
 }

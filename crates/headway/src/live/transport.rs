@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use headway_net::Stack;
+use headway_net::{Interface, Stack};
 use headway_tcp::{Negotiated, Statistics};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -94,6 +94,27 @@ impl Transport {
             () = tokio::time::sleep(self.limit) => Err(no_answer()),
             never = told() => match never {},
         }
+    }
+
+    /// The addresses of this end: the kernel's without the loopback, if it has others.
+    pub(super) fn addresses(&self) -> Vec<IpAddr> {
+        if let Tcp::Stack(stack) = &self.tcp
+            && stack.addresses().iter().any(|address| !address.is_unspecified())
+        {
+            return stack.addresses().to_vec();
+        }
+        let up = Interface::all().unwrap_or_default().into_iter().filter(|interface| interface.up);
+        let (near, others): (Vec<_>, Vec<_>) = up.partition(|interface| interface.loopback);
+        // Those of a link alone need a zone, which a URL cannot have.
+        let is_global = |address: &IpAddr| match address {
+            IpAddr::V4(v4) => !v4.is_link_local(),
+            IpAddr::V6(v6) => !v6.is_unicast_link_local(),
+        };
+        let of = |interfaces: Vec<Interface>| -> Vec<IpAddr> {
+            interfaces.into_iter().flat_map(|interface| interface.addresses).filter(is_global).collect()
+        };
+        let others = of(others);
+        if others.is_empty() { of(near) } else { others }
     }
 
     async fn open(&self, remote: SocketAddr) -> io::Result<Stream> {

@@ -100,6 +100,28 @@ fn a_path_that_drops_damage_is_reported() {
     assert_eq!(mark(&report, "options there"), "good", "{report:#}");
 }
 
+/// The verdict is the first line; scripts see the exit code.
+#[test]
+fn a_connection_that_fails_is_a_failure() {
+    let doctor = |form: &[&str]| {
+        let words = ["doctor", "--kernel", "--connect", "127.0.0.1:1"];
+        let output = Command::new(HEADWAY).args(words).args(form).output().unwrap();
+        let says = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{says}");
+        assert!(says.starts_with("headway: 127.0.0.1:1: Connection refused"), "{says}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = doctor(&[]);
+    assert!(
+        text.starts_with("this path: it does not work, because no connection could be opened\n"),
+        "{text}"
+    );
+    assert!(text.contains("\nuse --") && !text.contains("udp4"), "{text}");
+    assert!(doctor(&["-v"]).contains("udp4"));
+    let report: serde_json::Value = serde_json::from_str(&doctor(&["--json"])).unwrap();
+    assert_eq!((mark(&report, "path"), mark(&report, "udp4")), ("bad", "good"), "{report}");
+}
+
 #[test]
 fn root_has_every_carrier() {
     let Some(namespace) = Namespace::new() else { return };

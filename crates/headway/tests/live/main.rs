@@ -5,6 +5,7 @@ mod doctor;
 mod ends;
 mod error_delay_box;
 mod ethernet;
+mod http;
 mod lab;
 mod namespace;
 mod offload;

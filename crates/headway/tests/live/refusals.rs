@@ -116,6 +116,7 @@ fn missing_rights_are_named() {
     for (words, expected) in [
         (&["--tun", "hw0", "--address", "10.77.2.2/24"], "CAP_NET_ADMIN"),
         (&["--packet", "lo", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
+        (&["--packet", "nosuch0", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
     ] {
         let mut command = Command::new(if is_root { "setpriv" } else { HEADWAY });
         if is_root {

@@ -10,22 +10,27 @@ use super::TIME_LIMIT;
 use super::findings::{Findings, Mark};
 use super::peer;
 use super::watch::{DirectionRecord, PeerRecord, Records, Syn};
+use crate::live::error::LiveError;
 use crate::live::transport::{Stream, Transport};
 
-/// Connects, and reports what passed.
+/// Connects, and reports what passed. Fails where no connection opens.
 pub(super) async fn examine(
     findings: &mut Findings,
     transport: &Transport,
     records: &Records,
     remote: SocketAddr,
-) {
+) -> Result<(), LiveError> {
     let mut stream = match transport.connect(remote).await {
         Ok(stream) => stream,
-        Err(error) => return findings.add("path", Mark::Bad, error.to_string()),
+        Err(error) => {
+            findings.add("path", Mark::Bad, error.to_string());
+            return Err(error);
+        }
     };
     findings.add("path", Mark::Good, "packets pass in both directions".into());
     if stream.negotiated().is_none() {
-        return findings.add("options", Mark::Unknown, "the kernel's TCP does not report them".into());
+        findings.add("options", Mark::Unknown, "the kernel's TCP does not report them".into());
+        return Ok(());
     }
     let report = timeout(TIME_LIMIT, peer::request(&mut stream)).await;
     let ours = records.of(remote);
@@ -42,6 +47,7 @@ pub(super) async fn examine(
             findings.add("details", Mark::Unknown, text.into());
         }
     }
+    Ok(())
 }
 
 fn agreed(findings: &mut Findings, stream: &Stream, is_doctor: bool) {

@@ -36,7 +36,12 @@ impl Folder {
     /// The existing file or folder.
     pub(super) fn find(&self, path: &str) -> Result<PathBuf, Refusal> {
         let found = self.root.join(relative(path)?).canonicalize().map_err(Refusal::Io)?;
-        if found.starts_with(&self.root) { Ok(found) } else { Err(Refusal::Outside) }
+        if self.contains(&found) { Ok(found) } else { Err(Refusal::Outside) }
+    }
+
+    /// Whether a path without links is in the folder.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        path.starts_with(&self.root)
     }
 
     /// The path of a file to create, in an existing folder.
@@ -45,7 +50,7 @@ impl Folder {
         let name = relative.file_name().ok_or(Refusal::BadPath)?.to_owned();
         let parent = self.root.join(relative.parent().unwrap_or(Path::new("")));
         let parent = parent.canonicalize().map_err(Refusal::Io)?;
-        if !parent.starts_with(&self.root) {
+        if !self.contains(&parent) {
             return Err(Refusal::Outside);
         }
         Ok(parent.join(name))

@@ -1,0 +1,215 @@
+//! The HTTP of `headway serve`, asked over the kernel's TCP on the loopback.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use headway_test_fixture::pattern::Pattern;
+
+use crate::namespace::HEADWAY;
+
+/// A server that runs, and what it says.
+struct Server {
+    child: Child,
+    says: BufReader<ChildStderr>,
+    /// `HOST:PORT`.
+    at: String,
+}
+
+impl Server {
+    fn start(folder: &Path, extra: &[&str]) -> Self {
+        let words = ["serve", folder.to_str().unwrap(), "--kernel", "--listen", "127.0.0.1:0"];
+        let mut child = Command::new(HEADWAY).args(words).args(extra).stderr(Stdio::piped()).spawn().unwrap();
+        let mut says = BufReader::new(child.stderr.take().unwrap());
+        let line = line(&mut says);
+        let at = line.trim().rsplit_once(" at http://").expect(&line).1.trim_end_matches('/').to_owned();
+        Self { child, says, at }
+    }
+
+    /// The answer, in whole.
+    fn ask(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.at).unwrap();
+        let (first, rest) = request.split_once('\n').unwrap_or((request, ""));
+        let rest: String = rest.lines().map(|line| format!("{line}\r\n")).collect();
+        let head = format!("{first} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{rest}\r\n", self.at);
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        Answer { head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// The next line that it says.
+    fn line(&mut self) -> String {
+        line(&mut self.says)
+    }
+}
+
+fn line(says: &mut BufReader<ChildStderr>) -> String {
+    let mut line = String::new();
+    says.read_line(&mut line).unwrap();
+    line
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Answer {
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn status(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap()
+    }
+
+    #[track_caller]
+    fn header(&self, name: &str) -> &str {
+        let found = self.head.lines().filter_map(|line| line.split_once(": ")).find(|(key, _)| *key == name);
+        found.unwrap_or_else(|| panic!("{name}: {}", self.head)).1
+    }
+}
+
+#[test]
+fn a_method_that_is_not_supported_names_those_that_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    for request in ["DELETE /", "POST /", "PUT /file\nContent-Length: 0"] {
+        let answer = server.ask(request);
+        assert_eq!((answer.status(), answer.header("allow")), ("405", "GET, HEAD"), "{request}");
+    }
+    let server = Server::start(folder.path(), &["--write"]);
+    assert_eq!(server.ask("DELETE /").header("allow"), "GET, HEAD, PUT");
+}
+
+#[test]
+fn a_resume_after_a_change_gets_the_new_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.txt");
+    std::fs::write(&path, "0123456789").unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let whole = server.ask("GET /file.txt");
+    assert_eq!((whole.status(), &*whole.body), ("200", "0123456789"));
+    assert_eq!((whole.header("content-type"), whole.header("accept-ranges")), ("text/plain", "bytes"));
+    let (tag, date) = (whole.header("etag"), whole.header("last-modified"));
+    for same in [format!("If-None-Match: {tag}"), format!("If-Modified-Since: {date}")] {
+        let answer = server.ask(&format!("GET /file.txt\n{same}"));
+        assert_eq!((answer.status(), &*answer.body), ("304", ""), "{same}");
+    }
+    let other = "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT";
+    for other in ["If-Match: \"other\"", other] {
+        assert_eq!(server.ask(&format!("GET /file.txt\n{other}")).status(), "412", "{other}");
+    }
+    let resume = format!("GET /file.txt\nRange: bytes=4-\nIf-Range: {tag}");
+    let rest = server.ask(&resume);
+    assert_eq!((rest.status(), &*rest.body), ("206", "456789"));
+    assert_eq!(rest.header("content-range"), "bytes 4-9/10");
+    std::fs::write(&path, "abcdefghijkl").unwrap();
+    let changed = server.ask(&resume);
+    assert_eq!((changed.status(), &*changed.body), ("200", "abcdefghijkl"));
+    assert_ne!(changed.header("etag"), tag);
+    let head = server.ask("HEAD /file.txt");
+    assert_eq!((head.header("content-length"), &*head.body), ("12", ""));
+}
+
+#[test]
+fn a_folder_is_listed_with_sizes_and_dates() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("sub/deep")).unwrap();
+    std::fs::write(folder.path().join("sub/a <b>"), "0123456789").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.path().join("sub/outside")).unwrap();
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.ask("GET /sub").header("location"), "/sub/");
+    assert_eq!(server.ask("GET //sub").header("location"), "/sub/", "not a host");
+    let page = server.ask("GET /sub/").body;
+    for wanted in ["href=\"./a%20%3Cb%3E\"", "a &lt;b&gt;", "10 bytes", " GMT", "href=\"../\"", "./deep/"] {
+        assert!(page.contains(wanted), "{wanted}: {page}");
+    }
+    assert!(!page.contains("outside"), "{page}");
+    assert_eq!(server.ask("GET /sub/outside").status(), "403");
+    assert_eq!(server.ask("GET /sub/a%20%3Cb%3E").body, "0123456789");
+    assert_eq!(server.ask("GET /sub/a%20%3Cb%3E/").status(), "404", "a file is no folder");
+    std::fs::write(folder.path().join("sub/index.html"), "<p>own page").unwrap();
+    assert_eq!(server.ask("GET /sub/").body, "<p>own page");
+}
+
+#[test]
+fn the_log_counts_what_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = 50_000_000;
+    std::fs::write(folder.path().join("file"), Pattern(1).bytes(0, size)).unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    server.ask("HEAD /file");
+    assert!(server.line().trim_end().ends_with(" HEAD /file 200 0"));
+    server.ask("GET /none");
+    assert!(server.line().trim_end().ends_with(" GET /none 404 13"));
+    // A client that leaves after the first bytes.
+    let mut stream = TcpStream::connect(&server.at).unwrap();
+    stream.write_all(b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    stream.read_exact(&mut [0; 1000]).unwrap();
+    drop(stream);
+    let line = server.line();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [.., "/file", "200", sent, "of", length] = words[..] else { panic!("{line}") };
+    assert!((1000..size as u64 / 2).contains(&sent.parse().unwrap()), "{line}");
+    assert_eq!(length, size.to_string());
+}
+
+#[test]
+fn uploads_are_whole_and_have_conditions() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--write"]);
+    // A header of the request and its body.
+    let put = |header: &str, body: &str| {
+        let mut stream = TcpStream::connect(&server.at).unwrap();
+        let length = body.len();
+        let head =
+            format!("PUT /new HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        stream.write_all(format!("{head}{header}\r\n\r\n{body}").as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(put("If-Match: *", "none"), "412");
+    assert_eq!(put("If-None-Match: *", "first"), "201");
+    assert_eq!(put("If-None-Match: *", "second"), "412");
+    assert_eq!(put("Content-Range: bytes 2-3/5", "xx"), "400", "a part does not replace the whole");
+    assert_eq!(std::fs::read_to_string(folder.path().join("new")).unwrap(), "first");
+    let tag = server.ask("HEAD /new").header("etag").to_owned();
+    assert_eq!(put(&format!("If-Match: {tag}"), "the third"), "204");
+    assert_eq!(put(&format!("If-Match: {tag}"), "the fourth"), "412");
+    assert_eq!(std::fs::read_to_string(folder.path().join("new")).unwrap(), "the third");
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file stays");
+}
+
+#[test]
+fn fetch_shows_progress_where_it_is_asked_to() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/file", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234").unwrap();
+            std::thread::sleep(Duration::from_millis(2200));
+            stream.write_all(b"56789").unwrap();
+        }
+    });
+    for (when, shown) in [("always", true), ("auto", false)] {
+        let words = ["fetch", &url, "--kernel", "--output", "-", "--progress", when];
+        let output = Command::new(HEADWAY).args(words).output().unwrap();
+        let says = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"0123456789"[..]), "{says}");
+        assert_eq!(says.contains("headway: 10 B of 10 B in 2 s\n"), shown, "{says}");
+    }
+    server.join().unwrap();
+}
