@@ -6,6 +6,7 @@ mod failure;
 mod json_object;
 mod lab;
 mod live;
+mod manuals;
 mod output;
 mod parent_death;
 mod race;
@@ -18,7 +19,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use failure::{USAGE, exit, exit_as};
 use output::{OutputError, notice};
@@ -57,6 +58,10 @@ enum Command {
     Trunk(trunk::Arguments),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
+    /// Print completions for a shell
+    Completions(manuals::CompletionsArguments),
+    /// Write manual pages
+    Man(manuals::ManArguments),
     #[command(hide = true)]
     ParentDeath(parent_death::Arguments),
     #[command(hide = true)]
@@ -81,6 +86,8 @@ fn main() -> ExitCode {
         Command::Box(arguments) => exit(live::run_box(&arguments)),
         Command::Trunk(arguments) => exit(trunk::run(&arguments)),
         Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
+        Command::Completions(arguments) => exit(manuals::print_completions(&arguments, Arguments::command())),
+        Command::Man(arguments) => exit(manuals::write_pages(&arguments, Arguments::command())),
         Command::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
         Command::Supervise(arguments) => exit_as(supervisor::run(&arguments)),
     }
@@ -108,7 +115,10 @@ fn refuse(error: &clap::Error) -> ExitCode {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
             let line = line.strip_prefix("error: ").unwrap_or(line);
-            let line = line.replace("invalid digit found in string", "expected a whole number");
+            let line = line
+                .replace("invalid digit found in string", "expected a whole number")
+                .replace("cannot parse integer from empty string", "expected a whole number")
+                .replace("number too large to fit in target type", "expected a smaller whole number");
             notice!("headway: {line}{}", expected(error).unwrap_or_default());
             ExitCode::from(USAGE)
         }
@@ -125,6 +135,12 @@ fn expected(error: &clap::Error) -> Option<String> {
     let suggestion = similar(ContextKind::SuggestedArg).or_else(|| similar(ContextKind::SuggestedSubcommand));
     match (error.kind(), suggestion) {
         (_, Some(name)) => Some(format!("; did you mean '{name}'?")),
+        (ErrorKind::InvalidValue, None) => match error.get(ContextKind::ValidValue)? {
+            ContextValue::Strings(names) if !names.is_empty() => {
+                Some(format!(": expected one of {}", names.join(", ")))
+            }
+            _ => None,
+        },
         // One is named in the complaint itself.
         (ErrorKind::ArgumentConflict, None) => match error.get(ContextKind::PriorArg)? {
             ContextValue::Strings(names) => Some(format!(" {}", names.join(", "))),

@@ -2,8 +2,10 @@
 
 mod columns;
 mod error;
+mod new;
 mod papers;
 mod progress;
+mod recordings;
 mod report;
 mod table;
 
@@ -22,6 +24,7 @@ use report::ReportOptions;
 
 const LAB_EXAMPLES: &str = "\
 Examples:
+  headway lab new my > my.toml
   headway lab check my.toml
   headway lab run my.toml
   headway lab run beyond/*.toml
@@ -31,7 +34,8 @@ Examples:
   headway lab schema > experiment.schema.json
 
 Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
-goes on. `headway paper list` shows files to start from.";
+goes on. `headway paper show NAME` prints a file of a paper. Recordings that a file names (`trace:FILE`,
+`rate-trace`) are looked for beside it, and then among those that come with the program.";
 
 const LIVE_EXAMPLES: &str = "\
 Examples:
@@ -51,6 +55,7 @@ by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-di
 const PAPER_EXAMPLES: &str = "\
 Examples:
   headway paper list
+  headway paper show 000-fig13 > my.toml
   headway paper run 000-fig13
   headway paper run 000-fig13 --runs 5 --set delay=150ms
   headway paper run all --runs 5
@@ -101,6 +106,12 @@ enum LabCommand {
         #[command(flatten)]
         options: ReportOptions,
     },
+    /// Print an experiment to start from, with comments: `headway lab new my > my.toml`
+    New {
+        /// Its name, which is that of its file without `.toml`
+        #[arg(value_parser = new::parse_name)]
+        name: String,
+    },
     /// Print the JSON schema of experiment files, for editors
     Schema,
     /// Print what the columns of runs.csv and runs.parquet mean (Markdown)
@@ -119,6 +130,11 @@ pub(crate) struct PaperArguments {
 enum PaperCommand {
     /// List them
     List,
+    /// Print the file of one, to start from: `headway paper show 000-fig13 > my.toml`
+    Show {
+        /// A name from `headway paper list`
+        name: String,
+    },
     /// Run some, or `all`
     Run {
         /// Names from `headway paper list`, or all
@@ -137,10 +153,10 @@ enum PaperCommand {
 #[derive(Args)]
 struct RunOptions {
     /// Runs of each cell, instead of the file's number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     runs: Option<u32>,
     /// Seed, instead of the file's
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     seed: Option<u64>,
     /// Change a key of `[scenario]` or the values of an axis
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -173,6 +189,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> 
         }
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, Kind::Own)?),
+        LabCommand::New { name } => print(&new::experiment(name)),
         LabCommand::Columns => print(&columns::markdown()),
         LabCommand::Schema => print(&headway_lab::schema()),
     }
@@ -181,6 +198,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> 
 pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), ExperimentsError> {
     match &arguments.command {
         PaperCommand::List => print(&papers::list()?),
+        PaperCommand::Show { name } => print(papers::text(name)?),
         PaperCommand::Run { names, options } => {
             let experiments = papers::experiments(names, &options.overrides())?;
             run_all(&experiments, options, None)
@@ -201,7 +219,7 @@ fn parse_jobs(input: &str) -> Result<usize, String> {
 fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, ExperimentsError> {
     let mut experiments: Vec<Experiment> = Vec::with_capacity(files.len());
     for file in files {
-        let experiment = Experiment::load(file, overrides)?;
+        let experiment = recordings::load(file, overrides)?;
         if experiments.iter().any(|other| other.name == experiment.name) {
             return Err(ExperimentsError::SameName { file: file.clone(), name: experiment.name });
         }
@@ -242,10 +260,10 @@ fn run_all(
 fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
     let mut text = String::new();
     for file in files {
-        let (experiment, clock) = match Experiment::load(file, &Overrides::default()) {
+        let (experiment, clock) = match recordings::load(file, &Overrides::default()) {
             Ok(experiment) => (experiment, ""),
             // What has no place in virtual time may have one in real time.
-            Err(refusal) => match Experiment::load(file, &Overrides { real: true, ..Overrides::default() }) {
+            Err(refusal) => match recordings::load(file, &Overrides { real: true, ..Overrides::default() }) {
                 Ok(experiment) => (experiment, ", in real time only (`headway lab live`)"),
                 Err(_) => return Err(refusal.into()),
             },

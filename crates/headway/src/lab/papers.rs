@@ -1,9 +1,10 @@
 //! The papers' experiments, which come with the program.
 
 use std::io;
+use std::path::Path;
 
 use headway_lab::{Experiment, Overrides, Traces};
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 
 use super::error::ExperimentsError;
 
@@ -20,6 +21,17 @@ fn files() -> Vec<(String, &'static str)> {
         .collect();
     files.sort();
     files
+}
+
+/// The file of this name, as it is.
+pub(super) fn text(wanted: &str) -> Result<&'static str, ExperimentsError> {
+    let found = files().into_iter().find(|(name, _)| name == wanted);
+    found.map(|(_, toml)| toml).ok_or_else(|| ExperimentsError::UnknownPaper { name: wanted.into() })
+}
+
+/// A recording beside them.
+pub(super) fn recording(path: &Path) -> Option<&'static [u8]> {
+    PAPERS.get_file(path).map(File::contents)
 }
 
 pub(super) fn list() -> Result<String, ExperimentsError> {
@@ -52,9 +64,6 @@ pub(super) fn experiments(
 
 fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, ExperimentsError> {
     // A trace is a file beside the papers' experiments.
-    let traces = Traces::new(|path| {
-        let file = PAPERS.get_file(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(file.contents()))
-    });
+    let traces = Traces::new(|path| Ok(Box::new(recording(path).ok_or(io::ErrorKind::NotFound)?)));
     Ok(Experiment::parse_with(name, &format!("papers/{name}.toml"), toml, overrides, &traces)?)
 }

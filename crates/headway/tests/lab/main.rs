@@ -8,6 +8,7 @@ mod program;
 mod readings;
 mod refusals;
 mod report;
+mod start;
 
 use headway_test_fixture::program::Program;
 
