@@ -20,8 +20,8 @@ pub enum Foreign {
     Kcptun(Option<Shards>),
 }
 
-/// Packets of a tunnel with forward error correction (Reed and Solomon's codes): of so many with data, as many may be
-/// lost as there are with parity.
+/// Packets of a tunnel with forward error correction (Reed and Solomon's codes): of each group with `data` packets of
+/// data, as many may be lost as it has packets with parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shards {
     data: u8,

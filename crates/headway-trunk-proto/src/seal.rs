@@ -183,7 +183,7 @@ pub(crate) enum Opened {
     Segment { verdict: Verdict, packet: Range<usize>, newest: bool },
     /// A control message, at this place.
     Control { message: Range<usize>, newest: bool },
-    /// It was received before, or is none of this session's.
+    /// It was received before, or does not belong to this session.
     Nothing,
 }
 

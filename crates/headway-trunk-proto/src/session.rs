@@ -36,7 +36,7 @@ impl Session {
         }
     }
 
-    /// Whether so many packets were sealed that a new session is due.
+    /// Whether a new session is due, because of the number of sealed packets.
     pub(crate) fn is_worn(&self) -> bool {
         self.sealer.packets() > MOST_PACKETS / 2
     }

@@ -3,13 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command};
-use headway_net::TcpStream as Stream;
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::net::{TcpListener, TcpStream as Socket};
 use tokio::sync::Semaphore;
@@ -110,23 +108,13 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
         }
     };
     match link.open(&destination).await {
-        Ok(stream) => join(link, socket, stream).await,
+        Ok(stream) => link.join(socket, stream).await,
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
             relay::reset(socket);
             Ok(())
         }
     }
-}
-
-async fn join(link: &Link, socket: Socket, stream: Stream) -> io::Result<()> {
-    link.counters.open.fetch_add(1, Ordering::Relaxed);
-    let joined = relay::join(socket, stream).await;
-    link.counters.open.fetch_sub(1, Ordering::Relaxed);
-    let (to_peer, from_peer) = joined?;
-    link.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
-    link.counters.bytes_from_peer.fetch_add(from_peer, Ordering::Relaxed);
-    Ok(())
 }
 
 async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
@@ -151,7 +139,7 @@ async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
         Ok(stream) => {
             // RFC 1928, 6: the address that the server connects from. It is the far gateway's, and not known here.
             let socket = protocol.reply_success(([0, 0, 0, 0], 0).into()).await.map_err(failed)?;
-            join(link, socket, stream).await
+            link.join(socket, stream).await
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "refused");

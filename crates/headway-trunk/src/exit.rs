@@ -13,7 +13,6 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::link::Link;
-use crate::relay;
 use crate::request::{Destination, Outcome};
 
 /// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
@@ -49,13 +48,8 @@ async fn answer(link: &Link, mut stream: Stream) -> io::Result<()> {
         Ok(socket) => {
             stream.write_u8(Outcome::Connected as u8).await?;
             tracing::debug!(peer = link.name, %destination, "connected");
-            link.counters.open.fetch_add(1, Ordering::Relaxed);
             link.counters.opened.fetch_add(1, Ordering::Relaxed);
-            let joined = relay::join(socket, stream).await;
-            link.counters.open.fetch_sub(1, Ordering::Relaxed);
-            let (to_peer, from_peer) = joined?;
-            link.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
-            link.counters.bytes_from_peer.fetch_add(from_peer, Ordering::Relaxed);
+            link.join(socket, stream).await?;
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");

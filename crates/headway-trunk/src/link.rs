@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
+use tokio::net::TcpStream as Socket;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::policy::Destinations;
+use crate::relay;
 use crate::request::{Destination, Outcome};
 
 /// The TCP port of streams, inside the tunnel.
@@ -111,6 +113,17 @@ impl Link {
         let counter = if opened.is_ok() { &self.counters.opened } else { &self.counters.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         opened
+    }
+
+    /// Joins a stream with a kernel's connection until both have ended, and counts it.
+    pub(crate) async fn join(&self, socket: Socket, stream: TcpStream) -> io::Result<()> {
+        self.counters.open.fetch_add(1, Ordering::Relaxed);
+        let joined = relay::join(socket, stream).await;
+        self.counters.open.fetch_sub(1, Ordering::Relaxed);
+        let (to_peer, from_peer) = joined?;
+        self.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
+        self.counters.bytes_from_peer.fetch_add(from_peer, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Keeps connections open ahead of need, as long as the stack runs.

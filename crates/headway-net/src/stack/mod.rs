@@ -18,8 +18,8 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use headway_tcp::{DomainId, HackMode, Host, HostConfig, HostCounters, Profile};
-use headway_units::Duration;
+use headway_tcp::{ConnectionId, DomainId, HackMode, Host, HostConfig, HostCounters, Profile};
+use headway_units::{Duration, Instant};
 
 use crate::{CaptureFile, Carrier, Clock, LogFile, NetError};
 pub use listener::{Accepted, TcpListener};
@@ -165,19 +165,9 @@ impl Stack {
         local: IpAddr,
         remote: SocketAddr,
     ) -> io::Result<TcpStream> {
-        let (shared, profile) = (&self.handle.shared, self.handle.profile.clone());
-        let id = shared.update(|core| {
-            core.check_running()?;
-            core.started = true;
-            let (now, local) = (shared.clock.now(), SocketAddr::new(local, 0));
-            let id = core.host.connect_in(now, domain, local, remote, profile).map_err(shared::io_error)?;
-            core.adopt(id);
-            io::Result::Ok(id)
-        })?;
-        // If dropped before it is connected, the attempt is aborted.
-        let stream = TcpStream::new(self.handle.clone(), id);
-        stream.connected().await?;
-        Ok(stream)
+        let profile = self.handle.profile.clone();
+        let local = SocketAddr::new(local, 0);
+        self.open(|host, now| host.connect_in(now, domain, local, remote, profile)).await
     }
 
     /// As [`Stack::connect`], with its own profile, whose MTU must not exceed the stack's, and which must
@@ -206,14 +196,19 @@ impl Stack {
             let message = format!("{remote}: this stack has no address of that family");
             io::Error::new(io::ErrorKind::AddrNotAvailable, message)
         })?;
+        self.open(|host, now| host.connect(now, SocketAddr::new(ours, 0), remote, profile)).await
+    }
+
+    /// Opens a connection and waits for its handshake.
+    async fn open(
+        &self,
+        open: impl FnOnce(&mut Host<Reporter>, Instant) -> Result<ConnectionId, headway_tcp::Error>,
+    ) -> io::Result<TcpStream> {
         let shared = &self.handle.shared;
         let id = shared.update(|core| {
             core.check_running()?;
             core.started = true;
-            let id = core
-                .host
-                .connect(shared.clock.now(), SocketAddr::new(ours, 0), remote, profile)
-                .map_err(shared::io_error)?;
+            let id = open(&mut core.host, shared.clock.now()).map_err(shared::io_error)?;
             core.adopt(id);
             io::Result::Ok(id)
         })?;
@@ -240,7 +235,7 @@ impl Stack {
 
     /// Ends the stack at once: every connection is aborted.
     pub fn abort(&self) {
-        self.handle.shared.update(|core| core.closing = Some(headway_units::Instant::ZERO));
+        self.handle.shared.update(|core| core.closing = Some(Instant::ZERO));
     }
 
     /// Ends the stack: waits for at most `grace` until every connection is closed by its owner and all

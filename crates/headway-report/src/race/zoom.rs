@@ -109,7 +109,7 @@ fn data(first: &FirstRun, sequence: &TimeSequence) -> Value {
     })
 }
 
-/// The numbers of the points in one list, of so many points as fit.
+/// The numbers of the points in one list, as many as fit.
 fn flat<T, const N: usize>(points: &[T], numbers: impl Fn(&T) -> [u64; N]) -> Vec<u64> {
     let stride = points.len().div_ceil(POINTS).max(1);
     points.iter().step_by(stride).flat_map(numbers).collect()

@@ -6,7 +6,7 @@ use headway_units::{Duration, Instant};
 
 /// Evidence of one period is kept together.
 const PERIOD: Duration = Duration::from_secs(4);
-/// So many periods are kept: [`LASTS`], and the one at hand.
+/// The number of periods that are kept: [`LASTS`], and the one at hand.
 const PERIODS: usize = 9;
 /// Evidence of damage counts for this long.
 const LASTS: Duration = Duration::from_secs(30);

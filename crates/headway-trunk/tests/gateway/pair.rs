@@ -22,9 +22,9 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// What the relay does to datagrams.
 #[derive(Debug, Default)]
 pub(crate) struct Road {
-    /// Of 1000 datagrams, so many have a flipped bit, anywhere.
+    /// The number of datagrams in 1000 that have a flipped bit, anywhere.
     pub(crate) damaged: AtomicU32,
-    /// So many are dropped.
+    /// The number in 1000 that are dropped.
     pub(crate) dropped: AtomicU32,
 }
 
