@@ -94,6 +94,8 @@ pub struct TunnelCarrier {
     restarted: Vec<IpAddr>,
     monitor: TunnelMonitor,
     next_update: Instant,
+    /// Something has been counted since the last update.
+    is_stale: bool,
 }
 
 impl TunnelCarrier {
@@ -128,6 +130,7 @@ impl TunnelCarrier {
             restarted: Vec::new(),
             monitor: TunnelMonitor::default(),
             next_update: Instant::ZERO,
+            is_stale: true,
         };
         carrier.update(Instant::ZERO);
         Ok(carrier)
@@ -155,6 +158,7 @@ impl TunnelCarrier {
             return;
         }
         self.next_update = now + MONITOR_EVERY;
+        self.is_stale = false;
         let peers: Vec<PeerStatus> = self.tunnel.peers().collect();
         for event in &events {
             // A peer that is lost may come back as the same process: connections have time limits of their own.
@@ -226,6 +230,7 @@ impl Carrier for TunnelCarrier {
             let arrival = self.tunnel.receive(self.now, from, room, HEADROOM, ecn);
             self.arrived[index] = arrival.map(|arrival| (arrival.verdict, arrival.packet));
         }
+        self.is_stale = true;
         self.update(self.now);
         Ok(self.inbox.len())
     }
@@ -255,6 +260,7 @@ impl Carrier for TunnelCarrier {
     fn queue(&mut self, len: usize) {
         let room = self.outbox.place();
         let ecn = room.get(HEADROOM + 1).map_or(Ecn::NotEct, |byte| Ecn::from_bits(byte >> 4));
+        self.is_stale = true;
         let sealed = match self.tunnel.seal(self.now, room, HEADROOM..HEADROOM + len) {
             Ok(sealed) => sealed,
             // As if lost on the way.
@@ -284,7 +290,8 @@ impl Carrier for TunnelCarrier {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.tunnel.next_deadline()
+        let update = self.is_stale.then_some(self.next_update);
+        self.tunnel.next_deadline().into_iter().chain(update).min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
