@@ -189,7 +189,7 @@ fn values_that_make_no_sense_are_refused() {
         ("window", "2GiB", "expected between 1B and 1GiB"),
         ("mtu", "100", "expected at least 128 bytes"),
         ("mtu", "70000", "65535"),
-        ("retries", "few", "invalid digit"),
+        ("retries", "few", "expected a whole number"),
         ("time-limit", "0s", "such as 24h"),
         ("rate", "0mbit", "expected a rate above zero"),
         ("reverse-rate", "fast", "expected a rate"),
