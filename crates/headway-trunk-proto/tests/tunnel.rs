@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use headway_trunk_proto::{
-    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, PublicKey, SecretKey, Tunnel, TunnelConfig, Verdict,
+    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey, Tunnel, TunnelConfig,
+    Verdict,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::{Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
@@ -21,7 +22,7 @@ fn secret(byte: u8) -> SecretKey {
 }
 
 /// A sequence of bytes that is another for each `seed`.
-fn random(mut seed: u64) -> Box<dyn FnMut(&mut [u8]) + Send> {
+fn random(mut seed: u64) -> Random {
     Box::new(move |bytes| {
         for byte in bytes {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
