@@ -10,8 +10,6 @@ use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::session::Session;
 
-/// A session is replaced when it is this old: what an attacker who learns a key can read ends there.
-pub(crate) const REKEY_AFTER: Duration = Duration::from_secs(120);
 /// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
 /// until a handshake gets through.
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(900);
@@ -141,7 +139,7 @@ impl Peer {
     pub(crate) fn on_received(&mut self, now: Instant) {
         self.last_received = Some(now);
         self.unanswered = None;
-        if self.current.as_ref().is_some_and(|session| !self.is_old(session, now)) {
+        if self.current.as_ref().is_some_and(|session| session.replace_at() > now) {
             self.attempts = 0;
             self.next_attempt = None;
         }
@@ -166,20 +164,13 @@ impl Peer {
         self.next_attempt = Some(now + wait);
     }
 
-    fn is_old(&self, session: &Session, now: Instant) -> bool {
-        // The one that began it begins the next; the other waits a little longer, and does so if need be.
-        let age = if session.initiated { REKEY_AFTER } else { REKEY_AFTER + Duration::from_secs(30) };
-        now.saturating_since(session.since) >= age || session.is_worn()
-    }
-
     /// Since when a handshake is due, if one is.
     pub(crate) fn handshake_at(&self) -> Option<Instant> {
         self.endpoint?;
         let due = match &self.current {
             None => Instant::ZERO,
             Some(session) => {
-                let age = if session.initiated { REKEY_AFTER } else { REKEY_AFTER + Duration::from_secs(30) };
-                let old = if session.is_worn() { Instant::ZERO } else { session.since + age };
+                let old = session.replace_at();
                 self.unanswered.map_or(old, |since| old.min(since + SILENCE))
             }
         };

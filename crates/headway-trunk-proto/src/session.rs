@@ -1,9 +1,14 @@
 //! A session: the keys of one handshake.
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 
 use crate::handshake::{Introduction, SessionKeys};
 use crate::seal::{MOST_PACKETS, Opener, Sealer};
+
+/// A session is replaced when it is this old: what an attacker who learns a key can read ends there.
+const REKEY_AFTER: Duration = Duration::from_secs(120);
+/// The end that did not begin it waits longer, and begins the next if the other has not.
+const REKEY_MARGIN: Duration = Duration::from_secs(30);
 
 /// The keys of one handshake, in both directions.
 pub(crate) struct Session {
@@ -36,8 +41,11 @@ impl Session {
         }
     }
 
-    /// Whether a new session is due, because of the number of sealed packets.
-    pub(crate) fn is_worn(&self) -> bool {
-        self.sealer.packets() > MOST_PACKETS / 2
+    /// When another session is due: because of its age, or at once after many packets.
+    pub(crate) fn replace_at(&self) -> Instant {
+        if self.sealer.packets() > MOST_PACKETS / 2 {
+            return Instant::ZERO;
+        }
+        self.since + if self.initiated { REKEY_AFTER } else { REKEY_AFTER + REKEY_MARGIN }
     }
 }
