@@ -12,8 +12,6 @@ pub(crate) enum Control {
     ProbeSeen,
     /// The sender ends: all connections to it are over.
     Close,
-    /// "Are you there?" Answered by a [`Control::KeepAlive`].
-    Ping,
 }
 
 impl Control {
@@ -24,7 +22,6 @@ impl Control {
             Self::Probe => 1,
             Self::ProbeSeen => 2,
             Self::Close => 3,
-            Self::Ping => 4,
         }]
     }
 
@@ -35,7 +32,6 @@ impl Control {
             1 => Self::Probe,
             2 => Self::ProbeSeen,
             3 => Self::Close,
-            4 => Self::Ping,
             _ => return None,
         })
     }

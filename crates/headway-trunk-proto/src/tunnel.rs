@@ -5,7 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
 use headway_units::{Duration, Instant};
-use headway_wire::Ecn;
+use headway_wire::{Ecn, TcpFlags};
 
 use crate::addresses::inner_address;
 use crate::control::Control;
@@ -14,7 +14,7 @@ use crate::handshake::{Boot, Initiator, Introduction, Responder};
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::message::{COOKIE_NONCE, Kind, MAC, Message};
 use crate::peer::{Peer, Unchecked};
-use crate::seal::{Inner, Opened, SealError, Verdict};
+use crate::seal::{IP_HEADER, Inner, Opened, SealError, Verdict};
 use crate::session::Session;
 
 /// How long a cookie is used that a peer sent.
@@ -358,7 +358,6 @@ impl Tunnel {
                 }
             }
             Some(Control::Close) => self.events.push_back(Event::Restarted(id)),
-            Some(Control::Ping) => self.send_control(now, id, Control::KeepAlive),
             Some(Control::KeepAlive) | None => {}
         }
     }
@@ -526,9 +525,10 @@ impl Tunnel {
             self.counters.without_session += 1;
             return Err(SealError::NoSession);
         };
+        let asks = asks(&room[packet.clone()]);
         let datagram = session.sealer.segment(room, packet)?;
         let checksum = peer.unchecked != Unchecked::Passes;
-        peer.on_sent(now, true);
+        peer.on_sent(now, asks);
         Ok(SealedPacket { datagram, to, checksum })
     }
 
@@ -536,7 +536,7 @@ impl Tunnel {
         let peer = &mut self.peers[id.0];
         let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
         let Some(datagram) = session.sealer.control(&control.bytes()) else { return };
-        peer.on_sent(now, control == Control::Ping);
+        peer.on_sent(now, false);
         self.queue(Transmit { to, datagram, checksum: control != Control::Probe });
     }
 
@@ -601,4 +601,12 @@ impl Tunnel {
             }
         }
     }
+}
+
+/// Whether a TCP segment in an IPv6 packet asks for an answer: it has data, SYN or FIN. An ACK has none.
+fn asks(packet: &[u8]) -> bool {
+    let tcp = packet.get(IP_HEADER..).unwrap_or_default();
+    let (Some(offset), Some(flags)) = (tcp.get(12), tcp.get(13)) else { return false };
+    let header = usize::from(offset >> 4) * 4;
+    tcp.len() > header || TcpFlags::from_bits(*flags).intersects(TcpFlags::SYN | TcpFlags::FIN)
 }

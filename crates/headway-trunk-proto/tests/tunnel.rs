@@ -256,6 +256,19 @@ fn a_restarted_peer_is_noticed_at_once_by_either_end() {
     assert!(world.exchange(true) && world.exchange(false));
 }
 
+/// Silence after an ACK is what is expected; silence after data is not.
+#[test]
+fn an_ack_without_an_answer_begins_no_handshake() {
+    let mut world = World::connected();
+    let before = world.near.counters().handshakes;
+    for (payload, handshakes) in [(&b""[..], 0), (b"data", 1)] {
+        let (sent, packet) = world.seal(true, 1, payload).expect("a session");
+        assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        world.run(Duration::from_secs(10));
+        assert_eq!(world.near.counters().handshakes - before, handshakes, "{payload:?}");
+    }
+}
+
 #[test]
 fn sessions_are_replaced_without_a_gap_and_survive_an_outage() {
     let mut world = World::connected();
