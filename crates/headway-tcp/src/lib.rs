@@ -91,7 +91,7 @@ mod state;
 pub use connection::{Endpoints, Negotiated, Notification, Statistics};
 pub use error::{ConnectionError, Error};
 pub use event::{DamageOutcome, DropReason, Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-pub use host::{Host, HostConfig, HostCounters, OnlyPeer};
+pub use host::{Host, HostConfig, HostCounters, OnlyPeer, Refusal};
 pub use id::{ConnectionId, DomainId, ListenerId};
 pub use path::memory::PathMemory;
 pub use path::{Path, ledger};

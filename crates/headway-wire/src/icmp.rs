@@ -3,6 +3,7 @@
 
 mod echo;
 mod error;
+mod unreachable;
 
 use core::net::IpAddr;
 
@@ -10,6 +11,7 @@ use crate::{checksum::Sum, ip::Datagram};
 
 pub use echo::EchoRequest;
 pub use error::{IcmpError, IcmpKind, Quoted};
+pub use unreachable::Unreachable;
 
 /// The protocol number of ICMP, over IPv4.
 pub const ICMP: u8 = 1;

@@ -35,6 +35,13 @@ impl Echoes {
         true
     }
 
+    /// Adds another ICMP message, if there is room.
+    pub(super) fn push(&mut self, message: Vec<u8>) {
+        if self.answers.len() < MAX_WAITING {
+            self.answers.push_back(message);
+        }
+    }
+
     /// An answer that is too long for `buffer` is dropped.
     #[inline]
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {

@@ -1,5 +1,7 @@
 //! ICMP error messages about our segments.
 
+use core::net::IpAddr;
+
 use headway_units::Instant;
 use headway_wire::icmp::{IcmpError, IcmpKind, IcmpMessage};
 
@@ -14,7 +16,7 @@ const MIN_REPORTED_MTU: u16 = 296;
 
 impl<O: Observer> Host<O> {
     /// See [`Host::receive`].
-    pub(super) fn receive_icmp(&mut self, at: Instant, message: &IcmpMessage<'_>) {
+    pub(super) fn receive_icmp(&mut self, at: Instant, dst: IpAddr, message: &IcmpMessage<'_>) {
         let counters = &mut self.counters;
         match message {
             IcmpMessage::Error(error) => {
@@ -22,6 +24,8 @@ impl<O: Observer> Host<O> {
                 let counters = &mut self.counters;
                 *if counts { &mut counters.icmp_heard } else { &mut counters.icmp_ignored } += 1;
             }
+            // A connection may be to any address then, but an address that is not ours is for its owner to show.
+            IcmpMessage::EchoRequest(_) if !self.config.addresses.contains(&dst) => counters.icmp_ignored += 1,
             IcmpMessage::EchoRequest(request) if self.echoes.answer(at, request) => counters.echoes_sent += 1,
             IcmpMessage::EchoRequest(_) => counters.echoes_dropped += 1,
             IcmpMessage::Other => counters.icmp_ignored += 1,

@@ -19,7 +19,7 @@ use crate::{DomainId, Error, State};
 
 /// How far beyond the last number a connection is reopened, if the timer gives no better: more than
 /// an unscaled window, as Linux does.
-const REOPEN_STEP: u32 = 65_535 + 2;
+pub(super) const REOPEN_STEP: u32 = 65_535 + 2;
 
 pub(super) struct Listener {
     local: SocketAddr,
@@ -176,9 +176,21 @@ impl<O: Observer> Host<O> {
         iss: SeqNumber,
     ) -> Option<ConnectionId> {
         let &PassiveOpen { listener, ends, at, syn } = open;
-        self.listeners.get_mut(listener.0)?.opening += 1;
+        let found = self.listeners.get_mut(listener.0)?;
+        found.opening += 1;
+        let domain = found.domain;
+        self.add_answering(at, (ends, syn), (profile, iss), (domain, Some(listener)))
+    }
+
+    /// Adds a connection that answers a SYN, of a listener or of none.
+    pub(super) fn add_answering(
+        &mut self,
+        at: Instant,
+        (ends, syn): (&Endpoints, &Segment<'_>),
+        (profile, iss): (Arc<Profile>, SeqNumber),
+        (domain, listener): (Option<DomainId>, Option<ListenerId>),
+    ) -> Option<ConnectionId> {
         let tsval_offset = self.identity.tsval_offset(ends);
-        let domain = self.listeners.get(listener.0)?.domain;
         let domain = self.join_domain(domain, &profile, ends);
         let path = PathKey { local: ends.local.ip(), remote: ends.remote.ip() };
         let path = self.paths.acquire(path, profile.features.sharing, at);
@@ -188,7 +200,7 @@ impl<O: Observer> Host<O> {
         let mut cx =
             Context { now: at, id, domain: lent_domain, path: lent_path, observer: &mut self.observer };
         let connection = Connection::accept(&mut cx, profile, *ends, iss, tsval_offset, syn);
-        Some(self.add(connection, domain, path, Some(listener)))
+        Some(self.add(connection, domain, path, listener))
     }
 
     /// Answers a SYN and keeps nothing of it here.

@@ -6,7 +6,7 @@
 //! [`unmatched`] replies to segments without a connection, [`deadlines`] keeps the timers of all
 //! connections, [`paths`] is what programs ask and routers say of paths, [`identity`] makes sequence numbers and
 //! timestamps that cannot be guessed, [`icmp`] takes what routers say of our segments, [`echo`] answers
-//! pings, [`repair`] takes damaged packets whose header cannot be read,
+//! pings, [`interception`] takes connections to any address, [`repair`] takes damaged packets whose header cannot be read,
 //! [`settings`] changes what may change while a host runs.
 
 mod application;
@@ -21,6 +21,7 @@ mod echo;
 mod footprint;
 mod icmp;
 mod identity;
+mod interception;
 mod listeners;
 mod only_peer;
 mod packets;
@@ -47,6 +48,8 @@ use connections::{Connections, Entry};
 use demux::Keyed;
 use echo::Echoes;
 use identity::Identity;
+use interception::Interception;
+pub use interception::Refusal;
 use listeners::Listener;
 pub use only_peer::OnlyPeer;
 use unmatched::UnmatchedReplies;
@@ -124,10 +127,10 @@ pub struct HostCounters {
 ///
 /// | answer of | may be another after |
 /// |---|---|
-/// | [`Host::poll_transmit`] | `receive`, `handle_timeout`; `connect`, `write`, `read`, `consume`, `close`, `abort`, `release`, `close_listener`; changes of settings or of the path's MTU |
+/// | [`Host::poll_transmit`] | `receive`, `handle_timeout`; `connect`, `admit`, `refuse`, `write`, `read`, `consume`, `close`, `abort`, `release`, `close_listener`; changes of settings or of the path's MTU |
 /// | [`Host::next_deadline`] | the same, and `poll_transmit`: valid once that has returned `None` |
 /// | [`Host::poll_notification`] | the same as of `next_deadline` |
-/// | [`Host::accept`] | `receive`, `handle_timeout` |
+/// | [`Host::accept`], [`Host::incoming`] | `receive`, `handle_timeout` |
 /// | [`Host::readable`], [`Host::peek`], [`Host::is_finished`] | `receive`; `read`, `consume`, `abort`. [`Notification::Readable`](crate::Notification::Readable) follows |
 /// | [`Host::writable`] | `receive`, `write`, `poll_transmit`. [`Notification::Writable`](crate::Notification::Writable) follows after a short `write` |
 ///
@@ -140,6 +143,7 @@ pub struct Host<O: Observer = ()> {
     domains: Slab<CongestionDomain>,
     paths: PathTable<Keyed>,
     listeners: Slab<Listener>,
+    interception: Option<Interception>,
     replies: UnmatchedReplies,
     echoes: Echoes,
     /// RFC 6056's next_ephemeral.
@@ -168,6 +172,7 @@ impl<O: Observer> Host<O> {
             identity,
             domains: Slab::default(),
             listeners: Slab::default(),
+            interception: None,
             replies: UnmatchedReplies::default(),
             echoes: Echoes::default(),
             next_port: 0,

@@ -39,7 +39,7 @@ impl<O: Observer> Host<O> {
             Received::Unreadable(Some(datagram)) if self.is_ours(datagram.header.dst) => {
                 self.receive_unreadable(at, datagram);
             }
-            Received::Icmp { dst, message } if self.is_ours(*dst) => self.receive_icmp(at, message),
+            Received::Icmp { dst, message } if self.is_ours(*dst) => self.receive_icmp(at, *dst, message),
             Received::Intact(_)
             | Received::Corrupted(_)
             | Received::Unreadable(Some(_))
@@ -61,7 +61,7 @@ impl<O: Observer> Host<O> {
     }
 
     pub(super) fn is_ours(&self, address: IpAddr) -> bool {
-        self.config.addresses.contains(&address)
+        self.config.addresses.contains(&address) || self.interception.is_some()
     }
 
     fn receive_corrupted(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
@@ -83,7 +83,11 @@ impl<O: Observer> Host<O> {
     ) {
         if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
             self.remove(id, at);
-            self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, Some(beyond));
+            if let Some(listener) = listener {
+                self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, Some(beyond));
+            } else {
+                self.intercept_syn(ends, segment, Some(beyond));
+            }
             return;
         }
         if !segment.payload.is_empty() {
@@ -94,7 +98,7 @@ impl<O: Observer> Host<O> {
             connection.handle_segment(cx, segment)
         });
         if reply == Some(Reply::Reset) {
-            self.refuse(ends, segment);
+            self.reset_unmatched(ends, segment);
         }
         if self.connections.get(id).is_some_and(Entry::is_released) {
             self.abort_unread(at, id);
@@ -108,13 +112,13 @@ impl<O: Observer> Host<O> {
     }
 
     /// RFC 9293, 3.6.1 and RFC 6191: a SYN may end TIME-WAIT early if it is surely a new one and
-    /// there is a listener. Gives the listener and the number beyond which the new connection begins.
+    /// someone listens there. Gives the listener, if it is one, and the number beyond which the new connection begins.
     fn reopens(
         &self,
         id: ConnectionId,
         ends: &Endpoints,
         segment: &Segment<'_>,
-    ) -> Option<(ListenerId, SeqNumber)> {
+    ) -> Option<(Option<ListenerId>, SeqNumber)> {
         let flags = segment.tcp.flags;
         if !flags.contains(TcpFlags::SYN) || flags.intersects(TcpFlags::ACK | TcpFlags::RST | TcpFlags::FIN) {
             return None;
@@ -124,7 +128,8 @@ impl<O: Observer> Host<O> {
         if connection.readable() > 0 || !connection.may_be_replaced_by(segment) {
             return None;
         }
-        Some((self.listener_at(ends.local)?, connection.last_sent()))
+        let listener = self.listener_at(ends.local);
+        (listener.is_some() || self.interception.is_some()).then(|| (listener, connection.last_sent()))
     }
 
     /// A segment without a connection: a listener's, or no one's.
@@ -154,10 +159,19 @@ impl<O: Observer> Host<O> {
                 return;
             }
         }
-        self.refuse(ends, segment);
+        if flags.contains(TcpFlags::RST) {
+            self.intercept_reset(ends, segment);
+        } else if flags.contains(TcpFlags::SYN)
+            && !flags.contains(TcpFlags::ACK)
+            && is_one_host(ends.local.ip())
+            && self.intercept_syn(ends, segment, None)
+        {
+            return;
+        }
+        self.reset_unmatched(ends, segment);
     }
 
-    fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) {
+    pub(super) fn reset_unmatched(&mut self, ends: &Endpoints, segment: &Segment<'_>) {
         if self.replies.refuse(ends, segment) {
             self.counters.resets += 1;
         }
