@@ -66,8 +66,8 @@ mod topology;
 
 pub use capture::{CaptureFile, LogFile};
 pub use carrier::{
-    Arrival, Carrier, EthernetCarrier, EthernetConfig, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig,
-    TunnelMonitor, UdpCarrier, UdpConfig,
+    Arrival, Carrier, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig, PacketWriter, TunCarrier,
+    TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;
@@ -75,4 +75,4 @@ pub use interface::Interface;
 pub use isolation::{Isolation, IsolationError, isolate};
 pub use namespace::Namespace;
 pub use prefix::{Prefix, PrefixError};
-pub use stack::{Accepted, Stack, StackConfig, TcpListener, TcpStream};
+pub use stack::{Accepted, Incoming, Interceptor, Runs, Stack, StackConfig, TcpListener, TcpStream};

@@ -243,6 +243,9 @@ pub struct Profile {
     pub not_sent: usize,
     /// Bytes that may wait to be read: the largest window ever offered.
     pub receive_buffer: usize,
+    /// Whether data that arrives beyond a hole is notified of too, for programs that read it there
+    /// ([`Host::peek_beyond`](crate::Host::peek_beyond)).
+    pub unordered: bool,
 }
 
 impl Profile {
@@ -283,6 +286,7 @@ impl Profile {
             send_buffer: 1 << 20,
             not_sent: usize::MAX,
             receive_buffer: 1 << 20,
+            unordered: false,
         }
     }
 

@@ -89,6 +89,13 @@ impl Ring {
     #[inline]
     pub(crate) fn slices(&self, offset: usize, n: usize) -> (&[u8], &[u8]) {
         debug_assert!(offset + n <= self.len);
+        self.written(offset, n)
+    }
+
+    /// As [`Ring::slices`], also of bytes that were written ahead.
+    #[inline]
+    pub(crate) fn written(&self, offset: usize, n: usize) -> (&[u8], &[u8]) {
+        debug_assert!(offset + n <= self.bytes.len());
         if n == 0 {
             return (&[], &[]);
         }

@@ -9,7 +9,7 @@ use headway_test_fixture::two_hosts::hand_in;
 use headway_units::{Duration, Instant};
 use headway_wire::icmp::{IcmpKind, IcmpMessage, Unreachable};
 use headway_wire::ip::Datagram;
-use headway_wire::{SeqNumber, Segment, TcpFlags, TcpHeader, TcpOptions};
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 
 const AT: Instant = Instant::ZERO;
 

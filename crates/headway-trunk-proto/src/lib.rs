@@ -35,6 +35,7 @@ mod handshake;
 mod keys;
 mod message;
 mod peer;
+pub mod records;
 mod replay;
 mod seal;
 mod session;

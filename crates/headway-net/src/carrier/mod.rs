@@ -2,6 +2,7 @@
 
 pub(crate) mod arp;
 pub(crate) mod batch;
+mod diverting;
 mod ethernet;
 pub(crate) mod ndp;
 pub(crate) mod neighbours;
@@ -20,6 +21,7 @@ use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Received};
 
 use crate::{Clock, NetError};
+pub use diverting::{Diverted, DivertingCarrier, PacketWriter};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use tun::{TunCarrier, TunConfig};
 pub use tunnel::{TunnelCarrier, TunnelConfig, TunnelMonitor};

@@ -5,6 +5,7 @@
 //! events.
 
 mod driver;
+mod interceptor;
 mod listener;
 mod reporter;
 mod shared;
@@ -22,10 +23,11 @@ use headway_tcp::{ConnectionId, DomainId, HackMode, Host, HostConfig, HostCounte
 use headway_units::{Duration, Instant};
 
 use crate::{CaptureFile, Carrier, Clock, LogFile, NetError};
+pub use interceptor::{Incoming, Interceptor};
 pub use listener::{Accepted, TcpListener};
 use reporter::Reporter;
 use shared::{Handle, Shared};
-pub use stream::TcpStream;
+pub use stream::{Runs, TcpStream};
 
 /// The configuration of a stack.
 #[derive(Default)]
@@ -118,6 +120,22 @@ impl Stack {
             core.host.listen(local, backlog, profile).map_err(shared::io_error)
         })?;
         Ok(TcpListener::new(self.handle.clone(), id, local))
+    }
+
+    /// Takes connections to every address and port ([`Host::intercept`]); at most `backlog` wait for a decision. What
+    /// is for other protocols stays the carrier's: [`DivertingCarrier`](crate::DivertingCarrier).
+    ///
+    /// # Errors
+    ///
+    /// The stack has ended.
+    pub fn intercept(&self, backlog: usize) -> io::Result<Interceptor> {
+        let profile = self.handle.profile.clone();
+        self.handle.shared.update(|core| {
+            core.check_running()?;
+            core.started = true;
+            core.host.intercept(backlog, profile).map_err(shared::io_error)
+        })?;
+        Ok(Interceptor::new(self.handle.clone()))
     }
 
     /// Connects to `remote` from our first address of its family.

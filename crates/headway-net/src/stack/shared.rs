@@ -42,6 +42,8 @@ pub(super) struct Core {
     pub(super) host: Host<Reporter>,
     streams: HashMap<ConnectionId, Waiting>,
     pub(super) acceptors: Vec<(ListenerId, Vec<Waker>)>,
+    /// Who waits for connections to any address.
+    pub(super) interceptor: Option<Waker>,
     /// Connections of dropped streams that may still have data to send.
     lingering: Vec<ConnectionId>,
     /// The length of `lingering` at which closed connections are removed from it.
@@ -90,6 +92,7 @@ impl Shared {
             host,
             streams: HashMap::new(),
             acceptors: Vec::new(),
+            interceptor: None,
             lingering: Vec::new(),
             prune_at: 64,
             started: false,
@@ -197,6 +200,9 @@ impl Core {
                 _ => {}
             }
         }
+        if self.host.has_incoming() {
+            wakers.extend(self.interceptor.take());
+        }
         for (listener, waiting) in &mut self.acceptors {
             if !waiting.is_empty() && self.host.acceptable(*listener) > 0 {
                 wakers.append(waiting);
@@ -240,6 +246,7 @@ impl Core {
         for (_, waiting) in &mut self.acceptors {
             wakers.append(waiting);
         }
+        wakers.extend(self.interceptor.take());
         wakers.append(&mut self.closers);
     }
 

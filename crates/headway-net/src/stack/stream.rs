@@ -118,6 +118,72 @@ impl TcpStream {
         shared.update(|core| core.host.set_user_timeout(now, self.id, limit)).map_err(io_error)
     }
 
+    /// Whether [`TcpStream::read_unordered`] is told of what arrives beyond a hole ([`Profile::unordered`]).
+    ///
+    /// # Errors
+    ///
+    /// The stack has ended.
+    pub fn set_unordered(&self, on: bool) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        let now = shared.clock.now();
+        shared.update(|core| core.host.set_unordered(now, self.id, on)).map_err(io_error)
+    }
+
+    /// Bytes that may wait to be sent for the first time ([`Profile::not_sent`]).
+    ///
+    /// # Errors
+    ///
+    /// The stack has ended.
+    pub fn set_not_sent(&self, limit: usize) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        let now = shared.clock.now();
+        shared.update(|core| core.host.set_not_sent(now, self.id, limit)).map_err(io_error)
+    }
+
+    /// Waits until something arrives, in or out of order, and gives `take` all that has arrived: runs of bytes,
+    /// ascending, each with its distance from the first unread byte. It returns how many bytes from the front are
+    /// read. It is called under the lock of the stack, at once and after each arrival, until it says that something
+    /// was found. `None` at the end of the stream. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The connection failed, or the error of `take`.
+    pub async fn read_unordered<T>(
+        &mut self,
+        mut take: impl FnMut(Runs<'_>) -> io::Result<(usize, Option<T>)>,
+    ) -> io::Result<Option<T>> {
+        poll_fn(|cx| {
+            let shared = &self.handle.shared;
+            let (result, opens_window) = shared.with_core(|core| {
+                let front = core.host.peek(self.id);
+                let front = std::iter::once((0, front)).filter(|(_, (first, _))| !first.is_empty());
+                let runs = Runs { inner: Box::new(front.chain(core.host.peek_beyond(self.id))) };
+                let (read, found) = match take(runs) {
+                    Ok(taken) => taken,
+                    Err(error) => return (Poll::Ready(Err(error)), false),
+                };
+                core.host.consume(self.id, read);
+                let opens_window = read > 0 && core.sleeping;
+                if found.is_some() {
+                    return (Poll::Ready(Ok(found)), opens_window);
+                }
+                if let Some(error) = core.stream_error(self.id) {
+                    return (Poll::Ready(Err(error)), false);
+                }
+                if core.host.has_ended(self.id) {
+                    return (Poll::Ready(Ok(None)), opens_window);
+                }
+                core.wait(self.id, Interest::Read, cx.waker());
+                (Poll::Pending, opens_window)
+            });
+            if opens_window {
+                shared.update(|_| ());
+            }
+            result
+        })
+        .await
+    }
+
     /// Resets the connection: the peer gets a RST, data not sent or read is dropped.
     pub fn reset(&self) {
         let shared = &self.handle.shared;
@@ -134,6 +200,23 @@ impl TcpStream {
             .shared
             .with_core(|core| what(&core.host, self.id))
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the connection is over"))
+    }
+}
+
+/// The distance of a run from the first unread byte, and its one or two pieces.
+type Run<'a> = (usize, (&'a [u8], &'a [u8]));
+
+/// What has arrived: runs of bytes, ascending, with their distance from the first unread byte. Each lies in one or two
+/// pieces.
+pub struct Runs<'a> {
+    inner: Box<dyn Iterator<Item = Run<'a>> + 'a>,
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = Run<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.inner.next()
     }
 }
 

@@ -39,13 +39,22 @@ impl Connection {
         self.rcv.peek()
     }
 
+    pub(crate) fn beyond(&self) -> impl Iterator<Item = (usize, (&[u8], &[u8]))> {
+        self.rcv.beyond()
+    }
+
     pub(crate) fn readable(&self) -> usize {
         self.rcv.readable()
     }
 
     /// Whether the peer closed its side and all it sent has been read.
     pub(crate) fn is_finished(&self) -> bool {
-        self.rcv.readable() == 0 && (self.rcv.fin_reached() || self.state == State::Closed)
+        self.rcv.readable() == 0 && self.has_ended()
+    }
+
+    /// Whether no more will arrive.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.rcv.fin_reached() || self.state == State::Closed
     }
 
     /// RECEIVE (RFC 9293, 3.10.3): drops `n` bytes that were read.

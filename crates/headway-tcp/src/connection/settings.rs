@@ -13,6 +13,14 @@ impl Connection {
         Arc::make_mut(&mut self.profile).nagle = on;
     }
 
+    pub(crate) fn set_unordered(&mut self, on: bool) {
+        Arc::make_mut(&mut self.profile).unordered = on;
+    }
+
+    pub(crate) fn set_not_sent(&mut self, limit: usize) {
+        Arc::make_mut(&mut self.profile).not_sent = limit;
+    }
+
     pub(crate) fn set_keep_alive<O: Observer>(&mut self, cx: &Context<'_, O>, config: Option<KeepAlive>) {
         Arc::make_mut(&mut self.profile).keep_alive = config;
         self.restart_keep_alive(cx.now);

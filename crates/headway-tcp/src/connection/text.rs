@@ -50,7 +50,7 @@ impl Connection {
         }
         self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
         self.rcv.schedule_ack(cx.now, placed, fin, self.snd.rtt().timeout());
-        if placed.advanced > 0 {
+        if placed.advanced > 0 || (placed.out_of_order && self.profile.unordered) {
             self.notify(Notification::Readable);
         }
         if self.rcv.fin_reached() {

@@ -33,6 +33,13 @@ impl<O: Observer> Host<O> {
         self.connection(id).map_or((&[], &[]), Connection::peek)
     }
 
+    /// What has arrived beyond a hole, ascending: the distance of each run from the first byte of [`Host::peek`], and the
+    /// run, in the one or two pieces in which it lies. It has passed every check, and stays as it is until the hole
+    /// is filled. For programs whose messages need no order ([`Profile::unordered`](crate::Profile::unordered)).
+    pub fn peek_beyond(&self, id: ConnectionId) -> impl Iterator<Item = (usize, (&[u8], &[u8]))> {
+        self.connection(id).into_iter().flat_map(Connection::beyond)
+    }
+
     /// Bytes that [`Host::read`] would give now.
     pub fn readable(&self, id: ConnectionId) -> usize {
         self.connection(id).map_or(0, Connection::readable)
@@ -67,6 +74,11 @@ impl<O: Observer> Host<O> {
     #[inline]
     pub fn is_finished(&self, id: ConnectionId) -> bool {
         self.connection(id).is_none_or(Connection::is_finished)
+    }
+
+    /// As [`Host::is_finished`], whether or not all is read.
+    pub fn has_ended(&self, id: ConnectionId) -> bool {
+        self.connection(id).is_none_or(Connection::has_ended)
     }
 
     /// CLOSE (RFC 9293, 3.10.4): our side ends after what was written; the peer may go on sending

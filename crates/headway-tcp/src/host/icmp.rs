@@ -25,7 +25,9 @@ impl<O: Observer> Host<O> {
                 *if counts { &mut counters.icmp_heard } else { &mut counters.icmp_ignored } += 1;
             }
             // A connection may be to any address then, but an address that is not ours is for its owner to show.
-            IcmpMessage::EchoRequest(_) if !self.config.addresses.contains(&dst) => counters.icmp_ignored += 1,
+            IcmpMessage::EchoRequest(_) if !self.config.addresses.contains(&dst) => {
+                counters.icmp_ignored += 1;
+            }
             IcmpMessage::EchoRequest(request) if self.echoes.answer(at, request) => counters.echoes_sent += 1,
             IcmpMessage::EchoRequest(_) => counters.echoes_dropped += 1,
             IcmpMessage::Other => counters.icmp_ignored += 1,

@@ -11,10 +11,10 @@ use headway_wire::{IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, emit};
 
 use super::listeners::REOPEN_STEP;
 use super::{ConnectionId, Host};
+use crate::Error;
 use crate::connection::Endpoints;
 use crate::event::Observer;
 use crate::profile::Profile;
-use crate::Error;
 
 /// Room for a SYN: both headers with all options.
 const LONGEST_SYN: usize = 40 + 60;

@@ -45,6 +45,24 @@ impl<O: Observer> Host<O> {
         self.change(now, id, |connection, _| connection.set_nagle(on))
     }
 
+    /// Sets [`Profile::unordered`] of an open connection.
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown.
+    pub fn set_unordered(&mut self, now: Instant, id: ConnectionId, on: bool) -> Result<(), Error> {
+        self.change(now, id, |connection, _| connection.set_unordered(on))
+    }
+
+    /// Sets [`Profile::not_sent`] of an open connection, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown.
+    pub fn set_not_sent(&mut self, now: Instant, id: ConnectionId, limit: usize) -> Result<(), Error> {
+        self.change(now, id, |connection, _| connection.set_not_sent(limit))
+    }
+
     /// Switches keep-alive (RFC 9293, 3.8.4) on or off; the idle time runs from now.
     ///
     /// # Errors

@@ -101,6 +101,14 @@ impl Assembler {
         self.ring.slices(0, self.ring.len())
     }
 
+    /// What stands behind holes, ascending: each island's distance from the first unread byte, and its bytes.
+    pub(crate) fn beyond(&self) -> impl Iterator<Item = (usize, (&[u8], &[u8]))> {
+        self.islands.iter().map(|&(start, end)| {
+            let offset = self.ring.len() + (start - self.nxt) as usize;
+            (offset, self.ring.written(offset, (end - start) as usize))
+        })
+    }
+
     pub(crate) fn consume(&mut self, n: usize) {
         self.ring.consume(n);
     }
@@ -357,6 +365,15 @@ mod tests {
                     prop_assert!(!held[from - 1] && !held[to]);
                 }
             }
+            let mut behind = held.clone();
+            let contiguous = held.iter().take_while(|&&h| h).count();
+            behind[..contiguous].fill(false);
+            for (offset, (x, y)) in a.beyond() {
+                let island: Vec<u8> = x.iter().chain(y).copied().collect();
+                prop_assert_eq!(&island[..], &content[offset..offset + island.len()]);
+                behind[offset..offset + island.len()].fill(false);
+            }
+            prop_assert!(!behind.contains(&true));
             let (x, y) = a.peek();
             let stream: Vec<u8> = x.iter().chain(y).copied().collect();
             prop_assert_eq!(&stream[..], &content[..stream.len()]);

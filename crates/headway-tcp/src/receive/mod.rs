@@ -322,6 +322,10 @@ impl ReceiveSide {
         self.assembler.peek()
     }
 
+    pub(crate) fn beyond(&self) -> impl Iterator<Item = (usize, (&[u8], &[u8]))> {
+        self.assembler.beyond()
+    }
+
     pub(crate) fn consume(&mut self, n: usize) {
         self.assembler.consume(n);
         self.consumed = self.consumed.wrapping_add(n as u32);

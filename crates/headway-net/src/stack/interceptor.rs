@@ -1,0 +1,95 @@
+//! Connections to any address, each admitted or refused by the program.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+
+use headway_tcp::{Endpoints, Refusal};
+
+use super::TcpStream;
+use super::shared::{Handle, io_error};
+
+/// Takes connections to any address ([`Stack::intercept`](super::Stack::intercept)).
+pub struct Interceptor {
+    handle: Arc<Handle>,
+}
+
+impl Interceptor {
+    pub(super) fn new(handle: Arc<Handle>) -> Self {
+        Self { handle }
+    }
+
+    /// Waits for a connection that waits for a decision. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The stack has ended.
+    pub async fn next(&self) -> io::Result<Incoming> {
+        poll_fn(|cx| {
+            self.handle.shared.with_core(|core| {
+                if let Some(ends) = core.host.incoming() {
+                    return Poll::Ready(Ok(Incoming { handle: self.handle.clone(), ends, decided: false }));
+                }
+                if let Err(error) = core.check_running() {
+                    return Poll::Ready(Err(error));
+                }
+                core.interceptor = Some(cx.waker().clone());
+                Poll::Pending
+            })
+        })
+        .await
+    }
+}
+
+/// A connection that its peer has asked for, and that is not answered yet. Dropped without a decision, it is not
+/// answered; the peer may try again.
+pub struct Incoming {
+    handle: Arc<Handle>,
+    ends: Endpoints,
+    decided: bool,
+}
+
+impl Incoming {
+    /// Where the peer wants to go.
+    pub fn destination(&self) -> SocketAddr {
+        self.ends.local
+    }
+
+    /// The peer's address.
+    pub fn source(&self) -> SocketAddr {
+        self.ends.remote
+    }
+
+    /// Answers the peer. The stream can be written to and read from at once.
+    ///
+    /// # Errors
+    ///
+    /// The peer has given up, or the stack is full or has ended.
+    pub fn admit(mut self) -> io::Result<TcpStream> {
+        self.decided = true;
+        let shared = &self.handle.shared;
+        let id = shared.update(|core| {
+            core.check_running()?;
+            let id = core.host.admit(shared.clock.now(), &self.ends).map_err(io_error)?;
+            core.adopt(id);
+            io::Result::Ok(id)
+        })?;
+        Ok(TcpStream::new(self.handle.clone(), id))
+    }
+
+    /// Tells the peer that there is no connection.
+    pub fn refuse(mut self, refusal: Refusal) {
+        self.decided = true;
+        self.handle.shared.update(|core| core.host.refuse(&self.ends, refusal));
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        if !self.decided {
+            self.handle.shared.with_core(|core| core.host.refuse(&self.ends, Refusal::Silence));
+        }
+    }
+}
