@@ -45,6 +45,8 @@ pub(crate) struct Peer {
     pub(crate) inner: (Ipv6Addr, Ipv6Addr),
     /// Where it was last seen, or is configured to be.
     pub(crate) endpoint: Option<SocketAddr>,
+    /// Where the newest packet came from, if it was another place.
+    elsewhere: Option<SocketAddr>,
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) initiations: Vec<Initiator>,
     /// In use; the one before it, whose packets may still arrive; and those that the peer has not used yet.
@@ -71,6 +73,7 @@ impl Peer {
             preshared,
             inner,
             endpoint: None,
+            elsewhere: None,
             keep_alive: None,
             initiations: Vec::new(),
             current: None,
@@ -209,8 +212,19 @@ impl Peer {
     }
 
     /// The peer is elsewhere, so whether datagrams without checksum get through is open again.
+    /// The newest packet came from `from`. Says whether the peer has moved there: two packets in a row must say so, as
+    /// without a UDP checksum the port of one may be damaged.
+    pub(crate) fn has_moved_to(&mut self, from: SocketAddr) -> bool {
+        if self.endpoint == Some(from) {
+            self.elsewhere = None;
+            return false;
+        }
+        self.endpoint.is_none() || self.elsewhere.replace(from) == Some(from)
+    }
+
     pub(crate) fn move_to(&mut self, now: Instant, endpoint: SocketAddr) {
         self.endpoint = Some(endpoint);
+        self.elsewhere = None;
         self.unchecked = Unchecked::Probing { sent: 0, next: now };
     }
 }

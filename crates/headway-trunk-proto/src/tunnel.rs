@@ -327,7 +327,7 @@ impl Tunnel {
         }
         let peer = &mut self.peers[id.0];
         let is_current = peer.current.as_ref().is_some_and(|session| session.index == index);
-        if let Some(from) = from.filter(|from| is_current && peer.endpoint != Some(*from)) {
+        if let Some(from) = from.filter(|from| is_current && peer.has_moved_to(*from)) {
             peer.move_to(now, from);
             self.events.push_back(Event::Moved(id, from));
         }

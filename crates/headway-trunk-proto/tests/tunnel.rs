@@ -227,7 +227,14 @@ fn the_peer_may_move_and_a_replay_moves_no_one() {
     let (old, _) = world.seal(true, 1, b"old").expect("a session");
     world.deliver(old.clone());
     let moved = at("198.51.100.7:9");
+    // One packet alone moves no one: its port may be damaged.
+    for port in [9, 10] {
+        world.near_at = at(&format!("198.51.100.7:{port}"));
+        assert!(world.exchange(true));
+        assert_eq!(world.saw(false, Event::Moved(PeerId(0), world.near_at)), 0);
+    }
     world.near_at = moved;
+    assert!(world.exchange(true));
     assert!(world.exchange(true));
     world.run(Duration::ZERO);
     assert_eq!(world.saw(false, Event::Moved(PeerId(0), moved)), 1);

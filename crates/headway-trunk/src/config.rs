@@ -5,13 +5,17 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use headway_net::Prefix;
 use headway_trunk_proto::{PresharedKey, PublicKey, SecretKey};
 use headway_units::Duration;
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::TrunkError;
+use crate::networks::Networks;
 use crate::policy::Destinations;
+use crate::tun::TunSettings;
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,6 +35,8 @@ pub struct Config {
     /// Connections that the kernel's TPROXY target hands over go to their own destinations through a peer.
     #[serde(default, rename = "transparent")]
     pub transparent: Vec<TransparentConfig>,
+    /// A device into which packets of hosts are routed; without it, packets of peers are not taken.
+    pub tun: Option<TunConfig>,
 }
 
 /// This gateway.
@@ -78,6 +84,10 @@ pub struct PeerConfig {
     /// machine (loopback, link-local) and multicast. Empty: nowhere.
     #[serde(default)]
     pub destinations: Vec<String>,
+    /// The prefixes that are reached through it, such as `10.0.0.0/8`: with a `[tun]`, they are routed into its device,
+    /// and packets from this peer must come from them.
+    #[serde(default)]
+    pub allowed_ips: Vec<String>,
 }
 
 /// A local address whose connections go to one destination behind a peer.
@@ -112,6 +122,46 @@ pub struct TransparentConfig {
     pub peer: Option<String>,
 }
 
+/// A device into which packets of hosts are routed. It is made with the gateway and removed with it; needs
+/// `CAP_NET_ADMIN`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TunConfig {
+    /// Its name.
+    #[serde(default = "default_device")]
+    pub device: String,
+    /// An address of the gateway in a network of its own, such as `10.77.0.2/30`; the kernel gets the first other one.
+    pub address: String,
+    /// Its MTU, in bytes.
+    #[serde(default = "default_mtu")]
+    pub mtu: u16,
+    /// How TCP is carried.
+    #[serde(default)]
+    pub tcp: TunTcp,
+    /// Datagrams that are later than the fastest by more than this are not delivered, such as `2s`.
+    #[serde(default = "default_deadline")]
+    pub deadline: String,
+}
+
+/// How TCP crosses the trunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TunTcp {
+    /// Connections are taken here, and made by the far gateway.
+    #[default]
+    Split,
+    /// Their packets cross as they are, in order. TCP inside TCP: slower, and for comparison.
+    Packets,
+}
+
+fn default_device() -> String {
+    "headway0".into()
+}
+
+fn default_deadline() -> String {
+    "2s".into()
+}
+
 fn any_address() -> SocketAddr {
     ([0, 0, 0, 0], 0).into()
 }
@@ -140,6 +190,7 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) tunnel: headway_trunk_proto::PeerConfig,
     pub(crate) destinations: Destinations,
+    pub(crate) networks: Vec<IpNet>,
 }
 
 /// Everything that the files say, read and checked.
@@ -147,6 +198,13 @@ pub(crate) struct Settings {
     pub(crate) secret: SecretKey,
     pub(crate) peers: Vec<Peer>,
     pub(crate) outage: Duration,
+    pub(crate) tun: Option<Taken>,
+}
+
+/// What is taken from a TUN device, and given to it.
+pub(crate) struct Taken {
+    pub(crate) settings: TunSettings,
+    pub(crate) deadline: Duration,
 }
 
 impl Config {
@@ -254,7 +312,8 @@ impl Config {
                 TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
             })?;
         }
-        Ok(Settings { secret, peers, outage })
+        let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
+        Ok(Settings { secret, peers, outage, tun })
     }
 
     /// The place of a named peer, or of the only one.
@@ -269,6 +328,36 @@ impl Config {
                 TrunkError::value(format!("{entry}: peer"), name, format!("one of {}", names()))
             }),
         }
+    }
+}
+
+impl TunConfig {
+    fn settings(&self, peers: &[Peer]) -> Result<Taken, TrunkError> {
+        let address: Prefix = self.address.parse().map_err(|_| {
+            TrunkError::value(
+                "tun.address",
+                &self.address,
+                "an address and its prefix length, such as 10.77.0.2/30",
+            )
+        })?;
+        if !address.is_host() || address.first_other().is_none() {
+            let expected =
+                "an address of a host in a network with a second one for the kernel, such as 10.77.0.2/30";
+            return Err(TrunkError::value("tun.address", &self.address, expected));
+        }
+        if !(1280..=9000).contains(&self.mtu) {
+            return Err(TrunkError::value("tun.mtu", self.mtu.to_string(), "1280 to 9000 bytes"));
+        }
+        if let Some(net) = Networks::new(peers.iter().map(|peer| &peer.networks[..])).shared() {
+            return Err(TrunkError::value("peer.allowed-ips", net.to_string(), "each prefix at one peer"));
+        }
+        let settings = TunSettings {
+            device: self.device.clone(),
+            address,
+            mtu: self.mtu,
+            splits_tcp: self.tcp == TunTcp::Split,
+        };
+        Ok(Taken { settings, deadline: duration("tun.deadline", &self.deadline)? })
     }
 }
 
@@ -290,7 +379,11 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
         .map_err(|got| TrunkError::value(of("destinations"), got, "`any`, or a prefix such as 10.0.0.0/8"))?;
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
     (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);
-    Ok(Peer { name: peer.name.clone(), tunnel, destinations })
+    let network = |text: &String| {
+        text.parse().map_err(|_| TrunkError::value(of("allowed-ips"), text, "a prefix such as 10.0.0.0/8"))
+    };
+    let networks = peer.allowed_ips.iter().map(network).collect::<Result<Vec<IpNet>, _>>()?;
+    Ok(Peer { name: peer.name.clone(), tunnel, destinations, networks })
 }
 
 fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::link::Link;
-use crate::relay;
+use crate::relay::HostEnd as _;
 use crate::request::{Destination, Outcome};
 
 /// How long a SOCKS client may take for its request.
@@ -101,7 +101,7 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
             let destination = socket.local_addr()?;
             if Some(destination) == ours {
                 // Not one that TPROXY handed over: it would come back to this very listener.
-                relay::reset(socket);
+                socket.reset();
                 return Ok(());
             }
             Destination::Address(destination)
@@ -111,7 +111,7 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
         Ok(stream) => link.join(socket, stream).await,
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
-            relay::reset(socket);
+            socket.reset();
             Ok(())
         }
     }

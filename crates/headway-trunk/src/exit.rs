@@ -13,14 +13,20 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::link::Link;
-use crate::request::{Destination, Outcome};
+use crate::packets::{self, Delivery};
+use crate::request::{Destination, Outcome, Request};
 
 /// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
 /// minutes at least) is more than people wait.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(130);
 
-/// Accepts the streams of one peer, as long as the stack runs.
-pub(crate) async fn serve(link: Arc<Link>, listener: TcpListener, streams: Arc<Semaphore>) -> io::Error {
+/// Accepts the streams of one peer, as long as the stack runs. `delivery` is for its packets, where they are taken.
+pub(crate) async fn serve(
+    link: Arc<Link>,
+    listener: TcpListener,
+    streams: Arc<Semaphore>,
+    delivery: Option<Arc<Delivery>>,
+) -> io::Error {
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -31,19 +37,30 @@ pub(crate) async fn serve(link: Arc<Link>, listener: TcpListener, streams: Arc<S
             stream.reset();
             continue;
         };
-        let link = link.clone();
+        let (link, delivery) = (link.clone(), delivery.clone());
         tokio::spawn(async move {
             let _permit = permit;
-            if let Err(error) = answer(&link, stream).await {
+            if let Err(error) = answer(&link, stream, delivery.as_deref()).await {
                 tracing::debug!(peer = link.name, %error, "a stream ended");
             }
         });
     }
 }
 
-async fn answer(link: &Link, mut stream: Stream) -> io::Result<()> {
+async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) -> io::Result<()> {
     // It may wait for its use for hours: it was opened ahead of need.
-    let Some(destination) = Destination::read(&mut stream).await? else { return Ok(()) };
+    let destination = match Request::read(&mut stream).await? {
+        None => return Ok(()),
+        Some(Request::Stream(destination)) => destination,
+        Some(Request::Packets { unordered }) => {
+            let Some(delivery) = delivery else {
+                tracing::warn!(peer = link.name, "sends packets, and there is no [tun] in the configuration");
+                stream.reset();
+                return Ok(());
+            };
+            return packets::receive(link, stream, delivery, unordered).await;
+        }
+    };
     match connect(link, &destination).await {
         Ok(socket) => {
             stream.write_u8(Outcome::Connected as u8).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
@@ -17,8 +17,11 @@ use tokio::time::interval;
 use crate::config::Settings;
 use crate::entry::{Entry, Kind};
 use crate::link::{Link, PORT};
+use crate::networks::Networks;
+use crate::packets::{self, Delivery, PacketQueue};
 use crate::request::Destination;
-use crate::status::{PeerStatus, Status};
+use crate::status::{PacketStatus, PeerStatus, Status};
+use crate::tun::{self, Tun};
 use crate::{Config, TrunkError, exit};
 
 /// Connections of a peer that wait to be accepted.
@@ -36,6 +39,8 @@ pub struct Gateway {
     monitor: TunnelMonitor,
     links: Vec<Arc<Link>>,
     entries: Vec<SocketAddr>,
+    /// Packets to each peer that wait; none without a TUN.
+    queues: Vec<[Arc<PacketQueue>; 2]>,
     tasks: JoinSet<()>,
 }
 
@@ -46,7 +51,7 @@ impl Gateway {
     ///
     /// The configuration cannot be used, or an address is in use.
     pub fn start(config: &Config) -> Result<Self, TrunkError> {
-        let Settings { secret, peers, outage } = config.settings()?;
+        let Settings { secret, peers, outage, tun } = config.settings()?;
         let public = secret.public();
         let mut tunnel = headway_trunk_proto::TunnelConfig::new(secret, Box::new(random));
         tunnel.epoch = epoch();
@@ -64,24 +69,39 @@ impl Gateway {
             monitor,
             links: Vec::new(),
             entries: Vec::new(),
+            queues: Vec::new(),
             tasks: JoinSet::new(),
         };
         let streams = Arc::new(Semaphore::new(config.gateway.max_streams));
+        let networks = Networks::new(peers.iter().map(|peer| &peer.networks[..]));
+        let mut delivery = None;
+        let tun = match tun {
+            None => None,
+            Some(taken) => {
+                let opened = Tun::open(&taken.settings, &networks)?;
+                let writer = opened.writer().map_err(TrunkError::Ended)?;
+                delivery = Some(Arc::new(Delivery { writer, deadline: taken.deadline }));
+                Some(opened)
+            }
+        };
         let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
         for (peer, (ours, theirs)) in peers.into_iter().zip(inner) {
             let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;
-            let named = (peer.name, peer.destinations);
+            let named = (peer.name, peer.destinations, peer.networks);
             let link = Link::new(named, gateway.stack.clone(), domain, (ours.into(), theirs.into()));
-            let (served, streams) = (link.clone(), streams.clone());
+            let (served, streams, delivery) = (link.clone(), streams.clone(), delivery.clone());
             gateway.tasks.spawn(async move {
-                let error = exit::serve(served, listener, streams).await;
+                let error = exit::serve(served, listener, streams, delivery).await;
                 tracing::error!(%error, "no more streams are accepted");
             });
             gateway.links.push(link);
         }
         gateway.listen_for_hosts(config, &streams)?;
+        if let Some(tun) = tun {
+            gateway.take_from(tun, networks, streams);
+        }
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
         Ok(gateway)
@@ -117,6 +137,25 @@ impl Gateway {
         Ok(())
     }
 
+    /// Takes connections and packets from a TUN device.
+    fn take_from(&mut self, tun: Tun, networks: Networks, streams: Arc<Semaphore>) {
+        let peers: Vec<tun::Peer> = self
+            .links
+            .iter()
+            .map(|link| {
+                let queues = [true, false].map(|unordered| Arc::new(PacketQueue::new(unordered)));
+                for queue in &queues {
+                    let (link, queue) = (link.clone(), queue.clone());
+                    self.tasks.spawn(async move { packets::send(&link, &queue).await });
+                }
+                self.tasks.spawn(link.clone().keep_spare());
+                tun::Peer { link: link.clone(), queues }
+            })
+            .collect();
+        self.queues = peers.iter().map(|peer| peer.queues.clone()).collect();
+        self.tasks.spawn(tun.serve(networks, peers, streams));
+    }
+
     /// Its public key.
     pub fn public_key(&self) -> PublicKey {
         self.public
@@ -146,6 +185,7 @@ impl Gateway {
             refused_streams: link.counters.refused.load(Ordering::Relaxed),
             bytes_to_peer: link.counters.bytes_to_peer.load(Ordering::Relaxed),
             bytes_from_peer: link.counters.bytes_from_peer.load(Ordering::Relaxed),
+            packets: self.packets_of(link),
         };
         Status {
             public_key: self.public.to_string(),
@@ -156,6 +196,20 @@ impl Gateway {
             unreadable: counters.unreadable,
             ignored: counters.ignored,
         }
+    }
+
+    /// Packets of a peer that cross as they are.
+    fn packets_of(&self, link: &Arc<Link>) -> Option<PacketStatus> {
+        let peer = self.links.iter().position(|other| Arc::ptr_eq(other, link))?;
+        let queues = self.queues.get(peer)?;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Some(PacketStatus {
+            to_peer: count(&link.counters.packets_to_peer),
+            from_peer: count(&link.counters.packets_from_peer),
+            dropped: queues.iter().map(|queue| queue.dropped()).sum(),
+            refused: count(&link.counters.packets_refused),
+            late: count(&link.counters.packets_late),
+        })
     }
 
     /// Ends the gateway: what is written is sent, as far as a moment allows, and the peers are told, who reset what is

@@ -15,10 +15,13 @@ mod error;
 mod exit;
 mod gateway;
 mod link;
+mod networks;
+mod packets;
 mod policy;
 mod relay;
 mod request;
 mod status;
+mod tun;
 
 pub use config::{Config, ForwardConfig, GatewayConfig, PeerConfig, SocksConfig, TransparentConfig, schema};
 pub use error::TrunkError;

@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
-use tokio::net::TcpStream as Socket;
+use ipnet::IpNet;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::policy::Destinations;
-use crate::relay;
-use crate::request::{Destination, Outcome};
+use crate::relay::{self, HostEnd};
+use crate::request::{Destination, Outcome, Request};
 
 /// The TCP port of streams, inside the tunnel.
 pub(crate) const PORT: u16 = 1;
@@ -36,6 +36,8 @@ pub(crate) type Opened = Result<TcpStream, Outcome>;
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) destinations: Destinations,
+    /// The prefixes behind it.
+    networks: Vec<IpNet>,
     stack: Stack,
     domain: DomainId,
     local: IpAddr,
@@ -44,6 +46,8 @@ pub(crate) struct Link {
     /// How many to keep.
     target: AtomicUsize,
     taken: Notify,
+    /// Whether a task keeps them.
+    is_kept: AtomicBool,
     pub(crate) counters: Counters,
 }
 
@@ -55,11 +59,18 @@ pub(crate) struct Counters {
     pub(crate) refused: AtomicU64,
     pub(crate) bytes_to_peer: AtomicU64,
     pub(crate) bytes_from_peer: AtomicU64,
+    /// Packets that cross as they are.
+    pub(crate) packets_to_peer: AtomicU64,
+    pub(crate) packets_from_peer: AtomicU64,
+    /// From it, and not delivered: against the rules, or not taken by the kernel.
+    pub(crate) packets_refused: AtomicU64,
+    /// From it, and not delivered: too late.
+    pub(crate) packets_late: AtomicU64,
 }
 
 impl Link {
     pub(crate) fn new(
-        (name, destinations): (String, Destinations),
+        (name, destinations, networks): (String, Destinations, Vec<IpNet>),
         stack: Stack,
         domain: DomainId,
         (local, remote): (IpAddr, IpAddr),
@@ -67,6 +78,7 @@ impl Link {
         Arc::new(Self {
             name,
             destinations,
+            networks,
             stack,
             domain,
             local,
@@ -74,6 +86,7 @@ impl Link {
             spare: Mutex::default(),
             target: AtomicUsize::new(FEWEST_SPARE),
             taken: Notify::new(),
+            is_kept: AtomicBool::new(false),
             counters: Counters::default(),
         })
     }
@@ -115,10 +128,22 @@ impl Link {
         opened
     }
 
-    /// Joins a stream with a kernel's connection until both have ended, and counts it.
-    pub(crate) async fn join(&self, socket: Socket, stream: TcpStream) -> io::Result<()> {
+    /// Opens a connection and sends a request that has no answer.
+    pub(crate) async fn request(&self, request: &Request) -> io::Result<TcpStream> {
+        let mut stream = self.connect().await?;
+        request.write(&mut stream).await?;
+        Ok(stream)
+    }
+
+    /// Whether packets from `address` may come from this peer.
+    pub(crate) fn is_behind(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|net| net.contains(&address))
+    }
+
+    /// Joins a stream with a host's connection until both have ended, and counts it.
+    pub(crate) async fn join(&self, host: impl HostEnd, stream: TcpStream) -> io::Result<()> {
         self.counters.open.fetch_add(1, Ordering::Relaxed);
-        let joined = relay::join(socket, stream).await;
+        let joined = relay::join(host, stream).await;
         self.counters.open.fetch_sub(1, Ordering::Relaxed);
         let (to_peer, from_peer) = joined?;
         self.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
@@ -126,8 +151,11 @@ impl Link {
         Ok(())
     }
 
-    /// Keeps connections open ahead of need, as long as the stack runs.
+    /// Keeps connections open ahead of need, as long as the stack runs. One task does; another ends at once.
     pub(crate) async fn keep_spare(self: Arc<Self>) {
+        if self.is_kept.swap(true, Ordering::Relaxed) {
+            return;
+        }
         loop {
             let missing = {
                 let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +192,7 @@ impl Link {
 
 /// Sends the request and waits for the answer. An error is the stream's own, before any answer.
 async fn ask(mut stream: TcpStream, destination: &Destination) -> io::Result<Opened> {
-    destination.write(&mut stream).await?;
+    Request::Stream(destination.clone()).write(&mut stream).await?;
     Ok(match Outcome::read(&mut stream).await? {
         Outcome::Connected => Ok(stream),
         refused => Err(refused),

@@ -11,6 +11,20 @@ const VERSION: u8 = 1;
 const V4: u8 = 4;
 const V6: u8 = 6;
 const NAME: u8 = 1;
+const PACKETS: u8 = 2;
+const DATAGRAMS: u8 = 3;
+
+/// What a connection of the trunk is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// A stream.
+    Stream(Destination),
+    /// Packets from the gateway that opened it, as records.
+    Packets {
+        /// Whether they may be delivered in another order.
+        unordered: bool,
+    },
+}
 
 /// Where a stream goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +53,7 @@ impl Destination {
         is_name.then(|| Self::Name(name.to_owned(), port))
     }
 
-    /// Writes the request.
-    pub(crate) async fn write(&self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        let mut bytes = vec![VERSION];
+    fn append(&self, bytes: &mut Vec<u8>) {
         let port = match self {
             Self::Address(address) => {
                 match address.ip().to_canonical() {
@@ -63,6 +75,18 @@ impl Destination {
             }
         };
         bytes.extend(port.to_be_bytes());
+    }
+}
+
+impl Request {
+    /// Writes it.
+    pub(crate) async fn write(&self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        let mut bytes = vec![VERSION];
+        match self {
+            Self::Stream(destination) => destination.append(&mut bytes),
+            Self::Packets { unordered: false } => bytes.push(PACKETS),
+            Self::Packets { unordered: true } => bytes.push(DATAGRAMS),
+        }
         stream.write_all(&bytes).await
     }
 
@@ -83,12 +107,15 @@ impl Destination {
                 let mut name = vec![0; stream.read_u8().await?.into()];
                 stream.read_exact(&mut name).await?;
                 let port = stream.read_u16().await?;
-                let name = String::from_utf8(name).ok().and_then(|name| Self::of_name(&name, port));
-                return Ok(Some(name.ok_or_else(|| invalid("no host name"))?));
+                let name = String::from_utf8(name).ok().and_then(|name| Destination::of_name(&name, port));
+                return Ok(Some(Self::Stream(name.ok_or_else(|| invalid("no host name"))?)));
             }
+            PACKETS => return Ok(Some(Self::Packets { unordered: false })),
+            DATAGRAMS => return Ok(Some(Self::Packets { unordered: true })),
             _ => return Err(invalid("a request of unknown kind")),
         };
-        Ok(Some(Self::Address(SocketAddr::new(ip, stream.read_u16().await?))))
+        let address = SocketAddr::new(ip, stream.read_u16().await?);
+        Ok(Some(Self::Stream(Destination::Address(address))))
     }
 }
 
@@ -158,20 +185,18 @@ mod tests {
 
     #[tokio::test]
     async fn requests_are_read_as_they_were_written() {
-        for text in ["10.0.0.5:22", "[2001:db8::1]:443", "www.example.org:80", "a_b-c.local:65535"] {
-            let destination = Destination::parse(text).expect(text);
+        let texts = ["10.0.0.5:22", "[2001:db8::1]:443", "www.example.org:80", "a_b-c.local:65535"];
+        let streams = texts.map(|text| Request::Stream(Destination::parse(text).expect(text)));
+        let packets = [true, false].map(|unordered| Request::Packets { unordered });
+        for request in streams.into_iter().chain(packets) {
             let mut bytes = Vec::new();
-            destination.write(&mut bytes).await.expect("a vector takes all");
+            request.write(&mut bytes).await.expect("a vector takes all");
             for len in 1..bytes.len() {
-                assert!(Destination::read(&mut &bytes[..len]).await.is_err(), "{text}, {len} bytes of it");
+                assert!(Request::read(&mut &bytes[..len]).await.is_err(), "{request:?}, {len} bytes of it");
             }
-            assert_eq!(
-                Destination::read(&mut &bytes[..]).await.expect("a request"),
-                Some(destination),
-                "{text}"
-            );
+            assert_eq!(Request::read(&mut &bytes[..]).await.expect("a request"), Some(request));
         }
-        assert_eq!(Destination::read(&mut &[][..]).await.expect("an end"), None);
+        assert_eq!(Request::read(&mut &[][..]).await.expect("an end"), None);
     }
 
     #[tokio::test]
@@ -180,7 +205,7 @@ mod tests {
             assert_eq!(Destination::parse(text), None, "{text}");
         }
         for bytes in [&[2, 4, 0, 0, 0, 0, 0, 1][..], &[1, 9, 0], &[1, 1, 0, 0, 1], &[1, 1, 1, b'\n', 0, 1]] {
-            assert!(Destination::read(&mut &bytes[..]).await.is_err(), "{bytes:?}");
+            assert!(Request::read(&mut &bytes[..]).await.is_err(), "{bytes:?}");
         }
         assert_eq!(Outcome::read(&mut &[200][..]).await.expect("a byte"), Outcome::Failed);
     }

@@ -50,4 +50,23 @@ pub struct PeerStatus {
     pub bytes_to_peer: u64,
     /// Bytes of ended streams from it.
     pub bytes_from_peer: u64,
+    /// Packets that cross as they are; `null` without a TUN.
+    pub packets: Option<PacketStatus>,
+}
+
+/// Packets of a peer that cross as they are.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub struct PacketStatus {
+    /// Packets to it.
+    pub to_peer: u64,
+    /// Packets from it, delivered.
+    pub from_peer: u64,
+    /// Packets to it that were dropped, because they waited too long or too many did.
+    pub dropped: u64,
+    /// Packets from it that were not delivered: their addresses are not allowed, or the kernel did not take them.
+    pub refused: u64,
+    /// Packets from it that were not delivered: they were late.
+    pub late: u64,
 }

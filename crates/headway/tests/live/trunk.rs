@@ -74,14 +74,19 @@ impl Chain {
 
     /// Both gateways, connected. `entries` is added to the near one's configuration.
     fn gateways(&self, entries: &str) -> [Running; 2] {
+        self.gateways_with("", entries)
+    }
+
+    /// As [`Chain::gateways`], with an addition to the far one's configuration too.
+    fn gateways_with(&self, far_entries: &str, entries: &str) -> [Running; 2] {
         let (near_key, far_key) = (self.keygen("near.key"), self.keygen("far.key"));
         let far = format!(
             "gateway = {{ key-file = 'far.key', listen = '0.0.0.0:4433' }}\n\
-             [[peer]]\nname = 'near'\npublic-key = '{near_key}'\ndestinations = ['10.79.2.0/24', '10.79.3.0/24']\n"
+             [[peer]]\nname = 'near'\npublic-key = '{near_key}'\ndestinations = ['10.79.2.0/24', '10.79.3.0/24']\n{far_entries}"
         );
         let near = format!(
             "gateway = {{ key-file = 'near.key', status-socket = 'near.sock' }}\n\
-             [[peer]]\nname = 'far'\npublic-key = '{far_key}'\nendpoint = '10.79.2.2:4433'\n{entries}"
+             [[peer]]\nname = 'far'\npublic-key = '{far_key}'\nendpoint = '10.79.2.2:4433'\ndestinations = ['10.79.1.0/24']\n{entries}"
         );
         let started = [("far", &self.far, far), ("near", &self.near, near)].map(|(name, host, text)| {
             let path = self.folder.path().join(format!("{name}.toml"));
@@ -183,6 +188,93 @@ fn a_stream_goes_on_when_the_gateway_moves() {
     chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
     let output = fetching.wait_with_output().unwrap();
     assert!(output.status.success() && output.stdout == bytes);
+}
+
+/// Hosts are routed into a TUN at both ends: their connections meet what the destination says, their packets cross.
+#[test]
+fn hosts_are_routed_through_a_tun() {
+    let Some(chain) = Chain::new() else { return };
+    let (folder, bytes) = folder_with_file(34, 3_000_000);
+    // The server has an address that is reached through the trunk only.
+    chain.far.ip(&["addr", "add", "10.79.3.1/32", "dev", "lo"]);
+    let _server = chain.serve(folder.path());
+    let _gateways = chain.gateways_with(
+        "allowed-ips = ['10.79.1.0/24']\n[tun]\naddress = '10.79.9.1/30'\n",
+        "allowed-ips = ['10.79.3.0/24', '10.79.4.0/24']\n[tun]\naddress = '10.79.9.5/30'\n",
+    );
+    for host in [&chain.near, &chain.far] {
+        host.run("sysctl", &["-qw", "net.ipv4.ip_forward=1"]);
+    }
+    let got = chain.fetch(&chain.client, &["http://10.79.3.1:8000/file"]);
+    assert!(got == bytes);
+
+    // What the destination says: refused, not allowed.
+    let connect = |to: &str| {
+        let program = "import socket, sys\n\
+             try: socket.create_connection((sys.argv[1], int(sys.argv[2])), 60)\n\
+             except OSError as error: print(type(error).__name__, error.errno)";
+        let (host, port) = to.split_once(':').unwrap();
+        let output = chain.client.run("python3", &["-c", program, host, port]).stdout;
+        String::from_utf8(output).unwrap().trim().to_owned()
+    };
+    assert_eq!(connect("10.79.3.1:8001"), "ConnectionRefusedError 111");
+    assert_eq!(connect("10.79.4.1:80"), "OSError 113", "the far gateway does not go there");
+
+    // Datagrams, each as it is: an echo server of the test's own.
+    let echo = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(('10.79.3.1', 7))\n\
+         print('ready', flush=True)\nwhile True:\n d, a = s.recvfrom(65535)\n s.sendto(d, a)";
+    let _echo = chain.far.start("python3", &["-c", echo]);
+    let ask = "import hashlib, socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(20)\n\
+         s.connect(('10.79.3.1', 7))\nsent = [hashlib.sha256(b'%d' % i).digest() * 40 for i in range(300)]\n\
+         for d in sent:\n s.send(d); time.sleep(0.002)\n\
+         got = set()\n\
+         try:\n\
+         \twhile len(got) < 300: got.add(s.recv(65535))\n\
+         except TimeoutError: pass\n\
+         assert got <= set(sent), 'another datagram than was sent'\n\
+         print(len(got))";
+    let echoed = chain.client.run("python3", &["-c", ask]).stdout;
+    assert_eq!(String::from_utf8(echoed).unwrap().trim(), "300", "each was repaired: {:?}", chain.status());
+    // A ping: the kernel there answers, not the gateway here.
+    let ping = "import socket, struct, time\n\
+         s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)\ns.settimeout(20)\n\
+         def message(i):\n\
+         \tsum = 0x800 + 77 + i; sum = ~((sum & 0xffff) + (sum >> 16)) & 0xffff\n\
+         \treturn struct.pack('!BBHHH', 8, 0, sum, 77, i)\n\
+         for i in range(20): s.sendto(message(i), ('10.79.3.1', 0))\n\
+         got = set()\n\
+         while len(got) < 20:\n\
+         \tp = s.recv(100)\n\
+         \tif p[20] == 0 and p[24:26] == b'\\0M': got.add(p[27])\n\
+         print(len(got))";
+    let pinged = chain.client.run("python3", &["-c", ping]).stdout;
+    assert_eq!(String::from_utf8(pinged).unwrap().trim(), "20");
+    let packets = &chain.status().expect("a running gateway")["peers"][0]["packets"];
+    assert!(
+        packets["to_peer"].as_u64() >= Some(300) && packets["from_peer"].as_u64() >= Some(300),
+        "{packets}"
+    );
+    assert_eq!(packets["refused"], 0, "{packets}");
+}
+
+/// TCP inside TCP, for who asks for it.
+#[test]
+fn packets_of_tcp_cross_in_order() {
+    let Some(chain) = Chain::new() else { return };
+    let (folder, bytes) = folder_with_file(35, 2_000_000);
+    chain.far.ip(&["addr", "add", "10.79.3.1/32", "dev", "lo"]);
+    let _server = chain.serve(folder.path());
+    let _gateways = chain.gateways_with(
+        "allowed-ips = ['10.79.1.0/24']\n[tun]\naddress = '10.79.9.1/30'\ntcp = 'packets'\n",
+        "allowed-ips = ['10.79.3.0/24']\n[tun]\naddress = '10.79.9.5/30'\ntcp = 'packets'\n",
+    );
+    for host in [&chain.near, &chain.far] {
+        host.run("sysctl", &["-qw", "net.ipv4.ip_forward=1"]);
+    }
+    let got = chain.fetch(&chain.client, &["http://10.79.3.1:8000/file"]);
+    assert!(got == bytes);
+    let status = chain.status().expect("a running gateway");
+    assert_eq!(status["peers"][0]["opened_streams"], 0, "{status}");
 }
 
 /// systemd learns that the gateway is ready, and that it ends; needs no privilege.

@@ -1,0 +1,271 @@
+//! Packets that cross the trunk as they are: those of other protocols, and of TCP where that is asked.
+//!
+//! They wait in a short queue that drops what waits too long (FQ-CoDel), and leave in a connection of the trunk, so
+//! under its rate and with its recovery. Datagrams are delivered as they arrive, whatever is missing ahead of them; a
+//! packet of a TCP connection keeps its order.
+
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use headway_link::{EnqueueResult, FqCodel, Frame, Headers, LinkCounters, QueueDiscipline as _, QueueLimit};
+use headway_net::{Clock, PacketWriter, TcpStream};
+use headway_trunk_proto::records::{self, RecordReader};
+use headway_units::{Duration, Instant};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::link::Link;
+use crate::request::Request;
+use crate::tun;
+
+/// RFC 8289, section 4.3: the interval is the longest round trip that is usual, and the target 5 % of it. Hosts behind
+/// a gateway are a trunk's round trip away from what answers them.
+const INTERVAL: Duration = Duration::from_millis(600);
+const TARGET: Duration = Duration::from_millis(30);
+/// What a queue holds at most.
+const LIMIT: QueueLimit = QueueLimit::Bytes(4 << 20);
+/// The time that unsent bytes wait in the connection at most, where the queue cannot drop them.
+const AHEAD: Duration = Duration::from_millis(5);
+/// They are at least these, two packets, and at most these.
+const LEAST_AHEAD: usize = 3000;
+const MOST_AHEAD: usize = 256 << 10;
+/// How long to wait after a connection has failed.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
+/// The bytes ahead of a packet in its record: when it was taken, in milliseconds modulo 2^32.
+const STAMP: usize = 4;
+
+/// Packets to one peer that wait for their turn.
+pub(crate) struct PacketQueue {
+    waiting: Mutex<Waiting>,
+    filled: Notify,
+    clock: Clock,
+    /// Whether they may be delivered in another order.
+    pub(crate) unordered: bool,
+}
+
+struct Waiting {
+    queue: FqCodel<Vec<u8>>,
+    counters: LinkCounters,
+}
+
+impl PacketQueue {
+    pub(crate) fn new(unordered: bool) -> Self {
+        let mut seed = [0; 8];
+        // Without it, flows that collide are the same at each start.
+        let _ = getrandom::fill(&mut seed);
+        let queue = FqCodel::new(LIMIT, TARGET, INTERVAL, u64::from_le_bytes(seed));
+        let waiting = Mutex::new(Waiting { queue, counters: LinkCounters::default() });
+        Self { waiting, filled: Notify::new(), clock: Clock::new(), unordered }
+    }
+
+    /// Adds a packet; it may be dropped, now or later.
+    pub(crate) fn push(&self, packet: Vec<u8>) {
+        let now = self.clock.now();
+        let (len, flow) = (packet.len(), flow(&packet));
+        let frame = Frame { packet, len, headers: Headers::default(), exposed: false, flow, enqueued: now };
+        {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let Waiting { queue, counters } = &mut *waiting;
+            if let EnqueueResult::Dropped(_) = queue.enqueue(now, frame, counters) {
+                counters.queue_drops += 1;
+            }
+        }
+        self.filled.notify_one();
+    }
+
+    /// Takes the next packet, and when it was added. Cancel safe.
+    async fn next(&self) -> (Instant, Vec<u8>) {
+        loop {
+            if let Some(taken) = self.take() {
+                return taken;
+            }
+            self.filled.notified().await;
+        }
+    }
+
+    fn take(&self) -> Option<(Instant, Vec<u8>)> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let Waiting { queue, counters } = &mut *waiting;
+        queue.dequeue(self.clock.now(), counters).map(|frame| (frame.enqueued, frame.packet))
+    }
+
+    /// Packets that were dropped.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).counters.queue_drops
+    }
+}
+
+/// Addresses, protocol and ports, so that each flow has its turn.
+fn flow(packet: &[u8]) -> u64 {
+    let part = match packet.first().map_or(0, |first| first >> 4) {
+        4 => {
+            let header = usize::from(packet[0] & 15) * 4;
+            (packet.get(12..20), packet.get(9), packet.get(header..header + 4))
+        }
+        6 => (packet.get(8..40), packet.get(6), packet.get(40..44)),
+        _ => return 0,
+    };
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(part)
+}
+
+/// Sends what waits to the peer, as long as the stack runs.
+pub(crate) async fn send(link: &Link, queue: &PacketQueue) {
+    loop {
+        // A connection is opened when it is needed first.
+        let first = queue.next().await;
+        if let Err(error) = send_over(link, queue, first).await {
+            tracing::debug!(peer = link.name, %error, "packets wait for another connection");
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+async fn send_over(link: &Link, queue: &PacketQueue, first: (Instant, Vec<u8>)) -> io::Result<()> {
+    let mut stream = link.request(&Request::Packets { unordered: queue.unordered }).await?;
+    let mut next = first;
+    let mut record = Vec::new();
+    let mut looked = queue.clock.now();
+    stream.set_not_sent(LEAST_AHEAD)?;
+    loop {
+        let (at, packet) = next;
+        record.clear();
+        let stamp = (at.as_nanos() / 1_000_000) as u32;
+        if records::append(&mut record, &[&stamp.to_be_bytes()[..], &packet].concat()) {
+            stream.write_all(&record).await?;
+            link.counters.packets_to_peer.fetch_add(1, Ordering::Relaxed);
+        }
+        let now = queue.clock.now();
+        if now.saturating_since(looked) > Duration::from_millis(100) {
+            looked = now;
+            stream.set_not_sent(ahead(&stream)?)?;
+        }
+        next = queue.next().await;
+    }
+}
+
+/// What the connection sends in [`AHEAD`].
+fn ahead(stream: &TcpStream) -> io::Result<usize> {
+    let statistics = stream.statistics()?;
+    let Some(rtt) = statistics.smoothed_rtt.filter(|rtt| !rtt.is_zero()) else { return Ok(LEAST_AHEAD) };
+    let bytes = u64::from(statistics.cwnd) * AHEAD.as_nanos() / rtt.as_nanos();
+    Ok((bytes as usize).clamp(LEAST_AHEAD, MOST_AHEAD))
+}
+
+/// What is done with packets of a peer.
+pub(crate) struct Delivery {
+    pub(crate) writer: PacketWriter,
+    /// Datagrams that are later than the fastest by more than this are not delivered.
+    pub(crate) deadline: Duration,
+}
+
+/// Gives the packets of a peer's connection to the kernel, until it ends.
+pub(crate) async fn receive(
+    link: &Link,
+    mut stream: TcpStream,
+    delivery: &Delivery,
+    unordered: bool,
+) -> io::Result<()> {
+    stream.set_unordered(unordered)?;
+    let (mut reader, clock) = (RecordReader::new(), Clock::new());
+    let mut ages = Ages::default();
+    loop {
+        let arrived = stream.read_unordered(|runs| {
+            let mut messages = Vec::new();
+            // In order, what stands behind a hole waits.
+            let runs = runs.take_while(|(distance, _)| unordered || *distance == 0);
+            let read = reader.read(runs, |message| messages.push(message.to_vec()));
+            let read = read.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            Ok((read, (!messages.is_empty()).then_some(messages)))
+        });
+        let Some(messages) = arrived.await? else { return Ok(()) };
+        let now = (clock.now().as_nanos() / 1_000_000) as u32;
+        for message in messages {
+            let Some((stamp, packet)) = message.split_first_chunk::<STAMP>() else { continue };
+            let age = ages.of(now, u32::from_be_bytes(*stamp));
+            if unordered && age > delivery.deadline {
+                link.counters.packets_late.fetch_add(1, Ordering::Relaxed);
+            } else {
+                deliver(link, delivery, packet);
+            }
+        }
+    }
+}
+
+fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
+    let is_allowed = tun::ends(packet)
+        .is_some_and(|(source, destination)| link.is_behind(source) && link.destinations.allow(destination));
+    let counter = match is_allowed.then(|| delivery.writer.write(packet)) {
+        Some(Ok(())) => &link.counters.packets_from_peer,
+        Some(Err(error)) => {
+            tracing::debug!(peer = link.name, %error, "a packet was not taken");
+            &link.counters.packets_refused
+        }
+        None => &link.counters.packets_refused,
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How much later packets are than the fastest: the clocks of two gateways need not agree.
+#[derive(Debug, Default)]
+struct Ages {
+    /// The smallest difference of the clocks that was seen, and when: it is forgotten when clocks drift.
+    fastest: Option<(u32, u32)>,
+}
+
+impl Ages {
+    /// How long the fastest packet counts, in milliseconds.
+    const MEMORY: u32 = 60_000;
+
+    fn of(&mut self, now: u32, stamp: u32) -> Duration {
+        let difference = now.wrapping_sub(stamp);
+        let (fastest, seen) = *self.fastest.get_or_insert((difference, now));
+        let behind = difference.wrapping_sub(fastest) as i32;
+        if behind < 0 || now.wrapping_sub(seen) > Self::MEMORY {
+            self.fastest = Some((difference, now));
+            return Duration::ZERO;
+        }
+        Duration::from_millis(behind as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_counted_from_the_fastest() {
+        let mut ages = Ages::default();
+        let of = |ages: &mut Ages, now: u32, stamp: u32| ages.of(now, stamp).as_nanos() / 1_000_000;
+        // The other clock is 5 s ahead, and both wrap around.
+        assert_eq!(of(&mut ages, u32::MAX - 10, 4990), 0);
+        assert_eq!(of(&mut ages, 20, 5021), 0, "as fast");
+        assert_eq!(of(&mut ages, 120, 5021), 100);
+        assert_eq!(of(&mut ages, 120, 5221), 0, "faster");
+        assert_eq!(of(&mut ages, 120, 5021), 200);
+        assert_eq!(of(&mut ages, 70_000, 5221), 0, "a long time later");
+    }
+
+    #[test]
+    fn flows_have_their_turns_and_packets_of_no_protocol_do_no_harm() {
+        let packet = |port: u8, len: usize| {
+            let mut packet = vec![0x45; len];
+            packet[9] = 17;
+            packet[20..24].copy_from_slice(&[0, port, 0, 53]);
+            packet
+        };
+        let queue = PacketQueue::new(true);
+        for _ in 0..10 {
+            queue.push(packet(1, 1400));
+        }
+        queue.push(packet(2, 100));
+        let taken: Vec<_> = (0..3).filter_map(|_| queue.take()).map(|(_, packet)| packet.len()).collect();
+        assert!(taken.contains(&100), "{taken:?}");
+        for packet in [vec![], vec![0x45], vec![0x4f; 20], vec![0x60; 39], vec![0xff; 60]] {
+            flow(&packet);
+            assert!(packet.len() >= 20 || tun::ends(&packet).is_none());
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Connections and packets of hosts that are routed into a TUN device.
+//!
+//! TCP is taken with a host of our own, which answers a SYN when the far gateway has connected: what the destination
+//! says is what the host sees. All other packets, and TCP too if asked, go to the peer that their destination is behind
+//! ([`packets`](crate::packets)).
+
+use std::io;
+use std::net::IpAddr;
+use std::process::Command;
+use std::sync::Arc;
+
+use headway_net::{
+    Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Prefix, Stack, StackConfig, TunCarrier,
+    TunConfig,
+};
+use headway_tcp::{Profile, Refusal};
+use headway_units::Duration;
+use headway_wire::icmp::Unreachable;
+use ipnet::IpNet;
+use tokio::sync::Semaphore;
+
+use crate::TrunkError;
+use crate::link::Link;
+use crate::networks::Networks;
+use crate::packets::PacketQueue;
+use crate::request::{Destination, Outcome};
+
+/// Connections that wait for the far gateway.
+const BACKLOG: usize = 4096;
+
+/// What [`Tun::open`] needs.
+pub(crate) struct TunSettings {
+    pub(crate) device: String,
+    pub(crate) address: Prefix,
+    pub(crate) mtu: u16,
+    /// Whether connections are taken, rather than their packets carried.
+    pub(crate) splits_tcp: bool,
+}
+
+/// A TUN device.
+pub(crate) struct Tun {
+    stack: Stack,
+    interceptor: Interceptor,
+    diverted: Diverted,
+}
+
+impl Tun {
+    /// Makes the device, and routes `networks` into it.
+    pub(crate) fn open(settings: &TunSettings, networks: &Networks) -> Result<Self, TrunkError> {
+        let config = TunConfig {
+            device: settings.device.clone(),
+            address: settings.address,
+            kernel: None,
+            mtu: Some(settings.mtu),
+            offload: false,
+            only_peer: None,
+        };
+        let (carrier, diverted) = DivertingCarrier::new(TunCarrier::open(&config)?, settings.splits_tcp)?;
+        let profile = Some(profile());
+        let addresses = vec![settings.address.address()];
+        let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
+        let interceptor = stack.intercept(BACKLOG).map_err(TrunkError::Ended)?;
+        for net in networks.all() {
+            add_route(net, &settings.device)?;
+        }
+        Ok(Self { stack, interceptor, diverted })
+    }
+
+    /// A way into the device.
+    pub(crate) fn writer(&self) -> io::Result<PacketWriter> {
+        self.diverted.writer().try_clone()
+    }
+
+    /// Takes connections and packets as long as the device is there. `peers` are the link and the queues to each peer.
+    pub(crate) async fn serve(self, networks: Networks, peers: Vec<Peer>, streams: Arc<Semaphore>) {
+        let Self { stack, interceptor, diverted } = self;
+        let links: Vec<_> = peers.iter().map(|peer| peer.link.clone()).collect();
+        let connections = serve_connections(&interceptor, &networks, &links, &streams);
+        let packets = serve_packets(diverted, &networks, &peers);
+        let error = tokio::select! {
+            error = connections => error,
+            () = packets => io::Error::other("its packets have ended"),
+        };
+        tracing::error!(%error, "nothing more is taken from the TUN");
+        stack.abort();
+    }
+}
+
+/// A peer, as the device sees it.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) link: Arc<Link>,
+    /// For datagrams, and for packets of TCP.
+    pub(crate) queues: [Arc<PacketQueue>; 2],
+}
+
+/// For hosts behind a clean network.
+fn profile() -> Profile {
+    let mut profile = Profile::modern();
+    profile.nagle = false;
+    profile.time_wait = Duration::from_secs(10);
+    profile
+}
+
+async fn serve_connections(
+    interceptor: &Interceptor,
+    networks: &Networks,
+    links: &[Arc<Link>],
+    streams: &Arc<Semaphore>,
+) -> io::Error {
+    loop {
+        let incoming = match interceptor.next().await {
+            Ok(incoming) => incoming,
+            Err(error) => return error,
+        };
+        let Some(link) = networks.peer_of(incoming.destination().ip()).and_then(|peer| links.get(peer))
+        else {
+            incoming.refuse(Refusal::Unreachable(Unreachable::Network));
+            continue;
+        };
+        // Over the limit the host tries again, as if its SYN was lost.
+        let Ok(permit) = streams.clone().try_acquire_owned() else { continue };
+        let link = link.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            if let Err(error) = carry(&link, incoming).await {
+                tracing::debug!(peer = link.name, %error, "a connection ended");
+            }
+        });
+    }
+}
+
+async fn carry(link: &Link, incoming: Incoming) -> io::Result<()> {
+    let destination = Destination::Address(incoming.destination());
+    match link.open(&destination).await {
+        Ok(stream) => {
+            let admitted = incoming.admit().inspect_err(|_| stream.reset())?;
+            link.join(admitted, stream).await
+        }
+        Err(outcome) => {
+            tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
+            incoming.refuse(refusal(outcome));
+            Ok(())
+        }
+    }
+}
+
+/// What a host would have seen without a gateway.
+fn refusal(outcome: Outcome) -> Refusal {
+    match outcome {
+        Outcome::Refused => Refusal::Reset,
+        Outcome::NetworkUnreachable => Refusal::Unreachable(Unreachable::Network),
+        Outcome::NotAllowed => Refusal::Unreachable(Unreachable::Prohibited),
+        Outcome::TimedOut => Refusal::Silence,
+        Outcome::HostUnreachable | Outcome::UnknownName | Outcome::Failed | Outcome::Connected => {
+            Refusal::Unreachable(Unreachable::Host)
+        }
+    }
+}
+
+async fn serve_packets(mut diverted: Diverted, networks: &Networks, peers: &[Peer]) {
+    while let Some(packet) = diverted.next().await {
+        let Some((_, destination)) = ends(&packet) else { continue };
+        // What goes nowhere is dropped, as by a router without a route.
+        let Some(peer) = networks.peer_of(destination).and_then(|peer| peers.get(peer)) else { continue };
+        let is_tcp = protocol(&packet) == Some(TCP);
+        peer.queues[usize::from(is_tcp)].push(packet);
+    }
+}
+
+/// The protocol number of TCP.
+const TCP: u8 = 6;
+
+/// Source and destination of an IP packet.
+pub(crate) fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let v4 = |at: usize| packet.get(at..at + 4)?.first_chunk::<4>().map(|bytes| IpAddr::from(*bytes));
+    let v6 = |at: usize| packet.get(at..at + 16)?.first_chunk::<16>().map(|bytes| IpAddr::from(*bytes));
+    match packet.first()? >> 4 {
+        4 => Some((v4(12)?, v4(16)?)),
+        6 => Some((v6(8)?, v6(24)?)),
+        _ => None,
+    }
+}
+
+fn protocol(packet: &[u8]) -> Option<u8> {
+    match packet.first()? >> 4 {
+        4 => packet.get(9).copied(),
+        _ => packet.get(6).copied(),
+    }
+}
+
+/// Routes `net` into `device`. The kernel removes the route with the device.
+fn add_route(net: IpNet, device: &str) -> Result<(), TrunkError> {
+    let family = if matches!(net, IpNet::V4(_)) { "-4" } else { "-6" };
+    let words = [family, "route", "replace", &net.to_string(), "dev", device];
+    let failed = |got: String| {
+        let expected = format!("`ip {}` to work", words.join(" "));
+        TrunkError::value("peer.allowed-ips", got, expected)
+    };
+    let output = Command::new("ip").args(words).output().map_err(|error| failed(format!("`ip`: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
