@@ -177,6 +177,34 @@ fn members_share_one_window_and_take_turns() {
 }
 
 #[test]
+fn a_domain_says_what_it_knows() {
+    let [loss_based, modern] = profiles();
+    let mut bbr = Profile { congestion: Algorithm::Bbr, ..modern };
+    bbr.features.ledger = true;
+    for profile in [loss_based, bbr] {
+        let has_model = profile.congestion == Algorithm::Bbr;
+        let mut network = Network::new(profile, 3);
+        let known = |network: &Network| network.hosts[0].domain_status(network.domain).unwrap();
+        assert_eq!((known(&network).members, known(&network).bandwidth), (3, None), "nothing was sent");
+        network.run(Duration::from_millis(2000), keep_writing(0..3));
+        let status = known(&network);
+        let pipe: u32 = (0..3).map(|member| network.statistics(member).pipe).sum();
+        assert_eq!((status.window, status.pipe), (network.window(), pipe));
+        assert_eq!(status.bandwidth.is_some(), has_model);
+        let mbit = status.bandwidth.map_or(10, |rate| rate.bits_per_second() / 1_000_000);
+        assert!((9..=11).contains(&mbit), "a link of 10 Mbit/s: {status:?}");
+        let path = network.hosts[0].path(address(0), address(1)).unwrap();
+        assert!(path.transmissions() > 1000);
+        if has_model {
+            assert!(
+                path.ledger.min_rtt() >= Some(DELAY * 2)
+                    && path.ledger.smoothed_rtt() >= path.ledger.min_rtt()
+            );
+        }
+    }
+}
+
+#[test]
 fn what_a_member_leaves_the_others_have() {
     for profile in profiles() {
         let mut network = Network::new(profile, 3);

@@ -45,6 +45,6 @@ pub use addresses::inner_address;
 pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
 pub use seal::{HEADROOM, IP_HEADER, MAX_OVERHEAD, SealError, Verdict};
 pub use tunnel::{
-    Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel, TunnelConfig,
-    TunnelCounters,
+    Arrival, Event, PeerConfig, PeerCounters, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel,
+    TunnelConfig, TunnelCounters,
 };

@@ -9,6 +9,7 @@ use crate::handshake::{Boot, Initiator};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::session::Session;
+use crate::tunnel::PeerCounters;
 
 /// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
 /// until a handshake gets through.
@@ -57,6 +58,7 @@ pub(crate) struct Peer {
     /// The process that the last session was made with.
     pub(crate) boot: Option<Boot>,
     pub(crate) cookie: Option<([u8; MAC], Instant)>,
+    pub(crate) counters: PeerCounters,
     /// Initiations in a row, and when the next one is due.
     attempts: u32,
     next_attempt: Option<Instant>,
@@ -82,6 +84,7 @@ impl Peer {
             unchecked: Unchecked::Probing { sent: 0, next: Instant::ZERO },
             boot: None,
             cookie: None,
+            counters: PeerCounters::default(),
             attempts: 0,
             next_attempt: None,
             last_received: None,

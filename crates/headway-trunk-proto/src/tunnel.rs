@@ -136,6 +136,26 @@ pub struct PeerStatus {
     pub last_received: Option<Instant>,
     /// Whether datagrams without UDP checksum reach it; `None`: not known yet.
     pub passes_unchecked: Option<bool>,
+    /// What was counted of it.
+    pub counters: PeerCounters,
+}
+
+/// What was counted of one peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerCounters {
+    /// Segments whose header and payload were authenticated.
+    pub intact: u64,
+    /// Segments with an authenticated header and a damaged payload.
+    pub corrupted: u64,
+    /// Sealed packets of a session with it whose header is damaged.
+    pub unreadable: u64,
+    /// Packets of a session with it that were replayed, or are damaged beyond use.
+    pub ignored: u64,
+    /// Handshakes that came to a session.
+    pub handshakes: u64,
+    /// Segments to it that were sealed.
+    pub sealed: u64,
 }
 
 /// What was counted over all peers.
@@ -241,6 +261,7 @@ impl Tunnel {
                 Unchecked::Probing { .. } => None,
                 unchecked => Some(unchecked == Unchecked::Passes),
             },
+            counters: peer.counters,
         })
     }
 
@@ -296,17 +317,22 @@ impl Tunnel {
         match opened {
             Opened::Nothing => {
                 self.counters.ignored += 1;
+                self.peers[id.0].counters.ignored += 1;
                 None
             }
             Opened::Segment { verdict: Verdict::Unreadable, packet, .. } => {
                 self.counters.unreadable += 1;
+                self.peers[id.0].counters.unreadable += 1;
                 Some(Arrival { peer: id, verdict: Verdict::Unreadable, packet })
             }
             Opened::Segment { verdict, packet, newest } => {
-                match verdict {
-                    Verdict::Intact => self.counters.intact += 1,
-                    _ => self.counters.corrupted += 1,
-                }
+                let (all, peer) = (&mut self.counters, &mut self.peers[id.0].counters);
+                let (all, peer) = match verdict {
+                    Verdict::Intact => (&mut all.intact, &mut peer.intact),
+                    _ => (&mut all.corrupted, &mut peer.corrupted),
+                };
+                *all += 1;
+                *peer += 1;
                 self.authenticated(now, id, index, newest.then_some(from));
                 Some(Arrival { peer: id, verdict, packet })
             }
@@ -338,6 +364,7 @@ impl Tunnel {
     fn connected(&mut self, id: PeerId) {
         self.counters.handshakes += 1;
         let peer = &mut self.peers[id.0];
+        peer.counters.handshakes += 1;
         let Some(boot) = peer.current.as_ref().map(|session| session.peer.boot) else { return };
         if peer.boot.replace(boot).is_some_and(|before| before != boot) {
             self.events.push_back(Event::Restarted(id));
@@ -529,6 +556,7 @@ impl Tunnel {
         let datagram = session.sealer.segment(room, packet)?;
         let checksum = peer.unchecked != Unchecked::Passes;
         peer.on_sent(now, asks);
+        peer.counters.sealed += 1;
         Ok(SealedPacket { datagram, to, checksum })
     }
 

@@ -415,5 +415,9 @@ proptest! {
             None => {}
         }
         prop_assert!(world.exchange(true));
+        let (all, peer) = (world.far.counters(), world.far.peers().next().expect("a peer").counters);
+        prop_assert_eq!((all.intact, all.corrupted, all.unreadable), (peer.intact, peer.corrupted, peer.unreadable));
+        prop_assert_eq!((all.handshakes, peer.handshakes), (1, 1));
+        prop_assert!(peer.ignored <= all.ignored && world.near.peers().all(|peer| peer.counters.sealed == 2));
     }
 }

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::TrunkError;
+use crate::link::Rules;
 use crate::networks::Networks;
 use crate::policy::Destinations;
 use crate::tun::TunSettings;
@@ -61,9 +62,33 @@ pub struct GatewayConfig {
     pub own_path: bool,
     /// A Unix socket at which `headway trunk status` can ask; none if left out.
     pub status_socket: Option<PathBuf>,
+    /// What is logged: `error`, `warn`, `info`, or `debug`, which has every stream.
+    #[serde(default)]
+    pub log_level: LogLevel,
+    /// A TCP address and port at which Prometheus can ask for metrics, such as `127.0.0.1:9464`; none if left out. Who
+    /// reaches it can read the names of peers and what they carry.
+    pub metrics: Option<SocketAddr>,
     /// Streams at most, of all peers.
     #[serde(default = "default_streams")]
     pub max_streams: usize,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum LogLevel {
+    /// What keeps the gateway from working.
+    Error,
+    /// And what limits it.
+    Warn,
+    /// And what happens to its peers.
+    #[default]
+    Info,
+    /// And every stream.
+    Debug,
+    /// And every packet that is not sent.
+    Trace,
 }
 
 /// A gateway at the other end of a link.
@@ -80,6 +105,9 @@ pub struct PeerConfig {
     pub endpoint: Option<SocketAddr>,
     /// The longest time without a packet to it, so that a NAT keeps its mapping, such as `25s`.
     pub keep_alive: Option<String>,
+    /// What the link to it carries, headers included, such as `10mbit`, if that is known: then the status says what share
+    /// of what is possible is used.
+    pub link_rate: Option<String>,
     /// Where its streams may go from here: prefixes such as `10.0.0.0/8`, or `any` for everything but addresses of this
     /// machine (loopback, link-local) and multicast. Empty: nowhere.
     #[serde(default)]
@@ -124,7 +152,7 @@ pub struct TransparentConfig {
 
 /// A device into which packets of hosts are routed. It is made with the gateway and removed with it; needs
 /// `CAP_NET_ADMIN`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TunConfig {
     /// Its name.
@@ -189,7 +217,7 @@ pub fn schema() -> String {
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) tunnel: headway_trunk_proto::PeerConfig,
-    pub(crate) destinations: Destinations,
+    pub(crate) rules: Rules,
     pub(crate) networks: Vec<IpNet>,
 }
 
@@ -377,13 +405,18 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     }
     let destinations = Destinations::parse(&peer.destinations)
         .map_err(|got| TrunkError::value(of("destinations"), got, "`any`, or a prefix such as 10.0.0.0/8"))?;
+    let read = |text: &String| {
+        let rate = text.parse().map_err(|error: headway_units::ParseUnitError| error.to_string());
+        rate.map_err(|expected| TrunkError::value(of("link-rate"), text, expected))
+    };
+    let link_rate = peer.link_rate.as_ref().map(read).transpose()?;
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
     (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);
     let network = |text: &String| {
         text.parse().map_err(|_| TrunkError::value(of("allowed-ips"), text, "a prefix such as 10.0.0.0/8"))
     };
     let networks = peer.allowed_ips.iter().map(network).collect::<Result<Vec<IpNet>, _>>()?;
-    Ok(Peer { name: peer.name.clone(), tunnel, destinations, networks })
+    Ok(Peer { name: peer.name.clone(), tunnel, rules: Rules { destinations, link_rate }, networks })
 }
 
 fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use fast_socks5::server::Socks5ServerProtocol;
@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use crate::link::Link;
 use crate::relay::HostEnd as _;
 use crate::request::{Destination, Outcome};
+use crate::streams::Ends;
 
 /// How long a SOCKS client may take for its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const BACKLOG: i32 = 1024;
 
 /// What says where connections of an entry go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// All to one destination.
     Forward(Destination),
@@ -34,20 +35,40 @@ pub(crate) enum Kind {
     Transparent,
 }
 
-/// One listener for connections of hosts.
+impl Kind {
+    /// Whether its listener takes connections to addresses that are not this machine's.
+    pub(crate) fn is_transparent(&self) -> bool {
+        matches!(self, Self::Transparent)
+    }
+}
+
+/// Where connections of an entry go, and through which peer.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) kind: Kind,
+    pub(crate) link: Arc<Link>,
+}
+
+impl Target {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && Arc::ptr_eq(&self.link, &other.link)
+    }
+}
+
+/// One listener for connections of hosts. Its target may be changed while it listens.
 pub(crate) struct Entry {
     listener: TcpListener,
-    kind: Kind,
-    link: Arc<Link>,
+    target: Arc<RwLock<Target>>,
 }
 
 impl Entry {
     /// Listens at `address`.
-    pub(crate) fn listen(address: SocketAddr, kind: Kind, link: Arc<Link>) -> io::Result<Self> {
+    pub(crate) fn listen(address: SocketAddr, target: Arc<RwLock<Target>>) -> io::Result<Self> {
+        let is_transparent = target.read().unwrap_or_else(PoisonError::into_inner).kind.is_transparent();
         let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
         socket.set_nonblocking(true)?;
-        if matches!(kind, Kind::Transparent) {
+        if is_transparent {
             if address.is_ipv4() {
                 socket.set_ip_transparent_v4(true)?;
             } else {
@@ -59,7 +80,7 @@ impl Entry {
         }
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
-        Ok(Self { listener: TcpListener::from_std(socket.into())?, kind, link })
+        Ok(Self { listener: TcpListener::from_std(socket.into())?, target })
     }
 
     /// The address that it listens at.
@@ -80,7 +101,7 @@ impl Entry {
                     continue;
                 }
             };
-            let (kind, link) = (self.kind.clone(), self.link.clone());
+            let Target { kind, link } = self.target.read().unwrap_or_else(PoisonError::into_inner).clone();
             let ours = self.listener.local_addr().ok();
             tokio::spawn(async move {
                 let _permit = permit;
@@ -108,7 +129,10 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
         }
     };
     match link.open(&destination).await {
-        Ok(stream) => link.join(socket, stream).await,
+        Ok(stream) => {
+            let client = socket.peer_addr().ok();
+            link.join(socket, stream, Ends { client, destination }).await
+        }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
             socket.reset();
@@ -139,7 +163,8 @@ async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
         Ok(stream) => {
             // RFC 1928, 6: the address that the server connects from. It is the far gateway's, and not known here.
             let socket = protocol.reply_success(([0, 0, 0, 0], 0).into()).await.map_err(failed)?;
-            link.join(socket, stream).await
+            let client = socket.peer_addr().ok();
+            link.join(socket, stream, Ends { client, destination }).await
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "refused");

@@ -54,6 +54,12 @@ pub enum TrunkError {
         /// Why.
         source: io::Error,
     },
+    /// A new configuration changes what cannot be changed while the gateway runs.
+    #[error("{}: changed, and cannot be while the gateway runs: expected what it was started with, or restart it", keys.join(", "))]
+    NeedsRestart {
+        /// Which keys.
+        keys: Vec<String>,
+    },
     /// The stack has ended.
     #[error("the tunnel has ended: {0}")]
     Ended(io::Error),

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::link::Link;
 use crate::packets::{self, Delivery};
 use crate::request::{Destination, Outcome, Request};
+use crate::streams::Ends;
 
 /// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
 /// minutes at least) is more than people wait.
@@ -66,7 +67,7 @@ async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) ->
             stream.write_u8(Outcome::Connected as u8).await?;
             tracing::debug!(peer = link.name, %destination, "connected");
             link.counters.opened.fetch_add(1, Ordering::Relaxed);
-            link.join(socket, stream).await?;
+            link.join(socket, stream, Ends { client: None, destination }).await?;
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");
@@ -88,7 +89,7 @@ async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outco
     };
     let mut outcome = if addresses.is_empty() { Outcome::UnknownName } else { Outcome::NotAllowed };
     for address in addresses {
-        if !link.destinations.allow(address.ip()) {
+        if !link.allows(address.ip()) {
             continue;
         }
         match timeout(CONNECT_TIMEOUT, Socket::connect(address)).await {

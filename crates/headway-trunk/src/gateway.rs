@@ -1,9 +1,8 @@
 //! A running gateway.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
@@ -12,17 +11,17 @@ use headway_trunk_proto::{Event, PublicKey, Tunnel};
 use headway_units::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::interval;
+use tokio::time::{Instant, interval};
 
-use crate::config::Settings;
-use crate::entry::{Entry, Kind};
+use crate::config::{Peer, Settings};
+use crate::entries::Entries;
 use crate::link::{Link, PORT};
 use crate::networks::Networks;
 use crate::packets::{self, Delivery, PacketQueue};
-use crate::request::Destination;
-use crate::status::{PacketStatus, PeerStatus, Status};
+use crate::reload::fixed_keys;
+use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::tun::{self, Tun};
-use crate::{Config, TrunkError, exit};
+use crate::{Config, Reloaded, TrunkError, exit};
 
 /// Connections of a peer that wait to be accepted.
 const BACKLOG: usize = 1024;
@@ -31,6 +30,9 @@ const GRACE: StdDuration = StdDuration::from_secs(2);
 /// How often events of the tunnel are looked for.
 const EVENTS_EVERY: StdDuration = StdDuration::from_millis(250);
 
+/// How often a sample is taken of what is carried and lost.
+const SAMPLE_EVERY: StdDuration = StdDuration::from_secs(1);
+
 /// A running gateway. It stops when it is dropped; [`Gateway::close`] tells its peers.
 pub struct Gateway {
     public: PublicKey,
@@ -38,7 +40,11 @@ pub struct Gateway {
     stack: Stack,
     monitor: TunnelMonitor,
     links: Vec<Arc<Link>>,
-    entries: Vec<SocketAddr>,
+    mtu: u16,
+    since: Instant,
+    entries: Mutex<Entries>,
+    /// The configuration that is in force.
+    current: Mutex<(Config, Settings)>,
     /// Packets to each peer that wait; none without a TUN.
     queues: Vec<[Arc<PacketQueue>; 2]>,
     tasks: JoinSet<()>,
@@ -51,31 +57,23 @@ impl Gateway {
     ///
     /// The configuration cannot be used, or an address is in use.
     pub fn start(config: &Config) -> Result<Self, TrunkError> {
-        let Settings { secret, peers, outage, tun } = config.settings()?;
-        let public = secret.public();
-        let mut tunnel = headway_trunk_proto::TunnelConfig::new(secret, Box::new(random));
+        let settings = config.settings()?;
+        let public = settings.secret.public();
+        let mut tunnel = headway_trunk_proto::TunnelConfig::new(settings.secret.clone(), Box::new(random));
         tunnel.epoch = epoch();
-        tunnel.peers = peers.iter().map(|peer| peer.tunnel.clone()).collect();
+        tunnel.peers = settings.peers.iter().map(|peer| peer.tunnel.clone()).collect();
         let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu };
         let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
         let (listen, monitor, addresses) = (carrier.local(), carrier.monitor(), carrier.inner_addresses());
-        let profile = Some(profile(outage, config.gateway.own_path));
+        let profile = Some(profile(settings.outage, config.gateway.own_path));
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
-        let mut gateway = Self {
-            public,
-            listen,
-            stack,
-            monitor,
-            links: Vec::new(),
-            entries: Vec::new(),
-            queues: Vec::new(),
-            tasks: JoinSet::new(),
-        };
         let streams = Arc::new(Semaphore::new(config.gateway.max_streams));
-        let networks = Networks::new(peers.iter().map(|peer| &peer.networks[..]));
+        let named = |peer: &Peer| (peer.name.clone(), peer.rules.clone(), peer.networks.clone());
+        let peers: Vec<_> = settings.peers.iter().map(named).collect();
+        let networks = Networks::new(settings.peers.iter().map(|peer| &peer.networks[..]));
         let mut delivery = None;
-        let tun = match tun {
+        let tun = match &settings.tun {
             None => None,
             Some(taken) => {
                 let opened = Tun::open(&taken.settings, &networks)?;
@@ -84,13 +82,25 @@ impl Gateway {
                 Some(opened)
             }
         };
+        let mut gateway = Self {
+            public,
+            listen,
+            stack,
+            monitor,
+            links: Vec::new(),
+            mtu: config.gateway.mtu,
+            since: Instant::now(),
+            entries: Mutex::new(Entries::new(streams.clone())),
+            current: Mutex::new((config.clone(), settings)),
+            queues: Vec::new(),
+            tasks: JoinSet::new(),
+        };
         let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
         for (peer, (ours, theirs)) in peers.into_iter().zip(inner) {
             let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;
-            let named = (peer.name, peer.destinations, peer.networks);
-            let link = Link::new(named, gateway.stack.clone(), domain, (ours.into(), theirs.into()));
+            let link = Link::new(peer, gateway.stack.clone(), domain, (ours.into(), theirs.into()));
             let (served, streams, delivery) = (link.clone(), streams.clone(), delivery.clone());
             gateway.tasks.spawn(async move {
                 let error = exit::serve(served, listener, streams, delivery).await;
@@ -98,43 +108,49 @@ impl Gateway {
             });
             gateway.links.push(link);
         }
-        gateway.listen_for_hosts(config, &streams)?;
+        gateway.lock_entries().apply(config, &gateway.links)?;
         if let Some(tun) = tun {
             gateway.take_from(tun, networks, streams);
         }
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
+        let (links, since) = (gateway.links.clone(), gateway.since);
+        gateway.tasks.spawn(async move {
+            let mut ticks = interval(SAMPLE_EVERY);
+            loop {
+                ticks.tick().await;
+                links.iter().for_each(|link| link.sample(since.elapsed().as_secs_f64()));
+            }
+        });
         Ok(gateway)
     }
 
-    /// Opens the entries of the configuration.
-    fn listen_for_hosts(&mut self, config: &Config, streams: &Arc<Semaphore>) -> Result<(), TrunkError> {
-        let mut entries = Vec::new();
-        for forward in &config.forwards {
-            let to = Destination::parse(&forward.to).ok_or_else(|| {
-                TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
-            })?;
-            entries.push((forward.listen, &forward.peer, Kind::Forward(to), "forward"));
+    /// Changes the running gateway to another configuration: its entries, and where streams of peers may go. Streams that
+    /// are open go on.
+    ///
+    /// # Errors
+    ///
+    /// The configuration is wrong, or changes what cannot be changed while the gateway runs, or an entry cannot listen.
+    /// Then everything stays as it was.
+    pub fn reload(&self, config: &Config) -> Result<Reloaded, TrunkError> {
+        let settings = config.settings()?;
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = fixed_keys((&current.0, &current.1), (config, &settings));
+        if !keys.is_empty() {
+            return Err(TrunkError::NeedsRestart { keys });
         }
-        entries.extend(config.socks.iter().map(|socks| (socks.listen, &socks.peer, Kind::Socks, "socks")));
-        let transparent = config.transparent.iter();
-        entries
-            .extend(transparent.map(|entry| (entry.listen, &entry.peer, Kind::Transparent, "transparent")));
-        let mut used = BTreeSet::new();
-        for (listen, peer, kind, name) in entries {
-            let what = format!("{name} {listen}");
-            let peer = config.peer_of(peer.as_deref(), &what)?;
-            let link = self.links[peer].clone();
-            let listened = Entry::listen(listen, kind, link.clone());
-            let entry = listened.and_then(|entry| Ok((entry.local_addr()?, entry)));
-            let (address, entry) = entry.map_err(|source| TrunkError::Listen { what, source })?;
-            self.entries.push(address);
-            self.tasks.spawn(entry.serve(streams.clone()));
-            if used.insert(peer) {
-                self.tasks.spawn(link.keep_spare());
+        let mut reloaded = self.lock_entries().apply(config, &self.links)?;
+        for (link, peer) in self.links.iter().zip(&settings.peers) {
+            if link.set_rules(peer.rules.clone()) {
+                reloaded.changed.push(format!("peer {}", peer.name));
             }
         }
-        Ok(())
+        *current = (config.clone(), settings);
+        Ok(reloaded)
+    }
+
+    fn lock_entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes connections and packets from a TUN device.
@@ -167,8 +183,8 @@ impl Gateway {
     }
 
     /// The TCP addresses of its entries, in the order of the configuration: forwards, SOCKS, transparent.
-    pub fn entries(&self) -> &[SocketAddr] {
-        &self.entries
+    pub fn entries(&self) -> Vec<SocketAddr> {
+        self.lock_entries().addresses()
     }
 
     /// What it does.
@@ -180,21 +196,35 @@ impl Gateway {
             connected: peer.session_since.is_some(),
             passes_unchecked: peer.passes_unchecked,
             last_received_seconds: peer.last_received.map(|then| at.saturating_since(then).as_secs_f64()),
-            open_streams: link.counters.open.load(Ordering::Relaxed),
+            open_streams: link.streams.open(),
             opened_streams: link.counters.opened.load(Ordering::Relaxed),
             refused_streams: link.counters.refused.load(Ordering::Relaxed),
-            bytes_to_peer: link.counters.bytes_to_peer.load(Ordering::Relaxed),
-            bytes_from_peer: link.counters.bytes_from_peer.load(Ordering::Relaxed),
+            bytes_to_peer: link.streams.carried().0,
+            bytes_from_peer: link.streams.carried().1,
             packets: self.packets_of(link),
+            arrived: ArrivedStatus {
+                intact: peer.counters.intact,
+                corrupted: peer.counters.corrupted,
+                unreadable: peer.counters.unreadable,
+                ignored: peer.counters.ignored,
+            },
+            handshakes: peer.counters.handshakes,
+            path: link.path(),
+            recent: link.recent(self.mtu),
+            streams: link.streams.list(),
         };
         Status {
             public_key: self.public.to_string(),
             listen: self.listen,
+            seconds: self.since.elapsed().as_secs_f64(),
             peers: self.links.iter().zip(self.monitor.peers()).map(peer).collect(),
             intact: counters.intact,
             corrupted: counters.corrupted,
             unreadable: counters.unreadable,
             ignored: counters.ignored,
+            bad_handshakes: counters.bad_handshakes,
+            cookies_sent: counters.cookies_sent,
+            without_session: counters.without_session,
         }
     }
 
@@ -219,6 +249,7 @@ impl Gateway {
     ///
     /// The tunnel failed while it ran.
     pub async fn close(mut self) -> Result<(), TrunkError> {
+        self.lock_entries().abort();
         self.tasks.shutdown().await;
         self.stack.clone().close(GRACE).await.map_err(TrunkError::Ended)
     }

@@ -10,20 +10,29 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod entries;
 mod entry;
 mod error;
 mod exit;
 mod gateway;
 mod link;
+mod metrics;
 mod networks;
 mod packets;
 mod policy;
+mod recent;
 mod relay;
+mod reload;
 mod request;
 mod status;
+mod streams;
 mod tun;
 
-pub use config::{Config, ForwardConfig, GatewayConfig, PeerConfig, SocksConfig, TransparentConfig, schema};
+pub use config::{
+    Config, ForwardConfig, GatewayConfig, LogLevel, PeerConfig, SocksConfig, TransparentConfig, schema,
+};
 pub use error::TrunkError;
 pub use gateway::Gateway;
-pub use status::{PeerStatus, Status};
+pub use metrics::{METRICS_CONTENT_TYPE, metrics};
+pub use reload::Reloaded;
+pub use status::{ArrivedStatus, LossStatus, PathStatus, PeerStatus, RecentStatus, Status, StreamStatus};

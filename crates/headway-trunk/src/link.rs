@@ -3,19 +3,23 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
+use headway_units::Rate;
 use ipnet::IpNet;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::policy::Destinations;
+use crate::recent::{Capacity, Recent, Sample};
 use crate::relay::{self, HostEnd};
 use crate::request::{Destination, Outcome, Request};
+use crate::status::{LossStatus, PathStatus, RecentStatus};
+use crate::streams::{Ends, Streams};
 
 /// The TCP port of streams, inside the tunnel.
 pub(crate) const PORT: u16 = 1;
@@ -35,7 +39,7 @@ pub(crate) type Opened = Result<TcpStream, Outcome>;
 /// One peer.
 pub(crate) struct Link {
     pub(crate) name: String,
-    pub(crate) destinations: Destinations,
+    rules: RwLock<Rules>,
     /// The prefixes behind it.
     networks: Vec<IpNet>,
     stack: Stack,
@@ -49,16 +53,26 @@ pub(crate) struct Link {
     /// Whether a task keeps them.
     is_kept: AtomicBool,
     pub(crate) counters: Counters,
+    pub(crate) streams: Streams,
+    recent: Mutex<Recent>,
+    /// The largest payload of a segment of the last stream, bytes.
+    mss: AtomicU32,
+}
+
+/// What the operator may change of a peer while the gateway runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Where its streams may go from here.
+    pub(crate) destinations: Destinations,
+    /// What the link carries, if that is known.
+    pub(crate) link_rate: Option<Rate>,
 }
 
 /// Streams of a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pub(crate) open: AtomicUsize,
     pub(crate) opened: AtomicU64,
     pub(crate) refused: AtomicU64,
-    pub(crate) bytes_to_peer: AtomicU64,
-    pub(crate) bytes_from_peer: AtomicU64,
     /// Packets that cross as they are.
     pub(crate) packets_to_peer: AtomicU64,
     pub(crate) packets_from_peer: AtomicU64,
@@ -70,14 +84,14 @@ pub(crate) struct Counters {
 
 impl Link {
     pub(crate) fn new(
-        (name, destinations, networks): (String, Destinations, Vec<IpNet>),
+        (name, rules, networks): (String, Rules, Vec<IpNet>),
         stack: Stack,
         domain: DomainId,
         (local, remote): (IpAddr, IpAddr),
     ) -> Arc<Self> {
         Arc::new(Self {
             name,
-            destinations,
+            rules: RwLock::new(rules),
             networks,
             stack,
             domain,
@@ -88,7 +102,23 @@ impl Link {
             taken: Notify::new(),
             is_kept: AtomicBool::new(false),
             counters: Counters::default(),
+            streams: Streams::default(),
+            recent: Mutex::default(),
+            mss: AtomicU32::new(0),
         })
+    }
+
+    /// Whether its streams may go to `address`.
+    pub(crate) fn allows(&self, address: IpAddr) -> bool {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).destinations.allow(address)
+    }
+
+    /// Other rules, for new streams. Says whether they differ.
+    pub(crate) fn set_rules(&self, rules: Rules) -> bool {
+        let mut place = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let differ = *place != rules;
+        *place = rules;
+        differ
     }
 
     async fn connect(&self) -> io::Result<TcpStream> {
@@ -141,14 +171,55 @@ impl Link {
     }
 
     /// Joins a stream with a host's connection until both have ended, and counts it.
-    pub(crate) async fn join(&self, host: impl HostEnd, stream: TcpStream) -> io::Result<()> {
-        self.counters.open.fetch_add(1, Ordering::Relaxed);
-        let joined = relay::join(host, stream).await;
-        self.counters.open.fetch_sub(1, Ordering::Relaxed);
-        let (to_peer, from_peer) = joined?;
-        self.counters.bytes_to_peer.fetch_add(to_peer, Ordering::Relaxed);
-        self.counters.bytes_from_peer.fetch_add(from_peer, Ordering::Relaxed);
-        Ok(())
+    pub(crate) async fn join(&self, host: impl HostEnd, stream: TcpStream, ends: Ends) -> io::Result<()> {
+        self.mss.store(stream.statistics()?.mss, Ordering::Relaxed);
+        let meter = self.streams.begin(ends);
+        relay::join(host, stream, &meter).await
+    }
+
+    /// What is known of the forward path.
+    pub(crate) fn path(&self) -> Option<PathStatus> {
+        let domain = self.stack.domain_status(self.domain).ok()?;
+        let path = self.stack.path(self.local, self.remote.ip())?;
+        let attributed = path.ledger.attributed();
+        Some(PathStatus {
+            smoothed_rtt_seconds: path.ledger.smoothed_rtt().map(headway_units::Duration::as_secs_f64),
+            min_rtt_seconds: path.ledger.min_rtt().map(headway_units::Duration::as_secs_f64),
+            congestion_window_bytes: domain.window,
+            in_flight_bytes: domain.pipe,
+            delivery_rate_bits_per_second: domain.bandwidth.map(Rate::bits_per_second),
+            segments_sent: path.transmissions(),
+            withdrawn: attributed.withdrawn,
+            ecn_marks: attributed.marks,
+            // With those that were withdrawn: counts do not go back.
+            losses: LossStatus {
+                announced: attributed.reported,
+                counted: attributed.explained,
+                inferred: (attributed.damage + attributed.withdrawn).saturating_sub(attributed.explained),
+                congestion: attributed.congestion,
+                unexplained: attributed.unknown,
+            },
+        })
+    }
+
+    /// Takes a sample of what is carried and lost, `at` seconds after the start.
+    pub(crate) fn sample(&self, at: f64) {
+        let (to_peer, from_peer) = self.streams.carried();
+        let path = self.path().unwrap_or_default();
+        let damaged = path.losses.damage();
+        let sample = Sample { at, to_peer, from_peer, segments: path.segments_sent, damaged };
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).add(sample);
+    }
+
+    /// What was carried and lost in the last seconds. `mtu`: the length of the link's longest packet in bytes.
+    pub(crate) fn recent(&self, mtu: u16) -> Option<RecentStatus> {
+        let mss = self.mss.load(Ordering::Relaxed);
+        let rate = self.rules.read().unwrap_or_else(PoisonError::into_inner).link_rate;
+        let capacity = rate.filter(|_| mss > 0).map(|link| {
+            let payload = f64::from(mss) / f64::from(mtu);
+            Capacity { link, payload }
+        });
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).status(capacity)
     }
 
     /// Keeps connections open ahead of need, as long as the stack runs. One task does; another ends at once.

@@ -196,7 +196,7 @@ pub(crate) async fn receive(
 
 fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
     let is_allowed = tun::ends(packet)
-        .is_some_and(|(source, destination)| link.is_behind(source) && link.destinations.allow(destination));
+        .is_some_and(|(source, destination)| link.is_behind(source) && link.allows(destination));
     let counter = match is_allowed.then(|| delivery.writer.write(packet)) {
         Some(Ok(())) => &link.counters.packets_from_peer,
         Some(Err(error)) => {

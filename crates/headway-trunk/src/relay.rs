@@ -1,12 +1,16 @@
 //! A stream and a host's connection, joined.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use headway_net::TcpStream as Stream;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
 use tokio::net::TcpStream as Socket;
+
+use crate::streams::Meter;
 
 /// Bytes that wait between the two in each direction, beside their own buffers.
 const BUFFER: usize = 64 << 10;
@@ -32,13 +36,49 @@ impl HostEnd for Stream {
     }
 }
 
-/// Copies in both directions until both have ended. Each end passes on by itself (half-close); an error of one side
-/// resets the other.
-pub(crate) async fn join(mut host: impl HostEnd, mut stream: Stream) -> io::Result<(u64, u64)> {
+/// Copies in both directions until both have ended, and counts what passes. Each end passes on by itself (half-close); an
+/// error of one side resets the other.
+pub(crate) async fn join(mut host: impl HostEnd, stream: Stream, meter: &Meter<'_>) -> io::Result<()> {
+    let mut stream = Metered { stream, meter };
     let copied = copy_bidirectional_with_sizes(&mut host, &mut stream, BUFFER, BUFFER).await;
     if copied.is_err() {
         host.reset();
-        stream.reset();
+        stream.stream.reset();
     }
-    copied
+    copied.map(drop)
+}
+
+/// A stream whose bytes are counted as they pass.
+struct Metered<'a> {
+    stream: Stream,
+    meter: &'a Meter<'a>,
+}
+
+impl AsyncRead for Metered<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        self.meter.count_received(buffer.filled().len() - before);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Metered<'_> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, data))?;
+        self.meter.count_sent(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
 }

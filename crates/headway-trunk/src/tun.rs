@@ -24,6 +24,7 @@ use crate::link::Link;
 use crate::networks::Networks;
 use crate::packets::PacketQueue;
 use crate::request::{Destination, Outcome};
+use crate::streams::Ends;
 
 /// Connections that wait for the far gateway.
 const BACKLOG: usize = 4096;
@@ -131,11 +132,11 @@ async fn serve_connections(
 }
 
 async fn carry(link: &Link, incoming: Incoming) -> io::Result<()> {
-    let destination = Destination::Address(incoming.destination());
+    let (client, destination) = (Some(incoming.source()), Destination::Address(incoming.destination()));
     match link.open(&destination).await {
         Ok(stream) => {
             let admitted = incoming.admit().inspect_err(|_| stream.reset())?;
-            link.join(admitted, stream).await
+            link.join(admitted, stream, Ends { client, destination }).await
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "refused");

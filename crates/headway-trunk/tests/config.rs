@@ -48,6 +48,9 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}endpoint = '[::1]:1'"), &["peer far: endpoint", "[::1]:1", "family"]),
         (format!("{good}endpoint = 'somewhere'"), &["gateway.toml", "line 5", "socket address"]),
         (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
+        (format!("{good}link-rate = 'fast'"), &["peer far: link-rate", "fast"]),
+        (format!("gateway.log-level = 'loud'\n{good}"), &["gateway.toml", "line 1", "loud"]),
+        (format!("gateway.metrics = '9464'\n{good}"), &["gateway.toml", "line 1", "socket address"]),
         (format!("{good}destinations = ['10.0.0.0/99']"), &["peer far: destinations", "10.0.0.0/99"]),
         (format!("{good}preshared-key-file = 'open'"), &["open", "644"]),
         (

@@ -19,7 +19,8 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use headway_tcp::{ConnectionId, DomainId, HackMode, Host, HostConfig, HostCounters, Profile};
+use headway_tcp::congestion::DomainStatus;
+use headway_tcp::{ConnectionId, DomainId, HackMode, Host, HostConfig, HostCounters, Path, Profile};
 use headway_units::{Duration, Instant};
 
 use crate::{CaptureFile, Carrier, Clock, LogFile, NetError};
@@ -234,6 +235,20 @@ impl Stack {
         let stream = TcpStream::new(self.handle.clone(), id);
         stream.connected().await?;
         Ok(stream)
+    }
+
+    /// What is known of a congestion domain ([`Host::domain_status`]).
+    ///
+    /// # Errors
+    ///
+    /// The domain is unknown.
+    pub fn domain_status(&self, domain: DomainId) -> io::Result<DomainStatus> {
+        self.handle.shared.with_core(|core| core.host.domain_status(domain)).map_err(shared::io_error)
+    }
+
+    /// What is known of the path from `local` to `remote`, if anything ([`Host::path`]).
+    pub fn path(&self, local: IpAddr, remote: IpAddr) -> Option<Path> {
+        self.handle.shared.with_core(|core| core.host.path(local, remote).cloned())
     }
 
     /// What the system has said of the packets sent since the last one arrived, such as an ICMP error over UDP.

@@ -18,6 +18,20 @@ use super::pacer::Pacer;
 use super::{CongestionControl, Loss, SavedPath};
 use crate::ConnectionId;
 
+/// What is known of a congestion domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DomainStatus {
+    /// Connections that share it.
+    pub members: u32,
+    /// The congestion window, bytes.
+    pub window: u32,
+    /// Bytes that all members have in the network.
+    pub pipe: u32,
+    /// What the controller takes the path to carry; `None`: it has measured nothing, or has no model of that.
+    pub bandwidth: Option<Rate>,
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct CongestionDomain {
@@ -84,6 +98,16 @@ impl CongestionDomain {
         shared.others -= pipe;
         shared.turns.retain(|&waiting| waiting != member);
         shared.members == 0 && !shared.open
+    }
+
+    /// What programs may know of it.
+    pub(crate) fn status(&self) -> DomainStatus {
+        DomainStatus {
+            members: self.members(),
+            window: self.window(),
+            pipe: self.total(0),
+            bandwidth: self.control.bandwidth(),
+        }
     }
 
     /// No more connections are opened in it. Says whether nothing needs the domain any more.

@@ -33,6 +33,7 @@ pub use careful_resume::SavedPath;
 pub use cubic::Cubic;
 pub(crate) use deliveries::{Before, Deliveries, Others};
 pub(crate) use domain::CongestionDomain;
+pub use domain::DomainStatus;
 pub use linux22::Linux22;
 pub use reno::Reno;
 
@@ -149,6 +150,10 @@ pub trait CongestionControl: Debug + Send {
     fn ssthresh(&self) -> u32;
     /// The pacing rate; `None`: derived from the window and the RTT.
     fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// What it takes the path to carry; `None`: it has no model of that.
+    fn bandwidth(&self) -> Option<Rate> {
         None
     }
     /// What is sent now, in relation to what the path is known to carry.

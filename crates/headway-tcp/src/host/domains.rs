@@ -1,7 +1,7 @@
 //! Congestion domains that connections share.
 
 use super::Host;
-use crate::congestion::{CongestionDomain, Setup};
+use crate::congestion::{CongestionDomain, DomainStatus, Setup};
 use crate::connection::Endpoints;
 use crate::event::Observer;
 use crate::profile::Profile;
@@ -43,6 +43,15 @@ impl<O: Observer> Host<O> {
     /// The domain is unknown.
     pub fn domain_members(&self, domain: DomainId) -> Result<u32, Error> {
         self.domains.get(domain.0).map(CongestionDomain::members).ok_or(Error::UnknownDomain)
+    }
+
+    /// What is known of the domain.
+    ///
+    /// # Errors
+    ///
+    /// The domain is unknown.
+    pub fn domain_status(&self, domain: DomainId) -> Result<DomainStatus, Error> {
+        self.domains.get(domain.0).map(CongestionDomain::status).ok_or(Error::UnknownDomain)
     }
 
     /// Connections that `listener` answers from now on share `domain`; with `None`, each has its own.

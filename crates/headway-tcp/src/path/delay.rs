@@ -3,7 +3,7 @@
 use headway_units::Duration;
 
 /// What a round-trip sample says of the queue at the bottleneck.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delay {
     pub(crate) latest: Duration,
     pub(crate) min: Duration,

@@ -66,6 +66,8 @@ pub struct Attributed {
     pub counted: u64,
     /// Losses that were not reported and were taken for damage.
     pub damage: u64,
+    /// Of those, withdrawn ones included, losses that the peer's count explained; the others were inferred.
+    pub explained: u64,
     /// Losses that were taken for congestion.
     pub congestion: u64,
     /// Losses for which there was no evidence.
@@ -118,6 +120,8 @@ pub struct CauseLedger {
     silent: SilentLosses,
     /// How long the queue was lately.
     queue: QueueWindow,
+    /// The latest round-trip times of the connection that was last heard of.
+    delay: Option<Delay>,
     /// The time of the last call that brought it.
     now: Instant,
     /// When damage was seen.
@@ -133,6 +137,16 @@ impl CauseLedger {
         self.total
     }
 
+    /// The smoothed round-trip time, of the connection whose ACK came last.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.delay.map(|delay| delay.smoothed)
+    }
+
+    /// The minimum round-trip time, of the connection whose ACK came last.
+    pub fn min_rtt(&self) -> Option<Duration> {
+        self.delay.map(|delay| delay.min)
+    }
+
     /// Whether there is evidence of damage within the window.
     pub(crate) fn sees_damage(&self) -> bool {
         self.sum(|interval| interval.reported + interval.counted) > 0
@@ -145,6 +159,7 @@ impl CauseLedger {
     /// Moves the window to `now`.
     pub(crate) fn advance(&mut self, now: Instant, delay: Delay) {
         self.now = now;
+        self.delay = Some(delay);
         self.queue.on_sample(now, delay);
         if now < self.interval_end {
             return;
@@ -297,6 +312,7 @@ impl CauseLedger {
             self.credits -= 1;
             // Now the count is evidence: something is missing that it explains.
             self.interval().counted += 1;
+            self.total.explained += 1;
             self.evidence.add(self.now);
             return (Cause::Damage, Some(Reason::Counted));
         }

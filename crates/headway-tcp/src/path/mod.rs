@@ -49,9 +49,9 @@ impl Path {
         self.senders
     }
 
-    /// How many segments all connections have sent.
+    /// How many segments with data all connections have sent, retransmissions included.
     #[inline]
-    pub(crate) fn transmissions(&self) -> u64 {
+    pub fn transmissions(&self) -> u64 {
         self.transmissions
     }
 

@@ -131,6 +131,7 @@ impl Runner {
             "ledger-reported" => path?.ledger.attributed().reported,
             "ledger-counted" => path?.ledger.attributed().counted,
             "ledger-damage" => path?.ledger.attributed().damage,
+            "ledger-explained" => path?.ledger.attributed().explained,
             "ledger-congestion" => path?.ledger.attributed().congestion,
             "ledger-withdrawn" => path?.ledger.attributed().withdrawn,
             "ledger-unknown" => path?.ledger.attributed().unknown,

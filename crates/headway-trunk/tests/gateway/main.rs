@@ -1,6 +1,8 @@
 //! Two gateways, with the kernel's TCP at both ends and damage between them. Needs no privilege.
 
+mod metrics;
 mod pair;
+mod reload;
 
 use std::io;
 use std::sync::atomic::Ordering;

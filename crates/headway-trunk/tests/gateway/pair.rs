@@ -76,7 +76,7 @@ impl Pair {
         let read = |text: &str| Config::parse(text, &path).expect("a configuration");
         let near_config = read(&format!(
             "gateway = {{ key-file = 'near.key', listen = '{near_at}' }}\n\
-             [[peer]]\nname = 'far'\npublic-key = '{}'\nendpoint = '{inlet}'\n\
+             [[peer]]\nname = 'far'\npublic-key = '{}'\nendpoint = '{inlet}'\nlink-rate = '100mbit'\n\
              [[socks]]\nlisten = '127.0.0.1:0'\n{more}",
             keys[1].public()
         ));

@@ -1,6 +1,7 @@
 //! Why a command of the gateway failed.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use headway_trunk::TrunkError;
@@ -20,6 +21,12 @@ pub(crate) enum TrunkCommandError {
     File { path: PathBuf, source: io::Error },
     #[error("{path}: {source}")]
     Key { path: PathBuf, source: KeyError },
+    #[error("gateway.metrics: {address}: {source}; expected a free TCP address and port of this machine")]
+    Metrics { address: SocketAddr, source: io::Error },
+    #[error("the gateway has refused: {0}")]
+    Refused(String),
+    #[error("the terminal: {0}")]
+    Terminal(io::Error),
     #[error("the runtime cannot start: {0}")]
     NoRuntime(io::Error),
     #[error("the system has no randomness: {0}")]

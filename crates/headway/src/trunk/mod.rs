@@ -1,9 +1,13 @@
 //! `headway trunk`: the gateway.
 
+mod control;
 mod error;
 mod keys;
+mod log;
+mod metrics;
 mod run;
 mod status;
+mod top;
 
 use std::path::PathBuf;
 
@@ -11,7 +15,9 @@ use clap::{Args, Subcommand};
 use headway_trunk::Config;
 
 use crate::output;
+use control::Request;
 use error::TrunkCommandError;
+use log::{Log, LogFormat};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,8 +42,11 @@ pub(crate) struct Arguments {
 enum Command {
     /// Run a gateway
     Run {
-        /// Its configuration, a TOML file
+        /// Its configuration, a TOML file. It is read again on SIGHUP
         config: PathBuf,
+        /// How the log is written to standard error
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        log_format: LogFormat,
     },
     /// Make a secret key and print its public key
     Keygen {
@@ -67,11 +76,29 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Have a running gateway read its configuration again; its streams go on
+    Reload {
+        /// The configuration of the gateway, which names its status socket
+        config: PathBuf,
+    },
+    /// Watch a running gateway: goodput, losses by cause, round-trip times, streams
+    ///
+    /// Keys: q ends, p pauses, up and down select a peer, left and right order its streams.
+    Top {
+        /// The configuration of the gateway, which names its status socket
+        config: PathBuf,
+        /// Print one frame; also done where standard output is no terminal
+        #[arg(long)]
+        once: bool,
+    },
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
     match &arguments.command {
-        Command::Run { config } => run::run(&Config::load(config)?),
+        Command::Run { config: path, log_format } => {
+            let config = Config::load(path)?;
+            run::run(path, &config, &Log::start(*log_format, config.gateway.log_level))
+        }
         Command::Keygen { file, preshared } => keys::make(file.as_deref(), *preshared),
         Command::Pubkey { file } => keys::public(file),
         Command::Check { config } => {
@@ -80,5 +107,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
         }
         Command::Schema => Ok(output::print(&headway_trunk::schema())?),
         Command::Status { config, json } => status::print(&Config::load(config)?, *json),
+        Command::Reload { config } => {
+            let done = control::request(&Config::load(config)?, &Request::Reload)?;
+            Ok(output::print(&format!("{done}\n"))?)
+        }
+        Command::Top { config, once } => top::run(&Config::load(config)?, *once),
     }
 }

@@ -1,92 +1,112 @@
 //! A gateway, run until it is stopped.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use headway_trunk::{Config, Gateway};
 use sd_notify::NotifyState;
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 
+use super::control::{self, Answer, ControlSocket, Request};
 use super::error::TrunkCommandError;
+use super::log::Log;
+use super::metrics;
 use crate::output::notice;
 
-pub(super) fn run(config: &Config) -> Result<(), TrunkCommandError> {
-    // The log is for people who look after the gateway: without the time, which the journal adds.
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .without_time()
-        .with_target(false)
-        .with_max_level(tracing::Level::INFO)
-        .init();
+pub(super) fn run(path: &Path, config: &Config, log: &Log) -> Result<(), TrunkCommandError> {
     let runtime = Runtime::new().map_err(TrunkCommandError::NoRuntime)?;
-    let outcome = runtime.block_on(serve(config));
+    let outcome = runtime.block_on(serve(path, config, log));
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(config: &Config) -> Result<(), TrunkCommandError> {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(TrunkCommandError::NoRuntime)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(TrunkCommandError::NoRuntime)?;
+async fn serve(path: &Path, config: &Config, log: &Log) -> Result<(), TrunkCommandError> {
+    let on = |kind| signal(kind).map_err(TrunkCommandError::NoRuntime);
+    let (mut interrupt, mut terminate, mut hangup) =
+        (on(SignalKind::interrupt())?, on(SignalKind::terminate())?, on(SignalKind::hangup())?);
     let gateway = Gateway::start(config)?;
     notice!("headway: gateway {} at UDP {}", gateway.public_key(), gateway.listen_address());
     for entry in gateway.entries() {
         notice!("headway: connections are taken at {entry}");
     }
-    let socket = config.gateway.status_socket.as_deref().map(StatusSocket::listen).transpose()?;
-    tell_systemd(NotifyState::Ready);
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        () = answer(&gateway, socket.as_ref()) => {}
+    let metrics = match config.gateway.metrics {
+        Some(address) => Some(metrics::listen(address).await?),
+        None => None,
+    };
+    if let Some(address) = metrics.as_ref().and_then(|listener| listener.local_addr().ok()) {
+        notice!("headway: metrics at http://{address}/metrics");
     }
-    tell_systemd(NotifyState::Stopping);
+    let socket = config.gateway.status_socket.as_deref().map(ControlSocket::listen).transpose()?;
+    tell_systemd(&[NotifyState::Ready]);
+    {
+        let running = Running { gateway: &gateway, path, log };
+        let answers = running.answer(socket.as_ref());
+        let metrics = metrics::serve(&gateway, metrics);
+        tokio::pin!(answers, metrics);
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => break,
+                _ = terminate.recv() => break,
+                _ = hangup.recv() => drop(running.reload()),
+                () = &mut answers => {}
+                () = &mut metrics => {}
+            }
+        }
+    }
+    tell_systemd(&[NotifyState::Stopping]);
     Ok(gateway.close().await?)
 }
 
-/// Says how far the gateway is, where systemd has started it.
-fn tell_systemd(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::warn!(%error, "systemd was not notified");
-    }
-}
-
-/// The Unix socket at which a gateway says what it does. It is removed at the end.
-struct StatusSocket<'a> {
+/// A running gateway, and what it was started with.
+struct Running<'a> {
+    gateway: &'a Gateway,
     path: &'a Path,
-    listener: UnixListener,
+    log: &'a Log,
 }
 
-impl<'a> StatusSocket<'a> {
-    fn listen(path: &'a Path) -> Result<Self, TrunkCommandError> {
-        let failed = |source| TrunkCommandError::File { path: path.into(), source };
-        // One that a gateway left behind which was killed: no one answers.
-        if std::os::unix::net::UnixStream::connect(path)
-            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        {
-            fs::remove_file(path).map_err(failed)?;
+impl Running<'_> {
+    /// Reads the configuration again. If it is wrong, everything stays as it was.
+    fn reload(&self) -> Answer {
+        // systemd.service(5), `notify-reload`: with the time, so that an old message is told from a new one.
+        let time = NotifyState::monotonic_usec_now().ok();
+        tell_systemd(&[NotifyState::Reloading].into_iter().chain(time).collect::<Vec<_>>());
+        let reloaded = Config::load(self.path)
+            .and_then(|config| Ok((self.gateway.reload(&config)?, config.gateway.log_level)));
+        let answer = match reloaded {
+            Ok((reloaded, level)) => {
+                self.log.set_level(level);
+                tracing::info!("the configuration was read again: {reloaded}");
+                Answer::Done(reloaded.to_string())
+            }
+            Err(error) => {
+                tracing::error!("the configuration was not changed: {error}");
+                Answer::Failed(error.to_string())
+            }
+        };
+        tell_systemd(&[NotifyState::Ready]);
+        answer
+    }
+
+    /// Answers who asks, for ever.
+    async fn answer(&self, socket: Option<&ControlSocket<'_>>) {
+        let Some(socket) = socket else { return std::future::pending().await };
+        let mut answers = JoinSet::new();
+        loop {
+            while answers.try_join_next().is_some() {}
+            let (request, stream) = socket.next().await;
+            let text = match request {
+                Request::Status => serde_json::to_string(&self.gateway.status()),
+                Request::Reload => serde_json::to_string(&self.reload()),
+            };
+            answers.spawn(control::answer(stream, text.unwrap_or_default()));
         }
-        Ok(Self { path, listener: UnixListener::bind(path).map_err(failed)? })
     }
 }
 
-impl Drop for StatusSocket<'_> {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.path);
-    }
-}
-
-/// Answers who asks for the status, for ever.
-async fn answer(gateway: &Gateway, socket: Option<&StatusSocket<'_>>) {
-    let Some(socket) = socket else { return std::future::pending().await };
-    loop {
-        let Ok((mut stream, _)) = socket.listener.accept().await else { continue };
-        let Ok(text) = serde_json::to_vec(&gateway.status()) else { continue };
-        // Who goes away before the answer does not need it.
-        let _ = stream.write_all(&text).await;
+/// Says how far the gateway is, where systemd has started it.
+fn tell_systemd(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "systemd was not notified");
     }
 }

@@ -1,56 +1,160 @@
 //! What a running gateway says of itself.
 
-use std::io::Read as _;
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::fmt::Write as _;
 
-use headway_trunk::{Config, PeerStatus, Status};
-use headway_units::Size;
+use headway_trunk::{Config, PathStatus, PeerStatus, RecentStatus, Status};
 
+use super::control::{self, Request};
 use super::error::TrunkCommandError;
 use crate::output;
 
-/// How long the gateway may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 pub(super) fn print(config: &Config, json: bool) -> Result<(), TrunkCommandError> {
-    let path = config.gateway.status_socket.as_deref().ok_or(TrunkCommandError::NoStatusSocket)?;
-    let failed = |source| TrunkCommandError::NotRunning { path: path.into(), source };
-    let mut stream = UnixStream::connect(path).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).map_err(failed)?;
-    if json {
-        return Ok(output::print(&format!("{text}\n"))?);
-    }
-    let status: Status = serde_json::from_str(&text).map_err(|error| failed(error.into()))?;
-    let mut lines = format!("gateway {} at UDP {}\n", status.public_key, status.listen);
-    for peer in &status.peers {
-        lines.push_str(&line(peer));
-    }
-    lines.push_str(&format!(
-        "segments: {} intact, {} corrupted, {} unreadable; {} other datagrams ignored\n",
-        status.intact, status.corrupted, status.unreadable, status.ignored
-    ));
-    Ok(output::print(&lines)?)
+    let text =
+        if json { control::ask(config, &Request::Status)? + "\n" } else { text(&control::status(config)?) };
+    Ok(output::print(&text)?)
 }
 
-fn line(peer: &PeerStatus) -> String {
+fn text(status: &Status) -> String {
+    let mut text =
+        format!("gateway {} at UDP {}, up {}\n", status.public_key, status.listen, duration(status.seconds));
+    for peer in &status.peers {
+        describe(&mut text, peer);
+    }
+    // Writing to a `String` does not fail.
+    let _ = writeln!(
+        text,
+        "segments: {} intact, {} corrupted, {} unreadable; {} other datagrams ignored, {} bad handshakes, {} cookies sent",
+        status.intact,
+        status.corrupted,
+        status.unreadable,
+        status.ignored,
+        status.bad_handshakes,
+        status.cookies_sent
+    );
+    text
+}
+
+fn describe(text: &mut String, peer: &PeerStatus) {
     let place = peer.endpoint.map_or_else(|| "not seen yet".into(), |endpoint| endpoint.to_string());
-    let state = if peer.connected { "connected" } else { "not connected" };
-    let heard = peer.last_received_seconds.map_or_else(String::new, |s| format!(", heard {s:.1} s ago"));
-    let checksums = match peer.passes_unchecked {
-        Some(true) => "damage arrives",
-        Some(false) => "the path needs UDP checksums: damage is dropped unseen",
-        None => "UDP checksums: not known yet",
-    };
-    format!(
-        "peer {} ({place}): {state}{heard}; {checksums}\n  streams: {} open, {} opened, {} refused; {} to it, {} from it\n",
+    let heard = peer
+        .last_received_seconds
+        .map_or_else(String::new, |seconds| format!(", heard {} ago", duration(seconds)));
+    let _ = writeln!(
+        text,
+        "peer {} ({place}): {}{heard}; {}\n  streams: {} open, {} opened, {} refused; {} to it, {} from it",
         peer.name,
+        if peer.connected { "connected" } else { "not connected" },
+        checksums(peer),
         peer.open_streams,
         peer.opened_streams,
         peer.refused_streams,
-        Size::from_bytes(peer.bytes_to_peer),
-        Size::from_bytes(peer.bytes_from_peer)
+        size(peer.bytes_to_peer),
+        size(peer.bytes_from_peer)
+    );
+    if let Some(recent) = &peer.recent {
+        let _ = writeln!(text, "  {}", lately(recent));
+    }
+    if let Some(path) = &peer.path {
+        let _ = writeln!(text, "  {}\n  {}", path_line(path), losses(path));
+    }
+    let arrived = peer.arrived;
+    let _ = writeln!(
+        text,
+        "  arrived: {} intact, {} corrupted, {} unreadable, {} ignored",
+        arrived.intact, arrived.corrupted, arrived.unreadable, arrived.ignored
+    );
+}
+
+/// Whether damage can be seen.
+pub(super) fn checksums(peer: &PeerStatus) -> &'static str {
+    match peer.passes_unchecked {
+        Some(true) => "damage arrives",
+        Some(false) => "the path needs UDP checksums: damage is dropped unseen",
+        None => "UDP checksums: not known yet",
+    }
+}
+
+fn lately(recent: &RecentStatus) -> String {
+    let damaged = recent
+        .damaged_share
+        .map_or_else(String::new, |share| format!("; {} of what was sent was damaged", percent(share)));
+    let bound = match (recent.share_of_bound, recent.bound_bits_per_second) {
+        (Some(share), Some(bound)) => format!("; {} of the bound, {}", percent(share), rate(bound)),
+        _ => String::new(),
+    };
+    format!(
+        "last {:.0} s: {} to it, {} from it{damaged}{bound}",
+        recent.seconds,
+        rate(recent.to_peer_bits_per_second),
+        rate(recent.from_peer_bits_per_second)
     )
+}
+
+fn path_line(path: &PathStatus) -> String {
+    let delivers = path
+        .delivery_rate_bits_per_second
+        .map_or_else(String::new, |bits| format!(", delivers {}", rate(bits as f64)));
+    format!(
+        "path: RTT {}, congestion window {}, {} in flight{delivers}",
+        rtt(path),
+        size(path.congestion_window_bytes.into()),
+        size(path.in_flight_bytes.into())
+    )
+}
+
+/// The round-trip time, and its minimum.
+pub(super) fn rtt(path: &PathStatus) -> String {
+    match (path.smoothed_rtt_seconds, path.min_rtt_seconds) {
+        (Some(smoothed), Some(min)) => format!("{:.1} ms (min {:.1})", smoothed * 1e3, min * 1e3),
+        _ => "unknown".into(),
+    }
+}
+
+fn losses(path: &PathStatus) -> String {
+    let losses = path.losses;
+    format!(
+        "of {} segments sent: damage {} ({} announced, {} counted, {} inferred), congestion {}, unexplained {}",
+        path.segments_sent,
+        losses.damage(),
+        losses.announced,
+        losses.counted,
+        losses.inferred,
+        losses.congestion,
+        losses.unexplained
+    )
+}
+
+/// Bits per second, for people.
+pub(super) fn rate(bits: f64) -> String {
+    match bits {
+        bits if bits >= 1e9 => format!("{:.2} Gbit/s", bits / 1e9),
+        bits if bits >= 1e6 => format!("{:.2} Mbit/s", bits / 1e6),
+        bits if bits >= 1e3 => format!("{:.1} kbit/s", bits / 1e3),
+        bits => format!("{bits:.0} bit/s"),
+    }
+}
+
+/// Bytes, for people.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1_073_741_824.0 => format!("{:.2} GiB", bytes / 1_073_741_824.0),
+        bytes if bytes >= 1_048_576.0 => format!("{:.2} MiB", bytes / 1_048_576.0),
+        bytes if bytes >= 1024.0 => format!("{:.1} KiB", bytes / 1024.0),
+        bytes => format!("{bytes:.0} B"),
+    }
+}
+
+/// A share, for people.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A time, for people.
+pub(super) fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 60.0 => format!("{seconds:.1} s"),
+        seconds if seconds < 3600.0 => format!("{:.0} min", seconds / 60.0),
+        seconds if seconds < 172_800.0 => format!("{:.1} h", seconds / 3600.0),
+        seconds => format!("{:.1} days", seconds / 86_400.0),
+    }
 }

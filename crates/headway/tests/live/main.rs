@@ -20,4 +20,5 @@ mod silence;
 mod ssh;
 mod transfers;
 mod trunk;
+mod trunk_operation;
 mod udp;

@@ -282,6 +282,11 @@ impl CongestionControl for Bbr {
         (self.pacing_rate > 0).then(|| Rate::from_bits_per_second(self.pacing_rate))
     }
 
+    fn bandwidth(&self) -> Option<Rate> {
+        let bandwidth = self.model.max_bw();
+        (bandwidth > 0).then(|| Rate::from_bits_per_second(bandwidth))
+    }
+
     fn set_mss(&mut self, mss: u32, initial: bool) {
         self.mss = mss;
         if initial {

@@ -1,0 +1,142 @@
+//! The entries of a running gateway: which listen, and how they are changed while streams go on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::entry::{Entry, Kind, Target};
+use crate::link::Link;
+use crate::request::Destination;
+use crate::{Config, Reloaded, TrunkError};
+
+/// An entry of the configuration.
+struct Wanted {
+    listen: SocketAddr,
+    target: Target,
+    /// For messages.
+    what: String,
+}
+
+/// An entry that listens.
+struct Running {
+    /// What the configuration says; the port may be 0.
+    listen: SocketAddr,
+    address: SocketAddr,
+    target: Arc<RwLock<Target>>,
+    what: String,
+    task: AbortHandle,
+}
+
+/// The entries of a gateway, in the order of its configuration.
+pub(crate) struct Entries {
+    running: Vec<Running>,
+    tasks: JoinSet<()>,
+    streams: Arc<Semaphore>,
+}
+
+impl Entries {
+    pub(crate) fn new(streams: Arc<Semaphore>) -> Self {
+        Self { running: Vec::new(), tasks: JoinSet::new(), streams }
+    }
+
+    /// Where they listen.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.running.iter().map(|entry| entry.address).collect()
+    }
+
+    /// Brings them to what a configuration says. Those that stay go on listening; streams go on in any case. If one cannot
+    /// listen, nothing changes.
+    pub(crate) fn apply(&mut self, config: &Config, links: &[Arc<Link>]) -> Result<Reloaded, TrunkError> {
+        let wanted = wanted(config, links)?;
+        let mut kept: Vec<Option<usize>> = Vec::new();
+        let mut bound = Vec::new();
+        for entry in &wanted {
+            let is_same = |at: &usize| {
+                let running = &self.running[*at];
+                let is_alike = running.target().kind.is_transparent() == entry.target.kind.is_transparent();
+                running.listen == entry.listen && is_alike && !kept.contains(&Some(*at))
+            };
+            let same = (0..self.running.len()).find(is_same);
+            kept.push(same);
+            if same.is_none() {
+                let failed = |source: io::Error| TrunkError::Listen { what: entry.what.clone(), source };
+                let target = Arc::new(RwLock::new(entry.target.clone()));
+                let opened = Entry::listen(entry.listen, target.clone()).map_err(failed)?;
+                bound.push((opened.local_addr().map_err(failed)?, opened, target));
+            }
+        }
+
+        // Nothing fails from here on.
+        let mut reloaded = Reloaded::default();
+        let mut before: Vec<Option<Running>> =
+            std::mem::take(&mut self.running).into_iter().map(Some).collect();
+        let mut bound = bound.into_iter();
+        for (entry, same) in wanted.into_iter().zip(kept) {
+            if let Some(mut running) = same.and_then(|at| before[at].take()) {
+                if !running.target().is_same(&entry.target) {
+                    *running.target.write().unwrap_or_else(PoisonError::into_inner) = entry.target;
+                    reloaded.changed.push(entry.what.clone());
+                }
+                running.what = entry.what;
+                self.running.push(running);
+            } else if let Some((address, opened, target)) = bound.next() {
+                let task = self.tasks.spawn(opened.serve(self.streams.clone()));
+                reloaded.added.push(entry.what.clone());
+                self.running.push(Running { listen: entry.listen, address, target, what: entry.what, task });
+            }
+        }
+        for gone in before.into_iter().flatten() {
+            gone.task.abort();
+            reloaded.removed.push(gone.what);
+        }
+        self.keep_spare();
+        while self.tasks.try_join_next().is_some() {}
+        Ok(reloaded)
+    }
+
+    /// Connections are opened ahead of need to those peers to which an entry leads, from now on.
+    fn keep_spare(&mut self) {
+        let links: Vec<Arc<Link>> = self.running.iter().map(|entry| entry.target().link.clone()).collect();
+        for link in links {
+            self.tasks.spawn(link.keep_spare());
+        }
+    }
+
+    /// Ends all of them.
+    pub(crate) fn abort(&mut self) {
+        self.tasks.abort_all();
+    }
+}
+
+impl Running {
+    fn target(&self) -> std::sync::RwLockReadGuard<'_, Target> {
+        self.target.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a configuration says, in the order of [`Entries::addresses`]: forwards, SOCKS, transparent.
+fn wanted(config: &Config, links: &[Arc<Link>]) -> Result<Vec<Wanted>, TrunkError> {
+    let mut wanted = Vec::new();
+    let mut add = |listen: SocketAddr, peer: Option<&str>, kind: Kind, name: &str| {
+        let what = format!("{name} {listen}");
+        let link = links[config.peer_of(peer, &what)?].clone();
+        wanted.push(Wanted { listen, target: Target { kind, link }, what });
+        Ok::<_, TrunkError>(())
+    };
+    for forward in &config.forwards {
+        let to = Destination::parse(&forward.to).ok_or_else(|| {
+            TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
+        })?;
+        add(forward.listen, forward.peer.as_deref(), Kind::Forward(to), "forward")?;
+    }
+    for socks in &config.socks {
+        add(socks.listen, socks.peer.as_deref(), Kind::Socks, "socks")?;
+    }
+    for transparent in &config.transparent {
+        add(transparent.listen, transparent.peer.as_deref(), Kind::Transparent, "transparent")?;
+    }
+    Ok(wanted)
+}

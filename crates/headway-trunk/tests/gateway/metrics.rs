@@ -1,0 +1,116 @@
+//! What a gateway says of itself while it works: its status, and the metrics that alerts and the dashboard name.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use headway_test_fixture::pattern::Pattern;
+use headway_trunk::{LossStatus, PeerStatus, metrics};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{sleep, timeout};
+
+use crate::pair::{LONG, Pair, server, through};
+
+const RULES: &str = include_str!("../../../../packaging/prometheus/headway-trunk.rules.yml");
+const DASHBOARD: &str = include_str!("../../../../packaging/grafana/headway-trunk.json");
+
+fn near(pair: &Pair) -> PeerStatus {
+    pair.near.as_ref().expect("running").status().peers.remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_stream_is_counted_as_it_goes_on() {
+    let pair = Pair::start("").await;
+    let (listener, address) = server().await;
+    let mut client = through(pair.socks, address).await.expect("a connection");
+    let (mut served, _) = listener.accept().await.expect("a connection");
+    client.write_all(b"question").await.expect("open");
+    served.read_exact(&mut [0; 8]).await.expect("the question");
+    served.write_all(b"answer").await.expect("open");
+    client.read_exact(&mut [0; 6]).await.expect("the answer");
+    for (gateway, to_peer, from_peer) in [(&pair.near, 8, 6), (&pair.far, 6, 8)] {
+        let status = gateway.as_ref().expect("running").status();
+        let peer = &status.peers[0];
+        assert_eq!((peer.open_streams, peer.bytes_to_peer, peer.bytes_from_peer), (1, to_peer, from_peer));
+        let [stream] = &peer.streams[..] else { panic!("one stream: {:?}", peer.streams) };
+        assert_eq!((stream.bytes_to_peer, stream.bytes_from_peer), (to_peer, from_peer));
+        assert_eq!(stream.destination, address.to_string());
+        assert!(peer.handshakes >= 1);
+    }
+    let ours = client.local_addr().expect("an address");
+    assert_eq!(near(&pair).streams[0].client, Some(ours));
+    drop((client, served));
+    let ended = async {
+        while near(&pair).open_streams > 0 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(LONG, ended).await.expect("the stream ends");
+    assert_eq!((near(&pair).bytes_to_peer, near(&pair).bytes_from_peer), (8, 6), "it stays counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn losses_have_causes_and_every_metric_that_is_named_is_exported() {
+    let pair = Pair::start("").await;
+    pair.road.damaged.store(60, Ordering::Relaxed);
+    let (listener, address) = server().await;
+    const LEN: usize = 3_000_000;
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).await.expect("everything");
+        Pattern(3).check_all(LEN, &received);
+    });
+    let mut client = through(pair.socks, address).await.expect("a connection");
+    client.write_all(&Pattern(3).bytes(0, LEN)).await.expect("open");
+    client.shutdown().await.expect("open");
+    timeout(LONG, served).await.expect("in time").expect("the server's side");
+    let two_samples = async {
+        while near(&pair).recent.is_none_or(|recent| recent.damaged_share.is_none()) {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(LONG, two_samples).await.expect("samples");
+
+    let peer = near(&pair);
+    assert!(peer.arrived.intact > 20, "ACKs: {:?}", peer.arrived);
+    let path = peer.path.expect("something was sent");
+    let LossStatus { announced, .. } = path.losses;
+    assert!(announced > 20 && path.losses.damage() >= announced, "{path:?}");
+    assert!(path.segments_sent > 2000 && path.delivery_rate_bits_per_second > Some(0), "{path:?}");
+    assert!(
+        path.min_rtt_seconds > Some(0.0) && path.smoothed_rtt_seconds >= path.min_rtt_seconds,
+        "{path:?}"
+    );
+    let recent = peer.recent.expect("samples");
+    let damaged = recent.damaged_share.expect("something was sent");
+    assert!((0.01..0.3).contains(&damaged), "{recent:?}");
+    // A full packet of 1500 bytes has 1387 bytes of data.
+    let bound = recent.bound_bits_per_second.expect("the link's rate is configured");
+    assert!((bound / (100e6 * 1387.0 / 1500.0 * (1.0 - damaged)) - 1.0).abs() < 0.01, "{recent:?}");
+
+    let text = metrics(&pair.near.as_ref().expect("running").status());
+    let exported: BTreeSet<&str> = text.lines().filter_map(|line| name_in(line).next()).collect();
+    for (file, named) in [("rules", RULES), ("dashboard", DASHBOARD)] {
+        let named: BTreeSet<&str> = name_in(named).collect();
+        assert!(named.len() > 8, "{file}: {named:?}");
+        let missing: Vec<_> = named.difference(&exported).collect();
+        assert!(missing.is_empty(), "{file} names {missing:?}, which are not in\n{text}");
+    }
+    for line in [
+        "headway_trunk_connected{peer=\"far\"} 1.0",
+        "headway_trunk_damage_arrives{peer=\"far\"} 1.0",
+        &format!("headway_trunk_bytes_total{{peer=\"far\",direction=\"to_peer\"}} {LEN}.0"),
+        &format!("headway_trunk_losses_total{{peer=\"far\",cause=\"announced\"}} {announced}.0"),
+        "headway_trunk_streams_opened_total{peer=\"far\"} 1.0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+    assert!(text.ends_with("# EOF\n"));
+}
+
+/// Names of metrics in a text. What is recorded by a rule has a colon.
+fn name_in(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    text.split(move |c| !is_part(c)).filter(|word| word.starts_with("headway_trunk_") && !word.contains(':'))
+}

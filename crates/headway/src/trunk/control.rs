@@ -1,0 +1,136 @@
+//! The Unix socket at which a running gateway is asked: a line with a command goes in, an answer comes out.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::net::UnixStream as ClientStream;
+use std::path::Path;
+use std::time::Duration;
+
+use headway_trunk::{Config, Status};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::{sleep, timeout};
+
+use super::error::TrunkCommandError;
+
+/// How long the gateway may take to answer, and a client to ask.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait where no connection can be accepted: no descriptor is free.
+const PAUSE: Duration = Duration::from_millis(100);
+/// No command is longer, in bytes.
+const LONGEST: u64 = 4096;
+
+/// What a gateway can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// [`Status`] as JSON.
+    Status,
+    /// The configuration is read again: [`Answer`] as JSON.
+    Reload,
+}
+
+/// What a request that does something came to.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    /// It was done.
+    Done(String),
+    /// It was not.
+    Failed(String),
+}
+
+impl Request {
+    fn line(&self) -> String {
+        match self {
+            Self::Status => "status\n".into(),
+            Self::Reload => "reload\n".into(),
+        }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        match line.trim() {
+            "status" | "" => Some(Self::Status),
+            "reload" => Some(Self::Reload),
+            _ => None,
+        }
+    }
+}
+
+/// Asks the running gateway of a configuration.
+pub(super) fn ask(config: &Config, request: &Request) -> Result<String, TrunkCommandError> {
+    let path = config.gateway.status_socket.as_deref().ok_or(TrunkCommandError::NoStatusSocket)?;
+    let failed = |source| TrunkCommandError::NotRunning { path: path.into(), source };
+    let mut stream = ClientStream::connect(path).map_err(failed)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    stream.write_all(request.line().as_bytes()).map_err(failed)?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
+}
+
+/// Has the running gateway of a configuration do something. Says what it came to.
+pub(super) fn request(config: &Config, request: &Request) -> Result<String, TrunkCommandError> {
+    let text = ask(config, request)?;
+    let path = config.gateway.status_socket.clone().unwrap_or_default();
+    match serde_json::from_str(&text) {
+        Ok(Answer::Done(text)) => Ok(text),
+        Ok(Answer::Failed(text)) => Err(TrunkCommandError::Refused(text)),
+        Err(error) => Err(TrunkCommandError::NotRunning { path, source: io::Error::from(error) }),
+    }
+}
+
+/// The status of the running gateway of a configuration.
+pub(super) fn status(config: &Config) -> Result<Status, TrunkCommandError> {
+    let text = ask(config, &Request::Status)?;
+    let path = config.gateway.status_socket.clone().unwrap_or_default();
+    serde_json::from_str(&text)
+        .map_err(|error| TrunkCommandError::NotRunning { path, source: io::Error::from(error) })
+}
+
+/// The socket. It is removed at the end.
+pub(super) struct ControlSocket<'a> {
+    path: &'a Path,
+    listener: UnixListener,
+}
+
+impl<'a> ControlSocket<'a> {
+    pub(super) fn listen(path: &'a Path) -> Result<Self, TrunkCommandError> {
+        let failed = |source| TrunkCommandError::File { path: path.into(), source };
+        // One that a gateway left behind which was killed: no one answers.
+        if ClientStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            fs::remove_file(path).map_err(failed)?;
+        }
+        Ok(Self { path, listener: UnixListener::bind(path).map_err(failed)? })
+    }
+
+    /// The next request, and who waits for its answer. Requests that are none are answered here.
+    pub(super) async fn next(&self) -> (Request, UnixStream) {
+        loop {
+            let Ok((stream, _)) = self.listener.accept().await else {
+                sleep(PAUSE).await;
+                continue;
+            };
+            let mut reader = BufReader::new(stream.take(LONGEST));
+            let mut line = String::new();
+            // Who asks nothing in time is not answered.
+            let Ok(Ok(_)) = timeout(PATIENCE, reader.read_line(&mut line)).await else { continue };
+            let stream = reader.into_inner().into_inner();
+            match Request::parse(&line) {
+                Some(request) => return (request, stream),
+                None => answer(stream, format!("unknown request: {}", line.trim())).await,
+            }
+        }
+    }
+}
+
+/// Answers. Who goes away before the answer does not need it.
+pub(super) async fn answer(mut stream: UnixStream, text: String) {
+    let _ = timeout(PATIENCE, stream.write_all(text.as_bytes())).await;
+}
+
+impl Drop for ControlSocket<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.path);
+    }
+}

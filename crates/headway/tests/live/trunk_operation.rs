@@ -1,0 +1,200 @@
+//! The operation of one gateway: metrics, status, the live view, reload. Needs no privilege.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output};
+use std::time::Duration;
+
+use headway_test_fixture::process::{free_addresses, say_skipped, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::namespace::HEADWAY;
+
+/// A gateway whose peer does not exist. It is ended when this is dropped.
+struct Gateway {
+    folder: tempfile::TempDir,
+    child: Option<Child>,
+}
+
+impl Gateway {
+    /// `more` is the rest of the table of the gateway, `entries` follows the peer.
+    fn start(more: &str, entries: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut gateway = Self { folder, child: None };
+        for name in ["ours.key", "theirs.key"] {
+            let made =
+                Command::new(HEADWAY).args(["trunk", "keygen"]).arg(gateway.at(name)).output().unwrap();
+            assert!(made.status.success());
+        }
+        gateway.write(more, entries);
+        let mut command = Command::new(HEADWAY);
+        command.args(["trunk", "run"]).arg(gateway.at("gateway.toml"));
+        let log = std::fs::File::create(gateway.at("log")).unwrap();
+        gateway.child = Some(command.stderr(log).spawn().unwrap());
+        wait_until("the control socket", || gateway.ask(&["status"]).status.success());
+        gateway
+    }
+
+    fn write(&self, more: &str, entries: &str) {
+        let theirs =
+            Command::new(HEADWAY).args(["trunk", "pubkey"]).arg(self.at("theirs.key")).output().unwrap();
+        let text = format!(
+            "[gateway]\nkey-file = 'ours.key'\nlisten = '127.0.0.1:0'\nstatus-socket = 'socket'\n{more}\n\
+             [[peer]]\nname = 'far'\npublic-key = '{}'\n{entries}",
+            String::from_utf8(theirs.stdout).unwrap().trim()
+        );
+        std::fs::write(self.at("gateway.toml"), text).unwrap();
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.at("log")).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.child.as_ref().unwrap()), signal).unwrap();
+    }
+
+    /// Ends it, as systemd does.
+    fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+            let _ = child.wait();
+        }
+    }
+
+    /// Runs `headway trunk WORDS... CONFIG`.
+    fn ask(&self, words: &[&str]) -> Output {
+        Command::new(HEADWAY).arg("trunk").args(words).arg(self.at("gateway.toml")).output().unwrap()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn http(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: gateway\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn prometheus_gets_metrics() {
+    let [address] = free_addresses();
+    let gateway = Gateway::start(&format!("metrics = '{address}'"), "");
+    let answer = http(address, "GET /metrics");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("content-type: application/openmetrics-text"), "{answer}");
+    for line in ["# TYPE headway_trunk_streams gauge", "headway_trunk_connected{peer=\"far\"} 0.0", "# EOF"] {
+        assert!(answer.lines().any(|found| found == line), "{line} is not in\n{answer}");
+    }
+    let head = http(address, "HEAD /metrics");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && !head.contains("headway_trunk"), "{head}");
+    assert!(http(address, "GET /").starts_with("HTTP/1.1 404 "));
+    assert!(http(address, "POST /metrics").starts_with("HTTP/1.1 405 "));
+    // The address is in use: a second gateway says so.
+    let second = gateway.ask(&["run"]);
+    let error = String::from_utf8_lossy(&second.stderr);
+    assert!(error.contains(&format!("gateway.metrics: {address}: ")), "{error}");
+}
+
+#[test]
+fn rules_and_dashboard_are_what_prometheus_and_grafana_read() {
+    let packaging = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let dashboard = std::fs::read(packaging.join("grafana/headway-trunk.json")).unwrap();
+    let dashboard: serde_json::Value = serde_json::from_slice(&dashboard).unwrap();
+    assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() > 8));
+    let rules = packaging.join("prometheus/headway-trunk.rules.yml");
+    match Command::new("promtool").args(["check", "rules"]).arg(rules).output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => say_skipped(&format!("promtool: {error}")),
+    }
+}
+
+#[test]
+fn status_and_top_say_the_same_as_text() {
+    let gateway = Gateway::start("", "link-rate = '10mbit'\n");
+    let status = String::from_utf8(gateway.ask(&["status"]).stdout).unwrap();
+    assert!(status.contains("peer far (not seen yet): not connected"), "{status}");
+    let json: serde_json::Value = serde_json::from_slice(&gateway.ask(&["status", "--json"]).stdout).unwrap();
+    assert_eq!(json["peers"][0]["name"], "far");
+    let top = gateway.ask(&["top", "--once"]);
+    let frame = String::from_utf8(top.stdout).unwrap();
+    assert!(top.status.success() && frame.contains("Peers") && frame.contains("down"), "{frame}");
+    assert!(!frame.contains('\u{1b}'), "text without control sequences: {frame}");
+}
+
+/// Whether something listens at an address.
+fn listens(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_ok()
+}
+
+#[test]
+fn a_configuration_is_read_again() {
+    let [first, second, third] = free_addresses();
+    let socks = |address: SocketAddr| format!("[[socks]]\nlisten = '{address}'\n");
+    let gateway = Gateway::start("", &socks(first));
+    assert!(listens(first) && !listens(second));
+    gateway.write("", &socks(second));
+    let reload = gateway.ask(&["reload"]);
+    let said = String::from_utf8(reload.stdout).unwrap();
+    assert_eq!(said.trim(), format!("added socks {second}; removed socks {first}"));
+    wait_until("the first is gone", || !listens(first));
+    assert!(reload.status.success() && listens(second));
+    // By a signal, with another level of the log.
+    gateway.write("log-level = 'debug'", &socks(third));
+    gateway.signal(Signal::HUP);
+    wait_until("the third", || listens(third));
+    assert!(gateway.log().contains("the configuration was read again"), "{}", gateway.log());
+    // What cannot be changed is named, and stays.
+    gateway.write("mtu = 1300", &socks(first));
+    let refused = gateway.ask(&["reload"]);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && error.contains("gateway.mtu: changed"), "{error}");
+    // A wrong file changes nothing.
+    gateway.write("mtu = 'long'", &socks(first));
+    gateway.signal(Signal::HUP);
+    wait_until("the log says so", || gateway.log().contains("line 5: invalid type"));
+    assert!(listens(third) && !listens(first));
+}
+
+#[test]
+fn systemd_is_told_of_a_reload_and_the_log_may_be_json() {
+    let mut gateway = Gateway::start("", "");
+    gateway.stop();
+    let socket = UnixDatagram::bind(gateway.at("notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut command = Command::new(HEADWAY);
+    command.args(["trunk", "run", "--log-format", "json"]).arg(gateway.at("gateway.toml"));
+    command.env("NOTIFY_SOCKET", gateway.at("notify"));
+    let log = std::fs::File::create(gateway.at("log")).unwrap();
+    gateway.child = Some(command.stderr(log).spawn().unwrap());
+    let mut buffer = [0; 256];
+    let mut next = || {
+        let len = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..len]).trim().to_owned()
+    };
+    assert_eq!(next(), "READY=1");
+    gateway.signal(Signal::HUP);
+    let reloading = next();
+    assert!(reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="), "{reloading}");
+    assert_eq!(next(), "READY=1");
+    gateway.stop();
+    assert_eq!(next(), "STOPPING=1");
+    let log = gateway.log();
+    let line = log.lines().find(|line| line.contains("read again")).unwrap_or_else(|| panic!("{log}"));
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["level"], "INFO");
+    assert_eq!(line["message"], "the configuration was read again: nothing has changed");
+    assert!(line["timestamp"].is_string());
+}
