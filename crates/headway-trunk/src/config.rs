@@ -112,6 +112,10 @@ pub struct PeerConfig {
     /// machine (loopback, link-local) and multicast. Empty: nowhere.
     #[serde(default)]
     pub destinations: Vec<String>,
+    /// Of these destinations, as prefixes, those whose servers understand the PROXY protocol, version 2: each connection
+    /// begins with the address of the host that it is made for.
+    #[serde(default)]
+    pub proxy_protocol: Vec<String>,
     /// The prefixes that are reached through it, such as `10.0.0.0/8`: with a `[tun]`, they are routed into its device,
     /// and packets from this peer must come from them.
     #[serde(default)]
@@ -146,6 +150,20 @@ pub struct SocksConfig {
 pub struct TransparentConfig {
     /// The local TCP address and port that the TPROXY rule names.
     pub listen: SocketAddr,
+    /// Interfaces whose TCP connections it takes: with them, the gateway makes the rules of nftables and of routing
+    /// itself, and removes them at its end. Needs root or `CAP_NET_ADMIN`.
+    #[serde(default)]
+    pub interfaces: Vec<String>,
+    /// With `interfaces`: the destinations whose connections it takes, as prefixes; all but this machine's own addresses if
+    /// left out.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// With `interfaces`: the mark of packets that are redirected.
+    #[serde(default = "default_mark")]
+    pub mark: u32,
+    /// With `interfaces`: the number of the routing table that delivers them here.
+    #[serde(default = "default_mark")]
+    pub table: u32,
     /// The peer's name; may be left out if there is one.
     pub peer: Option<String>,
 }
@@ -188,6 +206,10 @@ fn default_device() -> String {
 
 fn default_deadline() -> String {
     "2s".into()
+}
+
+fn default_mark() -> u32 {
+    18_519
 }
 
 fn any_address() -> SocketAddr {
@@ -340,6 +362,7 @@ impl Config {
                 TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
             })?;
         }
+        crate::redirection::check(self)?;
         let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
         Ok(Settings { secret, peers, outage, tun })
     }
@@ -412,11 +435,20 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     let link_rate = peer.link_rate.as_ref().map(read).transpose()?;
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
     (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);
-    let network = |text: &String| {
-        text.parse().map_err(|_| TrunkError::value(of("allowed-ips"), text, "a prefix such as 10.0.0.0/8"))
+    let prefixes = |key: &str, texts: &[String]| {
+        let prefix = |text: &String| {
+            text.parse().map_err(|_| TrunkError::value(of(key), text, "a prefix such as 10.0.0.0/8"))
+        };
+        texts.iter().map(prefix).collect::<Result<Vec<IpNet>, _>>()
     };
-    let networks = peer.allowed_ips.iter().map(network).collect::<Result<Vec<IpNet>, _>>()?;
-    Ok(Peer { name: peer.name.clone(), tunnel, rules: Rules { destinations, link_rate }, networks })
+    let networks = prefixes("allowed-ips", &peer.allowed_ips)?;
+    let proxy_protocol = prefixes("proxy-protocol", &peer.proxy_protocol)?;
+    Ok(Peer {
+        name: peer.name.clone(),
+        tunnel,
+        rules: Rules { destinations, link_rate, proxy_protocol },
+        networks,
+    })
 }
 
 fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {

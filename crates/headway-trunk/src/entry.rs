@@ -11,17 +11,18 @@ use fast_socks5::{ReplyError, Socks5Command};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::net::{TcpListener, TcpStream as Socket};
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::link::Link;
 use crate::relay::HostEnd as _;
-use crate::request::{Destination, Outcome};
-use crate::streams::Ends;
+use crate::request::{Destination, Ends, Outcome};
 
 /// How long a SOCKS client may take for its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait where no connection can be accepted: no descriptor is free.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How often it is logged that connections cannot be accepted.
+const LOG_EVERY: Duration = Duration::from_secs(1);
 const BACKLOG: i32 = 1024;
 
 /// What says where connections of an entry go.
@@ -72,10 +73,7 @@ impl Entry {
             if address.is_ipv4() {
                 socket.set_ip_transparent_v4(true)?;
             } else {
-                return Err(io::Error::new(
-                    io::ErrorKind::Unsupported,
-                    "expected an IPv4 address: transparent entries are for IPv4",
-                ));
+                socket.set_ip_transparent_v6(true)?;
             }
         }
         socket.bind(&address.into())?;
@@ -90,13 +88,18 @@ impl Entry {
 
     /// Accepts connections for ever.
     pub(crate) async fn serve(self, streams: Arc<Semaphore>) {
+        let mut logged: Option<Instant> = None;
         loop {
             // Connections over the limit wait in the kernel's backlog.
             let Ok(permit) = streams.clone().acquire_owned().await else { return };
             let socket = match self.listener.accept().await {
                 Ok((socket, _)) => socket,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                    // It waits in the kernel's backlog. Without descriptors each try fails: one line a second says so.
+                    if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
+                        logged = Some(Instant::now());
+                        tracing::warn!(%error, "connections cannot be accepted");
+                    }
                     sleep(PAUSE).await;
                     continue;
                 }
@@ -128,13 +131,11 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
             Destination::Address(destination)
         }
     };
-    match link.open(&destination).await {
-        Ok(stream) => {
-            let client = socket.peer_addr().ok();
-            link.join(socket, stream, Ends { client, destination }).await
-        }
+    let ends = Ends { client: socket.peer_addr().ok(), destination };
+    match link.open(&ends).await {
+        Ok(stream) => link.join(socket, stream, ends).await,
         Err(outcome) => {
-            tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
+            tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
             socket.reset();
             Ok(())
         }
@@ -142,6 +143,7 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
 }
 
 async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
+    let client = socket.peer_addr().ok();
     let request = async {
         let protocol = Socks5ServerProtocol::accept_no_auth(socket).await?;
         protocol.read_command().await
@@ -159,15 +161,15 @@ async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
     let Some(destination) = destination else {
         return protocol.reply_error(&ReplyError::AddressTypeNotSupported).await.map_err(failed);
     };
-    match link.open(&destination).await {
+    let ends = Ends { client, destination };
+    match link.open(&ends).await {
         Ok(stream) => {
             // RFC 1928, 6: the address that the server connects from. It is the far gateway's, and not known here.
             let socket = protocol.reply_success(([0, 0, 0, 0], 0).into()).await.map_err(failed)?;
-            let client = socket.peer_addr().ok();
-            link.join(socket, stream, Ends { client, destination }).await
+            link.join(socket, stream, ends).await
         }
         Err(outcome) => {
-            tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
+            tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
             protocol.reply_error(&reply(outcome)).await.map_err(failed)
         }
     }

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use crate::link::Link;
 use crate::packets::{self, Delivery};
+use crate::proxy_header;
 use crate::request::{Destination, Outcome, Request};
-use crate::streams::Ends;
 
 /// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
 /// minutes at least) is more than people wait.
@@ -50,9 +50,9 @@ pub(crate) async fn serve(
 
 async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) -> io::Result<()> {
     // It may wait for its use for hours: it was opened ahead of need.
-    let destination = match Request::read(&mut stream).await? {
+    let ends = match Request::read(&mut stream).await? {
         None => return Ok(()),
-        Some(Request::Stream(destination)) => destination,
+        Some(Request::Stream(ends)) => ends,
         Some(Request::Packets { unordered }) => {
             let Some(delivery) = delivery else {
                 tracing::warn!(peer = link.name, "sends packets, and there is no [tun] in the configuration");
@@ -62,12 +62,17 @@ async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) ->
             return packets::receive(link, stream, delivery, unordered).await;
         }
     };
-    match connect(link, &destination).await {
-        Ok(socket) => {
+    let destination = &ends.destination;
+    match connect(link, destination).await {
+        Ok(mut socket) => {
+            let address = socket.peer_addr()?;
+            if link.is_told_clients(address.ip()) {
+                socket.write_all(&proxy_header::header(ends.client, address)).await?;
+            }
             stream.write_u8(Outcome::Connected as u8).await?;
             tracing::debug!(peer = link.name, %destination, "connected");
             link.counters.opened.fetch_add(1, Ordering::Relaxed);
-            link.join(socket, stream, Ends { client: None, destination }).await?;
+            link.join(socket, stream, ends).await?;
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");

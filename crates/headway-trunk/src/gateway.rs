@@ -18,6 +18,7 @@ use crate::entries::Entries;
 use crate::link::{Link, PORT};
 use crate::networks::Networks;
 use crate::packets::{self, Delivery, PacketQueue};
+use crate::redirection::{self, Redirection};
 use crate::reload::fixed_keys;
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::tun::{self, Tun};
@@ -43,6 +44,7 @@ pub struct Gateway {
     mtu: u16,
     since: Instant,
     entries: Mutex<Entries>,
+    redirection: Mutex<Redirection>,
     /// The configuration that is in force.
     current: Mutex<(Config, Settings)>,
     /// Packets to each peer that wait; none without a TUN.
@@ -91,6 +93,7 @@ impl Gateway {
             mtu: config.gateway.mtu,
             since: Instant::now(),
             entries: Mutex::new(Entries::new(streams.clone())),
+            redirection: Mutex::default(),
             current: Mutex::new((config.clone(), settings)),
             queues: Vec::new(),
             tasks: JoinSet::new(),
@@ -109,6 +112,7 @@ impl Gateway {
             gateway.links.push(link);
         }
         gateway.lock_entries().apply(config, &gateway.links)?;
+        gateway.redirect(config)?;
         if let Some(tun) = tun {
             gateway.take_from(tun, networks, streams);
         }
@@ -139,7 +143,15 @@ impl Gateway {
         if !keys.is_empty() {
             return Err(TrunkError::NeedsRestart { keys });
         }
+        redirection::try_out(config)?;
         let mut reloaded = self.lock_entries().apply(config, &self.links)?;
+        if let Err(error) = self.redirect(config) {
+            let back = self.lock_entries().apply(&current.0, &self.links).map(drop);
+            if let Err(error) = back.and_then(|()| self.redirect(&current.0)) {
+                tracing::error!("the old configuration is not back: {error}");
+            }
+            return Err(error);
+        }
         for (link, peer) in self.links.iter().zip(&settings.peers) {
             if link.set_rules(peer.rules.clone()) {
                 reloaded.changed.push(format!("peer {}", peer.name));
@@ -147,6 +159,10 @@ impl Gateway {
         }
         *current = (config.clone(), settings);
         Ok(reloaded)
+    }
+
+    fn redirect(&self, config: &Config) -> Result<(), TrunkError> {
+        self.redirection.lock().unwrap_or_else(PoisonError::into_inner).apply(config)
     }
 
     fn lock_entries(&self) -> MutexGuard<'_, Entries> {

@@ -20,7 +20,9 @@ mod metrics;
 mod networks;
 mod packets;
 mod policy;
+mod proxy_header;
 mod recent;
+mod redirection;
 mod relay;
 mod reload;
 mod request;
@@ -34,5 +36,6 @@ pub use config::{
 pub use error::TrunkError;
 pub use gateway::Gateway;
 pub use metrics::{METRICS_CONTENT_TYPE, metrics};
+pub use redirection::rules;
 pub use reload::Reloaded;
 pub use status::{ArrivedStatus, LossStatus, PathStatus, PeerStatus, RecentStatus, Status, StreamStatus};

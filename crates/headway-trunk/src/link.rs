@@ -17,9 +17,9 @@ use tokio::time::{sleep, timeout};
 use crate::policy::Destinations;
 use crate::recent::{Capacity, Recent, Sample};
 use crate::relay::{self, HostEnd};
-use crate::request::{Destination, Outcome, Request};
+use crate::request::{Ends, Outcome, Request};
 use crate::status::{LossStatus, PathStatus, RecentStatus};
-use crate::streams::{Ends, Streams};
+use crate::streams::Streams;
 
 /// The TCP port of streams, inside the tunnel.
 pub(crate) const PORT: u16 = 1;
@@ -66,6 +66,8 @@ pub(crate) struct Rules {
     pub(crate) destinations: Destinations,
     /// What the link carries, if that is known.
     pub(crate) link_rate: Option<Rate>,
+    /// Destinations that are told the client's address.
+    pub(crate) proxy_protocol: Vec<IpNet>,
 }
 
 /// Streams of a peer.
@@ -113,6 +115,12 @@ impl Link {
         self.rules.read().unwrap_or_else(PoisonError::into_inner).destinations.allow(address)
     }
 
+    /// Whether `address` is told the client's address, by the PROXY protocol.
+    pub(crate) fn is_told_clients(&self, address: IpAddr) -> bool {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+        rules.proxy_protocol.iter().any(|net| net.contains(&address.to_canonical()))
+    }
+
     /// Other rules, for new streams. Says whether they differ.
     pub(crate) fn set_rules(&self, rules: Rules) -> bool {
         let mut place = self.rules.write().unwrap_or_else(PoisonError::into_inner);
@@ -139,18 +147,18 @@ impl Link {
         taken
     }
 
-    /// Opens a stream to `destination`. It is connected when this returns it.
-    pub(crate) async fn open(&self, destination: &Destination) -> Opened {
+    /// Opens a stream. It is connected when this returns it.
+    pub(crate) async fn open(&self, ends: &Ends) -> Opened {
         let opening = async {
             if let Some(stream) = self.take() {
-                match ask(stream, destination).await {
+                match ask(stream, ends).await {
                     // It was over already.
                     Err(_) => {}
                     Ok(opened) => return opened,
                 }
             }
             let stream = self.connect().await.map_err(|error| Outcome::of(&error))?;
-            ask(stream, destination).await.unwrap_or_else(|error| Err(Outcome::of(&error)))
+            ask(stream, ends).await.unwrap_or_else(|error| Err(Outcome::of(&error)))
         };
         let opened = timeout(OPEN_TIMEOUT, opening).await.unwrap_or(Err(Outcome::TimedOut));
         let counter = if opened.is_ok() { &self.counters.opened } else { &self.counters.refused };
@@ -262,8 +270,8 @@ impl Link {
 }
 
 /// Sends the request and waits for the answer. An error is the stream's own, before any answer.
-async fn ask(mut stream: TcpStream, destination: &Destination) -> io::Result<Opened> {
-    Request::Stream(destination.clone()).write(&mut stream).await?;
+async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Opened> {
+    Request::Stream(ends.clone()).write(&mut stream).await?;
     Ok(match Outcome::read(&mut stream).await? {
         Outcome::Connected => Ok(stream),
         refused => Err(refused),

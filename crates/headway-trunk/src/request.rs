@@ -13,17 +13,28 @@ const V6: u8 = 6;
 const NAME: u8 = 1;
 const PACKETS: u8 = 2;
 const DATAGRAMS: u8 = 3;
+/// A client's address, and after it one of the kinds of destinations.
+const CLIENT: u8 = 8;
 
 /// What a connection of the trunk is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// A stream.
-    Stream(Destination),
+    Stream(Ends),
     /// Packets from the gateway that opened it, as records.
     Packets {
         /// Whether they may be delivered in another order.
         unordered: bool,
     },
+}
+
+/// Whom a stream connects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    /// The host that opened the connection, if it is known.
+    pub(crate) client: Option<SocketAddr>,
+    /// Where it goes.
+    pub(crate) destination: Destination,
 }
 
 /// Where a stream goes.
@@ -51,6 +62,23 @@ impl Destination {
         let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let is_name = !name.is_empty() && name.len() <= 255 && name.bytes().all(is_good);
         is_name.then(|| Self::Name(name.to_owned(), port))
+    }
+
+    /// Reads what follows a byte that says its kind.
+    async fn read(kind: u8, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Self> {
+        let ip: IpAddr = match kind {
+            V4 => Ipv4Addr::from(stream.read_u32().await?).into(),
+            V6 => Ipv6Addr::from(stream.read_u128().await?).into(),
+            NAME => {
+                let mut name = vec![0; stream.read_u8().await?.into()];
+                stream.read_exact(&mut name).await?;
+                let port = stream.read_u16().await?;
+                let name = String::from_utf8(name).ok().and_then(|name| Self::of_name(&name, port));
+                return name.ok_or_else(|| invalid("no host name"));
+            }
+            _ => return Err(invalid("a request of unknown kind")),
+        };
+        Ok(Self::Address(SocketAddr::new(ip, stream.read_u16().await?)))
     }
 
     fn append(&self, bytes: &mut Vec<u8>) {
@@ -83,7 +111,13 @@ impl Request {
     pub(crate) async fn write(&self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         let mut bytes = vec![VERSION];
         match self {
-            Self::Stream(destination) => destination.append(&mut bytes),
+            Self::Stream(Ends { client, destination }) => {
+                if let Some(client) = client {
+                    bytes.push(CLIENT);
+                    Destination::Address(*client).append(&mut bytes);
+                }
+                destination.append(&mut bytes);
+            }
             Self::Packets { unordered: false } => bytes.push(PACKETS),
             Self::Packets { unordered: true } => bytes.push(DATAGRAMS),
         }
@@ -92,7 +126,6 @@ impl Request {
 
     /// Reads a request; `None` if the stream ends before its first byte.
     pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Self>> {
-        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let version = match stream.read_u8().await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             version => version?,
@@ -100,23 +133,29 @@ impl Request {
         if version != VERSION {
             return Err(invalid("a request of another version"));
         }
-        let ip: IpAddr = match stream.read_u8().await? {
-            V4 => Ipv4Addr::from(stream.read_u32().await?).into(),
-            V6 => Ipv6Addr::from(stream.read_u128().await?).into(),
-            NAME => {
-                let mut name = vec![0; stream.read_u8().await?.into()];
-                stream.read_exact(&mut name).await?;
-                let port = stream.read_u16().await?;
-                let name = String::from_utf8(name).ok().and_then(|name| Destination::of_name(&name, port));
-                return Ok(Some(Self::Stream(name.ok_or_else(|| invalid("no host name"))?)));
+        let mut kind = stream.read_u8().await?;
+        let mut client = None;
+        if kind == CLIENT {
+            let family = stream.read_u8().await?;
+            match Destination::read(family, stream).await? {
+                Destination::Address(address) => client = Some(address),
+                Destination::Name(..) => return Err(invalid("a client without an address")),
             }
-            PACKETS => return Ok(Some(Self::Packets { unordered: false })),
-            DATAGRAMS => return Ok(Some(Self::Packets { unordered: true })),
-            _ => return Err(invalid("a request of unknown kind")),
-        };
-        let address = SocketAddr::new(ip, stream.read_u16().await?);
-        Ok(Some(Self::Stream(Destination::Address(address))))
+            kind = stream.read_u8().await?;
+        }
+        match kind {
+            PACKETS if client.is_none() => Ok(Some(Self::Packets { unordered: false })),
+            DATAGRAMS if client.is_none() => Ok(Some(Self::Packets { unordered: true })),
+            kind => {
+                let destination = Destination::read(kind, stream).await?;
+                Ok(Some(Self::Stream(Ends { client, destination })))
+            }
+        }
     }
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
 impl fmt::Display for Destination {
@@ -186,9 +225,15 @@ mod tests {
     #[tokio::test]
     async fn requests_are_read_as_they_were_written() {
         let texts = ["10.0.0.5:22", "[2001:db8::1]:443", "www.example.org:80", "a_b-c.local:65535"];
-        let streams = texts.map(|text| Request::Stream(Destination::parse(text).expect(text)));
+        let clients = [None, Some("10.0.0.1:40000"), Some("[2001:db8::2]:1")];
+        let streams = texts.into_iter().flat_map(|text| {
+            clients.map(|client| {
+                let client = client.map(|client| client.parse().expect("an address"));
+                Request::Stream(Ends { client, destination: Destination::parse(text).expect(text) })
+            })
+        });
         let packets = [true, false].map(|unordered| Request::Packets { unordered });
-        for request in streams.into_iter().chain(packets) {
+        for request in streams.chain(packets) {
             let mut bytes = Vec::new();
             request.write(&mut bytes).await.expect("a vector takes all");
             for len in 1..bytes.len() {
@@ -203,6 +248,14 @@ mod tests {
     async fn others_are_refused() {
         for text in ["", ":22", "host", "host:", "host:0", "host:65536", "ho st:1", "a\n:1", "::1:22x"] {
             assert_eq!(Destination::parse(text), None, "{text}");
+        }
+        // A client with a name, a client of packets, two clients.
+        let client = [8, 4, 10, 0, 0, 1, 0, 9];
+        let of_client = |kind: u8| [&[1][..], &client, &[kind], &[1; 20]].concat();
+        for bytes in
+            [&[1, 8, 1, 1, b'a', 0, 9, 4, 10, 0, 0, 1, 0, 9][..], &of_client(2), &of_client(3), &of_client(8)]
+        {
+            assert!(Request::read(&mut &bytes[..]).await.is_err(), "{bytes:?}");
         }
         for bytes in [&[2, 4, 0, 0, 0, 0, 0, 1][..], &[1, 9, 0], &[1, 1, 0, 0, 1], &[1, 1, 1, b'\n', 0, 1]] {
             assert!(Request::read(&mut &bytes[..]).await.is_err(), "{bytes:?}");

@@ -1,23 +1,13 @@
 //! The streams to a peer that are open now, and what each has carried.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::request::Destination;
+use crate::request::Ends;
 use crate::status::StreamStatus;
-
-/// Whom a stream connects.
-#[derive(Clone, Debug)]
-pub(crate) struct Ends {
-    /// The host that opened the connection, where this gateway knows it.
-    pub(crate) client: Option<SocketAddr>,
-    /// Where it goes.
-    pub(crate) destination: Destination,
-}
 
 /// The streams of one peer, and what all of them have carried.
 #[derive(Debug, Default)]

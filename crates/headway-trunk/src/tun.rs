@@ -23,8 +23,7 @@ use crate::TrunkError;
 use crate::link::Link;
 use crate::networks::Networks;
 use crate::packets::PacketQueue;
-use crate::request::{Destination, Outcome};
-use crate::streams::Ends;
+use crate::request::{Destination, Ends, Outcome};
 
 /// Connections that wait for the far gateway.
 const BACKLOG: usize = 4096;
@@ -132,14 +131,15 @@ async fn serve_connections(
 }
 
 async fn carry(link: &Link, incoming: Incoming) -> io::Result<()> {
-    let (client, destination) = (Some(incoming.source()), Destination::Address(incoming.destination()));
-    match link.open(&destination).await {
+    let destination = Destination::Address(incoming.destination());
+    let ends = Ends { client: Some(incoming.source()), destination };
+    match link.open(&ends).await {
         Ok(stream) => {
             let admitted = incoming.admit().inspect_err(|_| stream.reset())?;
-            link.join(admitted, stream, Ends { client, destination }).await
+            link.join(admitted, stream, ends).await
         }
         Err(outcome) => {
-            tracing::debug!(peer = link.name, %destination, ?outcome, "refused");
+            tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
             incoming.refuse(refusal(outcome));
             Ok(())
         }

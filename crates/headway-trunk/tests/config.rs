@@ -50,6 +50,7 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
         (format!("{good}link-rate = 'fast'"), &["peer far: link-rate", "fast"]),
         (format!("gateway.log-level = 'loud'\n{good}"), &["gateway.toml", "line 1", "loud"]),
+        (format!("{good}proxy-protocol = ['here']"), &["peer far: proxy-protocol", "here", "prefix"]),
         (format!("gateway.metrics = '9464'\n{good}"), &["gateway.toml", "line 1", "socket address"]),
         (format!("{good}destinations = ['10.0.0.0/99']"), &["peer far: destinations", "10.0.0.0/99"]),
         (format!("{good}preshared-key-file = 'open'"), &["open", "644"]),
@@ -58,6 +59,28 @@ fn wrong_configurations_are_refused_by_name() {
             &["socks 127.0.0.1:1: peer", "far, other"],
         ),
         (format!("{good}[[socks]]\nlisten = '127.0.0.1:1'\npeer = 'x'"), &["peer", "got x", "one of far"]),
+        (
+            format!("{good}[[transparent]]\nlisten = '127.0.0.1:1'\nto = ['10.0.0.0/8']"),
+            &["transparent 127.0.0.1:1: to", "interfaces"],
+        ),
+        (
+            format!("{good}[[transparent]]\nlisten = '127.0.0.1:1'\ninterfaces = ['lan0\" drop']"),
+            &["transparent 127.0.0.1:1: interfaces", "drop", "names of interfaces"],
+        ),
+        (
+            format!(
+                "{good}[[transparent]]\nlisten = '127.0.0.1:1'\ninterfaces = ['lan0']\nto = ['2001:db8::/32']"
+            ),
+            &["transparent 127.0.0.1:1: to", "2001:db8::/32", "family"],
+        ),
+        (
+            format!("{good}[[transparent]]\nlisten = '127.0.0.1:1'\ninterfaces = ['lan0']\ntable = 254"),
+            &["transparent 127.0.0.1:1: table", "254"],
+        ),
+        (
+            format!("{good}[[transparent]]\nlisten = '127.0.0.1:0'\ninterfaces = ['lan0']"),
+            &["transparent 127.0.0.1:0: listen", "port"],
+        ),
         (format!("{good}[[forward]]\nlisten = '127.0.0.1:1'\nto = 'host'"), &["forward.to", "host", "port"]),
     ] {
         let error = load(folder, &text).expect_err(&text);

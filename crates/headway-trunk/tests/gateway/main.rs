@@ -2,6 +2,7 @@
 
 mod metrics;
 mod pair;
+mod proxy;
 mod reload;
 
 use std::io;

@@ -29,7 +29,15 @@ async fn a_running_stream_is_counted_as_it_goes_on() {
     served.write_all(b"answer").await.expect("open");
     client.read_exact(&mut [0; 6]).await.expect("the answer");
     for (gateway, to_peer, from_peer) in [(&pair.near, 8, 6), (&pair.far, 6, 8)] {
-        let status = gateway.as_ref().expect("running").status();
+        let status = || gateway.as_ref().expect("running").status();
+        // Bytes may be there before those who count them have done so.
+        let counted = async {
+            while status().peers[0].bytes_to_peer < to_peer {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LONG, counted).await.expect("it is counted");
+        let status = status();
         let peer = &status.peers[0];
         assert_eq!((peer.open_streams, peer.bytes_to_peer, peer.bytes_from_peer), (1, to_peer, from_peer));
         let [stream] = &peer.streams[..] else { panic!("one stream: {:?}", peer.streams) };

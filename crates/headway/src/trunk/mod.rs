@@ -66,6 +66,13 @@ enum Command {
         /// The configuration
         config: PathBuf,
     },
+    /// Print the rules of nftables and routing that a gateway makes for its transparent entries
+    ///
+    /// It makes those of entries with `interfaces`, and removes them at its end.
+    Rules {
+        /// The configuration
+        config: PathBuf,
+    },
     /// Print the JSON schema of configurations
     Schema,
     /// Say what a running gateway does
@@ -104,6 +111,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
         Command::Check { config } => {
             Config::load(config)?;
             Ok(output::print(&format!("{}: good\n", config.display()))?)
+        }
+        Command::Rules { config } => {
+            let text = headway_trunk::rules(&Config::load(config)?)?;
+            let none = "# no [[transparent]] has interfaces: the gateway makes no rules\n".to_owned();
+            Ok(output::print(if text.is_empty() { &none } else { &text })?)
         }
         Command::Schema => Ok(output::print(&headway_trunk::schema())?),
         Command::Status { config, json } => status::print(&Config::load(config)?, *json),

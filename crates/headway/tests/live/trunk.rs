@@ -82,7 +82,7 @@ impl Chain {
         let (near_key, far_key) = (self.keygen("near.key"), self.keygen("far.key"));
         let far = format!(
             "gateway = {{ key-file = 'far.key', listen = '0.0.0.0:4433' }}\n\
-             [[peer]]\nname = 'near'\npublic-key = '{near_key}'\ndestinations = ['10.79.2.0/24', '10.79.3.0/24']\n{far_entries}"
+             [[peer]]\nname = 'near'\npublic-key = '{near_key}'\ndestinations = ['10.79.2.0/24', '10.79.3.0/24', 'fd79:3::/64']\n{far_entries}"
         );
         let near = format!(
             "gateway = {{ key-file = 'near.key', status-socket = 'near.sock' }}\n\
@@ -308,4 +308,86 @@ fn systemd_is_notified() {
         .unwrap();
     assert_eq!(next(), "STOPPING=1");
     assert!(gateway.wait().unwrap().success());
+}
+
+/// What a gateway may leave behind: tables of nftables, rules and routes.
+fn rules_of(host: &Namespace) -> String {
+    let words: [&[&str]; 5] = [
+        &["nft", "list", "ruleset"],
+        &["ip", "-4", "rule"],
+        &["ip", "-6", "rule"],
+        &["ip", "-4", "route", "show", "table", "all", "type", "local", "0.0.0.0/0"],
+        &["ip", "-6", "route", "show", "table", "all", "type", "local", "::/0"],
+    ];
+    words.map(|words| String::from_utf8_lossy(&host.run(words[0], &words[1..]).stdout).into_owned()).concat()
+}
+
+#[test]
+fn a_gateway_makes_its_own_rules_and_leaves_none() {
+    let Some(chain) = Chain::new() else { return };
+    let probe = "add table inet probe; add chain inet probe p { type filter hook prerouting priority mangle; }; \
+                 add rule inet probe p meta l4proto tcp tproxy ip6 to [::1]:1";
+    match chain.near.command("nft", &["-c", probe]).output() {
+        Ok(output) if output.status.success() => {}
+        other => return say_skipped(&format!("no nftables with TPROXY: {other:?}")),
+    }
+    // What is someone else's stays.
+    chain.near.run("nft", &["add table inet other; add chain inet other c"]);
+    chain.near.ip(&["rule", "add", "priority", "77", "fwmark", "18519", "lookup", "77"]);
+    for (host, device, address) in [
+        (&chain.client, "eth0", "fd79:1::2/64"),
+        (&chain.near, "lan0", "fd79:1::1/64"),
+        (&chain.far, "lo", "fd79:3::1/128"),
+    ] {
+        host.run("sysctl", &["-qw", &format!("net.ipv6.conf.{device}.disable_ipv6=0")]);
+        host.ip(&["-6", "addr", "add", address, "dev", device, "nodad"]);
+    }
+    chain.client.ip(&["-6", "route", "add", "default", "via", "fd79:1::1"]);
+    let (folder, bytes) = folder_with_file(34, 300_000);
+    let words = ["-m", "http.server", "8000", "--bind", "::", "--directory", folder.path().to_str().unwrap()];
+    let _server = chain.far.start("python3", &words);
+    chain.far.wait_for_listener(8000);
+    let before = rules_of(&chain.near);
+
+    let entries = "[[transparent]]\nlisten = '127.0.0.1:4444'\ninterfaces = ['lan0']\nto = ['10.79.2.0/24']\n\
+                   [[transparent]]\nlisten = '[::1]:4444'\ninterfaces = ['lan0']\nmark = 5\ntable = 50\n";
+    let [_far, mut near] = chain.gateways(entries);
+    assert_ne!(rules_of(&chain.near), before);
+    let by_v4 = chain.fetch(&chain.client, &["http://10.79.2.2:8000/file"]);
+    assert!(by_v4 == bytes);
+    let by_v6 = chain.fetch(&chain.client, &["-g", "http://[fd79:3::1]:8000/file"]);
+    assert!(by_v6 == bytes);
+    assert_eq!(chain.status().expect("a running gateway")["peers"][0]["opened_streams"], 2);
+
+    // It is killed, and the next one has another mark: what the first one left is gone.
+    let config = chain.folder.path().join("near.toml");
+    let config = config.to_str().unwrap();
+    near.signal("-KILL");
+    near.wait();
+    let text = std::fs::read_to_string(config).unwrap();
+    std::fs::write(config, text.replace("mark = 5\ntable = 50", "mark = 6\ntable = 60")).unwrap();
+    let mut near = chain.near.start(HEADWAY, &["trunk", "run", config]);
+    wait_until("a session", || chain.status().is_some_and(|status| status["peers"][0]["connected"] == true));
+    let rules = rules_of(&chain.near);
+    assert!(rules.contains("lookup 60") && !rules.contains("lookup 50"), "{rules}");
+    assert!(chain.fetch(&chain.client, &["-g", "http://[fd79:3::1]:8000/file"]) == bytes);
+    // What it prints is what it makes.
+    let printed = String::from_utf8(chain.near.run(HEADWAY, &["trunk", "rules", config]).stdout).unwrap();
+    assert!(printed.contains("ip -6 rule add priority 60 fwmark 6 lookup 60"), "{printed}");
+    assert!(printed.contains("tproxy ip6 to [::1]:4444 meta mark set 6"), "{printed}");
+
+    // One entry less, without a restart.
+    let text = std::fs::read_to_string(config).unwrap();
+    let one = text.split("[[transparent]]\nlisten = '[::1]").next().unwrap();
+    std::fs::write(config, one).unwrap();
+    chain.near.run(HEADWAY, &["trunk", "reload", config]);
+    let rules = rules_of(&chain.near);
+    assert!(
+        rules.contains("127.0.0.1:4444") && !rules.contains("lookup 60") && !rules.contains("[::1]"),
+        "{rules}"
+    );
+    assert!(chain.fetch(&chain.client, &["http://10.79.2.2:8000/file"]) == bytes);
+    near.signal("-TERM");
+    assert_eq!(near.wait(), Some(0));
+    assert_eq!(rules_of(&chain.near), before, "nothing is left");
 }

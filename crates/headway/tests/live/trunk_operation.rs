@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headway_test_fixture::process::{free_addresses, say_skipped, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -197,4 +197,35 @@ fn systemd_is_told_of_a_reload_and_the_log_may_be_json() {
     assert_eq!(line["level"], "INFO");
     assert_eq!(line["message"], "the configuration was read again: nothing has changed");
     assert!(line["timestamp"].is_string());
+}
+
+/// More connections than descriptors: they wait, the log says so once a second, and all is well when some have ended.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "no more complaints than seconds have passed")]
+fn a_gateway_without_descriptors_goes_on() {
+    let [socks] = free_addresses();
+    let mut gateway = Gateway::start("", &format!("[[socks]]\nlisten = '{socks}'\n"));
+    gateway.stop();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -n 40; exec \"$0\" trunk run \"$1\"", HEADWAY])
+        .arg(gateway.at("gateway.toml"));
+    let log = std::fs::File::create(gateway.at("log")).unwrap();
+    let began = Instant::now();
+    gateway.child = Some(command.stderr(log).spawn().unwrap());
+    wait_until("the control socket", || gateway.ask(&["status"]).status.success());
+    let connections: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(socks).unwrap()).collect();
+    let complaints = || gateway.log().matches("connections cannot be accepted").count();
+    wait_until("a second complaint", || complaints() >= 2);
+    assert!(complaints() as u64 <= began.elapsed().as_secs() + 1, "{}", gateway.log());
+    drop(connections);
+    wait_until("descriptors", || {
+        // RFC 1928, 3: no authentication.
+        let mut client = TcpStream::connect(socks).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let mut method = [0; 2];
+        client.write_all(&[5, 1, 0]).unwrap();
+        client.read_exact(&mut method).is_ok() && method == [5, 0]
+    });
+    assert!(gateway.ask(&["status"]).status.success());
 }
