@@ -1,4 +1,5 @@
-//! The sealed tunnel between two gateways, without I/O: keys, handshake, sessions, sealed TCP segments.
+//! The sealed tunnel between two gateways, without I/O: keys, handshake, sessions, sealed TCP segments; and IP packets
+//! in a byte stream ([`packets`]).
 //!
 //! A [`Tunnel`] is one gateway's end, with any number of peers. Datagrams and the time go in, datagrams and
 //! [`Event`]s come out; it opens no socket and reads no clock. Between two gateways runs headway's TCP: each of its
@@ -34,6 +35,7 @@ mod cookie;
 mod handshake;
 mod keys;
 mod message;
+pub mod packets;
 mod peer;
 pub mod records;
 mod replay;
