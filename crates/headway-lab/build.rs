@@ -25,6 +25,9 @@ const CODE: [&str; 7] = [
     "../headway-scenario/src",
 ];
 
+/// What a run through a trunk goes through in addition.
+const TRUNK: &str = "../headway-trunk-proto/src/packets";
+
 /// What packets of other TCPs go through in real time.
 const LINK: [&str; 3] = ["../headway-units/src", "../headway-wire/src", "../headway-link/src"];
 
@@ -32,14 +35,17 @@ const LOCK: &str = "results.lock";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    for path in CODE.into_iter().chain([LOCK]) {
+    let trunk = [&CODE[..], &[TRUNK]].concat();
+    for path in CODE.into_iter().chain([TRUNK, LOCK]) {
         // Cargo takes a path that does not exist as changed each time.
         if Path::new(path).exists() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
     let lock = fs::read_to_string(LOCK).unwrap_or_default();
-    for (name, key, paths) in [("HEADWAY", "", &CODE[..]), ("HEADWAY_LINK", "link-", &LINK)] {
+    for (name, key, paths) in
+        [("HEADWAY", "", &CODE[..]), ("HEADWAY_TRUNK", "trunk-", &trunk), ("HEADWAY_LINK", "link-", &LINK)]
+    {
         // In a package the other crates are elsewhere; there the version represents their code.
         let tokens =
             fingerprint(paths).unwrap_or_else(|_| std::env::var("CARGO_PKG_VERSION").unwrap_or_default());

@@ -115,6 +115,42 @@ const RUNS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Runs through gateways, which have a digest of their own: no others depend on them.
+const TRUNKS: &[(&str, &str, &str)] = &[
+    (
+        "trunk-packets",
+        r#"variant = ["newreno", "headway"]
+           trunk = ["newreno", "sack", "hack+sack", "headway"]
+           trunk-queue = ["10p", "unlimited"]
+           trunk-aqm = ["none", "codel"]"#,
+        r#"damage = "burst:3%:4"
+           reverse-damage = "random:1%"
+           trunk-window = "64KiB"
+           trunk-cost = "500us"
+           edge-rate = "100mbit"
+           edge-delay = "1ms""#,
+    ),
+    (
+        "trunk-split",
+        r#"variant = ["newreno", "modern"]
+           trunk = ["sack", "headway"]
+           damage = ["none", "burst:3%:4"]"#,
+        r#"trunk-mode = "split"
+           companions = "2 modern, sack after 1s size 30KB"
+           frames = "count"
+           hit-zone = "ip+tcp""#,
+    ),
+    (
+        "edges",
+        r#"variant = ["newreno", "headway"]
+           trunk = ["none", "headway"]"#,
+        r#"edge-rate = "5mbit"
+           edge-delay = "3ms"
+           cross = "500kbit"
+           damage = "random:2%""#,
+    ),
+];
+
 const OURS: &str = r#"variant = ["modern:cubic", "headway:cubic", "headway:bbr"]
     loss = ["0%", "1%"]
     damage = ["random:3%", "burst:4%:4"]"#;
@@ -145,7 +181,8 @@ fn the_lock_is_of_this_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(LOCK);
     let old = std::fs::read_to_string(&path).unwrap_or_default();
     let now = [
-        Digests { key: "", code: env!("HEADWAY_TOKENS"), results: results() },
+        Digests { key: "", code: env!("HEADWAY_TOKENS"), results: results(RUNS) },
+        Digests { key: "trunk-", code: env!("HEADWAY_TRUNK_TOKENS"), results: results(TRUNKS) },
         Digests { key: "link-", code: env!("HEADWAY_LINK_TOKENS"), results: links() },
     ];
     let new = now.iter().fold(HEAD.to_owned(), |text, digests| text + &digests.lines(&old));
@@ -195,10 +232,10 @@ impl Digests {
     }
 
     fn verdict(&self, lock: &str) -> String {
-        let what = if self.key.is_empty() {
-            "runs in virtual time, and of our senders"
-        } else {
-            "runs of other TCPs"
+        let what = match self.key {
+            "" => "runs in virtual time, and of our senders",
+            "trunk-" => "runs through trunks",
+            _ => "runs of other TCPs",
         };
         match (self.is_same(lock), self.of_lock(lock, "code") == self.code) {
             (true, true) => format!("{what}: nothing changed."),
@@ -213,10 +250,10 @@ impl Digests {
     }
 }
 
-/// The digest of all runs.
-fn results() -> String {
+/// The digest of these runs.
+fn results(runs: &[(&str, &str, &str)]) -> String {
     let mut digest = Sha256::new();
-    for (name, axes, scenario) in RUNS {
+    for (name, axes, scenario) in runs {
         let text = experiment(axes, scenario);
         let experiment = Experiment::parse(name, name, &text, &Overrides::default());
         let experiment = experiment.unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
@@ -264,7 +301,8 @@ fn add(digest: &mut Sha256, results: &Results) {
     }
 }
 
-/// Every value that was measured. A new one is in no stored row: it goes in here, and makes them stale.
+/// Every value that was measured. A new one is in no stored row: it goes in here, and makes them stale. Those that
+/// came with trunks count in their runs alone; other rows may lack them.
 fn add_row(digest: &mut Sha256, row: &Row) {
     let Row { run, seed, metrics } = row;
     let RunMetrics {
@@ -292,6 +330,12 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         jain_alike,
         rival_goodput_bps,
         companions_bps,
+        total_goodput_bps,
+        link_bytes,
+        link_payload_bytes,
+        trunk_retransmissions,
+        trunk_timeouts,
+        trunk_queue_drops,
         // Of runs in real time.
         box_late_seconds: _,
         box_latest_seconds: _,
@@ -305,6 +349,12 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         failure.is_some()
     );
     digest.update(text);
+    if trunk_retransmissions.is_some() {
+        digest.update(format!(
+            "{total_goodput_bps:?} {link_bytes:?} {link_payload_bytes:?} {trunk_retransmissions:?} {trunk_timeouts:?} \
+             {trunk_queue_drops:?}\n"
+        ));
+    }
 }
 
 /// A digest of every packet, where and when it passes.

@@ -54,13 +54,15 @@ pub enum Scope {
     Damage,
     /// Other traffic on the link.
     Traffic,
+    /// A trunk between the hosts, and the links between them and its gateways.
+    Trunk,
 }
 
 impl Scope {
     /// Whether keys of it are part of the channel key, from which the seed of a run derives: runs that
     /// differ in no such key meet the same damage.
     pub const fn is_in_channel_key(self) -> bool {
-        !matches!(self, Self::Clock | Self::Sender | Self::Feature)
+        !matches!(self, Self::Clock | Self::Sender | Self::Feature | Self::Trunk)
     }
 
     /// Whether it is about the link alone.
@@ -77,6 +79,7 @@ impl Scope {
             Self::Link => "Link",
             Self::Damage => "Damage",
             Self::Traffic => "Other traffic",
+            Self::Trunk => "Trunk",
         }
     }
 }

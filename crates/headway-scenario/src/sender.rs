@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headway_sim::race::{Entrant, Frames, Scenario};
+use headway_sim::race::{Edge, Entrant, Frames, Scenario};
 use headway_tcp::congestion::Algorithm;
 
 use crate::clock::Clock;
@@ -171,12 +171,23 @@ impl Sender {
                 return complaint(if other.rival { "rivals" } else { "companions" }, alone.into());
             } else if scenario.cross.is_some() {
                 return complaint("cross", alone.into());
+            } else if scenario.trunk.is_some() {
+                return complaint(
+                    "trunk",
+                    "the gateways of this key are the simulator's: expected none".into(),
+                );
+            } else if scenario.edge != Edge::default() {
+                return complaint(
+                    "edge-delay",
+                    "in real time hosts have no links of their own: expected none".into(),
+                );
             }
         }
         let Self::Ours(entrant) = *self else { return Ok(()) };
         scenario.check(entrant).or_else(|error| {
             let blame = match error.subject.as_str() {
                 "frames" => "frames",
+                "trunk" => "trunk",
                 _ if scenario.warm => "warm",
                 _ => "variant",
             };

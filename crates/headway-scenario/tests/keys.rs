@@ -9,7 +9,7 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 44] = [
+const OTHER_VALUES: [(&str, &str); 52] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -54,6 +54,14 @@ const OTHER_VALUES: [(&str, &str); 44] = [
     ("rivals", "modern:bbr"),
     ("cross", "1mbit"),
     ("cross-packet", "576"),
+    ("trunk", "headway:bbr"),
+    ("trunk-mode", "split"),
+    ("trunk-window", "64KiB"),
+    ("trunk-queue", "20p"),
+    ("trunk-aqm", "codel:5ms:100ms"),
+    ("trunk-cost", "2ms"),
+    ("edge-rate", "100mbit"),
+    ("edge-delay", "1ms"),
 ];
 
 fn other_value(key: &Key) -> &'static str {
@@ -62,6 +70,17 @@ fn other_value(key: &Key) -> &'static str {
     }
     let (_, value) = OTHER_VALUES.iter().find(|(name, _)| *name == key.name).expect(key.name);
     value
+}
+
+/// The other value of a key, and what it needs to have one.
+fn given_alone(key: &Key) -> BTreeMap<&'static str, String> {
+    let mut given = BTreeMap::from([(key.name, other_value(key).to_owned())]);
+    if key.name == "cross-packet" {
+        given.insert("cross", "1mbit".into());
+    } else if key.name.starts_with("trunk-") {
+        given.insert("trunk", "sack".into());
+    }
+    given
 }
 
 fn settings(given: &BTreeMap<&str, String>) -> Settings {
@@ -91,10 +110,7 @@ fn what_is_shown_reads_back() {
     let none = settings(&BTreeMap::new());
     assert_eq!(shown(&settings(&shown(&none))), shown(&none), "the defaults");
     for key in keys() {
-        let mut given = BTreeMap::from([(key.name, other_value(key).to_owned())]);
-        if key.name == "cross-packet" {
-            given.insert("cross", "1mbit".into());
-        }
+        let given = given_alone(key);
         let settings_of_key = settings(&given);
         assert_eq!(key.show(&settings_of_key), other_value(key), "{}", key.name);
         assert_ne!(key.show(&none), other_value(key), "{}", key.name);
@@ -118,11 +134,7 @@ fn every_key_has_a_column_that_shows_its_value() {
                 _ => column.name == key.column(),
             })
             .expect(key.name);
-        let mut given = BTreeMap::from([(key.name, other_value(key).to_owned())]);
-        if key.name == "cross-packet" {
-            given.insert("cross", "1mbit".into());
-        }
-        let value = column.value(&settings(&given));
+        let value = column.value(&settings(&given_alone(key)));
         assert_ne!(value, column.value(&none), "{}", key.name);
         let kind = match value {
             Value::Flag(_) => Kind::Flag,
@@ -207,6 +219,14 @@ fn values_that_make_no_sense_are_refused() {
         ("flips", "0", "expected at least one bit"),
         ("companions", "300 sack", "expected at most 200 flows"),
         ("cross", "0mbit", "expected a rate above zero"),
+        ("trunk", "tahoe", "expected one of newreno,"),
+        ("trunk-mode", "both", "expected packets or split"),
+        ("trunk-window", "2GiB", "expected between 1B and 1GiB"),
+        ("trunk-queue", "1bdp", "expected a queue limit"),
+        ("trunk-aqm", "tail", "codel:5ms:100ms"),
+        ("trunk-cost", "long", "expected"),
+        ("edge-rate", "0mbit", "expected a rate above zero"),
+        ("edge-delay", "far", "expected"),
     ] {
         let traces = Traces::in_folder(Path::new(""));
         let error = read(|key| (key == name).then_some(value), Defaults::Files, &traces).expect_err(name);

@@ -55,6 +55,11 @@ impl Sender {
         Self { starts_at: at, ..self }
     }
 
+    /// It does not connect before `at`, unless it has already; something has to wake it then.
+    pub(crate) fn start_at(&mut self, at: Instant) {
+        self.starts_at = at;
+    }
+
     /// The connection, once there is one.
     pub fn connection(&self) -> Option<ConnectionId> {
         self.connection

@@ -8,7 +8,7 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use headway_scenario::Sender;
+use headway_scenario::{Scope, Sender, key};
 use headway_sim::race::RunMetrics;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -37,13 +37,21 @@ pub(crate) struct Code {
 
 impl Code {
     const OURS: Self = Self { name: CODE, same: env!("HEADWAY_SAME") };
+    const TRUNK: Self = Self { name: env!("HEADWAY_TRUNK_CODE"), same: env!("HEADWAY_TRUNK_SAME") };
     const LINK: Self = Self { name: env!("HEADWAY_LINK_CODE"), same: env!("HEADWAY_LINK_SAME") };
 
     /// The code of a cell with these settings. Other TCPs have their own; only the link is ours. What moves
-    /// packets in real time is not in it.
+    /// packets in real time is not in it. Gateways, and links of the hosts' own, are in no other runs.
     pub(crate) fn of(settings: &IndexMap<String, String>) -> Self {
         let variant = settings.get("variant").map(|name| name.parse());
-        if matches!(variant, Some(Ok(Sender::Foreign(_)))) { Self::LINK } else { Self::OURS }
+        let is_of_trunk = |name: &String| key(name).is_some_and(|key| key.scope == Scope::Trunk);
+        if matches!(variant, Some(Ok(Sender::Foreign(_)))) {
+            Self::LINK
+        } else if settings.keys().any(is_of_trunk) {
+            Self::TRUNK
+        } else {
+            Self::OURS
+        }
     }
 
     /// Whether a row that is stored with `name` is what this code gives.

@@ -5,6 +5,7 @@ mod sender;
 mod text;
 mod traffic;
 mod transfer;
+mod trunk;
 
 use std::sync::LazyLock;
 
@@ -25,6 +26,7 @@ pub fn keys() -> &'static [Key] {
         keys.extend(Feature::all().map(sender::feature));
         keys.extend([sender::WARM, sender::FRAMES, sender::CARRIER].into_iter().chain(transfer::TRANSFER));
         keys.extend(link::LINK.into_iter().chain(link::DAMAGE).chain(traffic::TRAFFIC));
+        keys.extend(trunk::TRUNK);
         keys
     });
     &KEYS

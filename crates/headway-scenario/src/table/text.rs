@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
-use headway_units::Rate;
+use headway_units::{Rate, Size};
+
+/// RFC 7323, 2.3: the largest window there is.
+const MAX_WINDOW: u64 = 1 << 30;
 
 pub(super) fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| {
@@ -40,6 +43,13 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = parse(text)?;
     check(rate.bits_per_second() > 0, text, "expected a rate above zero, such as 10mbit")?;
     Ok(rate)
+}
+
+pub(super) fn window(text: &str) -> Result<Size, String> {
+    let window: Size = parse(text)?;
+    let allowed = (1..=MAX_WINDOW).contains(&window.bytes());
+    check(allowed, text, "expected between 1B and 1GiB (RFC 7323)")?;
+    Ok(window)
 }
 
 pub(super) fn flag(value: &str) -> Result<bool, String> {

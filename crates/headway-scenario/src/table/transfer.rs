@@ -2,14 +2,12 @@
 
 use headway_units::{Duration, Size};
 
-use super::text::{check, parse, unless};
+use super::text::{check, parse, unless, window};
 use crate::key::{Access, Key, Scope, Unset};
 use crate::quantity::{Dimension, Quantity};
 
 /// The smallest MTU that leaves room for data beside every option.
 const MIN_MTU: u16 = 128;
-/// RFC 7323, 2.3: the largest window there is.
-const MAX_WINDOW: u64 = 1 << 30;
 
 pub(super) const TRANSFER: [Key; 6] = [
     Key {
@@ -59,10 +57,7 @@ pub(super) const TRANSFER: [Key; 6] = [
         scope: Scope::Transfer,
         access: Access::Settings {
             set: |settings, text| {
-                let window: Size = parse(text)?;
-                let allowed = (1..=MAX_WINDOW).contains(&window.bytes());
-                check(allowed, text, "expected between 1B and 1GiB (RFC 7323)")?;
-                settings.scenario.window = window;
+                settings.scenario.window = window(text)?;
                 Ok(())
             },
             get: |settings| Quantity::Size(settings.scenario.window),

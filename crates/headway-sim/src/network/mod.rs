@@ -9,6 +9,7 @@ mod node;
 mod router;
 mod sink;
 mod source;
+mod trunk;
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -29,6 +30,7 @@ pub use node::{Next, Node, NodeContext, Packet, Port, Precedence};
 use router::Router;
 use sink::Sink;
 use source::Source;
+pub use trunk::{GatewayConfig, GatewayStatistics, PacketGatewayConfig, SplitGatewayConfig, SplitRoute};
 
 /// A node of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -271,6 +273,15 @@ impl<A: Application, T: Tap> Network<A, T> {
     /// Takes the network apart: the tap, to keep what it recorded.
     pub fn into_tap(self) -> T {
         self.tap
+    }
+
+    /// No packet is longer.
+    fn mtu(&self) -> u16 {
+        u16::try_from(self.pool.size()).unwrap_or(u16::MAX)
+    }
+
+    fn is<N: Node<T>>(&self, node: NodeId) -> bool {
+        (&*self.nodes[node.0].node as &dyn Any).is::<N>()
     }
 
     fn node<N: Node<T>>(&self, node: NodeId, kind: &str) -> &N {

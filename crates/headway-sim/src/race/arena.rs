@@ -5,16 +5,16 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_link::{LinkConfig, QueueLimit};
 use headway_tcp::{Host, HostConfig, Observer, OnlyPeer, Profile};
 use headway_units::{Duration, Instant};
 
 use super::run_settings::RunSettings;
 use super::sender::TcpSender;
-use super::{Frames, Scenario};
+use super::trunk::Gateways;
+use super::{Edge, Frames, Scenario, Trunk};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
-use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId};
+use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId, SplitRoute};
 use crate::seed::derive_seed;
 use crate::tap::Tap;
 use crate::transfer::{Receiver, Sender};
@@ -63,6 +63,10 @@ pub(super) struct Arena<O: Observer + 'static, T: Tap> {
     /// The flow that is raced, then its companions.
     pub(super) flows: Vec<Flow>,
     pub(super) forward: LinkId,
+    pub(super) reverse: LinkId,
+    pub(super) gateways: Option<Gateways>,
+    /// When the flows may begin: a trunk opens before.
+    pub(super) epoch: Instant,
 }
 
 impl<O: Observer + 'static, T: Tap> Arena<O, T> {
@@ -99,7 +103,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
                 is_sized: other.size.is_some(),
             });
         }
-        let (left, right) = if flows.len() == 1 && scenario.cross.is_none() {
+        let (left, right) = if scenario.is_point_to_point() {
             let Flow { sender, receiver, .. } = flows[0];
             if scenario.frames == Frames::Count {
                 network.set_only_peer(sender, OnlyPeer::new(source_address(0), sink_address(0)));
@@ -109,32 +113,59 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         } else {
             (network.add_router(), network.add_router())
         };
-        let forward = LinkPorts { from: left, to: right };
+        let gateways = scenario
+            .trunk
+            .as_ref()
+            .map(|trunk| add_gateways(&mut network, settings, trunk, &flows, (left, right)));
+        // The routers lead to the gateways, if there are any, and these to each other.
+        let (near, far) =
+            gateways.as_ref().map_or((left, right), |(gateways, _)| (gateways.near, gateways.far));
+        let forward = LinkPorts { from: near, to: far };
         let forward = network.add_link(forward, scenario.forward.clone(), derive_seed(seed, FORWARD_LINK, 0));
-        let reverse = LinkPorts { from: right, to: left };
+        let reverse = LinkPorts { from: far, to: near };
         let reverse = network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, REVERSE_LINK, 0));
-        let mut arena = Self { network, flows, forward };
+        let (gateways, across) = match gateways {
+            Some((gateways, ways)) => (Some(gateways), ways),
+            None => (None, (forward, reverse)),
+        };
+        let mut arena = Self { network, flows, forward, reverse, gateways, epoch: Instant::ZERO };
         if left != arena.flows[0].sender {
-            arena.connect_edges(scenario, (left, right), (forward, reverse));
+            arena.connect_edges(scenario, (left, right), across);
         }
         Ok(arena)
     }
 
-    /// The links of each host alone, without rate, delay or limit, and the routes over the shared one.
+    /// Lets a trunk open, which takes until `limit` at most, before the flows begin.
+    pub(super) fn open_trunk(&mut self, limit: Instant) {
+        let Some(Gateways { near, far }) = self.gateways else { return };
+        self.network.run(limit, |network| network.is_gateway_open(near) && network.is_gateway_open(far));
+        self.epoch = self.network.now();
+        for flow in &self.flows {
+            if let Racer::Sender(sender, _) = self.network.host_mut(flow.sender).1 {
+                sender.start_at(self.epoch + flow.start);
+            }
+        }
+        let at_once = self.flows.iter().filter(|flow| flow.start.is_zero());
+        for sender in at_once.map(|flow| flow.sender).collect::<Vec<_>>() {
+            self.network.wake(sender);
+        }
+    }
+
+    /// The links of each host alone, which have no limit, and the routes over the shared one, or to the gateways.
     fn connect_edges(
         &mut self,
         scenario: &Scenario,
         (left, right): (NodeId, NodeId),
         (forward, reverse): (LinkId, LinkId),
     ) {
-        let edge = || LinkConfig { queue: QueueLimit::Unlimited, ..LinkConfig::default() };
+        let edge = || scenario.edge.link(Duration::ZERO);
         let network = &mut self.network;
         let mut exposed = Vec::new();
         for (place, flow) in self.flows.iter().enumerate() {
             let (source, sink) = (source_address(place as u8), sink_address(place as u8));
             // Its own delay is that of the link to its sender, on both paths.
             let delay = place.checked_sub(1).map_or(Duration::ZERO, |other| scenario.companions[other].delay);
-            let far = || LinkConfig { delay, ..edge() };
+            let far = || scenario.edge.link(delay);
             network.add_link(LinkPorts { from: flow.sender, to: left }, far(), 0);
             network.add_link(LinkPorts { from: flow.receiver, to: right }, edge(), 0);
             let home = network.add_link(LinkPorts { from: left, to: flow.sender }, far(), 0);
@@ -147,7 +178,9 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
                 exposed.push(source);
             }
         }
-        network.expose(forward, Exposure::Sources(exposed));
+        if self.gateways.is_none() {
+            network.expose(forward, Exposure::Sources(exposed));
+        }
         if let Some(cross) = scenario.cross {
             let place = self.flows.len() as u8;
             let (source, sink) = (source_address(place), sink_address(place));
@@ -197,7 +230,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
 fn add_flow<O: Observer + 'static, T: Tap>(
     network: &mut Network<Racer<O>, T>,
     profile: Arc<Profile>,
-    RunSettings { content, seed, hash, .. }: RunSettings<'_>,
+    RunSettings { scenario, content, seed, hash }: RunSettings<'_>,
     (place, start): (u8, Duration),
     observer: &mut dyn FnMut() -> O,
 ) -> Result<(NodeId, NodeId), ContentError> {
@@ -209,11 +242,44 @@ fn add_flow<O: Observer + 'static, T: Tap>(
         }
         Host::with_observer(HostConfig::new(address, secret), observer())
     };
-    let (sender, receiver) = programs(profile, (content, hash), start, place, 0)?;
+    let (mut sender, receiver) = programs(profile, (content, hash), start, place, 0)?;
+    if let (Racer::Sender(sender, _), true) = (&mut sender, scenario.trunk.is_some()) {
+        // Until the trunk is open.
+        sender.start_at(Instant::MAX);
+    }
     // The receiver comes first, so that it listens when the SYN arrives.
     let receiver = network.add_host(host(sink_address(place), "receiver"), receiver);
     let sender = network.add_host(host(source_address(place), "sender"), sender);
     Ok((sender, receiver))
+}
+
+/// Adds the gateways and the links between them and the routers; gives the ways from the routers to the gateways.
+fn add_gateways<O: Observer + 'static, T: Tap>(
+    network: &mut Network<Racer<O>, T>,
+    RunSettings { scenario, seed, .. }: RunSettings<'_>,
+    trunk: &Trunk,
+    flows: &[Flow],
+    (left, right): (NodeId, NodeId),
+) -> (Gateways, (LinkId, LinkId)) {
+    let routes: Vec<SplitRoute> = (0..flows.len())
+        .map(|place| SplitRoute {
+            source: source_address(place as u8),
+            sink: sink_address(place as u8),
+            profile: match place.checked_sub(1) {
+                Some(other) => scenario.profile_beside(&scenario.companions[other]),
+                None => scenario.profile_of(flows[place].name),
+            },
+        })
+        .collect();
+    // A second transfer has a port of its own.
+    let ports = [RECEIVER_PORT, RECEIVER_PORT + 1];
+    let gateways = Gateways::add(network, (scenario, trunk), seed, &routes, &ports);
+    let mut join =
+        |from, to| network.add_link(LinkPorts { from, to }, Edge::default().link(Duration::ZERO), 0);
+    join(gateways.near, left);
+    join(gateways.far, right);
+    let ways = (join(left, gateways.near), join(right, gateways.far));
+    (gateways, ways)
 }
 
 /// The two ends of a flow's transfer, each transfer on ports of its own.

@@ -4,7 +4,7 @@ use headway_tcp::HackMode;
 
 use super::oracle::no_oracle;
 use super::sender::{Entrant, TcpSender, congestion_name};
-use super::{Frames, ProfileName, Scenario};
+use super::{Edge, Frames, ProfileName, Scenario, Trunk, TrunkMode};
 
 /// A scenario, or a sender in it, that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,10 +32,18 @@ impl Scenario {
         if self.warm && (!self.companions.is_empty() || self.cross.is_some()) {
             return fail("warm", "expected no other flows beside the one that is measured");
         }
-        if self.frames == Frames::Count && (!self.companions.is_empty() || self.cross.is_some()) {
-            let problem = "expected no other flows: with those there are routers between the hosts, which drop \
-                           such packets; expected drop";
+        if self.frames == Frames::Count && self.trunk.is_none() && !self.is_point_to_point() {
+            let problem = if self.edge == Edge::default() {
+                "expected no other flows: with those there are routers between the hosts, which drop such packets; \
+                 expected drop"
+            } else {
+                "expected no links of the hosts' own: with those there are routers between the hosts, which drop such \
+                 packets; expected drop"
+            };
             return fail("frames", problem);
+        }
+        if let Some(trunk) = &self.trunk {
+            self.check_trunk(trunk)?;
         }
         for companion in &self.companions {
             self.check_congestion(companion.sender)?;
@@ -50,6 +58,19 @@ impl Scenario {
                 self.check_features(sender)
             }
         }
+    }
+
+    fn check_trunk(&self, trunk: &Trunk) -> Result<(), InvalidScenario> {
+        let fail = |problem: &str| Err(InvalidScenario { subject: "trunk".into(), problem: problem.into() });
+        if self.companions.iter().any(|companion| !companion.damaged) {
+            return fail("it carries all flows, and damage hits all of it: expected no undamaged ones");
+        }
+        if trunk.mode == TrunkMode::Split && self.cross.is_some() {
+            return fail(
+                "in split mode it carries TCP and nothing else: expected no cross traffic, or mode packets",
+            );
+        }
+        self.check_congestion(trunk.sender)
     }
 
     fn check_congestion(&self, sender: TcpSender) -> Result<(), InvalidScenario> {

@@ -71,6 +71,24 @@ pub struct RunMetrics {
     /// Goodput of each other flow until then: companions and rivals in the scenario's order.
     #[serde(default)]
     pub companions_bps: Vec<f64>,
+    /// Payload bits delivered per second to all flows until then.
+    #[serde(default)]
+    pub total_goodput_bps: f64,
+    /// Bytes of the packets of all flows that were transmitted over the link, in both directions.
+    #[serde(default)]
+    pub link_bytes: Option<u64>,
+    /// Payload bytes that the senders, or the near gateway of a trunk, sent over the link, retransmissions included.
+    #[serde(default)]
+    pub link_payload_bytes: Option<u64>,
+    /// Segments that the gateways of a trunk retransmitted.
+    #[serde(default)]
+    pub trunk_retransmissions: Option<u64>,
+    /// Expiries of the gateways' retransmission timers.
+    #[serde(default)]
+    pub trunk_timeouts: Option<u64>,
+    /// Packets that the queues in front of the trunk dropped, of both gateways.
+    #[serde(default)]
+    pub trunk_queue_drops: Option<u64>,
     /// In real time: how late the box let packets go, seconds; 99 % of them by no more than this.
     #[serde(default, alias = "box_late_s")]
     pub box_late_seconds: Option<f64>,
@@ -100,7 +118,8 @@ impl RunMetrics {
         let megabytes = self.delivered_bytes as f64 / 1e6;
         let drops = self.queue_drops.unwrap_or(0) as f64;
         let drops_per_megabyte = if megabytes > 0.0 { drops / megabytes } else { 0.0 };
-        Self { drops_per_megabyte, jain: 1.0, jain_alike: 1.0, ..self }.with_goodput(scenario)
+        let run = Self { drops_per_megabyte, jain: 1.0, jain_alike: 1.0, ..self }.with_goodput(scenario);
+        Self { total_goodput_bps: run.goodput_bps, ..run }
     }
 
     /// Beside the oracle of the same run.
@@ -182,7 +201,7 @@ const fn text(name: &'static str, meaning: &'static str, get: Get) -> Metric {
 
 /// Every measure, in the order of the columns of results. One more needs a field of [`RunMetrics`] and an
 /// entry here.
-pub static METRICS: [Metric; 27] = [
+pub static METRICS: [Metric; 33] = [
     flag("finished", "all data arrived within the time limit", |run| run.finished.into()).drawn(
         "finished",
         "share of runs finished",
@@ -274,6 +293,34 @@ pub static METRICS: [Metric; 27] = [
     number("rival_goodput_bps", "mean goodput of the rivals until then", |run| run.rival_goodput_bps.into())
         .drawn("rival-goodput", "goodput of the rivals", Unit::BitsPerSecond),
     text("companions_bps", "goodput of each companion and rival until then", |run| run.companions().into()),
+    number("total_goodput_bps", "payload bits delivered per second to all flows until then", |run| {
+        run.total_goodput_bps.into()
+    })
+    .drawn("total-goodput", "goodput of all flows", Unit::BitsPerSecond),
+    count("link_bytes", "bytes of packets transmitted over the link, in both directions", |run| {
+        run.link_bytes.into()
+    })
+    .drawn("link-bytes", "bytes over the link", Unit::Bytes),
+    count(
+        "link_payload_bytes",
+        "payload bytes sent over the link by the senders, or by the trunk, including retransmissions",
+        |run| run.link_payload_bytes.into(),
+    )
+    .drawn("link-payload", "payload sent over the link", Unit::Bytes),
+    count("trunk_retransmissions", "segments retransmitted by the trunk; empty: no trunk", |run| {
+        run.trunk_retransmissions.into()
+    })
+    .drawn("trunk-retransmissions", "retransmissions of the trunk", Unit::One),
+    count("trunk_timeouts", "expiries of the trunk's retransmission timers; empty: no trunk", |run| {
+        run.trunk_timeouts.into()
+    })
+    .drawn("trunk-timeouts", "timeouts of the trunk", Unit::One),
+    count(
+        "trunk_queue_drops",
+        "packets dropped by the queues in front of the trunk; empty: no trunk",
+        |run| run.trunk_queue_drops.into(),
+    )
+    .drawn("trunk-queue-drops", "packets dropped in front of the trunk", Unit::One),
     number("box_late_seconds", "real time: 99th percentile of the lateness of packets in the box", |run| {
         run.box_late_seconds.into()
     }),
@@ -313,6 +360,11 @@ mod tests {
             queue_delay_p95_seconds: Some(1.0),
             rival_goodput_bps: Some(1.0),
             companions_bps: vec![1.0, 2.0],
+            link_bytes: Some(1),
+            link_payload_bytes: Some(1),
+            trunk_retransmissions: Some(1),
+            trunk_timeouts: Some(1),
+            trunk_queue_drops: Some(1),
             box_late_seconds: Some(1.0),
             box_latest_seconds: Some(1.0),
             failure: Some("reset".into()),

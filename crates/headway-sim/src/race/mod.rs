@@ -12,6 +12,7 @@ mod run_settings;
 mod scenario;
 mod sender;
 mod summary;
+mod trunk;
 mod unknown_name;
 
 pub use arena::{FORWARD_LINK, REVERSE_LINK, Racer};
@@ -26,4 +27,5 @@ pub use run_settings::RunSettings;
 pub use scenario::{Companion, CrossTraffic, Frames, ProfileName, Scenario, parse_rules, rules_name};
 pub use sender::{Entrant, TcpSender, congestion_name, parse_congestion};
 pub use summary::{Spread, Summary, summarize};
+pub use trunk::{Edge, Trunk, TrunkMode};
 pub use unknown_name::UnknownName;

@@ -71,6 +71,9 @@ pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
     if scenario.forward.policer.is_some() {
         return Some("expected a link without a policer, whose tokens it does not count");
     }
+    if scenario.trunk.is_some() {
+        return Some("expected no trunk: the oracle is a sender between two hosts");
+    }
     if !scenario.companions.is_empty() || scenario.cross.is_some() {
         return Some("expected a link without other flows: it does not respond to congestion");
     }

@@ -9,6 +9,7 @@ use super::arena::Arena;
 use super::metrics::RunMetrics;
 use super::oracle::OracleOutcome;
 use super::sender::{Entrant, TcpSender};
+use crate::network::GatewayStatistics;
 use crate::statistics::mean;
 use crate::tap::Tap;
 
@@ -86,6 +87,9 @@ pub(super) struct Start {
     queue_drops: u64,
     waits: Histogram,
     undetected: u64,
+    link_bytes: u64,
+    payload_bytes: u64,
+    gateways: Option<[GatewayStatistics; 2]>,
 }
 
 impl Start {
@@ -95,7 +99,30 @@ impl Start {
             queue_drops: arena.network.link_counters(arena.forward).queue_drops,
             waits: arena.network.link_waits(arena.forward).clone(),
             undetected: arena.network.counters().undetected,
+            link_bytes: link_bytes(arena),
+            payload_bytes: payload_bytes(arena),
+            gateways: arena.gateways.map(|gateways| gateways.statistics(&arena.network)),
         }
+    }
+}
+
+/// Bytes of packets, of both directions.
+fn link_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
+    [arena.forward, arena.reverse]
+        .into_iter()
+        .map(|link| arena.network.link_counters(link).transmitted_bytes)
+        .sum()
+}
+
+/// Payload bytes that TCP sent over the forward path: that of the trunk, if there is one, or of the senders.
+fn payload_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
+    match arena.gateways {
+        Some(gateways) => gateways.statistics(&arena.network)[0].bytes_sent,
+        None => (0..arena.flows.len())
+            .map(|flow| {
+                arena.sender(flow).statistics(arena.network.host(arena.flows[flow].sender).0).bytes_sent
+            })
+            .sum(),
     }
 }
 
@@ -162,6 +189,10 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         .collect();
     let rivals: Vec<f64> =
         companions.iter().filter(|other| other.rival).map(|other| other.goodput_bps).collect();
+    let trunk = arena.gateways.zip(start.gateways).map(|(gateways, before)| {
+        let [near, far] = gateways.statistics(network);
+        (near - before[0]) + (far - before[1])
+    });
     let metrics = RunMetrics {
         finished,
         seconds: time.as_secs_f64(),
@@ -183,6 +214,12 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         jain_alike: jain(&alike),
         rival_goodput_bps: mean(&rivals),
         companions_bps: companions.iter().map(|other| other.goodput_bps).collect(),
+        total_goodput_bps: rate(shares.delivered.iter().sum(), shared_for),
+        link_bytes: Some(link_bytes(arena) - start.link_bytes),
+        link_payload_bytes: Some(payload_bytes(arena).saturating_sub(start.payload_bytes)),
+        trunk_retransmissions: trunk.map(|trunk| trunk.retransmissions),
+        trunk_timeouts: trunk.map(|trunk| trunk.timeouts),
+        trunk_queue_drops: trunk.map(|trunk| trunk.queue_drops),
         failure: failure.map(|failure| failure.to_string()),
         ..RunMetrics::default()
     };

@@ -105,8 +105,10 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     let RunSettings { scenario, content, seed, .. } = settings;
     let mut arena = Arena::new(settings, sender, observer, tap)?;
     let lasts = scenario.duration.unwrap_or(scenario.time_limit);
+    arena.open_trunk(Instant::ZERO + lasts);
     if scenario.warm {
-        run_until(&mut arena, Instant::ZERO + lasts, |arena| is_over(arena, 0));
+        let limit = arena.epoch + lasts;
+        run_until(&mut arena, limit, |arena| is_over(arena, 0));
         // One that does not come to its end leaves nothing to compare: it represents the run.
         if arena.receiver(0).is_complete() {
             close(&mut arena);
@@ -146,7 +148,7 @@ fn run_until<O: Observer + 'static, T: Tap>(
 ) {
     // The arena is asked after each event, as the network itself would be.
     let mut starting: Vec<(Instant, NodeId)> =
-        arena.flows.iter().map(|flow| (Instant::ZERO + flow.start, flow.sender)).collect();
+        arena.flows.iter().map(|flow| (arena.epoch + flow.start, flow.sender)).collect();
     starting.retain(|&(at, _)| at > arena.network.now() && at < limit);
     starting.sort_unstable_by_key(|&(at, _)| at);
     for (at, sender) in starting {

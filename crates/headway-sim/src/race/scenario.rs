@@ -10,6 +10,7 @@ use headway_units::{Duration, Rate, Share, Size};
 
 use super::features::FeatureOverrides;
 use super::sender::TcpSender;
+use super::trunk::{Edge, Trunk};
 use super::unknown_name::UnknownName;
 
 /// A sender profile by its name.
@@ -158,6 +159,10 @@ pub struct Scenario {
     pub companions: Vec<Companion>,
     /// Traffic that does not respond to congestion, through the same queue.
     pub cross: Option<CrossTraffic>,
+    /// Gateways at both ends of the link, which carry what the hosts send.
+    pub trunk: Option<Trunk>,
+    /// The links between the hosts and the ends of the shared link, or the gateways there.
+    pub edge: Edge,
 }
 
 /// A flow beside the one that is raced.
@@ -234,6 +239,8 @@ impl Default for Scenario {
             frames: Frames::Drop,
             companions: Vec::new(),
             cross: None,
+            trunk: None,
+            edge: Edge::default(),
         }
     }
 }
@@ -241,7 +248,7 @@ impl Default for Scenario {
 impl Scenario {
     /// The profile of `sender` in this scenario, as the flow that is raced.
     pub fn profile_of(&self, sender: impl Into<TcpSender>) -> Arc<Profile> {
-        let mut profile = self.bare_profile(sender.into());
+        let mut profile = self.bare_profile(sender.into(), self.window);
         self.features.apply(&mut profile.features);
         Arc::new(profile)
     }
@@ -249,14 +256,14 @@ impl Scenario {
     /// The profile of a companion.
     pub(super) fn profile_beside(&self, companion: &Companion) -> Arc<Profile> {
         if companion.rival {
-            Arc::new(self.bare_profile(companion.sender))
+            Arc::new(self.bare_profile(companion.sender, self.window))
         } else {
             self.profile_of(companion.sender)
         }
     }
 
-    fn bare_profile(&self, sender: TcpSender) -> Profile {
-        let window = usize::try_from(self.window.bytes()).unwrap_or(usize::MAX);
+    pub(super) fn bare_profile(&self, sender: TcpSender, window: Size) -> Profile {
+        let window = usize::try_from(window.bytes()).unwrap_or(usize::MAX);
         let profile = self.profile_name(sender).profile();
         let mut profile = sender.variant.apply(profile.with_window(window));
         profile.congestion = sender.congestion.unwrap_or(profile.congestion);
@@ -272,6 +279,12 @@ impl Scenario {
     /// Which profile `sender` has here.
     pub fn profile_name(&self, sender: impl Into<TcpSender>) -> ProfileName {
         if sender.into().variant.is_modern() { ProfileName::Modern } else { self.profile }
+    }
+
+    /// Whether the two hosts are the ends of the link, without routers between.
+    pub(super) fn is_point_to_point(&self) -> bool {
+        let is_alone = self.companions.is_empty() && self.cross.is_none();
+        is_alone && self.trunk.is_none() && self.edge == Edge::default()
     }
 
     /// Share of the packets of the forward path that are expected to be hit.
