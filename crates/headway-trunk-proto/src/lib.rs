@@ -32,6 +32,7 @@
 mod addresses;
 mod control;
 mod cookie;
+mod flight;
 mod handshake;
 mod keys;
 mod message;
@@ -44,6 +45,7 @@ mod session;
 mod tunnel;
 
 pub use addresses::inner_address;
+pub use flight::FlightRecorder;
 pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
 pub use seal::{HEADROOM, IP_HEADER, MAX_OVERHEAD, SealError, Verdict};
 pub use tunnel::{

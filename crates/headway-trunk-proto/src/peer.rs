@@ -5,6 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use headway_units::{Duration, Instant};
 
 use crate::control::Control;
+use crate::flight::FlightRecorder;
 use crate::handshake::{Boot, Initiator};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
@@ -59,6 +60,7 @@ pub(crate) struct Peer {
     pub(crate) boot: Option<Boot>,
     pub(crate) cookie: Option<([u8; MAC], Instant)>,
     pub(crate) counters: PeerCounters,
+    pub(crate) recorder: FlightRecorder,
     /// Initiations in a row, and when the next one is due.
     attempts: u32,
     next_attempt: Option<Instant>,
@@ -85,6 +87,7 @@ impl Peer {
             boot: None,
             cookie: None,
             counters: PeerCounters::default(),
+            recorder: FlightRecorder::default(),
             attempts: 0,
             next_attempt: None,
             last_received: None,

@@ -10,6 +10,7 @@ use headway_wire::{Ecn, TcpFlags};
 use crate::addresses::inner_address;
 use crate::control::Control;
 use crate::cookie::{self, CookieJar};
+use crate::flight::{Arrived, FlightRecorder};
 use crate::handshake::{Boot, Initiator, Introduction, Responder};
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::message::{COOKIE_NONCE, Kind, MAC, Message};
@@ -265,6 +266,11 @@ impl Tunnel {
         })
     }
 
+    /// What became of the last packets of each peer, in the order of the configuration.
+    pub fn recorders(&self) -> Vec<FlightRecorder> {
+        self.peers.iter().map(|peer| peer.recorder.clone()).collect()
+    }
+
     /// What was counted.
     pub fn counters(&self) -> TunnelCounters {
         self.counters
@@ -314,6 +320,16 @@ impl Tunnel {
             self.counters.ignored += 1;
             return None;
         };
+        let verdict = match &opened {
+            Opened::Nothing => None,
+            Opened::Segment { verdict, .. } => Some(*verdict),
+            Opened::Control { .. } => Some(Verdict::Intact),
+        };
+        if let Some(verdict) = verdict {
+            let bytes = u16::try_from(room.len() - start).unwrap_or(u16::MAX);
+            let packet = Arrived { at: now, session: index, number: low, bytes, verdict };
+            self.peers[id.0].recorder.add(packet);
+        }
         match opened {
             Opened::Nothing => {
                 self.counters.ignored += 1;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig, Trace};
 use headway_trunk_proto::{
     Event, HEADROOM, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey, Tunnel, TunnelConfig,
     Verdict,
@@ -369,6 +370,102 @@ fn a_flood_of_handshakes_is_answered_with_cookies_and_peers_get_through() {
         world.run(Duration::from_secs(1));
     }
     assert!(world.exchange(true) && world.exchange(false), "{:?}", world.events);
+}
+
+/// A packet of zeros and its number.
+#[derive(Clone, Debug, PartialEq)]
+struct Numbered(usize, Vec<u8>);
+
+impl AsMut<[u8]> for Numbered {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.1
+    }
+}
+
+/// What a link does to each of `n` packets.
+fn replay(config: LinkConfig, n: usize) -> Vec<&'static str> {
+    // IPv4 and TCP without options.
+    let headers = Headers { ip_header_len: 20, header_len: 40 };
+    let mut link = Link::new(config, 1);
+    for number in 0..n {
+        let packet = Numbered(number, vec![0; 600]);
+        assert_eq!(link.enqueue(Instant::ZERO, packet, 600, headers, true), EnqueueResult::Queued);
+    }
+    let mut fates = vec!["lost"; n];
+    while let Some(now) = link.next_event() {
+        while let Some(delivery) = link.poll(now) {
+            let Numbered(number, bytes) = delivery.packet;
+            fates[number] = match bytes.iter().position(|&byte| byte != 0) {
+                None => "ok",
+                Some(0..40) => "header",
+                Some(_) => "payload",
+            };
+        }
+    }
+    fates
+}
+
+/// What is recorded, replayed by the simulated link, damages the packets that were damaged and loses those that were
+/// lost.
+#[test]
+fn a_recorded_flight_damages_the_same_packets_when_it_is_replayed() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Fate {
+        Ok,
+        Payload,
+        Header,
+        Lost,
+    }
+    let mut world = World::connected();
+    // The first and the last are intact: what is lost before or after all that arrives is not seen.
+    let of = |number: u64| match number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 {
+        _ if number == 0 || number == 499 => Fate::Ok,
+        0 => Fate::Payload,
+        1 => Fate::Header,
+        2 => Fate::Lost,
+        _ => Fate::Ok,
+    };
+    let before = world.far.recorders()[0].trace().expect("a keep-alive").parse::<Trace>().expect("a trace");
+    let mut late = Vec::new();
+    for number in 0..500 {
+        let (mut sent, _) = world.seal(true, number as u32, &[1; 500]).expect("a session");
+        match of(number) {
+            Fate::Ok => {}
+            Fate::Payload => sent.bytes[300] ^= 4,
+            Fate::Header => sent.bytes[12] ^= 4,
+            Fate::Lost => continue,
+        }
+        // Some are overtaken.
+        if number % 7 == 3 {
+            late.push(sent);
+            continue;
+        }
+        world.deliver(sent);
+        late.drain(..).for_each(|sent| drop(world.deliver(sent)));
+    }
+    let text = world.far.recorders()[0].trace().expect("packets");
+    let trace: Trace = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(trace.packets(), before.packets() + 500, "{text}");
+    assert!(text.contains("bytes"), "{text}");
+
+    let trace_packets = trace.packets();
+    let config = LinkConfig { damage: Damage::Trace(trace), ..LinkConfig::default() };
+    let replayed = replay(config, trace_packets as usize);
+    let seen = &replayed[before.packets() as usize..];
+    let expected: Vec<_> = (0..500)
+        .map(|number| match of(number) {
+            Fate::Ok => "ok",
+            Fate::Payload => "payload",
+            Fate::Header => "header",
+            Fate::Lost => "lost",
+        })
+        .collect();
+    assert_eq!(seen, expected);
+    assert!(
+        ["payload", "header", "lost"]
+            .iter()
+            .all(|fate| expected.iter().filter(|was| was == &fate).count() > 10)
+    );
 }
 
 proptest! {

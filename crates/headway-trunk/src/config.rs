@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use headway_net::Prefix;
 use headway_trunk_proto::{PresharedKey, PublicKey, SecretKey};
-use headway_units::Duration;
+use headway_units::{Duration, Size};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,6 +68,9 @@ pub struct GatewayConfig {
     /// A TCP address and port at which Prometheus can ask for metrics, such as `127.0.0.1:9464`; none if left out. Who
     /// reaches it can read the names of peers and what they carry.
     pub metrics: Option<SocketAddr>,
+    /// What the buffers of all streams may use, such as `256MiB`: beyond that, new streams are refused, until others have
+    /// ended. Not limited if left out.
+    pub memory: Option<String>,
     /// Streams at most, of all peers.
     #[serde(default = "default_streams")]
     pub max_streams: usize,
@@ -248,6 +251,7 @@ pub(crate) struct Settings {
     pub(crate) secret: SecretKey,
     pub(crate) peers: Vec<Peer>,
     pub(crate) outage: Duration,
+    pub(crate) memory: Option<u64>,
     pub(crate) tun: Option<Taken>,
 }
 
@@ -317,6 +321,7 @@ impl Config {
             return Err(TrunkError::value("gateway.max-streams", "0", "at least 1"));
         }
         let outage = duration("gateway.outage", &self.gateway.outage)?;
+        let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
         if self.peers.is_empty() {
             return Err(TrunkError::value("[[peer]]", "none", "at least one"));
         }
@@ -364,7 +369,7 @@ impl Config {
         }
         crate::redirection::check(self)?;
         let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
-        Ok(Settings { secret, peers, outage, tun })
+        Ok(Settings { secret, peers, outage, memory, tun })
     }
 
     /// The place of a named peer, or of the only one.
@@ -449,6 +454,18 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
         rules: Rules { destinations, link_rate, proxy_protocol },
         networks,
     })
+}
+
+/// Less than this is used by a few streams.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+fn read_memory(text: &str) -> Result<u64, TrunkError> {
+    let wrong = |expected: String| TrunkError::value("gateway.memory", text, expected);
+    let size: Size = text.parse().map_err(|error: headway_units::ParseUnitError| wrong(error.to_string()))?;
+    if size.bytes() < LEAST_MEMORY {
+        return Err(wrong("at least 1MiB".into()));
+    }
+    Ok(size.bytes())
 }
 
 fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {

@@ -85,6 +85,9 @@ async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) ->
 }
 
 async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outcome> {
+    if !link.has_memory() {
+        return Err(Outcome::Failed);
+    }
     let addresses: Vec<SocketAddr> = match destination {
         Destination::Address(address) => vec![*address],
         Destination::Name(name, port) => {

@@ -7,12 +7,13 @@ use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
 use headway_tcp::{DelayedAck, KeepAlive, Profile, Variant};
-use headway_trunk_proto::{Event, PublicKey, Tunnel};
+use headway_trunk_proto::{Event, FlightRecorder, PublicKey, Tunnel};
 use headway_units::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 
+use crate::budget::Budget;
 use crate::config::{Peer, Settings};
 use crate::entries::Entries;
 use crate::link::{Link, PORT};
@@ -34,6 +35,9 @@ const EVENTS_EVERY: StdDuration = StdDuration::from_millis(250);
 /// How often a sample is taken of what is carried and lost.
 const SAMPLE_EVERY: StdDuration = StdDuration::from_secs(1);
 
+/// How often the memory of streams is looked at.
+const MEMORY_EVERY: StdDuration = StdDuration::from_millis(100);
+
 /// A running gateway. It stops when it is dropped; [`Gateway::close`] tells its peers.
 pub struct Gateway {
     public: PublicKey,
@@ -44,6 +48,8 @@ pub struct Gateway {
     mtu: u16,
     since: Instant,
     entries: Mutex<Entries>,
+    budget: Arc<Budget>,
+    recorders: Vec<FlightRecorder>,
     redirection: Mutex<Redirection>,
     /// The configuration that is in force.
     current: Mutex<(Config, Settings)>,
@@ -67,6 +73,7 @@ impl Gateway {
         let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu };
         let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
         let (listen, monitor, addresses) = (carrier.local(), carrier.monitor(), carrier.inner_addresses());
+        let recorders = carrier.recorders();
         let profile = Some(profile(settings.outage, config.gateway.own_path));
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
@@ -93,6 +100,8 @@ impl Gateway {
             mtu: config.gateway.mtu,
             since: Instant::now(),
             entries: Mutex::new(Entries::new(streams.clone())),
+            budget: Arc::new(Budget::new(settings.memory)),
+            recorders,
             redirection: Mutex::default(),
             current: Mutex::new((config.clone(), settings)),
             queues: Vec::new(),
@@ -103,7 +112,12 @@ impl Gateway {
             let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;
-            let link = Link::new(peer, gateway.stack.clone(), domain, (ours.into(), theirs.into()));
+            let link = Link::new(
+                peer,
+                (gateway.stack.clone(), gateway.budget.clone()),
+                domain,
+                (ours.into(), theirs.into()),
+            );
             let (served, streams, delivery) = (link.clone(), streams.clone(), delivery.clone());
             gateway.tasks.spawn(async move {
                 let error = exit::serve(served, listener, streams, delivery).await;
@@ -113,9 +127,11 @@ impl Gateway {
         }
         gateway.lock_entries().apply(config, &gateway.links)?;
         gateway.redirect(config)?;
+        let hosts = tun.as_ref().map(Tun::stack);
         if let Some(tun) = tun {
             gateway.take_from(tun, networks, streams);
         }
+        let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(hosts).collect();
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
         let (links, since) = (gateway.links.clone(), gateway.since);
@@ -124,6 +140,15 @@ impl Gateway {
             loop {
                 ticks.tick().await;
                 links.iter().for_each(|link| link.sample(since.elapsed().as_secs_f64()));
+            }
+        });
+        let (links, budget) = (gateway.links.clone(), gateway.budget.clone());
+        gateway.tasks.spawn(async move {
+            let mut ticks = interval(MEMORY_EVERY);
+            loop {
+                ticks.tick().await;
+                let open = links.iter().map(|link| link.streams.open()).sum();
+                budget.update(stacks.iter().map(Stack::memory).sum(), open);
             }
         });
         Ok(gateway)
@@ -159,6 +184,18 @@ impl Gateway {
         }
         *current = (config.clone(), settings);
         Ok(reloaded)
+    }
+
+    /// The fates of the last packets from a peer, as a trace that `headway race --damage trace:FILE` replays.
+    ///
+    /// # Errors
+    ///
+    /// There is no such peer, or more than one and none is named, or nothing has arrived from it.
+    pub fn record(&self, peer: Option<&str>) -> Result<String, TrunkError> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let peer = current.0.peer_of(peer, "record")?;
+        let trace = self.recorders.get(peer).and_then(FlightRecorder::trace);
+        trace.ok_or_else(|| TrunkError::value("record", "no packet from the peer", "at least one"))
     }
 
     fn redirect(&self, config: &Config) -> Result<(), TrunkError> {
@@ -241,6 +278,7 @@ impl Gateway {
             bad_handshakes: counters.bad_handshakes,
             cookies_sent: counters.cookies_sent,
             without_session: counters.without_session,
+            memory_bytes: self.budget.used(),
         }
     }
 

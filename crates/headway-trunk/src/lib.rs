@@ -9,6 +9,7 @@
 //! [`Config`] is read from a TOML file, [`Gateway`] runs it.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod config;
 mod entries;
 mod entry;

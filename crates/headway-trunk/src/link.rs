@@ -14,6 +14,7 @@ use ipnet::IpNet;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use crate::budget::Budget;
 use crate::policy::Destinations;
 use crate::recent::{Capacity, Recent, Sample};
 use crate::relay::{self, HostEnd};
@@ -54,6 +55,7 @@ pub(crate) struct Link {
     is_kept: AtomicBool,
     pub(crate) counters: Counters,
     pub(crate) streams: Streams,
+    budget: Arc<Budget>,
     recent: Mutex<Recent>,
     /// The largest payload of a segment of the last stream, bytes.
     mss: AtomicU32,
@@ -87,7 +89,7 @@ pub(crate) struct Counters {
 impl Link {
     pub(crate) fn new(
         (name, rules, networks): (String, Rules, Vec<IpNet>),
-        stack: Stack,
+        (stack, budget): (Stack, Arc<Budget>),
         domain: DomainId,
         (local, remote): (IpAddr, IpAddr),
     ) -> Arc<Self> {
@@ -105,6 +107,7 @@ impl Link {
             is_kept: AtomicBool::new(false),
             counters: Counters::default(),
             streams: Streams::default(),
+            budget,
             recent: Mutex::default(),
             mss: AtomicU32::new(0),
         })
@@ -127,6 +130,11 @@ impl Link {
         let differ = *place != rules;
         *place = rules;
         differ
+    }
+
+    /// Whether there is memory for another stream.
+    pub(crate) fn has_memory(&self) -> bool {
+        !self.budget.is_exhausted()
     }
 
     async fn connect(&self) -> io::Result<TcpStream> {
@@ -160,7 +168,11 @@ impl Link {
             let stream = self.connect().await.map_err(|error| Outcome::of(&error))?;
             ask(stream, ends).await.unwrap_or_else(|error| Err(Outcome::of(&error)))
         };
-        let opened = timeout(OPEN_TIMEOUT, opening).await.unwrap_or(Err(Outcome::TimedOut));
+        let opened = if self.has_memory() {
+            timeout(OPEN_TIMEOUT, opening).await.unwrap_or(Err(Outcome::TimedOut))
+        } else {
+            Err(Outcome::Failed)
+        };
         let counter = if opened.is_ok() { &self.counters.opened } else { &self.counters.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         opened

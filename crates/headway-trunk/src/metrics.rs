@@ -51,6 +51,9 @@ const GATEWAY: &[Metric<Status>] = &[
     counter("unsent_segments", "Segments that were not sent, for lack of a session", |gateway| {
         one(gateway.without_session)
     }),
+    gauge("memory_bytes", "Memory that the buffers of streams use", |gateway| {
+        known(Some(gateway.memory_bytes as f64))
+    }),
     gauge("uptime_seconds", "Time since the start", |gateway| known(Some(gateway.seconds))),
 ];
 

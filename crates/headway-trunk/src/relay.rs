@@ -14,6 +14,8 @@ use crate::streams::Meter;
 
 /// Bytes that wait between the two in each direction, beside their own buffers.
 const BUFFER: usize = 64 << 10;
+/// What [`join`] allocates for a stream, bytes.
+pub(crate) const MEMORY: usize = 2 * BUFFER;
 
 /// A connection to a host.
 pub(crate) trait HostEnd: AsyncRead + AsyncWrite + Unpin {

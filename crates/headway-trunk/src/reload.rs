@@ -40,6 +40,7 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         ("own-path", a.own_path != b.own_path),
         ("status-socket", a.status_socket != b.status_socket),
         ("metrics", a.metrics != b.metrics),
+        ("memory", old.1.memory != new.1.memory),
         ("max-streams", a.max_streams != b.max_streams),
     ];
     let gateway = gateway.map(|(key, differs)| (format!("gateway.{key}"), differs));

@@ -31,6 +31,8 @@ pub struct Status {
     pub cookies_sent: u64,
     /// Segments that were not sent, for lack of a session.
     pub without_session: u64,
+    /// Memory that the buffers of streams use, in bytes.
+    pub memory_bytes: u64,
 }
 
 /// A peer of a gateway.

@@ -66,6 +66,11 @@ impl Tun {
         Ok(Self { stack, interceptor, diverted })
     }
 
+    /// The TCP of the hosts' side.
+    pub(crate) fn stack(&self) -> Stack {
+        self.stack.clone()
+    }
+
     /// A way into the device.
     pub(crate) fn writer(&self) -> io::Result<PacketWriter> {
         self.diverted.writer().try_clone()

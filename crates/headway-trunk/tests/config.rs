@@ -51,6 +51,8 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}link-rate = 'fast'"), &["peer far: link-rate", "fast"]),
         (format!("gateway.log-level = 'loud'\n{good}"), &["gateway.toml", "line 1", "loud"]),
         (format!("{good}proxy-protocol = ['here']"), &["peer far: proxy-protocol", "here", "prefix"]),
+        (format!("gateway.memory = '1KiB'\n{good}"), &["gateway.memory", "1KiB", "1MiB"]),
+        (format!("gateway.memory = 'much'\n{good}"), &["gateway.memory", "much"]),
         (format!("gateway.metrics = '9464'\n{good}"), &["gateway.toml", "line 1", "socket address"]),
         (format!("{good}destinations = ['10.0.0.0/99']"), &["peer far: destinations", "10.0.0.0/99"]),
         (format!("{good}preshared-key-file = 'open'"), &["open", "644"]),

@@ -205,6 +205,8 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("trunk reload fine.toml", 2, "unknown field"),
     ("trunk run --log-format xml fine.toml", 2, "xml"),
     ("trunk rules fine.toml", 2, "unknown field"),
+    ("trunk record fine.toml", 2, "<FILE>"),
+    ("trunk record fine.toml out.fates", 2, "unknown field"),
     ("trunk top fine.toml", 2, "unknown field"),
     ("trunk top", 2, "<CONFIG>"),
     ("trunk keygen fine.toml", 2, "fine.toml: File exists"),

@@ -11,7 +11,8 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
 use headway_trunk_proto::{
-    Event, HEADROOM, IP_HEADER, MAX_OVERHEAD, PeerId, PeerStatus, Tunnel, TunnelCounters, Verdict,
+    Event, FlightRecorder, HEADROOM, IP_HEADER, MAX_OVERHEAD, PeerId, PeerStatus, Tunnel, TunnelCounters,
+    Verdict,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -144,6 +145,11 @@ impl TunnelCarrier {
     /// What the stack must have for addresses: one for each peer.
     pub fn inner_addresses(&self) -> Vec<IpAddr> {
         self.tunnel.peers().map(|peer| peer.inner.0.into()).collect()
+    }
+
+    /// What became of the last packets of each peer.
+    pub fn recorders(&self) -> Vec<FlightRecorder> {
+        self.tunnel.recorders()
     }
 
     /// What is known of the tunnel while it runs.

@@ -261,6 +261,11 @@ impl Stack {
         self.handle.shared.with_core(|core| core.host.counters())
     }
 
+    /// Bytes of heap that the connections of streams use, those that are closing among them.
+    pub fn memory(&self) -> usize {
+        self.handle.shared.with_core(|core| core.memory())
+    }
+
     /// Connections in any state.
     pub fn connections(&self) -> usize {
         self.handle.shared.with_core(|core| core.host.connections())

@@ -223,6 +223,13 @@ impl Core {
         self.streams.keys().filter(|id| what(id)).count()
     }
 
+    /// Bytes of heap that connections use.
+    #[expect(clippy::disallowed_methods, reason = "a sum does not depend on the order")]
+    pub(super) fn memory(&self) -> usize {
+        let ids = self.streams.keys().chain(&self.lingering);
+        ids.filter_map(|&id| self.host.statistics(id)).map(|statistics| statistics.memory).sum()
+    }
+
     /// Ends every connection.
     #[expect(clippy::disallowed_methods, reason = "all of them, in any order")]
     pub(super) fn abort_all(&mut self, now: Instant) {

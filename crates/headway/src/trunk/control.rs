@@ -28,6 +28,8 @@ pub(super) enum Request {
     Status,
     /// The configuration is read again: [`Answer`] as JSON.
     Reload,
+    /// The fates of the last packets from a peer, or from the only one: [`Answer`] as JSON.
+    Record(Option<String>),
 }
 
 /// What a request that does something came to.
@@ -45,6 +47,8 @@ impl Request {
         match self {
             Self::Status => "status\n".into(),
             Self::Reload => "reload\n".into(),
+            Self::Record(None) => "record\n".into(),
+            Self::Record(Some(peer)) => format!("record {peer}\n"),
         }
     }
 
@@ -52,7 +56,8 @@ impl Request {
         match line.trim() {
             "status" | "" => Some(Self::Status),
             "reload" => Some(Self::Reload),
-            _ => None,
+            "record" => Some(Self::Record(None)),
+            line => line.strip_prefix("record ").map(|peer| Self::Record(Some(peer.to_owned()))),
         }
     }
 }

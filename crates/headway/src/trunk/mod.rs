@@ -88,6 +88,16 @@ enum Command {
         /// The configuration of the gateway, which names its status socket
         config: PathBuf,
     },
+    /// Write what became of the last packets from a peer, for `headway race --damage trace:FILE`
+    Record {
+        /// The configuration of the gateway, which names its status socket
+        config: PathBuf,
+        /// The file, which is written anew
+        file: PathBuf,
+        /// The peer; may be left out if there is one
+        #[arg(long, value_name = "NAME")]
+        peer: Option<String>,
+    },
     /// Watch a running gateway: goodput, losses by cause, round-trip times, streams
     ///
     /// Keys: q ends, p pauses, up and down select a peer, left and right order its streams.
@@ -122,6 +132,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
         Command::Reload { config } => {
             let done = control::request(&Config::load(config)?, &Request::Reload)?;
             Ok(output::print(&format!("{done}\n"))?)
+        }
+        Command::Record { config, file, peer } => {
+            let trace = control::request(&Config::load(config)?, &Request::Record(peer.clone()))?;
+            Ok(output::write(file, trace)?)
         }
         Command::Top { config, once } => top::run(&Config::load(config)?, *once),
     }

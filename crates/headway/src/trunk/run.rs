@@ -97,6 +97,10 @@ impl Running<'_> {
             let (request, stream) = socket.next().await;
             let text = match request {
                 Request::Status => serde_json::to_string(&self.gateway.status()),
+                Request::Record(peer) => serde_json::to_string(&match self.gateway.record(peer.as_deref()) {
+                    Ok(trace) => Answer::Done(trace),
+                    Err(error) => Answer::Failed(error.to_string()),
+                }),
                 Request::Reload => serde_json::to_string(&self.reload()),
             };
             answers.spawn(control::answer(stream, text.unwrap_or_default()));

@@ -15,8 +15,13 @@ pub(super) fn print(config: &Config, json: bool) -> Result<(), TrunkCommandError
 }
 
 fn text(status: &Status) -> String {
-    let mut text =
-        format!("gateway {} at UDP {}, up {}\n", status.public_key, status.listen, duration(status.seconds));
+    let mut text = format!(
+        "gateway {} at UDP {}, up {}; streams use {} of memory\n",
+        status.public_key,
+        status.listen,
+        duration(status.seconds),
+        size(status.memory_bytes)
+    );
     for peer in &status.peers {
         describe(&mut text, peer);
     }

@@ -133,6 +133,19 @@ fn curl_gets_every_byte_through_socks_and_a_forward() {
     assert_eq!(status["peers"][0]["passes_unchecked"], true);
     let damaged = status["corrupted"].as_u64().unwrap() + status["unreadable"].as_u64().unwrap();
     assert!(damaged > 100, "damage arrives: {status}");
+    // What the far gateway's packets went through can be tried with another sender.
+    let (config, fates) = (chain.folder.path().join("near.toml"), chain.folder.path().join("near.fates"));
+    let (config, fates) = (config.to_str().unwrap(), fates.to_str().unwrap());
+    chain.near.run(HEADWAY, &["trunk", "record", config, fates]);
+    let trace = std::fs::read_to_string(fates).unwrap();
+    assert!(["\nok ", "\nlost", "\nhit payload 1 # "].iter().all(|line| trace.contains(line)), "{trace}");
+    let damage = format!("trace:{fates}");
+    let words = ["race", "--size", "200KB", "--damage", &damage, "--json"];
+    let raced: Value = serde_json::from_slice(&chain.near.run(HEADWAY, &words).stdout).unwrap();
+    assert!(raced.to_string().contains("near.fates"), "{raced}");
+    let unknown =
+        chain.near.command(HEADWAY, &["trunk", "record", config, fates, "--peer", "x"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("got x: expected one of far"), "{unknown:?}");
     // SOCKS says what failed.
     let words = ["-sS", "-m", "60", "-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8001/"];
     let refused = chain.client.command("curl", &words).output().unwrap();

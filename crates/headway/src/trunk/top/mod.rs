@@ -136,7 +136,7 @@ mod tests {
             "public_key": "AAAA", "listen": "0.0.0.0:4433", "seconds": 100.0 + second as f64,
             "peers": [peer("shore", second, &streams), peer("buoy", second, &[])],
             "intact": 200, "corrupted": 6, "unreadable": 4, "ignored": 0, "bad_handshakes": 0, "cookies_sent": 0,
-            "without_session": 0,
+            "without_session": 0, "memory_bytes": 0,
         }))
         .expect("a status")
     }
