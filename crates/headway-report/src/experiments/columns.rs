@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use crate::terms::explained;
+
 /// A column.
 pub(super) struct Column {
     head: Markup,
@@ -10,14 +12,14 @@ pub(super) struct Column {
 }
 
 /// How the cells of a column look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// They name their rows.
     Name,
     /// Sentences.
     Words,
     /// Short values; on a narrow page the head stands before each.
-    Labelled(&'static str),
+    Labelled(String),
     /// Short values that need no head.
     Plain,
 }
@@ -35,7 +37,12 @@ impl Column {
 
     /// Short values.
     pub(super) fn labelled(head: &'static str) -> Self {
-        Self::of(html! { (head) }, Kind::Labelled(head))
+        Self::of(html! { (head) }, Kind::Labelled(head.to_owned()))
+    }
+
+    /// Short values, with terms of the head explained.
+    pub(super) fn explained(head: &str) -> Self {
+        Self::of(explained(head), Kind::Labelled(head.to_owned()))
     }
 
     /// Short values that say themselves what they are.
@@ -61,7 +68,7 @@ impl Column {
         match self.kind {
             Kind::Name => html! { th scope="row" { (cell) } },
             Kind::Words => html! { td.says { (cell) } },
-            Kind::Labelled(label) => html! { td data-label=(label) { (cell) } },
+            Kind::Labelled(ref label) => html! { td data-label=(label) { (cell) } },
             Kind::Plain => html! { td { (cell) } },
         }
     }

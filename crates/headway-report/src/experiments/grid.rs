@@ -64,14 +64,14 @@ impl Grid {
         html! {
             h4 { (self.title) }
             div.scroll tabindex="0" role="region" aria-label=(self.title) {
-                table.numbers {
+                table.numbers.cards {
                     thead { tr { th scope="col" { (self.corner) } @for name in &self.columns { th scope="col" { (name) } } } }
                     tbody {
                         @for (name, entries) in &self.rows {
                             tr {
                                 th scope="row" { (name) }
-                                @for entry in entries {
-                                    td {
+                                @for (entry, column) in entries.iter().zip(&self.columns) {
+                                    td data-label=(column) {
                                         (entry.value)
                                         @if !entry.interval.is_empty() { br; span.quiet { (entry.interval) } }
                                         @if !entry.unfinished.is_empty() { br; span.warn { (entry.unfinished) } }

@@ -10,7 +10,6 @@ use super::readings::{Finding, Standing};
 use super::words::{count, number};
 use super::{Entry, Kind, judgement};
 use crate::page::series;
-use crate::terms::explained;
 
 /// An experiment that was run.
 pub(super) fn experiment(entry: &Entry, figure: &Figure) -> Markup {
@@ -156,10 +155,11 @@ fn values(results: &Results) -> Markup {
     let manifest = &results.manifest;
     let figure = &manifest.figure;
     let unit = figure.unit_name();
-    let measure = html! { (explained(figure.measure.name())) @if !unit.is_empty() { ", " (unit) } };
-    let heads = manifest.axes.keys().map(|axis| explained(axis));
-    let heads = heads.chain([measure, html! { "95 % interval" }, html! { "runs" }, html! { "unfinished" }]);
-    let mut columns: Vec<Column> = heads.map(Column::plain).collect();
+    let separator = if unit.is_empty() { "" } else { ", " };
+    let measure = format!("{}{separator}{unit}", figure.measure.name());
+    let heads = manifest.axes.keys().map(String::as_str);
+    let heads = heads.chain([&*measure, "95 % interval", "runs", "unfinished"]);
+    let mut columns: Vec<Column> = heads.map(Column::explained).collect();
     let mut unfinished_rows = Vec::new();
     for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
         let unfinished = rows.iter().filter(|row| !row.metrics.finished).count();
@@ -193,7 +193,7 @@ fn values(results: &Results) -> Markup {
     html! {
         details {
             summary { "Every value: " (count(manifest.cells.len(), "cell", "cells")) }
-            (table("numbers", &format!("Values of {}", manifest.name), &columns, |row| {
+            (table("numbers cards", &format!("Values of {}", manifest.name), &columns, |row| {
                 unfinished_rows.get(row).copied().unwrap_or(false)
             }))
         }

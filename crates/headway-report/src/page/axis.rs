@@ -49,6 +49,26 @@ impl Axis {
         Self { range: f64::from(first)..end, marks: marks.into_iter().step_by(stride).collect() }
     }
 
+    /// A logarithmic axis for marks without length, which need no power of ten to begin at: from just below `low` to just
+    /// above `high`, marked at no more than `most` round values, as `label` names them. Both bounds are above zero.
+    pub(crate) fn logarithmic_span(low: f64, high: f64, most: usize, label: impl Fn(f64) -> String) -> Self {
+        let range = logarithm(low / 1.15)..logarithm(high.max(low) * 1.15);
+        let marked = |digits: &[u8]| -> Vec<(f64, String)> {
+            let values = DECADES.flat_map(|n| digits.iter().map(move |&digit| decimal(digit, n)));
+            let marks = values.map(|value| (logarithm(value), value));
+            let marks = marks.filter(|(place, _)| range.contains(place));
+            marks.map(|(place, value)| (place, label(value))).collect()
+        };
+        const DIGITS: [&[u8]; 3] = [&[1, 2, 5], &[1, 3], &[1]];
+        let fits = DIGITS.into_iter().map(marked).find(|marks| marks.len() <= most);
+        let marks = fits.unwrap_or_else(|| {
+            let all = marked(&[1]);
+            let stride = all.len().div_ceil(most.max(1));
+            all.into_iter().step_by(stride).collect()
+        });
+        Self { range, marks }
+    }
+
     /// From `low` to `high`, marked at these values as far as there is room for `most` of them.
     pub(crate) fn marked((low, high): (f64, f64), values: &[(f64, String)], most: u32) -> Self {
         let apart = (high - low) / f64::from(most.max(1));
@@ -160,6 +180,18 @@ mod tests {
     }
 
     #[test]
+    fn a_span_begins_where_its_values_do() {
+        let span = |low, high, most| Axis::logarithmic_span(low, high, most, |value| format!("{value}"));
+        let axis = span(8.5, 2155.0, 7);
+        assert_eq!(labels(&axis), ["10", "30", "100", "300", "1000"]);
+        // A twentieth of the axis, and not a decade, lies below the least value.
+        let (start, end) = (axis.map(&logarithm(8.5), (0, 1000)), axis.map(&logarithm(2155.0), (0, 1000)));
+        assert!((1..50).contains(&start) && (950..1000).contains(&end), "{start}, {end}");
+        assert_eq!(labels(&span(0.3, 5.0, 7)), ["0.5", "1", "2", "5"]);
+        assert_eq!(labels(&span(8.5, 215_500_000.0, 4)), ["10", "1000", "100000", "10000000"]);
+    }
+
+    #[test]
     fn rows_run_downwards() {
         let axis = Axis::rows(["a", "b"].iter().copied());
         assert_eq!(axis.marks, [(1.5, "a".into()), (0.5, "b".into())]);
@@ -176,7 +208,10 @@ mod tests {
             prop_assert!(logarithmic.marks.len() <= most as usize);
             prop_assert!(logarithmic.range.start < logarithm(low.min(high)));
             prop_assert!(logarithm(high) <= logarithmic.range.end);
-            for axis in [&linear, &logarithmic] {
+            let span = Axis::logarithmic_span(low.min(high), high, most as usize, |value| value.to_string());
+            prop_assert!(span.marks.len() <= most as usize);
+            prop_assert!(span.range.start < logarithm(low.min(high)) && logarithm(high) < span.range.end);
+            for axis in [&linear, &logarithmic, &span] {
                 let inside = |place: &f64| (axis.range.start..=axis.range.end).contains(place);
                 prop_assert!(axis.marks.iter().all(|(place, _)| inside(place)), "{:?}", axis);
             }

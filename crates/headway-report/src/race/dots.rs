@@ -174,7 +174,7 @@ impl Dots<'_> {
         let (low, high) = self.extent();
         let marks = layout.marks();
         if self.is_logarithmic() {
-            Axis::logarithmic(low, high, marks as usize + 1, self.mark)
+            Axis::logarithmic_span(low, high, marks as usize, self.mark)
         } else {
             Axis::linear(high / self.unit.0 * 1.02, marks, self.unit.1)
         }

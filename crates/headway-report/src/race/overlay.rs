@@ -114,7 +114,7 @@ impl Overlay {
     fn axis(&self) -> Axis {
         let (first, latest) = self.times;
         if self.log {
-            Axis::logarithmic(first, latest, MARKS as usize + 1, |seconds| format!("{seconds} s"))
+            Axis::logarithmic_span(first, latest, MARKS as usize + 1, |seconds| format!("{seconds} s"))
         } else {
             Axis::linear(latest * 1.02, MARKS, " s")
         }

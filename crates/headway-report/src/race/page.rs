@@ -106,7 +106,7 @@ fn headline(summaries: &[Summary]) -> Option<String> {
 fn result_table(results: &Results, summaries: &[Summary]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Results" {
-            table.numbers {
+            table.numbers.cards {
                 thead { tr { @for name in summary::COLUMNS { th scope="col" { (explained(&name.replace("-\n", "").replace('\n', " "))) } } } }
                 @for group in summary::groups(summaries) {
                     tbody { @for summary in group { (result_row(results, summary)) } }
@@ -117,12 +117,14 @@ fn result_table(results: &Results, summaries: &[Summary]) -> Markup {
 }
 
 fn result_row(results: &Results, summary: &Summary) -> Markup {
+    let label =
+        |place: usize| summary::COLUMNS.get(place).map(|name| name.replace("-\n", "").replace('\n', " "));
     html! {
         tr.unfinished[summary.finished < summary.runs] {
             @for (place, cell) in summary::row(results, summary).iter().enumerate() {
                 @if place == 0 { th scope="row" { (cell) } }
                 @else {
-                    td { @for (line, text) in cell.lines().enumerate() { @if line > 0 { br; } (text) } }
+                    td data-label=[label(place)] { @for (line, text) in cell.lines().enumerate() { @if line > 0 { br; } (text) } }
                 }
             }
         }

@@ -35,7 +35,7 @@ pub(super) fn table(results: &Results) -> Markup {
                 @if unfinished > 0 { ", " (unfinished) " of them unfinished" }
             }
             div.scroll tabindex="0" role="region" aria-label="All runs" {
-                table.numbers {
+                table.numbers.cards {
                     thead { tr { @for name in COLUMNS { th scope="col" { (explained(name)) } } } }
                     tbody { @for run in &results.runs { (row(run)) } }
                 }
@@ -52,20 +52,20 @@ fn row(run: &RunOutcome) -> Markup {
     html! {
         tr.unfinished[!metrics.finished] {
             th scope="row" { (run.sender) }
-            td { (run.seed) }
-            td { (end(run)) }
-            td { @if !metrics.finished { "> " } (time) }
-            td { (rate_text(metrics.goodput_bps)) }
-            td { (text(metrics.share_of_bound)) }
-            td { (text(metrics.share_of_oracle)) }
-            td { (count(metrics.retransmissions)) }
-            td { (count(metrics.timeouts)) }
-            td { (count(metrics.slow_starts)) }
-            td { (count(metrics.fast_recoveries)) }
-            td { (count(metrics.special_acks)) }
-            td { (count(metrics.queue_drops)) }
-            td { (metrics.damaged_bytes_delivered) }
-            td {
+            td data-label=(COLUMNS[1]) { (run.seed) }
+            td data-label=(COLUMNS[2]) { (end(run)) }
+            td data-label=(COLUMNS[3]) { @if !metrics.finished { "> " } (time) }
+            td data-label=(COLUMNS[4]) { (rate_text(metrics.goodput_bps)) }
+            td data-label=(COLUMNS[5]) { (text(metrics.share_of_bound)) }
+            td data-label=(COLUMNS[6]) { (text(metrics.share_of_oracle)) }
+            td data-label=(COLUMNS[7]) { (count(metrics.retransmissions)) }
+            td data-label=(COLUMNS[8]) { (count(metrics.timeouts)) }
+            td data-label=(COLUMNS[9]) { (count(metrics.slow_starts)) }
+            td data-label=(COLUMNS[10]) { (count(metrics.fast_recoveries)) }
+            td data-label=(COLUMNS[11]) { (count(metrics.special_acks)) }
+            td data-label=(COLUMNS[12]) { (count(metrics.queue_drops)) }
+            td data-label=(COLUMNS[13]) { (metrics.damaged_bytes_delivered) }
+            td data-label=(COLUMNS[14]) {
                 @match metrics.sha256_ok {
                     Some(true) => "ok",
                     Some(false) => strong { "differs" },

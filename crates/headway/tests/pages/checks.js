@@ -31,6 +31,13 @@
     if (!style.backgroundAttachment.includes("local")) fault(`cut off without a hint: ${words(box)}`);
     if (box.tabIndex < 0) fault(`cannot be scrolled with keys: ${words(box)}`);
   }
+  // On a narrow screen tables are laid out anew.
+  if (page.clientWidth <= 640) {
+    for (const table of seen("table")) {
+      const box = table.closest(".scroll") ?? table;
+      if (box.scrollWidth > box.clientWidth + 1) fault(`a table that scrolls on a narrow screen: ${words(table)}`);
+    }
+  }
   // A page has one scroll bar.
   for (const box of seen("body *:not(svg *)")) {
     if (box.scrollHeight > box.clientHeight + 1 && ["auto", "scroll"].includes(getComputedStyle(box).overflowY)) {
