@@ -112,7 +112,9 @@ impl fmt::Display for IsolationError {
         write!(f, "a network namespace: {}; expected root, or ", self.source)?;
         match self.forbidden_by {
             Some(setting) => write!(f, "the kernel setting {setting}"),
-            None => f.write_str("a system that permits user namespaces (a container may forbid them)"),
+            None => {
+                f.write_str("a system that permits user namespaces (a container or a chroot may forbid them)")
+            }
         }
     }
 }
