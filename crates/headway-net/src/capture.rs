@@ -53,7 +53,10 @@ impl Recorder {
     pub(crate) fn finish(self) -> Result<(), TraceError> {
         match (self.failed, self.file) {
             (Some(error), _) => Err(error),
-            (None, Some(file)) => file.finish().and_then(|mut writer| Ok(writer.flush()?)),
+            (None, Some(file)) => file.finish_all().and_then(|(first, others)| {
+                let flush = |mut writer: Box<dyn Write + Send>| writer.flush();
+                Ok(std::iter::once(first).chain(others).try_for_each(flush)?)
+            }),
             (None, None) => Ok(()),
         }
     }

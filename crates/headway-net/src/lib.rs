@@ -54,6 +54,7 @@ mod error;
 pub mod error_delay_box;
 mod interface;
 mod isolation;
+mod kernel_tcp;
 mod namespace;
 pub mod packet_socket;
 
@@ -73,6 +74,7 @@ pub use clock::Clock;
 pub use error::NetError;
 pub use interface::Interface;
 pub use isolation::{Isolation, IsolationError, isolate};
+pub use kernel_tcp::KernelTcp;
 pub use namespace::Namespace;
 pub use prefix::{Prefix, PrefixError};
 pub use stack::{Accepted, Incoming, Interceptor, Runs, Stack, StackConfig, TcpListener, TcpStream};

@@ -5,12 +5,14 @@
 //! their lengths; the kernel does not keep them.
 
 mod ethtool;
+mod tcp_info;
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 pub(crate) use ethtool::{features, switch_feature};
+pub(crate) use tcp_info::tcp_info;
 
 /// The maximum number of packets in one system call.
 pub(crate) const BATCH: usize = 64;

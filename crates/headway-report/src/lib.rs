@@ -3,12 +3,14 @@
 //!
 //! - [`race`]: the senders of a race beside one another.
 //! - [`trace`]: the connections of a capture, with the numbers that text and tables show too.
+//! - [`perf`]: a measurement between two ends.
 //! - [`experiments`]: figures, tables and claims of experiments.
 #![forbid(unsafe_code)]
 
 mod error;
 pub mod experiments;
 mod page;
+pub mod perf;
 mod quantities;
 pub mod race;
 mod run_capture;
@@ -17,5 +19,5 @@ pub mod trace;
 
 pub use error::ReportError;
 pub use quantities::{rate_text, seconds_text};
-pub use run_capture::RunCapture;
+pub use run_capture::{ENDS, RunCapture};
 pub use terms::foot_notes;

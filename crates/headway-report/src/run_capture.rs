@@ -6,7 +6,7 @@ use headway_sim::{NodeId, Passing, Tap};
 use headway_trace::{Capture, Direction, TraceError};
 
 /// The interfaces of a capture of both ends. The sender sends first.
-const ENDS: [&str; 2] = ["sender", "receiver"];
+pub const ENDS: [&str; 2] = ["sender", "receiver"];
 
 /// The longest headers of IPv6 and TCP have 100 bytes; payload is not needed. ACKs are kept whole, so
 /// that their damage is visible.
@@ -28,6 +28,12 @@ impl<W: Write> RunCapture<W> {
         Ok(Self::new(Capture::new(writer, &ENDS)?, ENDS.len()))
     }
 
+    /// The same, each end in a file of its own.
+    pub fn of_each_end(sender: W, receiver: W) -> Result<Self, TraceError> {
+        let capture = Capture::in_files((sender, ENDS[0]), vec![(receiver, ENDS[1])])?;
+        Ok(Self::new(capture, ENDS.len()))
+    }
+
     /// Captures the headers of the packets at the sender, like tcpdump.
     pub fn at_sender(writer: W) -> Result<Self, TraceError> {
         Ok(Self::new(Capture::with_snap_len(writer, &ENDS[..1], HEADERS)?, 1))
@@ -37,11 +43,16 @@ impl<W: Write> RunCapture<W> {
         Self { capture, failure: None, interfaces, hosts: Vec::new() }
     }
 
-    /// The complete capture, or the first error.
+    /// The complete capture, or the first error: the sender's, if each end has its own.
     pub fn finish(self) -> Result<W, TraceError> {
+        self.finish_all().map(|(sender, _)| sender)
+    }
+
+    /// The same, with the receiver's, if it has its own.
+    pub fn finish_all(self) -> Result<(W, Option<W>), TraceError> {
         match self.failure {
             Some(failure) => Err(failure),
-            None => self.capture.finish(),
+            None => self.capture.finish_all().map(|(sender, mut others)| (sender, others.pop())),
         }
     }
 

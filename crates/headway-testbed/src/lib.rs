@@ -31,24 +31,32 @@ pub use programs::Launcher;
 use programs::{KCPTUN, QUIC_PIPE, find, no_kcptun, no_quic_pipe};
 pub use shell_network::ShellNetwork;
 
+/// Where captures go.
+#[derive(Clone, Debug)]
+pub struct Captures {
+    /// The folder.
+    pub folder: PathBuf,
+    /// A file for each end of a run, instead of one for both.
+    pub split: bool,
+}
+
 /// Makes runs between network namespaces of this machine.
 pub struct NamespaceTestbed {
     jobs: usize,
-    pcap: Option<PathBuf>,
+    captures: Option<Captures>,
     processors: Processors,
     launcher: Launcher,
 }
 
 impl NamespaceTestbed {
-    /// One that makes `jobs` runs side by side, and writes the packets of each into the folder `pcap`, as the
-    /// box saw them. Programs of others are started by `launcher`.
+    /// One that makes `jobs` runs side by side, and writes the packets of each as the box saw them. Programs of others are started by `launcher`.
     ///
     /// # Errors
     ///
     /// The system does not report its processors.
-    pub fn new(jobs: usize, pcap: Option<PathBuf>, launcher: Launcher) -> Result<Self, LabError> {
+    pub fn new(jobs: usize, captures: Option<Captures>, launcher: Launcher) -> Result<Self, LabError> {
         let processors = Processors::new().map_err(real_time_error("the processors"))?;
-        Ok(Self { jobs, pcap, processors, launcher })
+        Ok(Self { jobs, captures, processors, launcher })
     }
 }
 
@@ -81,7 +89,7 @@ impl Testbed for NamespaceTestbed {
     }
 
     fn run(&self, cell: &Cell, seed: u64) -> Result<RunMetrics, LabError> {
-        let capture = self.pcap.as_deref().map(|folder| capture(folder, cell, seed)).transpose()?;
+        let capture = self.captures.as_ref().map(|captures| capture(captures, cell, seed)).transpose()?;
         self.processors.take().map_err(real_time_error("a processor"))?;
         run::run(cell, seed, capture, self.launcher)
     }
@@ -92,13 +100,23 @@ impl Testbed for NamespaceTestbed {
 }
 
 /// A capture of a run, by its sender and its seed, which the rows of results have.
-fn capture(folder: &Path, cell: &Cell, seed: u64) -> Result<CaptureFile, LabError> {
-    let path = folder.join(format!("{}-{seed}.pcapng", cell.sender.to_string().replace(':', "-")));
-    let fail = |problem: String| LabError::Unwritable { path: path.clone(), problem };
-    std::fs::create_dir_all(folder).map_err(|error| fail(error.to_string()))?;
-    let file = File::create(&path).map_err(|error| fail(error.to_string()))?;
-    let file: Box<dyn Write + Send> = Box::new(BufWriter::new(file));
-    Capture::new(file, &BOXES).map_err(|error| fail(error.to_string()))
+fn capture(captures: &Captures, cell: &Cell, seed: u64) -> Result<CaptureFile, LabError> {
+    let name = format!("{}-{seed}", cell.sender.to_string().replace(':', "-"));
+    let fail = |path: &Path, problem: String| LabError::Unwritable { path: path.into(), problem };
+    let folder = &captures.folder;
+    std::fs::create_dir_all(folder).map_err(|error| fail(folder, error.to_string()))?;
+    let create = |end: &str| {
+        let path = folder.join(format!("{name}{end}.pcapng"));
+        let file = File::create(&path).map_err(|error| fail(&path, error.to_string()))?;
+        Ok::<Box<dyn Write + Send>, LabError>(Box::new(BufWriter::new(file)))
+    };
+    let begun = if captures.split {
+        let [sender, receiver] = BOXES.map(|end| create(&format!("-{end}")).map(|file| (file, end)));
+        Capture::in_files(sender?, vec![receiver?])
+    } else {
+        Capture::new(create("")?, &BOXES)
+    };
+    begun.map_err(|error| fail(&folder.join(name), error.to_string()))
 }
 
 /// Whether the kernel has this congestion control. It loads one that is a module, if it is allowed to.

@@ -53,6 +53,9 @@ impl Direction {
 ///
 /// Writing is buffered; [`Capture::finish`] writes the rest and reports whether that worked.
 ///
+/// With several interfaces one file holds each packet that crosses the link twice. Tools that expect one end take the
+/// second for a retransmission: [`Capture::in_files`] gives each interface a file of its own.
+///
 /// ```
 /// use headway_trace::{Capture, Direction};
 /// use headway_units::Instant;
@@ -67,7 +70,10 @@ impl Direction {
 /// # Ok::<(), headway_trace::TraceError>(())
 /// ```
 pub struct Capture<W: Write> {
-    blocks: PcapNgWriter<BufWriter<W>>,
+    /// The file of all interfaces, or of the first.
+    first: PcapNgWriter<BufWriter<W>>,
+    /// Those of the other interfaces, if each has its own.
+    others: Vec<PcapNgWriter<BufWriter<W>>>,
     snap_len: usize,
 }
 
@@ -89,33 +95,18 @@ impl<W: Write> Capture<W> {
     /// As [`Capture::new`].
     pub fn with_snap_len(writer: W, interfaces: &[&str], snap_len: usize) -> Result<Self, TraceError> {
         let snap_len = if snap_len == 0 { MAX_PACKET } else { snap_len.min(MAX_PACKET) };
-        for name in interfaces {
-            check_text(name)?;
-        }
-        let section = SectionHeaderBlock {
-            // Independent of the machine's byte order.
-            endianness: Endianness::Little,
-            options: vec![
-                SectionHeaderOption::Hardware("virtual".into()),
-                SectionHeaderOption::OS("virtual".into()),
-                SectionHeaderOption::UserApplication(concat!("headway ", env!("CARGO_PKG_VERSION")).into()),
-            ],
-            ..SectionHeaderBlock::default()
-        };
-        let mut blocks =
-            PcapNgWriter::with_section_header(BufWriter::new(writer), section).map_err(io_error)?;
-        for name in interfaces {
-            let interface = InterfaceDescriptionBlock {
-                linktype: DataLink::RAW,
-                snaplen: snap_len as u32,
-                options: vec![
-                    InterfaceDescriptionOption::IfName((*name).into()),
-                    InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-                ],
-            };
-            blocks.write_pcapng_block(interface).map_err(io_error)?;
-        }
-        Ok(Self { blocks, snap_len })
+        Ok(Self { first: begin(writer, interfaces, snap_len)?, others: Vec::new(), snap_len })
+    }
+
+    /// Starts a capture of two or more interfaces with these names, each in a file of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Capture::new`].
+    pub fn in_files(first: (W, &str), others: Vec<(W, &str)>) -> Result<Self, TraceError> {
+        let begin = |(writer, name)| begin(writer, &[name], MAX_PACKET);
+        let others = others.into_iter().map(begin).collect::<Result<_, _>>()?;
+        Ok(Self { first: begin(first)?, others, snap_len: MAX_PACKET })
     }
 
     /// Records an IP packet that passed `interface` in this `direction`, with an optional comment. The
@@ -133,7 +124,7 @@ impl<W: Write> Capture<W> {
         direction: Direction,
         comment: Option<&str>,
     ) -> Result<(), TraceError> {
-        let count = self.blocks.interfaces().len();
+        let count = self.first.interfaces().len() + self.others.len();
         if interface >= count {
             return Err(TraceError::UnknownInterface { index: interface, count });
         }
@@ -146,25 +137,74 @@ impl<W: Write> Capture<W> {
             options.push(EnhancedPacketOption::Comment(comment.into()));
         }
         options.push(EnhancedPacketOption::Flags(direction.flags()));
+        let is_alone = !self.others.is_empty();
         let block = EnhancedPacketBlock {
-            interface_id: interface as u32,
+            interface_id: if is_alone { 0 } else { interface as u32 },
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len: bytes.len() as u32,
             data: Cow::Borrowed(bytes.get(..self.snap_len).unwrap_or(bytes)),
             options,
         };
-        self.blocks.write_pcapng_block(block).map_err(io_error)?;
+        let file = if is_alone && interface > 0 { &mut self.others[interface - 1] } else { &mut self.first };
+        file.write_pcapng_block(block).map_err(io_error)?;
         Ok(())
     }
 
-    /// Flushes the buffer and returns the writer.
+    /// Flushes the buffer and returns the writer: the first, if each interface has its own.
     ///
     /// # Errors
     ///
-    /// The writer failed.
+    /// A writer failed.
     pub fn finish(self) -> Result<W, TraceError> {
-        self.blocks.into_inner().into_inner().map_err(|error| TraceError::Io(error.into_error()))
+        self.finish_all().map(|(first, _)| first)
     }
+
+    /// The same, with the writers of the other interfaces.
+    ///
+    /// # Errors
+    ///
+    /// A writer failed.
+    pub fn finish_all(self) -> Result<(W, Vec<W>), TraceError> {
+        let finish = |file: PcapNgWriter<BufWriter<W>>| {
+            file.into_inner().into_inner().map_err(|error| TraceError::Io(error.into_error()))
+        };
+        let others = self.others.into_iter().map(finish).collect::<Result<_, _>>()?;
+        Ok((finish(self.first)?, others))
+    }
+}
+
+/// The header of a file.
+fn begin<W: Write>(
+    writer: W,
+    interfaces: &[&str],
+    snap_len: usize,
+) -> Result<PcapNgWriter<BufWriter<W>>, TraceError> {
+    for name in interfaces {
+        check_text(name)?;
+    }
+    let section = SectionHeaderBlock {
+        // Independent of the machine's byte order.
+        endianness: Endianness::Little,
+        options: vec![
+            SectionHeaderOption::Hardware("virtual".into()),
+            SectionHeaderOption::OS("virtual".into()),
+            SectionHeaderOption::UserApplication(concat!("headway ", env!("CARGO_PKG_VERSION")).into()),
+        ],
+        ..SectionHeaderBlock::default()
+    };
+    let mut blocks = PcapNgWriter::with_section_header(BufWriter::new(writer), section).map_err(io_error)?;
+    for name in interfaces {
+        let interface = InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: snap_len as u32,
+            options: vec![
+                InterfaceDescriptionOption::IfName((*name).into()),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ],
+        };
+        blocks.write_pcapng_block(interface).map_err(io_error)?;
+    }
+    Ok(blocks)
 }
 
 fn check_text(text: &str) -> Result<(), TraceError> {

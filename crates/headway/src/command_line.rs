@@ -2,7 +2,7 @@
 
 /// Options that say where results go, with how many values each takes: the results are the same
 /// without them, so the page is too.
-const OUTPUT: [(&str, usize); 3] = [("--json", 0), ("--pcap", 1), ("--report", 1)];
+const OUTPUT: [(&str, usize); 4] = [("--json", 0), ("--pcap", 1), ("--pcap-split", 0), ("--report", 1)];
 
 /// The command that gives these results, as one would type it. `words` are the words of the command
 /// line after the name of the program.

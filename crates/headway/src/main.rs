@@ -78,7 +78,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => exit(trace::run(&arguments, &words())),
         Command::Lab(arguments) => exit(lab::run_lab(&arguments)),
         Command::Paper(arguments) => exit(lab::run_paper(&arguments)),
-        Command::Perf(arguments) => exit(live::run_perf(&arguments)),
+        Command::Perf(arguments) => exit(live::run_perf(&arguments, &words())),
         Command::Nc(arguments) => exit(live::run_nc(&arguments)),
         Command::Serve(arguments) => exit(live::run_serve(&arguments)),
         Command::Fetch(arguments) => exit(live::run_fetch(&arguments)),

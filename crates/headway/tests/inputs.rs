@@ -131,6 +131,17 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("trace .", 2, ".: "),
     ("trace text", 2, "text: "),
     ("trace empty", 2, "empty: "),
+    ("trace out/sack-1.pcapng missing", 2, "missing: cannot be read"),
+    ("trace out/sack-1.pcapng text", 2, "text: at byte 0"),
+    ("trace out/sack-1.pcapng .", 2, ".: expected a regular file"),
+    ("trace out/sack-1.pcapng -", 2, "expected standard input alone, or files only"),
+    ("trace", 2, "<FILE>"),
+    ("race --pcap-split", 2, "--pcap <DIR>"),
+    ("box lo lo2 --pcap-split", 2, "--pcap <FILE>"),
+    ("shell --pcap-split -- true", 2, "--pcap <FILE>"),
+    ("shell --pcap missing/x -- true", 1, "missing/x: cannot be written"),
+    ("shell --pcap missing/x.pcapng --pcap-split -- true", 1, "missing/x-"),
+    ("lab live real.toml --pcap-split", 2, "--pcap <DIR>"),
     ("trace -", 2, "standard input: at byte 0: expected a pcap or pcapng file, got 0 bytes"),
     ("lab", 2, ""),
     ("lab run", 2, "<FILE>..."),
@@ -302,6 +313,19 @@ const INPUTS: &[(&str, i32, &str)] = &[
         1,
         "UDP 192.0.2.1:9: Cannot assign requested address",
     ),
+    ("perf client 127.0.0.1 --kernel --bidir --reverse", 2, "cannot be used with"),
+    ("perf client 127.0.0.1 --kernel --bidir --latency", 2, "cannot be used with"),
+    ("perf client 127.0.0.1 --kernel --rrul --latency", 2, "cannot be used with"),
+    ("perf client 127.0.0.1 --kernel --rrul --bytes 1M", 2, "cannot be used with"),
+    ("perf client 127.0.0.1 --kernel --rrul --bidir", 2, "cannot be used with"),
+    ("perf client 127.0.0.1 --kernel --idle 5s", 2, "--rrul"),
+    ("perf client 127.0.0.1 --kernel --rrul --idle 0s", 2, "--idle 0s: expected some time, such as 5s"),
+    ("perf client 127.0.0.1 --kernel --rrul --idle -5s", 2, "-5s"),
+    ("perf client 127.0.0.1 --kernel --parallel 1001", 2, "1001 is not in 1..=1000"),
+    ("perf client 127.0.0.1 --kernel --length 17M", 2, "--length 17825792: expected between 1B and 16MiB"),
+    ("perf client 127.0.0.1 --kernel --interval 9ms", 2, "--interval 9ms: expected at least 10ms"),
+    ("perf client 127.0.0.1 --kernel --report missing/x.html", 1, "missing/x.html: cannot be written"),
+    ("perf client 127.0.0.1 --kernel --report .", 1, ".: cannot be written"),
     ("perf server --kernel --listen 192.0.2.1:99", 1, "192.0.2.1:99: cannot be listened at"),
     ("nc 127.0.0.1", 2, "<PORT>"),
     ("nc 127.0.0.1 70000 --kernel", 2, "70000 is not in 0..=65535"),
@@ -317,6 +341,22 @@ const INPUTS: &[(&str, i32, &str)] = &[
         "fetch http://127.0.0.1:1/x --kernel --upload text --output x",
         2,
         "cannot be used with '--output <FILE>'",
+    ),
+    ("fetch http://127.0.0.1:1/x --kernel --continue --upload text", 2, "cannot be used with"),
+    (
+        "fetch http://127.0.0.1:1/x --kernel --continue --output -",
+        2,
+        "--continue with --output -: expected a file",
+    ),
+    (
+        "fetch http://127.0.0.1:1/x --kernel --continue --output .",
+        1,
+        ".: cannot be written: expected a regular file with --continue",
+    ),
+    (
+        "fetch http://127.0.0.1:1/x --kernel --continue --output missing/x",
+        1,
+        "missing/x.part: cannot be written",
     ),
     ("fetch http://no.such.name.invalid/x --kernel", 1, "no.such.name.invalid: "),
     ("serve", 2, "<DIR>"),
@@ -367,6 +407,8 @@ const ODD: &[(&str, &str)] = &[
     ("race text --runs 1 --variant sack,sack", "sack"),
     ("trace out/sack-1.pcapng", "connection"),
     ("trace out/sack-1.pcapng --json", "{"),
+    ("trace out/sack-1.pcapng out/sack-1.pcapng", "out/sack-1.pcapng and out/sack-1.pcapng"),
+    ("race --size 1KB --runs 1 --variant sack --pcap ends --pcap-split", "sack"),
     ("lab check fine.toml", "fine.toml: 1 cell, 1 run\n"),
     ("lab run fine.toml --runs 1", "results: "),
     ("lab schema", "{"),
@@ -486,9 +528,9 @@ fn a_measurement_reads_as_iperf3s() {
     for column in ["Interval", "Transfer", "Bitrate", "Retr", "Cwnd", "RTT"] {
         assert!(lines[0].contains(column), "{text}");
     }
-    // The kernel's TCP does not report the last three.
-    assert!(lines[1].ends_with('-'), "{text}");
+    assert!(lines[1].ends_with(" ms"), "{text}");
     assert!(text.contains("  sender\n") && text.ends_with("  receiver\n"), "{text}");
+    assert!(text.contains("\nCPU: local "), "{text}");
     assert!(!client("-t 0.2 --reverse").contains("Cwnd"), "the other end sends");
 }
 
@@ -513,7 +555,7 @@ fn a_measurement_ends_where_its_results_cannot_be_written() {
     let line = lines.next().expect("a line").expect("text");
     thread::spawn(move || lines.for_each(drop));
     let port = line.rsplit_once(':').expect("a port").1;
-    for options in ["", "--json", "--latency", "--reverse"] {
+    for options in ["", "--json", "--latency", "--reverse", "--bidir", "--rrul --idle 100ms"] {
         let line =
             format!("perf client 127.0.0.1 --port {port} --kernel --time 200ms --interval 50ms {options}");
         refuses_bad_outputs(folder.path(), &line);

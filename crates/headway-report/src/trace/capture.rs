@@ -8,6 +8,7 @@ use headway_trace::analysis::{Analyser, Analysis, Connection, Graphs, Offload, O
 use headway_trace::reader::{HalfWritten, Interface, LinkType, Network, Packet, ReadError, Reader};
 use headway_units::Instant;
 
+use super::merged;
 use super::units::plural;
 
 /// Why a capture cannot be analysed.
@@ -40,7 +41,8 @@ pub enum CaptureError {
 
 /// An analysed capture.
 pub struct AnalysedCapture {
-    path: PathBuf,
+    /// Several, if the ends of connections were captured in files of their own.
+    paths: Vec<PathBuf>,
     analysis: Analysis,
     interfaces: Vec<Interface>,
     half_written: Option<HalfWritten>,
@@ -73,6 +75,23 @@ impl AnalysedCapture {
         Self::read_file(&File::open(path).map_err(unreadable)?, path, interface, graphs)
     }
 
+    /// The same for captures of one time, such as those of both ends: their packets are merged by time, and the
+    /// interfaces of later files follow those of earlier ones.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be read, or none has such an interface.
+    pub fn read_all(
+        paths: &[PathBuf],
+        interface: Option<&str>,
+        graphs: Option<Graphs>,
+    ) -> Result<Self, CaptureError> {
+        let [path] = paths else {
+            return Self::analyse(paths.to_vec(), interface, graphs, |take| merged::read(paths, take));
+        };
+        Self::read(path, interface, graphs)
+    }
+
     /// The same for an open file that messages and pages call `path`, such as a copy of what came through a pipe.
     ///
     /// # Errors
@@ -85,21 +104,32 @@ impl AnalysedCapture {
         graphs: Option<Graphs>,
     ) -> Result<Self, CaptureError> {
         let unreadable = |source| CaptureError::Unreadable { path: path.into(), source };
+        Self::analyse(vec![path.into()], interface, graphs, |take| read(file, take).map_err(unreadable))
+    }
+
+    /// `read` reads all packets from the beginning.
+    fn analyse(
+        paths: Vec<PathBuf>,
+        interface: Option<&str>,
+        graphs: Option<Graphs>,
+        mut read: impl FnMut(
+            &mut dyn FnMut(&Packet<'_>),
+        ) -> Result<(Vec<Interface>, Option<HalfWritten>), CaptureError>,
+    ) -> Result<Self, CaptureError> {
         let mut offload = Offload::new();
         let mut first_at = None;
-        let (interfaces, half_written) = read(file, |packet| {
+        let (interfaces, half_written) = read(&mut |packet| {
             first_at = first_at.or(Some(packet.at));
             offload.packet(packet);
-        })
-        .map_err(unreadable)?;
+        })?;
         let interface = match interface {
             Some(name) => Some(place(&interfaces, name)?),
             None => None,
         };
         let mut analyser = Analyser::new(Options { interface, graphs, offload });
-        read(file, |packet| analyser.packet(packet)).map_err(unreadable)?;
+        read(&mut |packet| analyser.packet(packet))?;
         Ok(Self {
-            path: path.into(),
+            paths,
             analysis: analyser.finish(),
             interfaces,
             half_written,
@@ -107,9 +137,16 @@ impl AnalysedCapture {
         })
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The files, as they were named.
+    pub fn name(&self) -> String {
+        let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        names.join(" and ")
+    }
+
+    /// Their names without folders.
+    pub(crate) fn file_names(&self) -> String {
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.paths.iter().map(name).collect::<Vec<_>>().join(" and ")
     }
 
     /// The analysis.
@@ -189,9 +226,9 @@ impl AnalysedCapture {
 }
 
 /// Reads it from its beginning.
-fn read(
+pub(super) fn read(
     mut file: &File,
-    mut take: impl FnMut(&Packet<'_>),
+    take: &mut dyn FnMut(&Packet<'_>),
 ) -> Result<(Vec<Interface>, Option<HalfWritten>), ReadError> {
     file.seek(SeekFrom::Start(0))?;
     let mut reader = Reader::new(file)?;

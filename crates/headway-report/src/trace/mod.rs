@@ -2,6 +2,7 @@
 
 mod capture;
 mod data;
+mod merged;
 pub mod metrics;
 mod page;
 pub mod units;

@@ -18,7 +18,7 @@ const GRAPHS: &str = include_str!("graphs.js");
 pub fn page(capture: &AnalysedCapture, chosen: &[Numbered<'_>], command: &str) -> String {
     let drawn: Vec<&Numbered<'_>> =
         chosen.iter().filter(|numbered| numbered.connection.directions[0].graph.is_some()).collect();
-    let name = capture.path().file_name().unwrap_or_default().to_string_lossy();
+    let name = capture.file_names();
     let analysis = capture.analysis();
     let body = html! {
         header {
@@ -88,7 +88,7 @@ fn numbers(capture: &AnalysedCapture, Numbered { number, connection }: &Numbered
                 @if capture.interfaces().len() > 1 { ", at " (capture.interface(connection.interface)) }
             }
             div.scroll tabindex="0" role="region" aria-label="Numbers" {
-                table.numbers {
+                table.numbers.cards {
                     thead { tr { td {} @for end in &connection.ends { th scope="col" { "sent by " (end) } } } }
                     @for (title, metrics) in GROUPS {
                         tbody {
@@ -96,7 +96,7 @@ fn numbers(capture: &AnalysedCapture, Numbered { number, connection }: &Numbered
                             @for metric in *metrics {
                                 @let values = connection.directions.each_ref().map(|direction| (metric.value)(connection, direction));
                                 @if metric.always || values.iter().any(|value| !value.is_nothing()) {
-                                    tr { th scope="row" { (explained(metric.label)) } @for value in &values { td { (value.text()) } } }
+                                    tr { th scope="row" { (explained(metric.label)) } @for (value, end) in values.iter().zip(&connection.ends) { td data-label={ "sent by " (end) } { (value.text()) } } }
                                 }
                             }
                         }

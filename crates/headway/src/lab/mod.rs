@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
 use headway_report::experiments::Kind;
-use headway_testbed::NamespaceTestbed;
+use headway_testbed::{Captures, NamespaceTestbed};
 
 use crate::output;
 use crate::parent_death;
@@ -92,6 +92,9 @@ enum LabCommand {
         /// Write the packets of each run, as the box saw them, into this folder (pcapng)
         #[arg(long, value_name = "DIR")]
         pcap: Option<PathBuf>,
+        /// Write a file for each end of a run, NAME-sender and NAME-receiver, instead of one for both
+        #[arg(long, requires = "pcap")]
+        pcap_split: bool,
         #[command(flatten)]
         options: RunOptions,
     },
@@ -182,9 +185,10 @@ impl RunOptions {
 pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> {
     match &arguments.command {
         LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
-        LabCommand::Live { files, jobs, pcap, options } => {
+        LabCommand::Live { files, jobs, pcap, pcap_split, options } => {
             let experiments = load(files, &options.overrides_in_real_time())?;
-            let testbed = NamespaceTestbed::new(*jobs, pcap.clone(), parent_death::command)?;
+            let captures = pcap.clone().map(|folder| Captures { folder, split: *pcap_split });
+            let testbed = NamespaceTestbed::new(*jobs, captures, parent_death::command)?;
             run_all(&experiments, options, Some(&testbed))
         }
         LabCommand::Check { files } => check(files),

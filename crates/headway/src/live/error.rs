@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use headway_net::NetError;
+use headway_report::ReportError;
 
 use crate::failure::{BadOption, Failure};
 use crate::output::OutputError;
@@ -40,6 +41,8 @@ pub(crate) enum LiveError {
     Connection(io::Error),
     #[error("the network: {0}")]
     Stack(io::Error),
+    #[error(transparent)]
+    Report(ReportError),
     #[error("stopped by {0}")]
     Stopped(&'static str),
 }

@@ -1,5 +1,6 @@
 //! `headway fetch`: HTTP downloads and uploads.
 
+mod partial;
 mod progress;
 
 use std::io;
@@ -11,7 +12,7 @@ use http_body_util::{BodyExt as _, Either, Empty};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::http::uri::Authority;
-use hyper::{Method, Request, Response, Uri, header};
+use hyper::{Method, Request, Response, StatusCode, Uri, header};
 use hyper_util::rt::TokioIo;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, stdout};
@@ -22,8 +23,9 @@ use super::names::resolve;
 use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::failure::Failure;
-use crate::output::{self, OutputError, notice};
+use crate::failure::{BadOption, Failure};
+use crate::output::{self, NewFile, OutputError, notice};
+use partial::Partial;
 use progress::{Progress, Shown, When};
 
 const EXAMPLES: &str = "\
@@ -32,6 +34,8 @@ Examples:
       From a server of this machine, into image.iso.
   headway fetch --udp 192.0.2.1:4000 192.0.2.2:4000 http://192.0.2.2/image.iso --output - | sha256sum
       From `headway serve --udp 192.0.2.2:4000 any DIR`, to standard output.
+  headway fetch --udp 192.0.2.1:4000 192.0.2.2:4000 http://192.0.2.2/image.iso --continue
+      Resumed with the same words if it is interrupted; the parts are in image.iso.part until it is complete.
   headway fetch --tun hw0 --address 10.77.2.2/24 --upload photo.raw http://10.77.2.1:8000/photo.raw
       Put a file there.";
 
@@ -45,6 +49,10 @@ pub(crate) struct Arguments {
     /// The output file; `-` is standard output [default: the last part of the URL's path]
     #[arg(long, short, value_name = "FILE", conflicts_with = "upload")]
     output: Option<PathBuf>,
+    /// Keep what has arrived in FILE.part if the download is interrupted, and request only the rest the next time, if
+    /// the file is still the same at the server (it has to have an entity tag)
+    #[arg(long = "continue", short = 'c', action = ArgAction::SetTrue, conflicts_with = "upload")]
+    resume: bool,
     /// Upload this file instead (PUT)
     #[arg(long, value_name = "FILE")]
     upload: Option<PathBuf>,
@@ -63,7 +71,10 @@ const MAX_REDIRECTIONS: usize = 10;
 
 /// The result.
 struct Done {
+    /// Transferred bytes.
     bytes: u64,
+    /// Bytes that an earlier download left.
+    resumed: u64,
     elapsed: Duration,
     output: Option<PathBuf>,
 }
@@ -79,6 +90,8 @@ pub(super) enum FetchError {
     Input { path: PathBuf, source: io::Error },
     #[error("{url}: expected {expected}")]
     BadUrl { url: String, expected: &'static str },
+    #[error("{url}: expected the bytes from {from} on, of the file that they are the rest of; got {got:?}")]
+    BadRange { url: String, from: u64, got: String },
     #[error("{url}: the server answered {status}")]
     HttpStatus { url: String, status: u16 },
     #[error("HTTP: {}", with_causes(.0))]
@@ -125,11 +138,20 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
         // Before anyone is asked for anything.
         length(file).await?;
     }
+    let mut partial = if arguments.resume { Some(earlier_part(arguments)?) } else { None };
     let started = Instant::now();
     let mut url = arguments.url.clone();
     for _ in 0..=MAX_REDIRECTIONS {
-        let response = request(&url, arguments, transport).await?;
+        let condition = partial.as_ref().and_then(|partial| partial.condition(&url));
+        let has_condition = condition.is_some();
+        let response = request(&url, arguments, transport, condition).await?;
         let status = response.status();
+        if let Some(partial) =
+            partial.as_mut().filter(|_| has_condition && status == StatusCode::RANGE_NOT_SATISFIABLE)
+        {
+            partial.forget();
+            continue;
+        }
         if status.is_redirection()
             && let Some(location) = response.headers().get(header::LOCATION)
         {
@@ -139,23 +161,37 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
         if !status.is_success() {
             return Err(FetchError::HttpStatus { url: url.to_string(), status: status.as_u16() });
         }
-        let (bytes, output) = match &arguments.upload {
-            Some(file) => (length(file).await?, None),
+        let output = if arguments.upload.is_some() { None } else { output_path(arguments)? };
+        let (bytes, resumed) = match &arguments.upload {
+            Some(file) => (length(file).await?, 0),
             None => {
-                let output = output_path(arguments)?;
+                let destination = Destination::of(output.as_deref(), partial, &url, &response)?;
+                let resumed = destination.resumed();
                 let progress = Progress::new(arguments.progress);
-                (keep(response.into_body(), output.as_deref(), progress).await?, output)
+                (keep(response.into_body(), destination, progress).await?, resumed)
             }
         };
-        return Ok(Done { bytes, elapsed: started.elapsed(), output });
+        return Ok(Done { bytes, resumed, elapsed: started.elapsed(), output });
     }
     Err(FetchError::BadUrl { url: arguments.url.to_string(), expected: "a URL without a redirection loop" })
+}
+
+/// What an earlier download left of the file.
+fn earlier_part(arguments: &Arguments) -> Result<Partial, FetchError> {
+    match output_path(arguments)? {
+        Some(path) => Ok(Partial::open(&path)?),
+        None => {
+            let error = BadOption::new("--continue", "with --output -", "expected a file");
+            Err(LiveError::from(error).into())
+        }
+    }
 }
 
 async fn request(
     url: &Uri,
     arguments: &Arguments,
     transport: &Transport,
+    condition: Option<(u64, &str)>,
 ) -> Result<Response<Incoming>, FetchError> {
     let bad = |expected| FetchError::BadUrl { url: url.to_string(), expected };
     if url.scheme_str() != Some("http") {
@@ -169,7 +205,10 @@ async fn request(
     // It ends with the body of the response, which has its errors too.
     tokio::spawn(connection);
     let target = url.path_and_query().map_or("/", |path| path.as_str());
-    let builder = Request::builder().uri(target).header(header::HOST, authority.as_str());
+    let mut builder = Request::builder().uri(target).header(header::HOST, authority.as_str());
+    if let Some((from, tag)) = condition {
+        builder = builder.header(header::RANGE, format!("bytes={from}-")).header(header::IF_RANGE, tag);
+    }
     let request = match arguments.upload.as_deref() {
         None => builder
             .method(Method::GET)
@@ -245,40 +284,98 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, FetchError> {
     }
 }
 
-/// Writes the body to the output. A file is renamed into place when it is complete.
-async fn keep(mut body: Incoming, output: Option<&Path>, mut progress: Progress) -> Result<u64, FetchError> {
+/// Where the body of an answer goes.
+enum Destination<'a> {
+    Standard,
+    /// A file that is renamed into place when it is complete.
+    New(NewFile, &'a Path),
+    /// The same, but what has arrived remains if it is not.
+    Resumed {
+        partial: Partial,
+        output: &'a Path,
+        from: u64,
+    },
+}
+
+impl<'a> Destination<'a> {
+    /// For an answer from this URL.
+    fn of(
+        output: Option<&'a Path>,
+        partial: Option<Partial>,
+        url: &Uri,
+        response: &Response<Incoming>,
+    ) -> Result<Self, FetchError> {
+        Ok(match (output, partial) {
+            (Some(output), Some(mut partial)) => {
+                let from = partial.begin(url, response.status(), response.headers())?;
+                Self::Resumed { partial, output, from }
+            }
+            (Some(output), None) => Self::New(output::begin(output)?, output),
+            (None, _) => Self::Standard,
+        })
+    }
+
+    /// The bytes that an earlier download left.
+    fn resumed(&self) -> u64 {
+        if let Self::Resumed { from, .. } = self { *from } else { 0 }
+    }
+
+    fn open(&self) -> Result<Option<File>, OutputError> {
+        let file = match self {
+            Self::Standard => return Ok(None),
+            Self::New(file, path) => file.reopen().map_err(|source| OutputError::file(path, source))?,
+            Self::Resumed { partial, .. } => partial.reopen()?,
+        };
+        Ok(Some(File::from_std(file)))
+    }
+
+    fn error(&self, source: io::Error) -> OutputError {
+        match self {
+            Self::Standard => OutputError::Standard(source),
+            Self::New(_, path) => OutputError::file(path, source),
+            Self::Resumed { partial, .. } => OutputError::file(partial.path(), source),
+        }
+    }
+
+    fn finish(self) -> Result<(), OutputError> {
+        match self {
+            Self::Standard => Ok(()),
+            Self::New(file, path) => output::finish(file, path),
+            Self::Resumed { partial, output, .. } => partial.finish(output),
+        }
+    }
+}
+
+/// Writes the body to the output; its bytes.
+async fn keep(mut body: Incoming, to: Destination<'_>, mut progress: Progress) -> Result<u64, FetchError> {
     let mut bytes = 0;
     progress.begin(body.size_hint().exact());
-    let temporary: Option<output::NewFile> = output.map(output::begin).transpose()?;
-    let mut file = match (&temporary, output) {
-        (Some(temporary), Some(path)) => {
-            let file = temporary.reopen().map_err(|source| OutputError::file(path, source))?;
-            Some(File::from_std(file))
-        }
-        _ => None,
-    };
-    let fail = |source| match output {
-        Some(path) => OutputError::file(path, source),
-        None => OutputError::Standard(source),
-    };
+    let mut file = to.open()?;
     let mut standard = stdout();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(FetchError::Http)?;
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) => {
+                // What has arrived is there for the next time.
+                if let Some(file) = &mut file {
+                    file.flush().await.map_err(|source| to.error(source))?;
+                }
+                return Err(FetchError::Http(error));
+            }
+        };
         let Some(data) = frame.data_ref() else { continue };
         bytes += data.len() as u64;
         progress.advance(data.len());
         match &mut file {
-            Some(file) => file.write_all(data).await.map_err(fail)?,
-            None => standard.write_all(data).await.map_err(fail)?,
+            Some(file) => file.write_all(data).await.map_err(|source| to.error(source))?,
+            None => standard.write_all(data).await.map_err(|source| to.error(source))?,
         }
     }
     match &mut file {
-        Some(file) => file.flush().await.map_err(fail)?,
-        None => standard.flush().await.map_err(fail)?,
+        Some(file) => file.flush().await.map_err(|source| to.error(source))?,
+        None => standard.flush().await.map_err(|source| to.error(source))?,
     }
-    if let (Some(temporary), Some(path)) = (temporary, output) {
-        output::finish(temporary, path)?;
-    }
+    to.finish()?;
     Ok(bytes)
 }
 
@@ -291,6 +388,7 @@ fn report(arguments: &Arguments, done: &Done) -> Result<(), OutputError> {
             "output": done.output.as_ref().map(|path| path.display().to_string()),
             "upload": arguments.upload.as_ref().map(|path| path.display().to_string()),
             "bytes": done.bytes,
+            "resumed": done.resumed,
             "seconds": seconds,
             "bits_per_second": rate,
             "variant": arguments.network.label(),
@@ -302,7 +400,9 @@ fn report(arguments: &Arguments, done: &Done) -> Result<(), OutputError> {
             notice!("{report}");
         }
     } else {
-        notice!("headway: {} bytes in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);
+        let after =
+            if done.resumed > 0 { format!(" after {} that were there", done.resumed) } else { String::new() };
+        notice!("headway: {} bytes{after} in {seconds:.3} s, {:.3} Mbit/s", done.bytes, rate / 1e6);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Commands on real networks, in real time: with headway's TCP, or the kernel's for comparison.
 
+mod captures;
 mod doctor;
 mod error;
 mod error_delay_box;
@@ -35,8 +36,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The same after a signal.
 const GRACE_STOPPED: Duration = Duration::from_secs(2);
 
-pub(crate) fn run_perf(arguments: &PerfArguments) -> Result<(), impl Failure> {
-    block_on(perf::run(arguments))
+/// `words` are those of the command line, without the program's name.
+pub(crate) fn run_perf(arguments: &PerfArguments, words: &[String]) -> Result<(), impl Failure> {
+    block_on(perf::run(arguments, words))
 }
 
 pub(crate) fn run_nc(arguments: &NcArguments) -> Result<(), impl Failure> {

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use headway_net::{
-    CaptureFile, Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, Stack, StackConfig, TunCarrier,
-    TunConfig, UdpCarrier, UdpConfig,
+    Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, Stack, StackConfig, TunCarrier, TunConfig,
+    UdpCarrier, UdpConfig,
 };
 use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{HackMode, KeepAlive, Profile};
-use headway_trace::{Capture, EventLog};
+use headway_trace::EventLog;
 use headway_units::{Duration, Size};
 
+use super::captures::open_capture;
 use super::error::LiveError;
 use super::transport::{Reach, Tcp, Transport};
 use crate::failure::BadOption;
@@ -324,14 +325,9 @@ pub(super) fn start_log(verbose: u8) {
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
+pub(super) fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
     let file = File::create(path).map_err(|source| OutputError::File { path: path.into(), source })?;
     Ok(Box::new(BufWriter::new(file)))
-}
-
-pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, OutputError> {
-    Capture::new(create(path)?, interfaces)
-        .map_err(|source| OutputError::Capture { path: path.into(), source })
 }
 
 fn open_log(path: &Path) -> Result<LogFile, OutputError> {

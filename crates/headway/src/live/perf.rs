@@ -1,12 +1,21 @@
 //! `headway perf`: throughput and latency between two ends.
 
 mod client;
+mod connection;
+mod cpu;
+mod json;
+mod latency;
+mod latency_summary;
+mod page;
+mod progress;
 mod protocol;
-mod report;
+mod results;
 mod server;
-mod test;
+mod session;
+mod text;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 use headway_units::{Duration, Size};
@@ -14,7 +23,7 @@ use headway_units::{Duration, Size};
 use super::error::LiveError;
 use super::names::parse_listen;
 use super::network_arguments::NetworkArgs;
-pub(super) use server::serve as serve_perf;
+pub(super) use server::{Prints, serve as serve_perf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,9 +35,11 @@ Examples:
   headway perf server --udp 192.0.2.2:4000 any --variant headway
   headway perf client 192.0.2.2 --udp 192.0.2.1:4000 192.0.2.2:4000 --latency --time 5s
       One byte to and fro, as often as it goes.
+  headway perf client 10.77.2.1 --kernel --rrul --report rrul.html
+      Latency alone for 5 seconds, then while 4 connections send each way for 10 seconds; a page with graphs.
 
-As of iperf3, -t 5 is five seconds and -n 10M is 10 MiB. Retr, Cwnd and RTT are those of the sender, if it is this end and
-not the kernel's TCP: Retr and Cwnd summed over all connections, RTT the longest.";
+As of iperf3, -t 5 is five seconds and -n 10M is 10 MiB. Intervals count what has arrived at the receiver. Retr, Cwnd and
+RTT are those of the sender, if it is this end: Retr and Cwnd summed over all connections, RTT the longest.";
 
 /// Measure throughput and latency.
 #[derive(Args)]
@@ -74,17 +85,27 @@ struct ClientArguments {
     #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = parse_time, allow_hyphen_values = true)]
     time: Duration,
     /// Bytes that each connection sends, instead of a duration; 10M is 10 MiB, as of iperf3
-    #[arg(long, short = 'n', value_name = "SIZE", value_parser = parse_size, conflicts_with_all = ["time", "latency"])]
+    #[arg(long, short = 'n', value_name = "SIZE", value_parser = parse_size, conflicts_with_all = ["time", "latency", "rrul"])]
     bytes: Option<Size>,
-    /// Parallel connections
-    #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    parallel: u16,
+    /// Parallel connections, in each direction [default: 1; with --rrul 4]
+    #[arg(long, short = 'P', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    parallel: Option<u16>,
     /// The server sends
-    #[arg(long, short = 'R', action = ArgAction::SetTrue, conflicts_with = "latency")]
+    #[arg(long, short = 'R', action = ArgAction::SetTrue, conflicts_with_all = ["latency", "bidir", "rrul"])]
     reverse: bool,
+    /// Both ends send at the same time
+    #[arg(long, action = ArgAction::SetTrue, conflicts_with_all = ["latency", "rrul"])]
+    bidir: bool,
     /// Measure latency: send requests, each after the previous answer
-    #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(long, action = ArgAction::SetTrue, conflicts_with = "rrul")]
     latency: bool,
+    /// Measure latency without load and then under load (the RRUL test of flent): a request of one byte every 20 ms,
+    /// at first alone, then while both ends send over --parallel connections each
+    #[arg(long, action = ArgAction::SetTrue)]
+    rrul: bool,
+    /// The time without load, in seconds if no unit is given
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time, requires = "rrul", allow_hyphen_values = true)]
+    idle: Duration,
     /// Bytes of a write, or of a request and its answer [default: 128KiB; with --latency 1]
     #[arg(long, short = 'l', value_name = "SIZE", value_parser = parse_size)]
     length: Option<Size>,
@@ -94,6 +115,12 @@ struct ClientArguments {
     /// Print one JSON object, with the keys of iperf3, instead of lines
     #[arg(long, short = 'J', action = ArgAction::SetTrue)]
     json: bool,
+    /// Print what the server prints about the test, too
+    #[arg(long, action = ArgAction::SetTrue)]
+    get_server_output: bool,
+    /// Write a page with graphs over time to this file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     network: NetworkArgs,
 }
@@ -114,9 +141,9 @@ fn parse_size(input: &str) -> Result<Size, String> {
     text.parse().map_err(|error: headway_units::ParseUnitError| error.to_string())
 }
 
-pub(super) async fn run(arguments: &Arguments) -> Result<(), LiveError> {
+pub(super) async fn run(arguments: &Arguments, words: &[String]) -> Result<(), LiveError> {
     match &arguments.role {
         Role::Server(arguments) => server::run(arguments).await,
-        Role::Client(arguments) => client::run(arguments).await,
+        Role::Client(arguments) => client::run(arguments, words).await,
     }
 }

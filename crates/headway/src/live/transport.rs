@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use headway_net::{Interface, Stack};
-use headway_tcp::{Negotiated, Statistics};
+use headway_net::{Interface, KernelTcp, Stack};
+use headway_tcp::Negotiated;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
@@ -48,6 +48,21 @@ pub(super) enum Listener {
 pub(super) enum Stream {
     Stack(headway_net::TcpStream),
     Kernel(tokio::net::TcpStream),
+}
+
+/// What the TCP of a connection knows of what it sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SenderState {
+    /// Retransmitted segments.
+    pub(super) retransmissions: u64,
+    /// Congestion window, bytes.
+    pub(super) cwnd: u64,
+    /// Smoothed round-trip time.
+    pub(super) rtt: Duration,
+    /// Acknowledged bytes, where they are counted.
+    pub(super) acknowledged: Option<u64>,
+    /// Bytes that were written and are not acknowledged, otherwise.
+    pub(super) outstanding: u64,
 }
 
 /// Seconds until a command says what it waits for, and until it says so again.
@@ -168,11 +183,31 @@ impl Stream {
         }
     }
 
-    /// The connection's statistics; none for the kernel's TCP.
-    pub(super) fn statistics(&self) -> Option<Statistics> {
+    /// What the TCP knows of what it sends; `None` if the connection is gone.
+    pub(super) fn sender_state(&self) -> Option<SenderState> {
         match self {
-            Self::Stack(stream) => stream.statistics().ok(),
-            Self::Kernel(_) => None,
+            Self::Stack(stream) => {
+                let statistics = stream.statistics().ok()?;
+                Some(SenderState {
+                    retransmissions: statistics.retransmissions,
+                    cwnd: statistics.cwnd.into(),
+                    rtt: Duration::from_nanos(
+                        statistics.smoothed_rtt.map_or(0, headway_units::Duration::as_nanos),
+                    ),
+                    acknowledged: None,
+                    outstanding: u64::from(statistics.unacknowledged) + u64::from(statistics.unsent),
+                })
+            }
+            Self::Kernel(stream) => {
+                let state = KernelTcp::of(stream).ok()?;
+                Some(SenderState {
+                    retransmissions: state.retransmissions(),
+                    cwnd: state.cwnd(),
+                    rtt: state.smoothed_rtt(),
+                    acknowledged: Some(state.acknowledged()),
+                    outstanding: 0,
+                })
+            }
         }
     }
 

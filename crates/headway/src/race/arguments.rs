@@ -8,6 +8,7 @@ use headway_sim::Content;
 use headway_sim::race::{Entrant, Feature, UnknownName, congestion_name};
 use headway_units::Size;
 
+use super::capture::Captures;
 use super::error::RaceError;
 use crate::failure::BadOption;
 use crate::scenario_arguments::{ScenarioArguments, features, help_of, models};
@@ -73,6 +74,10 @@ pub(crate) struct Arguments {
     /// Write a capture of each sender's first run, both ends, into this directory (pcapng)
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(super) pcap: Option<PathBuf>,
+    /// Write a file for each end, NAME-sender and NAME-receiver, instead of one for both: tools that expect one end
+    /// take the second copy of a packet for a retransmission
+    #[arg(long, requires = "pcap", help_heading = "Output")]
+    pub(super) pcap_split: bool,
     /// Write a page with bars of the results and a time-sequence graph of each sender's first run
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
@@ -87,7 +92,13 @@ fn parse_sender(input: &str) -> Result<Entrant, String> {
 
 /// Runs beyond this are a typing mistake rather than a wish.
 const MAX_RUNS: u32 = 1_000_000;
+
 impl Arguments {
+    /// Where captures go.
+    pub(super) fn captures(&self) -> Option<Captures<'_>> {
+        self.pcap.as_deref().map(|directory| Captures { directory, split: self.pcap_split })
+    }
+
     /// The senders, each once.
     pub(super) fn senders(&self, settings: &Settings) -> Vec<Entrant> {
         let mut senders = Vec::new();

@@ -18,7 +18,6 @@ use rayon::prelude::*;
 use crate::command_line::command_line;
 use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
-use capture::CaptureFile;
 pub(crate) use error::RaceError;
 
 /// Runs the race. `words` are the words of the command line, without the program's name.
@@ -52,9 +51,9 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceErr
 /// Names the files that were written, beside the results and not among them.
 fn announce(arguments: &Arguments, senders: &[Entrant]) {
     let mut files = Vec::new();
-    if let Some(directory) = &arguments.pcap {
+    if let Some(captures) = arguments.captures() {
         let tcps = senders.iter().filter_map(|sender| sender.tcp());
-        let paths = tcps.map(|sender| capture::path(directory, sender, arguments.seed));
+        let paths = tcps.flat_map(|sender| captures.paths(sender, arguments.seed));
         files.extend(paths.map(|path| path.display().to_string()));
     }
     files.extend(arguments.report.iter().map(|path| path.display().to_string()));
@@ -111,8 +110,8 @@ fn one_run(
     // The oracle is not a TCP: nothing of it is recorded.
     let tcp = sender.tcp().filter(|_| recorded);
     let wants_sequence = tcp.is_some() && arguments.report.is_some();
-    let capture = match (&arguments.pcap, tcp) {
-        (Some(directory), Some(tcp)) => Some(CaptureFile::create(directory, tcp, seed)?),
+    let capture = match (arguments.captures(), tcp) {
+        (Some(captures), Some(tcp)) => Some(captures.create(tcp, seed)?),
         _ => None,
     };
     if !wants_sequence && capture.is_none() {

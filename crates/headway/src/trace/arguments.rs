@@ -12,6 +12,8 @@ Examples:
       What each connection of a capture did, at the end where it was captured first.
   headway trace out/hack+sack-1.pcapng --interface receiver
       The same run as its receiver saw it, damage included.
+  headway trace out/sack-1-sender.pcapng out/sack-1-receiver.pcapng
+      Both ends of a run that were captured with --pcap-split.
   tcpdump -i eth0 -s 128 -w - tcp | headway trace -
       A pipe, which is analysed at its end.
   headway trace slow.pcap --html slow.html --xplot graphs
@@ -27,8 +29,10 @@ cooked (SLL, SLL2), loopback (NULL, LOOP). docs/traces.md defines each number.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The capture, pcap or pcapng; `-` is standard input
-    pub(super) file: PathBuf,
+    /// The capture, pcap or pcapng; `-` is standard input. Several are merged by time, such as those of
+    /// both ends
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) file: Vec<PathBuf>,
     /// Only packets of this interface [default: for each connection the interface that captured its
     /// first packet, so that nothing counts twice]
     #[arg(long, value_name = "NAME")]

@@ -23,7 +23,7 @@ impl Serialize for Document<'_> {
         let Self { capture, chosen } = self;
         let skipped = &capture.analysis().skipped;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("file", &capture.path().display().to_string())?;
+        map.serialize_entry("file", &capture.name())?;
         map.serialize_entry("packets", &capture.analysis().packets)?;
         map.serialize_entry("checksums_not_computed", &capture.analysis().not_computed)?;
         map.serialize_entry(

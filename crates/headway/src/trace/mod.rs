@@ -9,7 +9,7 @@ mod xplot;
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headway_report::trace::{AnalysedCapture, Numbered, POINTS, page};
 use headway_trace::analysis::Graphs;
@@ -32,11 +32,15 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
     let drawn = if arguments.connection.is_empty() { 0..GRAPHS } else { first..last };
     let graphs = draws.then_some(Graphs { points: POINTS, connections: drawn });
     let interface = arguments.interface.as_deref();
-    let capture = if arguments.file == Path::new("-") {
+    let is_standard = |path: &PathBuf| path == Path::new("-");
+    if arguments.file.len() > 1 && arguments.file.iter().any(is_standard) {
+        return Err(BadOption::new("FILE", "-", "expected standard input alone, or files only").into());
+    }
+    let capture = if arguments.file.iter().any(is_standard) {
         let name = Path::new("standard input");
         AnalysedCapture::read_file(&spool().map_err(TraceError::Input)?, name, interface, graphs)?
     } else {
-        AnalysedCapture::read(&arguments.file, interface, graphs)?
+        AnalysedCapture::read_all(&arguments.file, interface, graphs)?
     };
     let chosen = choose(arguments, &capture)?;
     if let Some(path) = &arguments.html {

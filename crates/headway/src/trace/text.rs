@@ -36,7 +36,7 @@ pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>], is_chos
 fn head(capture: &AnalysedCapture) -> String {
     let analysis = &capture.analysis();
     let connections = plural(analysis.connections.len() as u64, "connection");
-    format!("{}: {}, {connections}\n", capture.path().display(), plural(analysis.packets, "packet"))
+    format!("{}: {}, {connections}\n", capture.name(), plural(analysis.packets, "packet"))
 }
 
 fn list(text: &mut String, chosen: &[Numbered<'_>]) {

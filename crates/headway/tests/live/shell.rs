@@ -372,3 +372,30 @@ fn packets_are_captured_until_the_end() {
     let report: Value = serde_json::from_slice(&succeed(trace).stdout).unwrap();
     assert!(report.to_string().contains("10.77.0.1"), "{report}");
 }
+
+/// The packets of each end are in a file of their own; both files together are one capture.
+#[test]
+fn each_end_has_a_capture_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = [&LINK[..], &["-q", "--pcap", "link.pcapng", "--pcap-split"]].concat();
+    let script = "curl -sSf http://10.77.0.1/100KB -o /dev/null";
+    let Some(_) = inside(folder.path(), &options, script) else { return };
+    let mut files: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files.len(), 2, "{files:?}");
+    assert!(files.iter().all(|name| name.starts_with("link-") && name.ends_with(".pcapng")), "{files:?}");
+    let analysed = |files: &[String]| {
+        let mut command = Command::new(HEADWAY);
+        command.args(["trace", "--json"]).args(files).current_dir(folder.path());
+        serde_json::from_slice::<Value>(&succeed(command).stdout).unwrap()
+    };
+    let interfaces = |analysis: &Value| analysis["interfaces"].as_array().unwrap().len();
+    let packets = |analysis: &Value| analysis["packets"].as_u64().unwrap();
+    let (both, each) = (analysed(&files), [&files[..1], &files[1..]].map(analysed));
+    assert_eq!((interfaces(&both), each.each_ref().map(interfaces)), (2, [1, 1]));
+    assert_eq!(packets(&both), each.iter().map(packets).sum::<u64>());
+    assert!(each.iter().all(|end| !end["connections"].as_array().unwrap().is_empty()));
+}

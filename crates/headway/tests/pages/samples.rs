@@ -1,6 +1,8 @@
 //! A page of each kind, looked at.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use tempfile::{TempDir, tempdir};
 
@@ -37,6 +39,24 @@ fn a_capture() {
         HEADWAY.succeed(&folder, &["trace", &format!("{name}-1.pcapng"), "--html", &page]);
         all_is_well(&mut browser, &folder.join(page));
     }
+}
+
+/// A measurement, without load and under it, on the loopback: only the looks of its page are checked.
+#[test]
+fn a_measurement() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let (_kept, folder) = folder();
+    let mut server =
+        HEADWAY.command(&folder, &["perf", "server", "--kernel", "--listen", "127.0.0.1:0", "-1"]);
+    let mut server = server.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a server");
+    let mut line = String::new();
+    BufReader::new(server.stderr.as_mut().expect("a stream")).read_line(&mut line).expect("its address");
+    let port = line.trim().rsplit_once(':').expect("a port").1;
+    let words = ["perf", "client", "127.0.0.1", "--kernel", "--port", port, "--rrul", "--parallel", "1"];
+    let times = ["--idle", "300ms", "--time", "700ms", "--interval", "100ms", "--report", "rrul.html"];
+    HEADWAY.succeed(&folder, &[&words[..], &times].concat());
+    server.wait().expect("its end");
+    all_is_well(&mut browser, &folder.join("rrul.html"));
 }
 
 #[test]

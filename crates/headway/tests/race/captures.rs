@@ -84,19 +84,23 @@ fn wireshark_finds_fault_with_damaged_packets_only() {
         return;
     }
     let directory = tempdir().expect("a directory");
-    capture(directory.path(), "out");
+    // Of a packet that is there twice Wireshark takes the second copy for data that overlaps.
+    HEADWAY.succeed(directory.path(), &[&DAMAGED[..], &["--pcap", "out", "--pcap-split"]].concat());
     for variant in VARIANTS {
-        let path = directory.path().join(format!("out/{variant}-3.pcapng"));
-        let output = Command::new("tshark")
-            .arg("-r")
-            .arg(&path)
-            .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-T", "fields"])
-            .args(["-e", "frame.comment", "-e", "tcp.checksum.status", "-e", "ip.checksum.status"])
-            .args(["-e", "_ws.malformed", "-e", "_ws.expert.severity", "-e", "tcp.option_kind"])
-            .output()
-            .expect("tshark starts");
-        assert!(output.status.success(), "{variant}: {}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let mut text = String::new();
+        for end in ["sender", "receiver"] {
+            let path = directory.path().join(format!("out/{variant}-3-{end}.pcapng"));
+            let output = Command::new("tshark")
+                .arg("-r")
+                .arg(&path)
+                .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-T", "fields"])
+                .args(["-e", "frame.comment", "-e", "tcp.checksum.status", "-e", "ip.checksum.status"])
+                .args(["-e", "_ws.malformed", "-e", "_ws.expert.severity", "-e", "tcp.option_kind"])
+                .output()
+                .expect("tshark starts");
+            assert!(output.status.success(), "{variant}: {}", String::from_utf8_lossy(&output.stderr));
+            text.push_str(&String::from_utf8(output.stdout).expect("UTF-8"));
+        }
         let packets: Vec<Packet<'_>> = text.lines().map(Packet::parse).collect();
         let (damaged, sound): (Vec<_>, Vec<_>) =
             packets.iter().partition(|packet| packet.comment.starts_with("damaged: "));
@@ -124,5 +128,88 @@ fn wireshark_finds_fault_with_damaged_packets_only() {
         assert_eq!(has("16"), extended, "{variant}: Extended Header Checksum ACK");
         let selective = variant.contains("sack") || variant.starts_with("modern");
         assert_eq!(has("5"), selective, "{variant}: SACK");
+    }
+}
+
+/// What tshark counts as retransmissions, of the interface's whole capture.
+fn retransmissions_by_tshark(path: &Path) -> usize {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(path)
+        // Damaged packets that arrive are no segments of the connection.
+        .args(["-o", "tcp.check_checksum:TRUE", "-Y", "tcp.analysis.retransmission"])
+        .args(["-T", "fields", "-e", "frame.number"])
+        .output()
+        .expect("tshark starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8").lines().count()
+}
+
+/// A tool that expects one end finds in the sender's capture no more retransmissions than the sender made, and no false
+/// one where nothing was lost.
+#[test]
+fn a_capture_of_each_end_has_each_packet_once() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("skipped: tshark is not installed");
+        return;
+    }
+    let directory = tempdir().expect("a directory");
+    let root = directory.path();
+    for damage in ["none", "random:2%"] {
+        let words = ["race", "--runs", "1", "--size", "300KB", "--variant", "sack,modern,headway", "--json"];
+        let more = ["--damage", damage, "--pcap", "out", "--pcap-split"];
+        let output = HEADWAY.run(root, &[&words[..], &more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let notice = String::from_utf8(output.stderr).expect("UTF-8");
+        let results: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        for run in results["runs"].as_array().expect("runs") {
+            let sender = run["variant"].as_str().expect("a name");
+            let made = run["retransmissions"].as_u64().expect("a number") as usize;
+            let [at_sender, at_receiver] =
+                ["sender", "receiver"].map(|end| format!("out/{sender}-1-{end}.pcapng"));
+            for path in [&at_sender, &at_receiver] {
+                assert!(notice.contains(path.as_str()), "{notice}");
+            }
+            let counted = retransmissions_by_tshark(&root.join(&at_sender));
+            assert!(counted <= made, "{sender}, damage {damage}: {counted} of {made}");
+            assert_eq!(counted > 0, damage != "none" && made > 0, "{sender}, damage {damage}");
+            if damage == "none" {
+                assert_eq!(retransmissions_by_tshark(&root.join(&at_receiver)), 0, "{sender}");
+            }
+        }
+    }
+    assert!(!root.join("out/sack-1.pcapng").exists());
+}
+
+/// Both files together are what the file of both ends is.
+#[test]
+fn the_captures_of_both_ends_are_analysed_together() {
+    let directory = tempdir().expect("a directory");
+    let root = directory.path();
+    let words = [&DAMAGED[..], &["--variant", "xhack+sack", "--json"]].concat();
+    HEADWAY.succeed(root, &[&words[..], &["--pcap", "one"]].concat());
+    HEADWAY.succeed(root, &[&words[..], &["--pcap", "two", "--pcap-split"]].concat());
+    let both = "one/xhack+sack-3.pcapng";
+    let [sender, receiver] = ["sender", "receiver"].map(|end| format!("two/xhack+sack-3-{end}.pcapng"));
+    let analysed = |words: &[&str]| {
+        let output = HEADWAY.run(root, &[&["trace", "--json"], words].concat());
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let mut object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        object["file"] = serde_json::Value::Null;
+        object
+    };
+    let whole = analysed(&[both]);
+    assert_eq!(whole["interfaces"].as_array().expect("interfaces").len(), 2);
+    assert_eq!(analysed(&[&sender, &receiver]), whole);
+    for end in ["sender", "receiver"] {
+        let both = analysed(&[both, "--interface", end]);
+        assert_eq!(analysed(&[&sender, &receiver, "--interface", end]), both, "{end}");
+    }
+    // The sender's alone knows what the sender did.
+    let of =
+        |analysis: &serde_json::Value, key: &str| analysis["connections"][0]["directions"][0][key].clone();
+    let alone = analysed(&[&sender]);
+    for key in ["packets", "retransmitted_packets", "data_bytes", "unique_bytes", "rtt_mean_seconds"] {
+        assert_eq!(of(&alone, key), of(&whole, key), "{key}");
     }
 }

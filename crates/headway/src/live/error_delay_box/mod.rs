@@ -19,8 +19,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use super::captures::open_ends;
 use super::error::LiveError;
-use super::network_arguments::{open_capture, start_log};
+use super::network_arguments::start_log;
 use crate::failure::{BadOption, Failure};
 use crate::output::{OutputError, notice};
 pub(crate) use arguments::Arguments;
@@ -67,7 +68,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     let interfaces = arguments.interfaces();
     let lanes = arguments.seeded(links.clone(), 0);
     let names = [&*interfaces[0], &*interfaces[1]];
-    let capture = arguments.pcap.as_deref().map(|path| open_capture(path, &names)).transpose()?;
+    let capture =
+        arguments.pcap.as_deref().map(|path| open_ends(path, names, arguments.pcap_split)).transpose()?;
     let real_time = arguments.real_time() != RealTime::Off;
     let (live, control) =
         LiveBox::open(BoxConfig { interfaces: interfaces.clone(), lanes, real_time, capture })?;

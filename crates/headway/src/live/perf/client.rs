@@ -1,18 +1,26 @@
 //! The client of a measurement.
 
 use std::io;
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, sleep_until};
 
-use super::ClientArguments;
+use super::connection::{now, receive, send};
+use super::cpu::Clock;
+use super::json::{Ends, failed};
+use super::latency::{send_regularly, send_requests};
+use super::progress::{Interval, Meter, Progress};
 use super::protocol::{
-    Hello, Kind, MAX_LENGTH, Outcome, StreamResult, Test, VERSION, Welcome, receive_line, send_line,
+    Flow, Hello, Kind, LEAST_INTERVAL, MAX_LENGTH, Message, Outcome, Received, StreamResult, Test, VERSION,
+    Welcome, receive_line, send_line,
 };
-use super::report::{Ends, Report, Reporter, failed};
-use super::test::{Progress, receive, send, send_requests};
+use super::results::{Load, Results};
+use super::text::Text;
+use super::{ClientArguments, page};
 use crate::failure::BadOption;
 use crate::live::error::LiveError;
 use crate::live::names::resolve;
@@ -21,8 +29,8 @@ use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::output;
 
 /// Measures and prints the results. With `--json` an error is printed as an object too.
-pub(super) async fn run(arguments: &ClientArguments) -> Result<(), LiveError> {
-    let outcome = run_test(arguments).await;
+pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
+    let outcome = run_test(arguments, words).await;
     match &outcome {
         // Where results cannot be printed, an error cannot either.
         Err(error) if arguments.json && !matches!(error, LiveError::Output(_)) => {
@@ -33,53 +41,69 @@ pub(super) async fn run(arguments: &ClientArguments) -> Result<(), LiveError> {
     outcome
 }
 
-async fn run_test(arguments: &ClientArguments) -> Result<(), LiveError> {
+async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
     let test = describe(arguments)?;
+    // Where the page is to go is tried before the test, not after it.
+    let page = match &arguments.report {
+        Some(path) => Some((path, output::begin(path)?)),
+        None => None,
+    };
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = measure(arguments, &test, &transport) => outcome,
         signal = stop_signal() => Err(LiveError::Stopped(signal?)),
     };
     let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
-    let report = outcome?;
-    output::print(&report.text(arguments.json))?;
+    let results = outcome?;
+    if let Some((path, file)) = page {
+        output::write_to(file, path, page::page(&results, words)?)?;
+    }
+    output::print(&if arguments.json { format!("{:#}\n", results.json()) } else { results.text() })?;
     closed
 }
 
 fn describe(arguments: &ClientArguments) -> Result<Test, BadOption> {
-    let kind = match (arguments.latency, arguments.reverse) {
-        (true, _) => Kind::Latency,
-        (false, true) => Kind::Download,
-        (false, false) => Kind::Upload,
+    let kind = match arguments {
+        ClientArguments { rrul: true, .. } => Kind::Rrul,
+        ClientArguments { latency: true, .. } => Kind::Latency,
+        ClientArguments { bidir: true, .. } => Kind::Bidirectional,
+        ClientArguments { reverse: true, .. } => Kind::Download,
+        _ => Kind::Upload,
     };
     let bad = |option, value: String, expected: &str| BadOption::new(option, value, expected);
-    let length =
-        arguments.length.map_or(if arguments.latency { 1 } else { 128 << 10 }, headway_units::Size::bytes);
-    if length == 0 || length > u64::from(MAX_LENGTH) {
+    let length = arguments.length.map(headway_units::Size::bytes);
+    if let Some(length) = length.filter(|length| !(1..=u64::from(MAX_LENGTH)).contains(length)) {
         return Err(bad("--length", length.to_string(), "expected between 1B and 16MiB"));
     }
     if arguments.time.is_zero() {
         return Err(bad("--time", arguments.time.to_string(), "expected some time, such as 10s"));
     }
-    if arguments.interval.as_millis() < 10 {
+    if arguments.idle.is_zero() {
+        return Err(bad("--idle", arguments.idle.to_string(), "expected some time, such as 5s"));
+    }
+    if arguments.interval.as_millis() < LEAST_INTERVAL {
         return Err(bad("--interval", arguments.interval.to_string(), "expected at least 10ms"));
     }
+    let length = length.and_then(|length| u32::try_from(length).ok());
     Ok(Test {
         version: VERSION,
         kind,
-        parallel: arguments.parallel,
-        length: length as u32,
+        // flent's number.
+        parallel: arguments.parallel.unwrap_or(if kind == Kind::Rrul { 4 } else { 1 }),
+        length: length.unwrap_or(128 << 10),
+        request: length.filter(|_| kind == Kind::Latency).unwrap_or(1),
         bytes: arguments.bytes.map(headway_units::Size::bytes),
         nanos: arguments.time.as_nanos(),
+        interval: arguments.interval.as_nanos(),
+        wants_output: arguments.get_server_output,
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "a live measurement")]
 async fn measure(
     arguments: &ClientArguments,
     test: &Test,
     transport: &Transport,
-) -> Result<Report, LiveError> {
+) -> Result<Results, LiveError> {
     let server = resolve(&arguments.host, arguments.port).await?;
     let mut control = transport.connect(server).await?;
     send_line(&mut control, &Hello::Test(test.clone())).await.map_err(LiveError::Connection)?;
@@ -89,47 +113,212 @@ async fn measure(
             return Err(LiveError::Connection(io::Error::other(format!("the server: {reason}"))));
         }
     };
-    let mut running = JoinSet::new();
-    let mut progress = Vec::new();
-    let mut ends = Vec::new();
-    for _ in 0..test.parallel {
-        let mut stream = transport.connect(server).await?;
-        send_line(&mut stream, &Hello::Data { session }).await.map_err(LiveError::Connection)?;
-        let local = stream.local_addr().map_err(LiveError::Connection)?;
-        ends.push(Ends { local, remote: stream.peer_addr().map_err(LiveError::Connection)? });
-        let done = Arc::new(Progress::default());
-        progress.push(done.clone());
-        let test = test.clone();
-        running.spawn(async move {
-            let (result, times) = match test.kind {
-                Kind::Upload => (send(stream, &test, &done).await?, Vec::new()),
-                Kind::Download => (receive(stream, &test, &done).await?, Vec::new()),
-                Kind::Latency => send_requests(stream, &test, &done).await?,
-            };
-            io::Result::Ok((StreamResult { client_port: local.port(), ..result }, times))
-        });
-    }
-    let started = Instant::now();
-    let mut reporter =
-        Reporter::new(arguments.network.label(), server, test.clone(), ends, progress, arguments.json);
-    let mut ticks = tokio::time::interval(Duration::from_nanos(arguments.interval.as_nanos()));
-    ticks.tick().await;
-    let (mut results, mut times) = (Vec::new(), Vec::new());
-    loop {
-        tokio::select! {
-            ended = running.join_next() => match ended {
-                None => break,
-                Some(ended) => {
-                    let (result, more) = ended.map_err(io::Error::other).and_then(|ended| ended).map_err(LiveError::Connection)?;
-                    results.push(result);
-                    times.extend(more);
-                }
-            },
-            _ = ticks.tick() => reporter.interval(started.elapsed())?,
+    let (from, mut to) = tokio::io::split(control);
+    let (sender, messages) = mpsc::channel(16);
+    let mut listening = JoinSet::new();
+    listening.spawn(listen(BufReader::new(from), sender));
+
+    let mut running = Running::new(test, !arguments.json, messages);
+    let connections = Connections { transport, server, session };
+    let mut load = None;
+    if test.kind == Kind::Rrul {
+        running.open(&connections, Flow::Latency).await?;
+        running.watch(Some(running.started + Duration::from_nanos(arguments.idle.as_nanos()))).await?;
+        let idle = running.started.elapsed();
+        running.open(&connections, Flow::Upload).await?;
+        running.open(&connections, Flow::Download).await?;
+        let full = running.started.elapsed();
+        let until = full + Duration::from_nanos(test.nanos);
+        running.watch(Some(running.started + until)).await?;
+        load = Some(Load { idle, full, until });
+        // Nobody waits for it if all requests have been answered already.
+        let _ = running.stop.send(true);
+    } else {
+        for flow in [Flow::Latency, Flow::Upload, Flow::Download] {
+            running.open(&connections, flow).await?;
         }
     }
-    reporter.interval(started.elapsed())?;
-    let outcome: Outcome = receive_line(&mut control).await.map_err(LiveError::Connection)?;
-    control.shutdown().await.map_err(LiveError::Connection)?;
-    Ok(reporter.finish(results, outcome.streams, times))
+    running.watch(None).await?;
+    to.shutdown().await.map_err(LiveError::Connection)?;
+    running.finish(arguments.network.label(), server, load)
+}
+
+/// Takes the server's messages until the last.
+async fn listen(
+    mut from: BufReader<tokio::io::ReadHalf<crate::live::transport::Stream>>,
+    to: mpsc::Sender<io::Result<Message>>,
+) {
+    loop {
+        let message = receive_line(&mut from).await;
+        let is_last = !matches!(message, Ok(Message::Interval(_)));
+        if to.send(message).await.is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// How data connections are opened.
+struct Connections<'a> {
+    transport: &'a Transport,
+    server: SocketAddr,
+    session: u64,
+}
+
+/// A test that runs.
+struct Running<'a> {
+    test: &'a Test,
+    started: Instant,
+    /// When the data that the server counts began to flow.
+    loaded: Option<Instant>,
+    ends: Vec<Ends>,
+    /// One of each flow.
+    meters: [Meter; 3],
+    connections: JoinSet<io::Result<(Flow, StreamResult)>>,
+    results: Vec<(Flow, StreamResult)>,
+    messages: mpsc::Receiver<io::Result<Message>>,
+    outcome: Option<Outcome>,
+    ticks: tokio::time::Interval,
+    /// Ends regular requests.
+    stop: watch::Sender<bool>,
+    cpu: Clock,
+    text: Option<Text>,
+    intervals: Vec<Interval>,
+}
+
+impl<'a> Running<'a> {
+    fn new(test: &'a Test, prints: bool, messages: mpsc::Receiver<io::Result<Message>>) -> Self {
+        let mut ticks = tokio::time::interval(Duration::from_nanos(test.interval));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        ticks.reset();
+        Self {
+            test,
+            started: now(),
+            loaded: None,
+            ends: Vec::new(),
+            meters: [Flow::Upload, Flow::Download, Flow::Latency]
+                .map(|flow| Meter::new(flow, flow != Flow::Download, 0.0)),
+            connections: JoinSet::new(),
+            results: Vec::new(),
+            messages,
+            outcome: None,
+            ticks,
+            stop: watch::Sender::new(false),
+            cpu: Clock::start(),
+            text: prints.then(|| Text::of_client(test)),
+            intervals: Vec::new(),
+        }
+    }
+
+    /// Opens all connections of a flow.
+    async fn open(&mut self, to: &Connections<'_>, flow: Flow) -> Result<(), LiveError> {
+        for number in 0..self.test.connections(flow) {
+            let mut stream = to.transport.connect(to.server).await?;
+            let hello = Hello::Data { session: to.session, flow };
+            send_line(&mut stream, &hello).await.map_err(LiveError::Connection)?;
+            let local = stream.local_addr().map_err(LiveError::Connection)?;
+            let remote = stream.peer_addr().map_err(LiveError::Connection)?;
+            self.ends.push(Ends { flow, local, remote });
+            let progress = Progress::new(local.port());
+            if number == 0 {
+                let begun =
+                    if flow == Flow::Latency { self.started } else { *self.loaded.get_or_insert_with(now) };
+                let begun = (begun - self.started).as_secs_f64();
+                *self.meter(flow) = Meter::new(flow, flow != Flow::Download, begun);
+            }
+            self.meter(flow).add(progress.clone());
+            let (test, started, stop) = (self.test.clone(), self.started, self.stop.subscribe());
+            self.connections.spawn(async move {
+                let result = match (flow, test.kind) {
+                    (Flow::Upload, _) => send(stream, &test, &progress).await?,
+                    (Flow::Download, _) => receive(stream, &test, &progress).await?,
+                    (Flow::Latency, Kind::Rrul) => {
+                        send_regularly(stream, &test, started, &progress, stop).await?
+                    }
+                    (Flow::Latency, _) => send_requests(stream, &test, started, &progress).await?,
+                };
+                io::Result::Ok((flow, result))
+            });
+        }
+        Ok(())
+    }
+
+    fn meter(&mut self, flow: Flow) -> &mut Meter {
+        &mut self.meters[flow as usize]
+    }
+
+    /// Reports intervals until that time, or until the test has ended.
+    async fn watch(&mut self, until: Option<Instant>) -> Result<(), LiveError> {
+        // Longer than anything that is measured.
+        let far = Duration::from_secs(365 * 86_400);
+        let deadline = until.unwrap_or_else(|| now() + far).into();
+        while until.is_some() || !self.connections.is_empty() || self.outcome.is_none() {
+            tokio::select! {
+                Some(ended) = self.connections.join_next() => {
+                    let ended = ended.map_err(io::Error::other).and_then(|ended| ended);
+                    self.results.push(ended.map_err(LiveError::Connection)?);
+                }
+                _ = self.ticks.tick() => self.tick()?,
+                message = self.messages.recv(), if self.outcome.is_none() => {
+                    let gone = || io::Error::from(io::ErrorKind::UnexpectedEof);
+                    match message.unwrap_or_else(|| Err(gone())).map_err(LiveError::Connection)? {
+                        Message::Interval(received) => self.cut_uploads(&received)?,
+                        Message::Outcome(outcome) => self.outcome = Some(outcome),
+                    }
+                }
+                () = sleep_until(deadline) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends an interval of what arrives here.
+    fn tick(&mut self) -> Result<(), LiveError> {
+        let end = self.started.elapsed().as_secs_f64();
+        for flow in [Flow::Download, Flow::Latency] {
+            let interval = self.meter(flow).cut(end, Progress::bytes);
+            // When no more requests are sent, their absence says nothing.
+            let is_over = flow == Flow::Latency && *self.stop.borrow();
+            self.report(interval.filter(|interval| !is_over || interval.bytes() > 0))?;
+        }
+        Ok(())
+    }
+
+    /// Ends an interval of what has arrived at the server.
+    fn cut_uploads(&mut self, received: &Received) -> Result<(), LiveError> {
+        let Some(loaded) = self.loaded else { return Ok(()) };
+        let end = (loaded - self.started).as_secs_f64() + received.nanos as f64 / 1e9;
+        let interval = self.meter(Flow::Upload).cut(end, |progress| received.from(progress.client_port()));
+        self.report(interval)
+    }
+
+    fn report(&mut self, interval: Option<Interval>) -> Result<(), LiveError> {
+        let Some(interval) = interval else { return Ok(()) };
+        if let Some(text) = &mut self.text {
+            output::print(&text.interval(&interval))?;
+        }
+        self.intervals.push(interval);
+        Ok(())
+    }
+
+    /// The results, when all has ended.
+    fn finish(mut self, label: String, server: SocketAddr, load: Option<Load>) -> Result<Results, LiveError> {
+        let cpu = self.cpu.usage();
+        let outcome = self.outcome.take().unwrap_or_default();
+        self.cut_uploads(&outcome.received)?;
+        self.tick()?;
+        let samples = self.meter(Flow::Latency).connections().flat_map(|one| one.samples(0)).collect();
+        Ok(Results {
+            label,
+            server,
+            test: self.test.clone(),
+            ends: self.ends,
+            intervals: self.intervals,
+            ours: self.results,
+            theirs: outcome.streams,
+            cpu: (cpu, outcome.cpu),
+            samples,
+            load,
+            server_output: outcome.output,
+        })
+    }
 }

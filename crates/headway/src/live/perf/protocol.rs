@@ -2,7 +2,8 @@
 //!
 //! The client opens a control connection and sends a [`Hello::Test`]; the server answers with a
 //! [`Welcome`]. The client then opens the data connections, each beginning with a [`Hello::Data`]. The
-//! test runs on those; at its end the server sends an [`Outcome`] over the control connection.
+//! test runs on those. Meanwhile the server sends [`Message::Interval`]s over the control connection, so
+//! that the client can report what has arrived, and at the end a [`Message::Outcome`].
 
 use std::io;
 
@@ -10,14 +11,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
+use super::cpu::Usage;
+
 /// The protocol version; others are refused.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The maximum length of a line.
 const MAX_LINE: usize = 1 << 20;
 
 /// The maximum bytes of a write or a request, which limits the memory that a peer can use.
 pub(super) const MAX_LENGTH: u32 = 16 << 20;
+
+/// The maximum number of connections of each flow.
+pub(super) const MAX_PARALLEL: u16 = 1000;
+
+/// The shortest interval of reports, in milliseconds.
+pub(super) const LEAST_INTERVAL: u64 = 10;
 
 /// The first message of a connection.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,6 +38,8 @@ pub(super) enum Hello {
     Data {
         /// The session number from the server.
         session: u64,
+        /// What it is for.
+        flow: Flow,
     },
 }
 
@@ -37,26 +48,85 @@ pub(super) enum Hello {
 pub(super) struct Test {
     pub(super) version: u32,
     pub(super) kind: Kind,
-    /// Data connections.
+    /// Data connections of each flow that sends data.
     pub(super) parallel: u16,
-    /// Bytes of a write, or of a request and its answer.
+    /// Bytes of a write.
     pub(super) length: u32,
+    /// Bytes of a request and its answer.
+    pub(super) request: u32,
     /// Bytes that each connection sends; `None`: limited by the duration.
     pub(super) bytes: Option<u64>,
     /// The duration in nanoseconds, if there is no number of bytes.
     pub(super) nanos: u64,
+    /// Nanoseconds between the server's reports.
+    pub(super) interval: u64,
+    /// Whether the client wants the lines that the server prints.
+    pub(super) wants_output: bool,
 }
 
-/// The sender.
+/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// The client.
+    /// The client sends.
     Upload,
-    /// The server.
+    /// The server sends.
     Download,
-    /// Both, alternating.
+    /// Both send at the same time.
+    Bidirectional,
+    /// Requests and answers.
     Latency,
+    /// Requests and answers, first alone, then while both send (flent's "realtime response under load").
+    Rrul,
+}
+
+/// What a data connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Flow {
+    /// The client sends data.
+    Upload,
+    /// The server sends data.
+    Download,
+    /// The client sends requests, the server answers.
+    Latency,
+}
+
+impl Test {
+    /// How many connections of this flow the test has.
+    pub(super) fn connections(&self, flow: Flow) -> u16 {
+        match (self.kind, flow) {
+            (Kind::Upload | Kind::Bidirectional | Kind::Rrul, Flow::Upload)
+            | (Kind::Download | Kind::Bidirectional | Kind::Rrul, Flow::Download)
+            | (Kind::Latency, Flow::Latency) => self.parallel,
+            (Kind::Rrul, Flow::Latency) => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether data goes both ways.
+    pub(super) fn is_both_ways(&self) -> bool {
+        matches!(self.kind, Kind::Bidirectional | Kind::Rrul)
+    }
+
+    /// Why a server refuses it.
+    pub(super) fn refusal(&self) -> Option<String> {
+        if self.version != VERSION {
+            return Some(format!("version {}: this server has {VERSION}", self.version));
+        }
+        let lengths = 1..=MAX_LENGTH;
+        if self.parallel == 0
+            || self.parallel > MAX_PARALLEL
+            || !lengths.contains(&self.length)
+            || !lengths.contains(&self.request)
+        {
+            return Some("expected 1 to 1000 streams, and writes of 1 B to 16 MiB".into());
+        }
+        if self.interval < LEAST_INTERVAL * 1_000_000 {
+            return Some(format!("expected intervals of at least {LEAST_INTERVAL} ms"));
+        }
+        None
+    }
 }
 
 /// The server's answer to a test.
@@ -67,10 +137,41 @@ pub(super) enum Welcome {
     Refused(String),
 }
 
-/// The server's results, by connection.
+/// What the server sends during a test.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Message {
+    Interval(Received),
+    Outcome(Outcome),
+}
+
+/// What has arrived at the server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Received {
+    /// Nanoseconds since the first data connection was open.
+    pub(super) nanos: u64,
+    /// The client's port and all bytes that have arrived, for each connection on which the client sends.
+    pub(super) totals: Vec<(u16, u64)>,
+}
+
+impl Received {
+    /// The bytes of the connection from this port.
+    pub(super) fn from(&self, port: u16) -> u64 {
+        self.totals.iter().find(|(from, _)| *from == port).map_or(0, |(_, bytes)| *bytes)
+    }
+}
+
+/// The server's results.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Outcome {
+    /// By connection.
     pub(super) streams: Vec<StreamResult>,
+    /// What has arrived when all had ended.
+    pub(super) received: Received,
+    /// CPU time of the server's process, from the first data connection to the end of the last.
+    pub(super) cpu: Usage,
+    /// What the server printed, if the client wanted it.
+    pub(super) output: Option<String>,
 }
 
 /// The results of one end of a data connection.
@@ -80,7 +181,7 @@ pub(super) struct StreamResult {
     pub(super) client_port: u16,
     pub(super) bytes: u64,
     pub(super) nanos: u64,
-    /// Retransmitted segments; `None` for the kernel's TCP.
+    /// Retransmitted segments, at the end that sends.
     pub(super) retransmits: Option<u64>,
 }
 
@@ -109,6 +210,55 @@ pub(super) async fn receive_line<T: DeserializeOwned>(
         }
     }
     serde_json::from_slice(&line).map_err(|error| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("not a peer of `headway perf`: {error}"))
+        let message = format!("not a peer of `headway perf` of this version: {error}");
+        io::Error::new(io::ErrorKind::InvalidData, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test() -> Test {
+        Test {
+            version: VERSION,
+            kind: Kind::Rrul,
+            parallel: 4,
+            length: 1 << 17,
+            request: 1,
+            bytes: None,
+            nanos: 1,
+            interval: 1_000_000_000,
+            wants_output: false,
+        }
+    }
+
+    #[test]
+    fn a_test_under_load_has_one_connection_for_requests() {
+        let of = |kind| {
+            let test = Test { kind, ..test() };
+            [Flow::Upload, Flow::Download, Flow::Latency].map(|flow| test.connections(flow))
+        };
+        assert_eq!(of(Kind::Upload), [4, 0, 0]);
+        assert_eq!(of(Kind::Download), [0, 4, 0]);
+        assert_eq!(of(Kind::Bidirectional), [4, 4, 0]);
+        assert_eq!(of(Kind::Latency), [0, 0, 4]);
+        assert_eq!(of(Kind::Rrul), [4, 4, 1]);
+    }
+
+    #[test]
+    fn tests_that_would_cost_the_server_too_much_are_refused() {
+        assert_eq!(test().refusal(), None);
+        for refused in [
+            Test { version: 1, ..test() },
+            Test { parallel: 0, ..test() },
+            Test { parallel: MAX_PARALLEL + 1, ..test() },
+            Test { length: 0, ..test() },
+            Test { length: MAX_LENGTH + 1, ..test() },
+            Test { request: MAX_LENGTH + 1, ..test() },
+            Test { interval: 9_999_999, ..test() },
+        ] {
+            assert!(refused.refusal().is_some(), "{refused:?}");
+        }
+    }
 }

@@ -64,6 +64,10 @@ pub(crate) struct Arguments {
     /// Write every IP packet, as the hosts at both ends see it, into this file (pcapng)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) pcap: Option<PathBuf>,
+    /// Write a file for each end instead, FILE-NAME with the name of its interface: tools that expect one end take
+    /// the second copy of a packet for a retransmission
+    #[arg(long, requires = "pcap", help_heading = "Output")]
+    pub(super) pcap_split: bool,
     /// Print more on standard error
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     pub(super) verbose: u8,

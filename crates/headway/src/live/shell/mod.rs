@@ -14,9 +14,10 @@ use headway_net::error_delay_box::BoxEnd;
 use headway_net::{IsolationError, isolate};
 use headway_testbed::ShellNetwork;
 
+use super::captures::open_ends;
 use super::error::LiveError;
 use super::error_delay_box::{BoxError, start};
-use super::network_arguments::{open_capture, start_log};
+use super::network_arguments::start_log;
 use crate::failure::Failure;
 use crate::output::{OutputError, notice};
 use crate::supervisor::{self, Role, Signals};
@@ -63,8 +64,8 @@ impl From<LabError> for ShellError {
 /// Runs the shell or the command; its exit code.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, ShellError> {
     let links = arguments.link.links()?;
-    let capture =
-        arguments.pcap.as_deref().map(|path| open_capture(path, &ShellNetwork::interfaces())).transpose()?;
+    let open = |path| open_ends(path, ShellNetwork::interfaces(), arguments.pcap_split);
+    let capture = arguments.pcap.as_deref().map(open).transpose()?;
     // Before any thread is started.
     let isolation = isolate()?;
     start_log(arguments.verbose);

@@ -95,7 +95,7 @@ fn listen(local: SocketAddr, congestion: Option<&str>) -> Result<tokio::net::Tcp
 
 async fn serve(service: Service, listener: Listener) {
     let outcome = match service {
-        Service::Perf => perf::serve_perf(listener, false).await,
+        Service::Perf => perf::serve_perf(listener, false, perf::Prints::Nothing).await,
         _ => accept(service, listener).await,
     };
     if let Err(error) = outcome {

@@ -62,7 +62,7 @@ fn tshark_finds_the_damage() {
     let words = ["race", "--json", "--runs", "1", "--variant", "sack", "--size", "10kB", "--damage", &trace];
     let race: serde_json::Value =
         serde_json::from_slice(&testbed.middle.run(crate::namespace::HEADWAY, &words).stdout).unwrap();
-    let share = race["scenario"]["share_of_packets_hit"].as_f64().unwrap();
+    let share = race["scenario"]["share_hit"].as_f64().unwrap();
     let expected = damaged as f64 / of("forward", "delivered") as f64;
     assert!((share - expected).abs() < 1e-9, "{share}, not {expected}");
 }
