@@ -43,8 +43,8 @@ mod value;
 pub use application::Application;
 pub use content::{Content, ContentError, ContentReader};
 pub use network::{
-    Exposure, GatewayConfig, GatewayStatistics, LinkId, LinkPorts, Network, NetworkCounters, Next, Node,
-    NodeContext, NodeId, Packet, PacketGatewayConfig, Port, Precedence, SplitGatewayConfig, SplitRoute,
+    Arrivals, Exposure, GatewayConfig, GatewayStatistics, LinkId, LinkPorts, Network, NetworkCounters, Next,
+    Node, NodeContext, NodeId, Packet, PacketGatewayConfig, Port, Precedence, SplitGatewayConfig, SplitRoute,
 };
 pub use one_way_delays::{OneWayDelays, PacketDelay};
 pub use seed::derive_seed;

@@ -2,7 +2,7 @@
 //! stays busy.
 
 use headway_sim::race::{Entrant, RunSettings, Scenario, run_recorded};
-use headway_sim::{Content, OneWayDelays};
+use headway_sim::{Content, OneWayDelays, Passing, Tap};
 use headway_units::{Duration, Instant, Size};
 
 /// 10 Mbit/s and an RTT of 40 ms, with a buffer of 600 ms.
@@ -93,4 +93,76 @@ fn red_keeps_the_average_queue_between_its_thresholds() {
         // The path holds 33 packets: with 15 at most in the queue a halved window leaves the link idle.
         assert!(measured.share_of_bound > 0.85, "ECN {ecn}");
     }
+}
+
+/// What the packets from the sender took; the receiver's are left out.
+#[derive(Default)]
+struct FromSender(OneWayDelays);
+
+impl Tap for FromSender {
+    fn pass(&mut self, passing: &Passing<'_>) {
+        // The third byte of an IPv4 source address.
+        if passing.packet.get(14) == Some(&1) {
+            self.0.pass(passing);
+        }
+    }
+}
+
+/// The measures of a run are those of a tap that finds each packet again by its bytes.
+#[test]
+fn one_way_delays_are_those_of_the_packets() {
+    let mut variations = Vec::new();
+    for jitter in [0, 4] {
+        let mut scenario = scenario("codel", true);
+        scenario.forward.jitter = Duration::from_millis(jitter);
+        let content = Content::generated(100 << 20);
+        let settings = RunSettings { scenario: &scenario, content: &content, seed: 1, hash: false };
+        let sender: Entrant = "modern:cubic".parse().expect("a sender");
+        let recording = run_recorded(settings, sender, || (), FromSender::default()).expect("a run");
+        let metrics = recording.outcome.metrics;
+        assert_eq!(metrics.queue_drops, Some(0), "no packet is there twice");
+        let arrived = recording.tap.0.arrived().iter();
+        let delays: Vec<f64> = arrived.map(|packet| packet.delay.as_secs_f64()).collect();
+        let differences = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+        let variation = differences.sum::<f64>() / (delays.len() - 1) as f64;
+        let measured = metrics.delay_variation_seconds.expect("two packets");
+        assert!((measured - variation).abs() < 2e-9, "jitter {jitter} ms: {measured} and {variation}");
+        let mut sorted = delays;
+        sorted.sort_by(f64::total_cmp);
+        let quantiles = [
+            (sorted[sorted.len().div_ceil(2) - 1], metrics.one_way_delay_median_seconds),
+            (sorted[sorted.len() - sorted.len() / 20 - 1], metrics.one_way_delay_p95_seconds),
+        ];
+        for (exact, measured) in quantiles {
+            let measured = measured.expect("packets");
+            assert!(measured >= exact && measured <= 1.04 * exact, "{measured} and {exact}");
+        }
+        variations.push(measured);
+    }
+    assert!(variations[1] > variations[0], "{variations:?}");
+}
+
+/// A transfer before the measured one does not count.
+#[test]
+fn the_delays_of_a_warm_run_are_its_own() {
+    let mut scenario = scenario("none", false);
+    scenario.duration = None;
+    scenario.warm = true;
+    scenario.forward.queue = "1000p".parse().expect("a limit");
+    let content = Content::generated(2 << 20);
+    let settings = RunSettings { scenario: &scenario, content: &content, seed: 1, hash: false };
+    let sender: Entrant = "modern:cubic".parse().expect("a sender");
+    let recording = run_recorded(settings, sender, || (), FromSender::default()).expect("a run");
+    let metrics = recording.outcome.metrics;
+    let packets: Vec<_> = recording.tap.0.arrived().iter().collect();
+    let end = packets.iter().rposition(|packet| packet.len == 1500).expect("data");
+    let start = Duration::from_nanos((metrics.seconds * 1e9) as u64);
+    let begins = |packet: &&&headway_sim::PacketDelay| packet.sent + start >= packets[end].sent;
+    let mut delays: Vec<f64> =
+        packets[..=end].iter().filter(begins).map(|packet| packet.delay.as_secs_f64()).collect();
+    delays.sort_by(f64::total_cmp);
+    let exact = delays[delays.len() / 2];
+    let measured = metrics.one_way_delay_median_seconds.expect("packets");
+    assert!((0.9 * exact..1.1 * exact).contains(&measured), "{measured} and {exact}");
+    assert!(packets.len() > delays.len() * 3 / 2, "two transfers");
 }

@@ -3,6 +3,7 @@
 use headway_tcp::{Host, OnlyPeer};
 use headway_wire::{ChecksumTrust, Received};
 
+use super::arrivals::Arrivals;
 use super::node::{Next, Node, NodeContext, Packet, Port};
 use crate::application::Application;
 use crate::tap::Tap;
@@ -13,6 +14,8 @@ pub(super) struct HostNode<A: Application> {
     pub(super) application: A,
     /// The other end of the only link to it, if that is a host.
     pub(super) only_peer: Option<OnlyPeer>,
+    /// What its packets took, if that is measured.
+    pub(super) arrivals: Option<Box<Arrivals>>,
 }
 
 impl<A, T> Node<T> for HostNode<A>
@@ -23,6 +26,9 @@ where
     fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {
         cx.counters.arrived += 1;
         cx.observe(&packet, false);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.add(cx.now.saturating_since(packet.sent()));
+        }
         let received = Received::parse(packet.bytes(), ChecksumTrust::None);
         match &mut self.only_peer {
             Some(peer) => self.host.receive_from_only_peer(cx.now, peer, packet.bytes(), &received),

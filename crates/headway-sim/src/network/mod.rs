@@ -3,6 +3,7 @@
 //! Everything is a [`Node`]: hosts, links, routers, cross traffic. [`Network`] knows none of them; it
 //! brings packets from port to node, and asks each node when it acts next.
 
+mod arrivals;
 mod host;
 mod link;
 mod node;
@@ -23,6 +24,7 @@ use crate::agenda::Agenda;
 use crate::application::Application;
 use crate::pool::Pool;
 use crate::tap::Tap;
+pub use arrivals::Arrivals;
 use host::HostNode;
 pub use link::Exposure;
 use link::LinkNode;
@@ -137,7 +139,7 @@ impl<A: Application, T: Tap> Network<A, T> {
 
     /// Adds a host with its program. Its packets leave by the first link from it.
     pub fn add_host(&mut self, host: Host<A::Observer>, application: A) -> NodeId {
-        self.add(HostNode { host, application, only_peer: None })
+        self.add(HostNode { host, application, only_peer: None, arrivals: None })
     }
 
     /// The host `node` has one link to it, from the host of `peer`: it takes a packet whose IP header is
@@ -149,6 +151,15 @@ impl<A: Application, T: Tap> Network<A, T> {
     /// `node` is not a host.
     pub fn set_only_peer(&mut self, node: NodeId, peer: OnlyPeer) {
         self.node_mut::<HostNode<A>>(node, "host").only_peer = Some(peer);
+    }
+
+    /// Measures the one-way delays of the packets that reach `node`.
+    ///
+    /// # Panics
+    ///
+    /// `node` is not a host.
+    pub fn measure_arrivals(&mut self, node: NodeId) {
+        self.node_mut::<HostNode<A>>(node, "host").arrivals = Some(Box::default());
     }
 
     /// Adds a router, which forwards by destination address as [`Network::add_route`] says.
@@ -223,6 +234,15 @@ impl<A: Application, T: Tap> Network<A, T> {
     /// What a link counted.
     pub fn link_counters(&self, link: LinkId) -> &LinkCounters {
         self.node::<LinkNode>(link.node, "link").counters()
+    }
+
+    /// What the packets that reached a host took; `None` if that is not measured.
+    ///
+    /// # Panics
+    ///
+    /// `node` is not a host.
+    pub fn arrivals(&self, node: NodeId) -> Option<&Arrivals> {
+        self.node::<HostNode<A>>(node, "host").arrivals.as_deref()
     }
 
     /// Packet events so far: a packet leaves a host, enters or leaves a queue, or arrives.

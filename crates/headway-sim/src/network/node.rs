@@ -15,6 +15,8 @@ pub struct Packet {
     bytes: Box<[u8]>,
     len: u32,
     damage: Option<Hit>,
+    /// When its host sent it.
+    sent: Instant,
 }
 
 impl Packet {
@@ -27,6 +29,11 @@ impl Packet {
     /// What damage the links so far did to it. For observers: a host finds out by its checksums.
     pub fn damage(&self) -> Option<Hit> {
         self.damage
+    }
+
+    /// When the node that made it sent it.
+    pub(super) fn sent(&self) -> Instant {
+        self.sent
     }
 
     pub(super) fn record_damage(&mut self, damage: Option<Hit>) {
@@ -80,7 +87,7 @@ impl<T: Tap> NodeContext<'_, T> {
     pub fn packet(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
         let mut bytes = self.pool.take();
         match fill(&mut bytes) {
-            Some(len) => Some(Packet { bytes, len: len as u32, damage: None }),
+            Some(len) => Some(Packet { bytes, len: len as u32, damage: None, sent: self.now }),
             None => {
                 self.pool.give(bytes);
                 None

@@ -80,6 +80,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         let mut network = Network::with_tap(scenario.mtu, tap);
         let (sending, receiving) =
             add_flow(&mut network, scenario.profile_of(sender), settings, (0, Duration::ZERO), observer)?;
+        network.measure_arrivals(receiving);
         let mut flows = vec![Flow {
             name: sender,
             rival: false,

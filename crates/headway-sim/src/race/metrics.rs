@@ -56,6 +56,17 @@ pub struct RunMetrics {
     /// And the 95th percentile.
     #[serde(default)]
     pub queue_delay_p95_seconds: Option<f64>,
+    /// How long packets of the measured flow took from its sender to its receiver, damaged ones included, seconds: the
+    /// median, to 3 %; `None` with a trunk, whose gateways send the packets that arrive.
+    #[serde(default)]
+    pub one_way_delay_median_seconds: Option<f64>,
+    /// And the 95th percentile.
+    #[serde(default)]
+    pub one_way_delay_p95_seconds: Option<f64>,
+    /// Their delay variation (jitter), seconds: the mean absolute difference between the delays of packets that
+    /// arrived one after the other (the IPDV of RFC 3393).
+    #[serde(default)]
+    pub delay_variation_seconds: Option<f64>,
     /// Of the dropped packets, how many for each 10^6 bytes that were delivered by all flows.
     #[serde(default)]
     pub drops_per_megabyte: f64,
@@ -201,7 +212,7 @@ const fn text(name: &'static str, meaning: &'static str, get: Get) -> Metric {
 
 /// Every measure, in the order of the columns of results. One more needs a field of [`RunMetrics`] and an
 /// entry here.
-pub static METRICS: [Metric; 33] = [
+pub static METRICS: [Metric; 36] = [
     flag("finished", "all data arrived within the time limit", |run| run.finished.into()).drawn(
         "finished",
         "share of runs finished",
@@ -276,6 +287,25 @@ pub static METRICS: [Metric; 33] = [
         |run| run.queue_delay_p95_seconds.into(),
     )
     .drawn("queue-delay-p95", "95th percentile of the time in the queue", Unit::Seconds),
+    number(
+        "one_way_delay_median_seconds",
+        "one-way delay of the flow's packets, from its sender to its receiver: median; empty: a trunk, or real time",
+        |run| run.one_way_delay_median_seconds.into(),
+    )
+    .drawn("one-way-delay-median", "median one-way delay", Unit::Seconds),
+    number(
+        "one_way_delay_p95_seconds",
+        "one-way delay of the flow's packets, from its sender to its receiver: 95th percentile",
+        |run| run.one_way_delay_p95_seconds.into(),
+    )
+    .drawn("one-way-delay-p95", "95th percentile of the one-way delay", Unit::Seconds),
+    number(
+        "delay_variation_seconds",
+        "jitter: mean absolute difference between the one-way delays of packets that arrived one after the other \
+         (IPDV, RFC 3393)",
+        |run| run.delay_variation_seconds.into(),
+    )
+    .drawn("delay-variation", "delay variation (jitter)", Unit::Seconds),
     number("drops_per_megabyte", "queue drops per 10^6 bytes delivered to all flows", |run| {
         run.drops_per_megabyte.into()
     })
@@ -358,6 +388,9 @@ mod tests {
             queue_drops: Some(1),
             queue_delay_median_seconds: Some(1.0),
             queue_delay_p95_seconds: Some(1.0),
+            one_way_delay_median_seconds: Some(1.0),
+            one_way_delay_p95_seconds: Some(1.0),
+            delay_variation_seconds: Some(1.0),
             rival_goodput_bps: Some(1.0),
             companions_bps: vec![1.0, 2.0],
             link_bytes: Some(1),

@@ -9,7 +9,7 @@ use super::arena::Arena;
 use super::metrics::RunMetrics;
 use super::oracle::OracleOutcome;
 use super::sender::{Entrant, TcpSender};
-use crate::network::GatewayStatistics;
+use crate::network::{Arrivals, GatewayStatistics};
 use crate::statistics::mean;
 use crate::tap::Tap;
 
@@ -90,6 +90,7 @@ pub(super) struct Start {
     link_bytes: u64,
     payload_bytes: u64,
     gateways: Option<[GatewayStatistics; 2]>,
+    arrivals: Arrivals,
 }
 
 impl Start {
@@ -102,6 +103,7 @@ impl Start {
             link_bytes: link_bytes(arena),
             payload_bytes: payload_bytes(arena),
             gateways: arena.gateways.map(|gateways| gateways.statistics(&arena.network)),
+            arrivals: arrivals(arena),
         }
     }
 }
@@ -124,6 +126,11 @@ fn payload_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
             })
             .sum(),
     }
+}
+
+/// What the packets to the receiver of the first flow took so far.
+fn arrivals<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> Arrivals {
+    arena.network.arrivals(arena.flows[0].receiver).cloned().unwrap_or_default()
 }
 
 /// What each flow had received when the first was done.
@@ -161,6 +168,11 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
     };
     let queue_drops = network.link_counters(arena.forward).queue_drops - start.queue_drops;
     let waits = network.link_waits(arena.forward).since(&start.waits).quantiles();
+    let arrivals = arrivals(arena).since(&start.arrivals);
+    // What arrives behind a trunk was sent by its gateway.
+    let is_direct = arena.gateways.is_none();
+    let delays = Some(arrivals.delays().quantiles()).filter(|delays| is_direct && delays.count > 0);
+    let variation = arrivals.mean_variation().filter(|_| is_direct);
     let everything: u64 = (0..arena.flows.len()).map(|flow| arena.receiver(flow).report().delivered).sum();
     let shared_for = if scenario.duration.is_some() { time } else { shares.at.saturating_since(start.at) };
     let alike: Vec<u64> = arena
@@ -209,6 +221,9 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         queue_drops: Some(queue_drops),
         queue_delay_median_seconds: Some(waits.median.as_secs_f64()),
         queue_delay_p95_seconds: Some(waits.p95.as_secs_f64()),
+        one_way_delay_median_seconds: delays.map(|delays| delays.median.as_secs_f64()),
+        one_way_delay_p95_seconds: delays.map(|delays| delays.p95.as_secs_f64()),
+        delay_variation_seconds: variation.map(Duration::as_secs_f64),
         drops_per_megabyte: queue_drops as f64 / (everything.max(1) as f64 / 1e6),
         jain: jain(&shares.delivered),
         jain_alike: jain(&alike),
