@@ -27,6 +27,11 @@ fn value(key: &Key) -> String {
         ("variant", _) => "hack".into(),
         ("duration", _) => "5s".into(),
         ("flips" | "cross-packet", _) => "100".into(),
+        ("trunk-mode", _) => "split".into(),
+        ("trunk-window", _) => "64KiB".into(),
+        ("trunk-queue", _) => "20p".into(),
+        ("trunk-aqm", _) => "codel".into(),
+        ("trunk-cost", _) => "2ms".into(),
         (_, shown) => shown,
     }
 }
