@@ -135,8 +135,8 @@ impl Detector {
         }
     }
 
-    /// A segment that was taken for lost turned out to have been overtaken: evidence that step 3 does
-    /// not see, since the segment was retransmitted before it arrived.
+    /// All that was taken for lost in a recovery turned out to have been overtaken: evidence that step 3 does not see,
+    /// since it was retransmitted before it arrived.
     pub(super) fn on_overtaken(&mut self) {
         self.reordering = Reordering::Seen;
     }

@@ -24,20 +24,12 @@ pub(super) struct Labelled {
     /// Its number in the order of sending.
     order: u64,
     at: Instant,
-    /// It was found missing because a later one had arrived, and not because a timer expired.
-    by_order: bool,
     label: Label,
 }
 
 impl Labelled {
-    pub(super) fn new(
-        range: (SeqNumber, SeqNumber),
-        order: u64,
-        at: Instant,
-        by_order: bool,
-        label: Label,
-    ) -> Self {
-        Self { start: range.0, end: range.1, order, at, by_order, label }
+    pub(super) fn new(range: (SeqNumber, SeqNumber), order: u64, at: Instant, label: Label) -> Self {
+        Self { start: range.0, end: range.1, order, at, label }
     }
 }
 
@@ -128,9 +120,6 @@ impl Rack {
 
     /// `repeated`: a retransmission of it was reported as a duplicate.
     fn withdraw(&mut self, cx: &mut RecoveryContext<'_>, labelled: Labelled, repeated: bool) {
-        if labelled.by_order {
-            self.detector.on_overtaken();
-        }
         let delay = cx.delay();
         if let Some(ledger) = &mut cx.ledger {
             ledger.withdraw(labelled.label, repeated, delay);

@@ -212,16 +212,15 @@ impl Rack {
         };
         let mut congestion = false;
         for sent in suspects {
-            congestion |= self.lose(cx, &sent, true);
+            congestion |= self.lose(cx, &sent);
         }
         congestion
     }
 
-    /// A transmission is lost: `by_order` if that is known because a later one arrived. Returns whether the cause was
-    /// not damage.
-    fn lose(&mut self, cx: &mut RecoveryContext<'_>, sent: &Transmission, by_order: bool) -> bool {
+    /// A transmission is lost. Returns whether the cause was not damage.
+    fn lose(&mut self, cx: &mut RecoveryContext<'_>, sent: &Transmission) -> bool {
         let Some(index) = cx.queue.segment_of(sent) else { return false };
-        match self.attribute(cx, index, sent.load, by_order) {
+        match self.attribute(cx, index, sent.load) {
             Cause::Damage => {
                 cx.queue.mark_passed(index, cx.now);
                 cx.report_damage(sent.len);
@@ -251,7 +250,7 @@ impl Rack {
             if (index > 0 && !late) || sent.has(Marks::SACKED) || sent.is_missing() {
                 continue;
             }
-            let cause = self.attribute(cx, index, cx.queue.load_of(index), false);
+            let cause = self.attribute(cx, index, cx.queue.load_of(index));
             congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
             cx.queue.mark_lost(index);
         }
@@ -259,14 +258,14 @@ impl Rack {
     }
 
     /// The cause of the loss of the latest transmission of segment `index`, which was sent under `load`.
-    fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, load: Load, by_order: bool) -> Cause {
+    fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, load: Load) -> Cause {
         let delay = cx.delay();
         let Some(ledger) = &mut cx.ledger else { return Cause::Unknown };
         let sent = cx.queue.get(index);
         let (cause, label) = ledger.attribute(delay, sent.order, load);
         if let Some(label) = label {
             let range = (sent.seq, sent.end());
-            let labelled = Labelled::new(range, sent.order, cx.now, by_order, label);
+            let labelled = Labelled::new(range, sent.order, cx.now, label);
             self.labels.get_or_insert_default().add(labelled);
         } else if sent.has(Marks::EVER_RETRANSMITTED)
             && let Some(labels) = &mut self.labels

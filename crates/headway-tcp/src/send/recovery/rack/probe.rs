@@ -77,7 +77,7 @@ impl Rack {
         let mut congestion = false;
         while let Some((at, sent)) = cx.queue.log().and_then(|log| log.live_from(place)) {
             place = at + 1;
-            congestion |= self.lose(cx, &sent, false);
+            congestion |= self.lose(cx, &sent);
         }
         if congestion && !self.recovering() {
             self.enter(cx, flight, &mut outcome);
