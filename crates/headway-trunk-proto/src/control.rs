@@ -12,26 +12,36 @@ pub(crate) enum Control {
     ProbeSeen,
     /// The sender ends: all connections to it are over.
     Close,
+    /// It comes in a datagram of so many bytes. The receiver reports it: the path carries such datagrams (RFC 8899).
+    MtuProbe(u16),
+    /// A [`Control::MtuProbe`] of so many bytes has arrived.
+    MtuSeen(u16),
 }
 
 impl Control {
-    /// The message. Receivers ignore what follows the first byte, and messages that they do not know.
-    pub(crate) fn bytes(self) -> [u8; 1] {
-        [match self {
-            Self::KeepAlive => 0,
-            Self::Probe => 1,
-            Self::ProbeSeen => 2,
-            Self::Close => 3,
-        }]
+    /// The message. Receivers ignore what follows it, and messages that they do not know.
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        let sized = |kind: u8, size: u16| [&[kind], &size.to_be_bytes()[..]].concat();
+        match self {
+            Self::KeepAlive => vec![0],
+            Self::Probe => vec![1],
+            Self::ProbeSeen => vec![2],
+            Self::Close => vec![3],
+            Self::MtuProbe(size) => sized(4, size),
+            Self::MtuSeen(size) => sized(5, size),
+        }
     }
 
     /// Reads a message.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let size = || bytes.get(1..)?.first_chunk().map(|size| u16::from_be_bytes(*size));
         Some(match bytes.first()? {
             0 => Self::KeepAlive,
             1 => Self::Probe,
             2 => Self::ProbeSeen,
             3 => Self::Close,
+            4 => Self::MtuProbe(size()?),
+            5 => Self::MtuSeen(size()?),
             _ => return None,
         })
     }

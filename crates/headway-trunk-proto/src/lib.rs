@@ -36,6 +36,7 @@ mod flight;
 mod handshake;
 mod keys;
 mod message;
+mod mtu;
 pub mod packets;
 mod peer;
 pub mod records;

@@ -26,6 +26,9 @@ pub(crate) const COOKIE_REPLY_LEN: usize = 8 + COOKIE_NONCE + MAC + 16;
 /// Type and data offset, the receiver's index, the low half of the packet's number.
 pub(crate) const PREFIX: usize = 9;
 
+/// What a padded control message says: the type, and the length of the datagram.
+pub(crate) const PADDED_MESSAGE: usize = 3;
+
 /// A datagram by its type. Nothing of it is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
@@ -44,6 +47,8 @@ pub(crate) enum Message {
 pub(crate) enum Kind {
     /// A control message.
     Control,
+    /// A control message of [`PADDED_MESSAGE`] bytes, and after its tag anything, which makes the datagram longer.
+    Padded,
     /// A TCP segment whose header has this many bytes with its options.
     Segment { header: usize },
 }
@@ -54,6 +59,7 @@ impl Kind {
         SEALED << 4
             | match self {
                 Self::Control => 0,
+                Self::Padded => 1,
                 Self::Segment { header } => (header / 4) as u8,
             }
     }
@@ -66,6 +72,7 @@ impl Message {
         if first >> 4 == SEALED {
             let kind = match usize::from(first & 15) {
                 0 => Kind::Control,
+                1 => Kind::Padded,
                 words @ 5.. => Kind::Segment { header: words * 4 },
                 _ => return None,
             };

@@ -9,6 +9,7 @@ use crate::flight::FlightRecorder;
 use crate::handshake::{Boot, Initiator};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
+use crate::mtu::PathMtu;
 use crate::session::Session;
 use crate::tunnel::PeerCounters;
 
@@ -56,6 +57,7 @@ pub(crate) struct Peer {
     pub(crate) previous: Option<Session>,
     pub(crate) unconfirmed: Vec<Session>,
     pub(crate) unchecked: Unchecked,
+    pub(crate) mtu: PathMtu,
     /// The process that the last session was made with.
     pub(crate) boot: Option<Boot>,
     pub(crate) cookie: Option<([u8; MAC], Instant)>,
@@ -71,7 +73,13 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(key: PublicKey, preshared: PresharedKey, inner: (Ipv6Addr, Ipv6Addr)) -> Self {
+    /// `longest`: bytes of a datagram at most.
+    pub(crate) fn new(
+        key: PublicKey,
+        preshared: PresharedKey,
+        inner: (Ipv6Addr, Ipv6Addr),
+        longest: u16,
+    ) -> Self {
         Self {
             key,
             preshared,
@@ -84,6 +92,7 @@ impl Peer {
             previous: None,
             unconfirmed: Vec::new(),
             unchecked: Unchecked::Probing { sent: 0, next: Instant::ZERO },
+            mtu: PathMtu::new(longest),
             boot: None,
             cookie: None,
             counters: PeerCounters::default(),
@@ -197,6 +206,12 @@ impl Peer {
         Some(self.last_sent? + self.keep_alive?)
     }
 
+    /// When a probe for the length of datagrams is due.
+    pub(crate) fn mtu_at(&self) -> Option<Instant> {
+        self.current.as_ref()?;
+        self.mtu.due()
+    }
+
     /// When a probe is due.
     pub(crate) fn probe_at(&self) -> Option<Instant> {
         self.current.as_ref()?;
@@ -217,7 +232,6 @@ impl Peer {
         Some(Control::Probe)
     }
 
-    /// The peer is elsewhere, so whether datagrams without checksum get through is open again.
     /// The newest packet came from `from`. Says whether the peer has moved there: two packets in a row must say so, as
     /// without a UDP checksum the port of one may be damaged.
     pub(crate) fn has_moved_to(&mut self, from: SocketAddr) -> bool {
@@ -228,9 +242,11 @@ impl Peer {
         self.endpoint.is_none() || self.elsewhere.replace(from) == Some(from)
     }
 
+    /// The peer is elsewhere, so what gets through to it is open again.
     pub(crate) fn move_to(&mut self, now: Instant, endpoint: SocketAddr) {
         self.endpoint = Some(endpoint);
         self.elsewhere = None;
         self.unchecked = Unchecked::Probing { sent: 0, next: now };
+        self.mtu.restart(now);
     }
 }

@@ -164,6 +164,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A distance, and a run in two pieces.
+    type Run<'a> = (usize, (&'a [u8], &'a [u8]));
+
     fn stream(messages: &[Vec<u8>]) -> Vec<u8> {
         let mut stream = Vec::new();
         for message in messages {
@@ -173,7 +176,7 @@ mod tests {
     }
 
     /// The runs of `held` from `front` on, each cut into two pieces somewhere.
-    fn runs<'a>(bytes: &'a [u8], held: &[bool], front: usize) -> Vec<(usize, (&'a [u8], &'a [u8]))> {
+    fn runs<'a>(bytes: &'a [u8], held: &[bool], front: usize) -> Vec<Run<'a>> {
         let mut runs = Vec::new();
         let mut at = front;
         while at < bytes.len() {

@@ -21,7 +21,7 @@ use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Nonce, 
 use headway_wire::{Ecn, IpHeader};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::message::{Kind, PREFIX, prefix};
+use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
 use crate::replay::ReplayWindow;
 
 /// Bytes of a tag (RFC 8439, 2.8).
@@ -152,8 +152,21 @@ impl Sealer {
 
     /// Seals a control message: a whole datagram.
     pub(crate) fn control(&mut self, message: &[u8]) -> Option<Vec<u8>> {
+        self.whole(Kind::Control, message)
+    }
+
+    /// Seals a control message of [`PADDED_MESSAGE`] bytes: a whole datagram of `len` bytes, if it is no longer without
+    /// padding. Damage to the padding does no harm.
+    pub(crate) fn padded(&mut self, message: &[u8], len: usize) -> Option<Vec<u8>> {
+        debug_assert_eq!(message.len(), PADDED_MESSAGE);
+        let mut datagram = self.whole(Kind::Padded, message)?;
+        datagram.resize(datagram.len().max(len), 0);
+        Some(datagram)
+    }
+
+    fn whole(&mut self, kind: Kind, message: &[u8]) -> Option<Vec<u8>> {
         let number = self.number()?;
-        let first = prefix(Kind::Control, self.receiver, number);
+        let first = prefix(kind, self.receiver, number);
         let mut datagram = first.to_vec();
         datagram.extend_from_slice(message);
         let tag = self.seal(Part::Header, number, &first, &mut datagram[PREFIX..]).ok()?;
@@ -223,6 +236,10 @@ impl Opener {
         let newest = number >= self.received.next();
         match kind {
             Kind::Control => self.control(room, start, (number, newest)),
+            Kind::Padded => match room.get_mut(..start + PREFIX + PADDED_MESSAGE + TAG) {
+                Some(sealed) => self.control(sealed, start, (number, newest)),
+                None => Opened::Nothing,
+            },
             Kind::Segment { header } => self.segment(room, start, (number, newest, header), inner),
         }
     }

@@ -14,6 +14,7 @@ use crate::flight::{Arrived, FlightRecorder};
 use crate::handshake::{Boot, Initiator, Introduction, Responder};
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::message::{COOKIE_NONCE, Kind, MAC, Message};
+use crate::mtu::Step;
 use crate::peer::{Peer, Unchecked};
 use crate::seal::{IP_HEADER, Inner, Opened, SealError, Verdict};
 use crate::session::Session;
@@ -36,6 +37,9 @@ pub struct TunnelConfig {
     pub peers: Vec<PeerConfig>,
     /// The time at [`Instant::ZERO`], in nanoseconds since 1970. It orders handshakes; being wrong does little harm.
     pub epoch: u64,
+    /// The longest datagram, in bytes of UDP payload: what the configured MTU leaves. Whether it reaches a peer is found
+    /// out.
+    pub longest: u16,
     /// Random bytes for indices and cookies. Keys are made by `snow`, which asks the system.
     pub random: Random,
 }
@@ -43,7 +47,7 @@ pub struct TunnelConfig {
 impl TunnelConfig {
     /// Without peers.
     pub fn new(secret: SecretKey, random: Random) -> Self {
-        Self { secret, peers: Vec::new(), epoch: 0, random }
+        Self { secret, peers: Vec::new(), epoch: 0, longest: 1472, random }
     }
 }
 
@@ -86,6 +90,8 @@ pub enum Event {
     Unchecked(PeerId, bool),
     /// The session with the peer has expired, and no other could be made.
     Lost(PeerId),
+    /// Datagrams to the peer may have this many bytes of UDP payload from now on.
+    Mtu(PeerId, u16),
 }
 
 /// A datagram to send.
@@ -137,6 +143,8 @@ pub struct PeerStatus {
     pub last_received: Option<Instant>,
     /// Whether datagrams without UDP checksum reach it; `None`: not known yet.
     pub passes_unchecked: Option<bool>,
+    /// The longest datagram to it, in bytes of UDP payload.
+    pub longest: u16,
     /// What was counted of it.
     pub counters: PeerCounters,
 }
@@ -190,6 +198,7 @@ pub struct Tunnel {
     public: PublicKey,
     boot: Boot,
     epoch: u64,
+    longest: u16,
     peers: Vec<Peer>,
     /// Whose session an index is.
     indices: BTreeMap<u32, PeerId>,
@@ -208,7 +217,7 @@ impl Tunnel {
     /// A tunnel without sessions. Those with peers whose endpoint is known begin with the first
     /// [`Tunnel::handle_timeout`].
     pub fn new(config: TunnelConfig) -> Self {
-        let TunnelConfig { secret, peers, epoch, mut random } = config;
+        let TunnelConfig { secret, peers, epoch, longest, mut random } = config;
         let public = secret.public();
         let (mut boot, mut jar) = (Boot::default(), [0; 32]);
         random(&mut boot);
@@ -218,6 +227,7 @@ impl Tunnel {
             public,
             boot,
             epoch,
+            longest,
             peers: Vec::new(),
             indices: BTreeMap::new(),
             inner: BTreeMap::new(),
@@ -238,7 +248,7 @@ impl Tunnel {
         let ours = inner_address(&self.public, &config.key);
         let theirs = inner_address(&config.key, &self.public);
         let preshared = config.preshared.unwrap_or_else(PresharedKey::none);
-        let mut peer = Peer::new(config.key, preshared, (ours, theirs));
+        let mut peer = Peer::new(config.key, preshared, (ours, theirs), self.longest);
         peer.endpoint = config.endpoint;
         peer.keep_alive = config.keep_alive;
         self.inner.insert(theirs, PeerId(self.peers.len()));
@@ -258,6 +268,7 @@ impl Tunnel {
             inner: peer.inner,
             session_since: peer.current.as_ref().map(|session| session.since),
             last_received: peer.last_received,
+            longest: peer.mtu.used(),
             passes_unchecked: match peer.unchecked {
                 Unchecked::Probing { .. } => None,
                 unchecked => Some(unchecked == Unchecked::Passes),
@@ -354,8 +365,13 @@ impl Tunnel {
             }
             Opened::Control { message, newest } => {
                 self.authenticated(now, id, index, newest.then_some(from));
-                let control = Control::parse(&room[message]);
-                self.receive_control(now, id, control);
+                match Control::parse(&room[message]) {
+                    // What has arrived is reported, and not what was sent.
+                    Some(Control::MtuProbe(size)) if usize::from(size) == room.len() - start => {
+                        self.send_control(now, id, Control::MtuSeen(size));
+                    }
+                    control => self.receive_control(now, id, control),
+                }
                 None
             }
         }
@@ -365,7 +381,7 @@ impl Tunnel {
     fn authenticated(&mut self, now: Instant, id: PeerId, index: u32, from: Option<SocketAddr>) {
         let peer = &mut self.peers[id.0];
         if peer.confirm(index) {
-            self.connected(id);
+            self.connected(now, id);
         }
         let peer = &mut self.peers[id.0];
         let is_current = peer.current.as_ref().is_some_and(|session| session.index == index);
@@ -377,7 +393,7 @@ impl Tunnel {
     }
 
     /// A session is in use from now on.
-    fn connected(&mut self, id: PeerId) {
+    fn connected(&mut self, now: Instant, id: PeerId) {
         self.counters.handshakes += 1;
         let peer = &mut self.peers[id.0];
         peer.counters.handshakes += 1;
@@ -386,6 +402,7 @@ impl Tunnel {
             self.events.push_back(Event::Restarted(id));
         }
         if peer.previous.is_none() {
+            peer.mtu.restart(now);
             self.events.push_back(Event::Connected(id));
         }
         self.forget_indices();
@@ -401,7 +418,13 @@ impl Tunnel {
                 }
             }
             Some(Control::Close) => self.events.push_back(Event::Restarted(id)),
-            Some(Control::KeepAlive) | None => {}
+            Some(Control::MtuSeen(size)) => {
+                let peer = &mut self.peers[id.0];
+                if peer.mtu.on_seen(now, size) {
+                    self.events.push_back(Event::Mtu(id, peer.mtu.used()));
+                }
+            }
+            Some(Control::MtuProbe(_) | Control::KeepAlive) | None => {}
         }
     }
 
@@ -486,7 +509,7 @@ impl Tunnel {
             peer.move_to(now, from);
         }
         peer.on_received(now);
-        self.connected(id);
+        self.connected(now, id);
         // The responder uses the session once it has received something.
         self.send_control(now, id, Control::KeepAlive);
     }
@@ -572,6 +595,7 @@ impl Tunnel {
         let datagram = session.sealer.segment(room, packet)?;
         let checksum = peer.unchecked != Unchecked::Passes;
         peer.on_sent(now, asks);
+        peer.mtu.on_sent(datagram.len());
         peer.counters.sealed += 1;
         Ok(SealedPacket { datagram, to, checksum })
     }
@@ -582,6 +606,22 @@ impl Tunnel {
         let Some(datagram) = session.sealer.control(&control.bytes()) else { return };
         peer.on_sent(now, false);
         self.queue(Transmit { to, datagram, checksum: control != Control::Probe });
+    }
+
+    /// RFC 8899: sends a probe, or takes note that none arrives.
+    fn probe_mtu(&mut self, now: Instant, id: PeerId) {
+        let peer = &mut self.peers[id.0];
+        let (step, changed) = peer.mtu.step(now, peer.last_received);
+        if changed {
+            self.events.push_back(Event::Mtu(id, peer.mtu.used()));
+        }
+        let Step::Probe(size) = step else { return };
+        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
+        let message = Control::MtuProbe(size).bytes();
+        let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
+        let checksum = peer.unchecked != Unchecked::Passes;
+        peer.on_sent(now, false);
+        self.queue(Transmit { to, datagram, checksum });
     }
 
     fn queue(&mut self, transmit: Transmit) {
@@ -615,7 +655,8 @@ impl Tunnel {
     /// When [`Tunnel::handle_timeout`] must be called at the latest.
     pub fn next_deadline(&self) -> Option<Instant> {
         let of = |peer: &Peer| {
-            let times = [peer.handshake_at(), peer.keep_alive_at(), peer.probe_at(), peer.expiry()];
+            let times =
+                [peer.handshake_at(), peer.keep_alive_at(), peer.probe_at(), peer.mtu_at(), peer.expiry()];
             times.into_iter().flatten().min()
         };
         self.peers.iter().filter_map(of).min()
@@ -636,6 +677,9 @@ impl Tunnel {
             }
             if is_due(self.peers[id.0].keep_alive_at()) {
                 self.send_control(now, id, Control::KeepAlive);
+            }
+            if is_due(self.peers[id.0].mtu_at()) {
+                self.probe_mtu(now, id);
             }
             if is_due(self.peers[id.0].probe_at()) {
                 match self.peers[id.0].next_probe(now) {

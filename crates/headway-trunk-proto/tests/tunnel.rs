@@ -49,6 +49,8 @@ struct World {
     far_at: SocketAddr,
     /// Datagrams without checksum are dropped on the way.
     drops_unchecked: bool,
+    /// Datagrams of more bytes are dropped.
+    longest: usize,
     /// Everything is.
     is_down: bool,
     events: Vec<(bool, Event)>,
@@ -69,6 +71,7 @@ impl World {
             near_at: at(NEAR),
             far_at: at(FAR),
             drops_unchecked: false,
+            longest: 1472,
             is_down: false,
             events: Vec::new(),
         }
@@ -107,7 +110,7 @@ impl World {
     }
 
     fn deliver(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>)> {
-        if self.is_down || self.drops_unchecked && !sent.checksum {
+        if self.is_down || self.drops_unchecked && !sent.checksum || sent.bytes.len() > self.longest {
             return None;
         }
         let tunnel = match sent.to {
@@ -517,4 +520,77 @@ proptest! {
         prop_assert_eq!((all.handshakes, peer.handshakes), (1, 1));
         prop_assert!(peer.ignored <= all.ignored && world.near.peers().all(|peer| peer.counters.sealed == 2));
     }
+}
+
+/// The longest datagram that the near end sends now.
+fn longest(world: &World) -> usize {
+    world.near.peers().next().expect("a peer").longest.into()
+}
+
+#[test]
+fn the_longest_datagram_that_passes_is_found() {
+    for passes in [1472, 1471, 1400, 1280, 1201] {
+        let mut world = World::new();
+        world.longest = passes;
+        world.run(Duration::from_millis(100));
+        // What probes need is heard of the peer: any packet does.
+        for _ in 0..100 {
+            world.exchange(false);
+            world.run(Duration::from_secs(1));
+        }
+        let found = longest(&world);
+        assert!(found <= passes && found + 16 >= passes, "{found} of {passes}");
+    }
+}
+
+#[test]
+fn a_path_that_becomes_narrower_is_noticed_and_one_that_becomes_wider_is_used() {
+    let mut world = World::connected();
+    assert_eq!(longest(&world), 1472);
+    world.longest = 1300;
+    let mut noticed = None;
+    for second in 0..60 {
+        // Long datagrams are sent, of which none arrives, and short ones are received.
+        let _ = world.seal(true, second, &[7; 1390]).map(|(sent, _)| world.deliver(sent));
+        world.exchange(false);
+        world.run(Duration::from_secs(1));
+        if longest(&world) <= 1300 {
+            noticed.get_or_insert(second);
+        }
+    }
+    assert!(noticed.is_some_and(|second| second < 25), "{noticed:?}");
+    assert!((1284..=1300).contains(&longest(&world)), "{}", longest(&world));
+    world.longest = 1472;
+    for _ in 0..700 {
+        world.exchange(false);
+        world.run(Duration::from_secs(1));
+    }
+    assert_eq!(longest(&world), 1472);
+}
+
+#[test]
+fn a_link_that_is_down_says_nothing_of_lengths() {
+    let mut world = World::connected();
+    world.seal(true, 1, &[7; 1390]).expect("a session");
+    world.is_down = true;
+    world.run(Duration::from_secs(120));
+    assert_eq!(longest(&world), 1472);
+    world.is_down = false;
+    world.run(Duration::from_secs(10));
+    assert_eq!(longest(&world), 1472);
+}
+
+#[test]
+fn probes_are_no_burden_for_an_idle_path() {
+    let mut world = World::connected();
+    world.run(Duration::from_secs(5));
+    let mut sent = 0;
+    for _ in 0..100 {
+        world.now = world.now + Duration::from_secs(1);
+        world.near.handle_timeout(world.now);
+        sent += std::iter::from_fn(|| world.near.poll_transmit())
+            .filter(|sent| sent.datagram.len() > 1000)
+            .count();
+    }
+    assert_eq!(sent, 0);
 }

@@ -69,6 +69,7 @@ impl Gateway {
         let public = settings.secret.public();
         let mut tunnel = headway_trunk_proto::TunnelConfig::new(settings.secret.clone(), Box::new(random));
         tunnel.epoch = epoch();
+        tunnel.longest = config.gateway.mtu.saturating_sub(outer_headers(config.gateway.listen));
         tunnel.peers = settings.peers.iter().map(|peer| peer.tunnel.clone()).collect();
         let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu };
         let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
@@ -333,6 +334,11 @@ fn profile(outage: Duration, own_path: bool) -> Profile {
     profile
 }
 
+/// Bytes of the IP and UDP headers of a datagram.
+fn outer_headers(listen: SocketAddr) -> u16 {
+    if listen.is_ipv4() { 20 + 8 } else { 40 + 8 }
+}
+
 fn random(bytes: &mut [u8]) {
     // Without randomness there is no safe session; Linux has it from the moment that programs run.
     if let Err(error) = getrandom::fill(bytes) {
@@ -372,6 +378,11 @@ async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
                 Event::Unchecked(peer, false) => tracing::warn!(
                     peer = name(peer),
                     "the path drops datagrams without UDP checksum: checksums stay on, damaged datagrams are lost unseen"
+                ),
+                Event::Mtu(peer, longest) => tracing::info!(
+                    peer = name(peer),
+                    longest,
+                    "the longest datagram that passes, in bytes of UDP payload"
                 ),
                 Event::Lost(peer) => tracing::warn!(peer = name(peer), "lost: no handshake for a long time"),
                 _ => {}

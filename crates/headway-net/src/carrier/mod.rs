@@ -119,6 +119,12 @@ pub trait Carrier: Send {
         Vec::new()
     }
 
+    /// Paths whose MTU is smaller than the carrier's: their two addresses, ours first, and the MTU in bytes. Only a carrier
+    /// that probes its paths can know.
+    fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
+        &[]
+    }
+
     /// The stack ends. What it still had to send was sent.
     fn close(&mut self) {}
 
@@ -184,6 +190,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         (**self).restarted_peers()
+    }
+
+    fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
+        (**self).path_mtus()
     }
 
     fn close(&mut self) {

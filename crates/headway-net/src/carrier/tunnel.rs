@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
-use super::udp::socket::{open_socket, set_unchecked};
+use super::udp::socket::{open_socket, set_unchecked, set_unfragmented};
 use super::{Arrival, Carrier};
 use crate::sys::{BATCH, Control, Name};
 use crate::{Clock, NetError};
@@ -93,6 +93,8 @@ pub struct TunnelCarrier {
     checked: Outbox,
     is_unchecked: bool,
     restarted: Vec<IpAddr>,
+    /// Of peers to which not the longest datagrams pass, or did not.
+    path_mtus: Vec<(IpAddr, IpAddr, u16)>,
     monitor: TunnelMonitor,
     next_update: Instant,
     /// Something has been counted since the last update.
@@ -111,10 +113,14 @@ impl TunnelCarrier {
             source,
             expected,
         })?;
+        // Their length is probed, so routers must not cut them.
+        if let Err(error) = set_unfragmented(&socket, config.local.is_ipv4()) {
+            tracing::warn!(%error, "long datagrams may be fragmented on the way");
+        }
         let bound = socket.local_addr().ok().and_then(|name| name.as_socket()).unwrap_or(config.local);
         let outer = if bound.is_ipv4() { OUTER_V4 } else { OUTER_V6 };
         let longest = config.mtu.saturating_sub(outer);
-        let mtu = longest.saturating_sub(MAX_OVERHEAD as u16).saturating_add(IP_HEADER as u16);
+        let mtu = inner_mtu(longest);
         // A peer may have a larger MTU.
         let room = usize::from(longest).max(2048);
         let mut carrier = Self {
@@ -129,6 +135,7 @@ impl TunnelCarrier {
             checked: Outbox::new(0, room),
             is_unchecked: true,
             restarted: Vec::new(),
+            path_mtus: Vec::new(),
             monitor: TunnelMonitor::default(),
             next_update: Instant::ZERO,
             is_stale: true,
@@ -171,6 +178,12 @@ impl TunnelCarrier {
             if let Event::Restarted(PeerId(peer)) = event {
                 self.restarted.push(peers[*peer].inner.1.into());
             }
+            if let Event::Mtu(PeerId(peer), longest) = event {
+                let (ours, theirs) = peers[*peer].inner;
+                let mtu = inner_mtu(*longest);
+                self.path_mtus.retain(|path| path.1 != IpAddr::V6(theirs));
+                self.path_mtus.push((ours.into(), theirs.into(), mtu));
+            }
         }
         let mut seen = self.monitor.shared.lock();
         let room = MOST_EVENTS.saturating_sub(seen.events.len());
@@ -200,6 +213,11 @@ impl TunnelCarrier {
             outbox.queue((start, start + own.datagram.len()), Name::of(own.to));
         }
     }
+}
+
+/// The longest packet that fits a datagram of so many bytes.
+fn inner_mtu(longest: u16) -> u16 {
+    longest.saturating_sub(MAX_OVERHEAD as u16).saturating_add(IP_HEADER as u16)
 }
 
 impl Carrier for TunnelCarrier {
@@ -293,6 +311,10 @@ impl Carrier for TunnelCarrier {
 
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         std::mem::take(&mut self.restarted)
+    }
+
+    fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
+        &self.path_mtus
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -72,6 +72,16 @@ pub(in crate::carrier) fn set_unchecked(socket: &Socket, is_v4: bool, unchecked:
     sys::set_option(socket.as_fd(), level, name, unchecked.into())
 }
 
+/// Datagrams that leave `socket` are never fragmented, and the kernel keeps none back for what routers say.
+pub(in crate::carrier) fn set_unfragmented(socket: &Socket, is_v4: bool) -> io::Result<()> {
+    let (level, name, value) = if is_v4 {
+        (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)
+    };
+    sys::set_option(socket.as_fd(), level, name, value)
+}
+
 impl Control {
     /// With which a packet gets this ECN field.
     pub(in crate::carrier) fn of_ecn(ecn: Ecn, is_v4: bool) -> Self {
