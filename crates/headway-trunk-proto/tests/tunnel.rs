@@ -586,7 +586,7 @@ fn probes_are_no_burden_for_an_idle_path() {
     world.run(Duration::from_secs(5));
     let mut sent = 0;
     for _ in 0..100 {
-        world.now = world.now + Duration::from_secs(1);
+        world.now += Duration::from_secs(1);
         world.near.handle_timeout(world.now);
         sent += std::iter::from_fn(|| world.near.poll_transmit())
             .filter(|sent| sent.datagram.len() > 1000)
