@@ -126,6 +126,10 @@ impl Peer {
         self.attempts = 0;
         self.next_attempt = None;
         self.unanswered = None;
+        // Something was not answered, so what gets through to the peer is open again.
+        if self.current.as_ref().is_none_or(|old| old.is_followed_early_by(&session)) {
+            self.unchecked = Unchecked::Probing { sent: 0, next: session.since };
+        }
         self.previous = self.current.replace(session);
     }
 

@@ -41,6 +41,11 @@ impl Session {
         }
     }
 
+    /// Whether `next` came before this one was old: data was not answered, or the peer was restarted.
+    pub(crate) fn is_followed_early_by(&self, next: &Self) -> bool {
+        next.since.saturating_since(self.since) < REKEY_AFTER
+    }
+
     /// When another session is due: because of its age, or at once after many packets.
     pub(crate) fn replace_at(&self) -> Instant {
         if self.sealer.packets() > MOST_PACKETS / 2 {

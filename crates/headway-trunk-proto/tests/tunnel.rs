@@ -333,6 +333,41 @@ fn a_path_that_drops_datagrams_without_checksum_is_found_out() {
     }
 }
 
+/// Handshakes have checksums, so without probes only the data would be lost, and for ever.
+#[test]
+fn a_path_that_begins_to_drop_datagrams_without_checksum_is_found_out() {
+    for near in [true, false] {
+        let mut world = World::connected();
+        world.run(Duration::from_secs(3));
+        assert!(!world.seal(near, 1, b"x").expect("a session").0.checksum);
+        world.drops_unchecked = true;
+        assert!(!world.exchange(near));
+        world.run(Duration::from_secs(3));
+        for end in [true, false] {
+            assert!(world.seal(end, 1, b"x").expect("a session").0.checksum, "{:?}", world.events);
+            assert!(world.exchange(end));
+        }
+        world.run(Duration::from_secs(20));
+        for end in [true, false] {
+            assert_eq!(world.saw(end, Event::Unchecked(PeerId(0), false)), 1, "{:?}", world.events);
+            assert_eq!(world.saw(end, Event::Restarted(PeerId(0))), 0);
+        }
+    }
+}
+
+#[test]
+fn a_session_that_is_replaced_in_time_keeps_what_is_known_of_the_path() {
+    let mut world = World::connected();
+    for _ in 0..400 {
+        world.run(Duration::from_secs(1));
+        assert!(world.exchange(true) && world.exchange(false));
+    }
+    assert!(world.near.counters().handshakes >= 3);
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Unchecked(PeerId(0), true)), 1, "{:?}", world.events);
+    }
+}
+
 #[test]
 fn strangers_and_other_secrets_get_no_session() {
     for (own, preshared) in [(9, 5), (1, 6)] {
