@@ -42,14 +42,21 @@ CELLS = {
 
 
 def end_on_signals():
-    """What cleans up runs at SIGINT and SIGTERM too."""
+    """At SIGINT and SIGTERM too all is removed, at once: threads that wait for programs are not waited for."""
+
+    def end(number, _):
+        for link in list(Chain.open):
+            link.close()
+        os._exit(128 + number)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda got, _: sys.exit(128 + got))
+        signal.signal(number, end)
 
 
 class Chain:
     """Five namespaces and what runs in them. `close` ends and removes all of it."""
 
+    open = []
     HOSTS = ("client", "near", "box", "far", "server")
     # The hosts at both ends of each wire, their interfaces and addresses.
     WIRES = (
@@ -64,6 +71,7 @@ class Chain:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hw-"))
         self.prefix = f"hw-{os.getpid()}-{way}"
         self.running = []
+        Chain.open.append(self)
         atexit.register(self.close)
         for host in self.HOSTS:
             subprocess.run(["ip", "netns", "add", self.name(host)], check=True)
@@ -159,6 +167,9 @@ class Chain:
         time.sleep(6)
 
     def close(self):
+        if self not in Chain.open:
+            return
+        Chain.open.remove(self)
         atexit.unregister(self.close)
         for host in reversed(self.HOSTS):
             pids = subprocess.run(["ip", "netns", "pids", self.name(host)], capture_output=True, text=True)
