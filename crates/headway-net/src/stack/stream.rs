@@ -118,7 +118,7 @@ impl TcpStream {
         shared.update(|core| core.host.set_user_timeout(now, self.id, limit)).map_err(io_error)
     }
 
-    /// Whether [`TcpStream::read_unordered`] is told of what arrives beyond a hole ([`Profile::unordered`]).
+    /// Whether [`TcpStream::read_unordered`] is told of what arrives beyond a hole ([`Profile::unordered`](headway_tcp::Profile::unordered)).
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl TcpStream {
         shared.update(|core| core.host.set_unordered(now, self.id, on)).map_err(io_error)
     }
 
-    /// Bytes that may wait to be sent for the first time ([`Profile::not_sent`]).
+    /// Bytes that may wait to be sent for the first time ([`Profile::not_sent`](headway_tcp::Profile::not_sent)).
     ///
     /// # Errors
     ///
