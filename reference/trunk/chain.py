@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -172,8 +171,9 @@ class Chain:
         Chain.open.remove(self)
         atexit.unregister(self.close)
         for host in reversed(self.HOSTS):
-            pids = subprocess.run(["ip", "netns", "pids", self.name(host)], capture_output=True, text=True)
-            for pid in pids.stdout.split():
+            words = ["ip", "netns", "pids", self.name(host)]
+            pids = subprocess.run(words, check=False, capture_output=True, text=True).stdout
+            for pid in pids.split():
                 try:
                     os.kill(int(pid), signal.SIGKILL)
                 except ProcessLookupError:
