@@ -19,6 +19,9 @@ pub(crate) enum Control {
 }
 
 impl Control {
+    /// The shortest probe, of 28 bytes: its answer says that the peer is there.
+    pub(crate) const ASK: Self = Self::MtuProbe(9 + 3 + 16);
+
     /// The message. Receivers ignore what follows it, and messages that they do not know.
     pub(crate) fn bytes(self) -> Vec<u8> {
         let sized = |kind: u8, size: u16| [&[kind], &size.to_be_bytes()[..]].concat();

@@ -3,6 +3,7 @@
 use std::net::{Ipv6Addr, SocketAddr};
 
 use headway_units::{Duration, Instant};
+use headway_wire::TcpFlags;
 
 use crate::control::Control;
 use crate::flight::FlightRecorder;
@@ -10,6 +11,7 @@ use crate::handshake::{Boot, Initiator};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::mtu::PathMtu;
+use crate::seal::IP_HEADER;
 use crate::session::Session;
 use crate::tunnel::PeerCounters;
 
@@ -70,6 +72,8 @@ pub(crate) struct Peer {
     pub(crate) last_sent: Option<Instant>,
     /// The first packet with data since something arrived.
     unanswered: Option<Instant>,
+    /// The last packet since the peer sent data, unless it was asked since then whether it is still there.
+    listening: Option<Instant>,
 }
 
 impl Peer {
@@ -102,6 +106,7 @@ impl Peer {
             last_received: None,
             last_sent: None,
             unanswered: None,
+            listening: None,
         }
     }
 
@@ -161,10 +166,31 @@ impl Peer {
     pub(crate) fn on_received(&mut self, now: Instant) {
         self.last_received = Some(now);
         self.unanswered = None;
+        self.listening = self.listening.map(|_| now);
         if self.current.as_ref().is_some_and(|session| session.replace_at() > now) {
             self.attempts = 0;
             self.next_attempt = None;
         }
+    }
+
+    /// A segment of the peer's has arrived as it was sent. After data, silence means that there is no more, or that the
+    /// peer has been restarted, or that it sends to where we were: whoever only receives has to ask.
+    pub(crate) fn on_segment(&mut self, now: Instant, packet: &[u8]) {
+        if asks(packet) {
+            self.listening = Some(now);
+        }
+    }
+
+    /// When the peer is to be asked whether it is there.
+    pub(crate) fn ask_at(&self) -> Option<Instant> {
+        self.current.as_ref()?;
+        Some(self.listening? + SILENCE)
+    }
+
+    /// It was asked.
+    pub(crate) fn on_asked(&mut self, now: Instant) {
+        self.listening = None;
+        self.on_sent(now, true);
     }
 
     /// Something was sent; `asks`: the peer will answer if it is there.
@@ -253,4 +279,12 @@ impl Peer {
         self.unchecked = Unchecked::Probing { sent: 0, next: now };
         self.mtu.restart(now);
     }
+}
+
+/// Whether a TCP segment in an IPv6 packet asks for an answer: it has data, SYN or FIN. An ACK has none.
+pub(crate) fn asks(packet: &[u8]) -> bool {
+    let tcp = packet.get(IP_HEADER..).unwrap_or_default();
+    let (Some(offset), Some(flags)) = (tcp.get(12), tcp.get(13)) else { return false };
+    let header = usize::from(offset >> 4) * 4;
+    tcp.len() > header || TcpFlags::from_bits(*flags).intersects(TcpFlags::SYN | TcpFlags::FIN)
 }

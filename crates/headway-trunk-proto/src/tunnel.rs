@@ -5,7 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Ecn, TcpFlags};
+use headway_wire::Ecn;
 
 use crate::addresses::inner_address;
 use crate::control::Control;
@@ -15,8 +15,8 @@ use crate::handshake::{Boot, Initiator, Introduction, Responder};
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::message::{COOKIE_NONCE, Kind, MAC, Message};
 use crate::mtu::Step;
-use crate::peer::{Peer, Unchecked};
-use crate::seal::{IP_HEADER, Inner, Opened, SealError, Verdict};
+use crate::peer::{Peer, Unchecked, asks};
+use crate::seal::{Inner, Opened, SealError, Verdict};
 use crate::session::Session;
 
 /// How long a cookie is used that a peer sent.
@@ -361,6 +361,7 @@ impl Tunnel {
                 *all += 1;
                 *peer += 1;
                 self.authenticated(now, id, index, newest.then_some(from));
+                self.peers[id.0].on_segment(now, &room[packet.clone()]);
                 Some(Arrival { peer: id, verdict, packet })
             }
             Opened::Control { message, newest } => {
@@ -655,9 +656,9 @@ impl Tunnel {
     /// When [`Tunnel::handle_timeout`] must be called at the latest.
     pub fn next_deadline(&self) -> Option<Instant> {
         let of = |peer: &Peer| {
-            let times =
-                [peer.handshake_at(), peer.keep_alive_at(), peer.probe_at(), peer.mtu_at(), peer.expiry()];
-            times.into_iter().flatten().min()
+            let asks = [peer.handshake_at(), peer.keep_alive_at(), peer.ask_at()];
+            let probes = [peer.probe_at(), peer.mtu_at(), peer.expiry()];
+            asks.into_iter().chain(probes).flatten().min()
         };
         self.peers.iter().filter_map(of).min()
     }
@@ -678,6 +679,13 @@ impl Tunnel {
             if is_due(self.peers[id.0].keep_alive_at()) {
                 self.send_control(now, id, Control::KeepAlive);
             }
+            if is_due(self.peers[id.0].ask_at()) {
+                // One may be lost, and a peer believes that we have moved if two say so.
+                for _ in 0..2 {
+                    self.send_control(now, id, Control::ASK);
+                }
+                self.peers[id.0].on_asked(now);
+            }
             if is_due(self.peers[id.0].mtu_at()) {
                 self.probe_mtu(now, id);
             }
@@ -689,12 +697,4 @@ impl Tunnel {
             }
         }
     }
-}
-
-/// Whether a TCP segment in an IPv6 packet asks for an answer: it has data, SYN or FIN. An ACK has none.
-fn asks(packet: &[u8]) -> bool {
-    let tcp = packet.get(IP_HEADER..).unwrap_or_default();
-    let (Some(offset), Some(flags)) = (tcp.get(12), tcp.get(13)) else { return false };
-    let header = usize::from(offset >> 4) * 4;
-    tcp.len() > header || TcpFlags::from_bits(*flags).intersects(TcpFlags::SYN | TcpFlags::FIN)
 }

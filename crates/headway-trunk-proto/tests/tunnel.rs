@@ -268,6 +268,47 @@ fn a_restarted_peer_is_noticed_at_once_by_either_end() {
 }
 
 /// Silence after an ACK is what is expected; silence after data is not.
+/// Nothing is sent by an end that only receives, so it has to ask.
+#[test]
+fn an_end_that_only_receives_notices_that_its_peer_was_restarted_or_that_it_has_moved_itself() {
+    for moves in [true, false] {
+        let mut world = World::connected();
+        world.run(Duration::from_secs(30));
+        for seq in 0..10 {
+            assert!(world.exchange(false), "segment {seq}");
+        }
+        let (before, handshakes) = (world.near.counters(), world.far.counters().handshakes);
+        if moves {
+            world.near_at = at("192.0.2.77:5000");
+        } else {
+            world.far = tunnel(2, secret(1).public(), None, 77);
+        }
+        world.run(Duration::from_secs(5));
+        if moves {
+            assert_eq!(world.saw(false, Event::Moved(PeerId(0), world.near_at)), 1, "{:?}", world.events);
+            assert_eq!(world.far.counters().handshakes, handshakes, "its answer is enough");
+        } else {
+            assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 1, "{:?}", world.events);
+            assert_eq!(world.near.counters().handshakes, before.handshakes + 1);
+        }
+        assert!(world.exchange(false));
+    }
+}
+
+#[test]
+fn an_end_asks_once_after_data_and_not_again() {
+    let mut world = World::connected();
+    world.run(Duration::from_secs(30));
+    assert!(world.exchange(false));
+    let handshakes = world.near.counters().handshakes;
+    world.run(Duration::from_secs(10));
+    // What is due next is the session's end.
+    for tunnel in [&world.near, &world.far] {
+        assert!(tunnel.next_deadline().is_some_and(|at| at > world.now + Duration::from_secs(60)));
+    }
+    assert_eq!(world.near.counters().handshakes, handshakes);
+}
+
 #[test]
 fn an_ack_without_an_answer_begins_no_handshake() {
     let mut world = World::connected();
