@@ -226,3 +226,31 @@ fn ephemeral_ports_are_not_reused_at_once() {
     let (a, b) = (port(&mut host, 2), port(&mut host, 3));
     assert_ne!(step(a, b), 1, "another peer, another place to start from");
 }
+
+/// A carrier that hears its peer again knows before any timer that has backed off.
+#[test]
+fn what_waits_for_a_timer_is_sent_when_the_path_is_back() {
+    let mut pair = TwoHosts::connected(Profile::modern());
+    pair.write(CLIENT, 1000);
+    assert_eq!(pair.sent(CLIENT).len(), 1, "and lost");
+    for _ in 0..100 {
+        pair.now += Duration::from_secs(1);
+        let now = pair.now;
+        pair.hosts[CLIENT].handle_timeout(now);
+        pair.sent(CLIENT);
+    }
+    assert_eq!(pair.sent(CLIENT).len(), 0, "it waits");
+    let now = pair.now;
+    pair.hosts[CLIENT].retransmit_to(now, endpoint(SERVER).ip());
+    assert_eq!(pair.hosts[CLIENT].next_deadline(), Some(now));
+    pair.hosts[CLIENT].handle_timeout(now);
+    let sent = pair.sent(CLIENT);
+    assert_eq!(sent.len(), 1);
+    pair.deliver(SERVER, &sent);
+    assert_eq!(pair.read(SERVER), 1000);
+    // Where nothing is outstanding, nothing is sent.
+    pair.settle();
+    pair.hosts[CLIENT].retransmit_to(now, endpoint(SERVER).ip());
+    pair.hosts[CLIENT].handle_timeout(now);
+    assert_eq!(pair.sent(CLIENT).len(), 0);
+}

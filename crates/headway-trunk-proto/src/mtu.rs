@@ -28,8 +28,10 @@ struct Probing {
     size: u16,
     sent: u32,
     next: Instant,
-    /// When the first one was sent.
-    since: Option<Instant>,
+    /// When the last one was sent.
+    last: Option<Instant>,
+    /// After how many of them something else of the peer arrived.
+    heard: u32,
 }
 
 /// What is done next.
@@ -87,7 +89,7 @@ impl PathMtu {
 
     fn probe(&mut self, size: u16, now: Instant) {
         let is_known = size <= self.passes && size <= BASE;
-        self.probing = (!is_known).then_some(Probing { size, sent: 0, next: now, since: None });
+        self.probing = (!is_known).then_some(Probing { size, sent: 0, next: now, last: None, heard: 0 });
     }
 
     /// A datagram of `len` bytes was sent.
@@ -147,15 +149,16 @@ impl PathMtu {
         if probing.next > now {
             return (Step::Wait, false);
         }
+        probing.heard += u32::from(heard.zip(probing.last).is_some_and(|(heard, last)| heard > last));
         if probing.sent < MAX_PROBES {
             probing.sent += 1;
-            probing.since.get_or_insert(now);
+            probing.last = Some(now);
             probing.next = now + if probing.sent < MAX_PROBES { PROBE_EVERY } else { PROBE_TIMER };
             return (Step::Probe(probing.size), false);
         }
         // Where nothing arrives at all, the path is down, and says nothing of lengths.
-        if heard.is_none_or(|heard| probing.since.is_some_and(|since| heard <= since)) {
-            (probing.sent, probing.since) = (0, None);
+        if probing.heard < MAX_PROBES / 2 {
+            (probing.sent, probing.last, probing.heard) = (0, None, 0);
             return (Step::Wait, false);
         }
         let size = probing.size;

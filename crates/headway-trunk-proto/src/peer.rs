@@ -20,7 +20,8 @@ use crate::tunnel::PeerCounters;
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(900);
 /// Data was sent, and nothing has arrived for this long: the peer may have been restarted.
 const SILENCE: Duration = Duration::from_secs(2);
-/// The first initiations follow one another in this time, later ones in twice the time before, up to [`MOST_WAIT`].
+/// The first initiations follow one another in this time, later ones in twice the time before, up to [`MOST_WAIT`];
+/// where there is a session, all of them.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MOST_WAIT: Duration = Duration::from_secs(5);
 /// Initiations whose response is waited for: on a long path a second one is sent before the first is answered.
@@ -130,7 +131,6 @@ impl Peer {
         self.initiations.clear();
         self.attempts = 0;
         self.next_attempt = None;
-        self.unanswered = None;
         // Something was not answered, so what gets through to the peer is open again.
         if self.current.as_ref().is_none_or(|old| old.is_followed_early_by(&session)) {
             self.unchecked = Unchecked::Probing { sent: 0, next: session.since };
@@ -162,8 +162,9 @@ impl Peer {
         true
     }
 
-    /// Something authenticated has arrived.
-    pub(crate) fn on_received(&mut self, now: Instant) {
+    /// Something authenticated has arrived. Says whether it ends a silence in which the peer should have answered.
+    pub(crate) fn on_received(&mut self, now: Instant) -> bool {
+        let returned = self.unanswered.is_some_and(|since| now.saturating_since(since) >= SILENCE);
         self.last_received = Some(now);
         self.unanswered = None;
         self.listening = self.listening.map(|_| now);
@@ -171,6 +172,7 @@ impl Peer {
             self.attempts = 0;
             self.next_attempt = None;
         }
+        returned
     }
 
     /// A segment of the peer's has arrived as it was sent. After data, silence means that there is no more, or that the
@@ -207,7 +209,9 @@ impl Peer {
             self.initiations.remove(0);
         }
         self.initiations.push(initiation);
-        let wait = Duration::from_nanos(FIRST_WAIT.as_nanos() << self.attempts.min(8)).min(MOST_WAIT);
+        // While streams wait for the link to return, it is asked for every second.
+        let doubled = if self.current.is_some() { 0 } else { self.attempts.min(8) };
+        let wait = Duration::from_nanos(FIRST_WAIT.as_nanos() << doubled).min(MOST_WAIT);
         self.attempts += 1;
         self.next_attempt = Some(now + wait);
     }

@@ -90,6 +90,8 @@ pub enum Event {
     Unchecked(PeerId, bool),
     /// The session with the peer has expired, and no other could be made.
     Lost(PeerId),
+    /// The peer is heard of again after a silence: the link was interrupted, and what waits can be sent.
+    Returned(PeerId),
     /// Datagrams to the peer may have this many bytes of UDP payload from now on.
     Mtu(PeerId, u16),
 }
@@ -390,7 +392,13 @@ impl Tunnel {
             peer.move_to(now, from);
             self.events.push_back(Event::Moved(id, from));
         }
-        self.peers[id.0].on_received(now);
+        self.received_from(now, id);
+    }
+
+    fn received_from(&mut self, now: Instant, id: PeerId) {
+        if self.peers[id.0].on_received(now) {
+            self.events.push_back(Event::Returned(id));
+        }
     }
 
     /// A session is in use from now on.
@@ -509,8 +517,11 @@ impl Tunnel {
         if peer.endpoint != Some(from) {
             peer.move_to(now, from);
         }
-        peer.on_received(now);
+        let returned = peer.on_received(now);
         self.connected(now, id);
+        if returned {
+            self.events.push_back(Event::Returned(id));
+        }
         // The responder uses the session once it has received something.
         self.send_control(now, id, Control::KeepAlive);
     }

@@ -670,3 +670,24 @@ fn probes_are_no_burden_for_an_idle_path() {
     }
     assert_eq!(sent, 0);
 }
+
+/// What is sent in an outage is asked for every second, and both ends learn when the link is back.
+#[test]
+fn both_ends_learn_when_the_link_returns() {
+    let mut world = World::connected();
+    world.run(Duration::from_secs(5));
+    world.is_down = true;
+    for near in [true, false] {
+        let (sent, _) = world.seal(near, 1, b"data").expect("a session");
+        world.deliver(sent);
+    }
+    world.run(Duration::from_secs(120));
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Returned(PeerId(0))), 0);
+    }
+    world.is_down = false;
+    world.run(Duration::from_millis(1100));
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Returned(PeerId(0))), 1, "{:?}", world.events);
+    }
+}

@@ -384,6 +384,7 @@ async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
                     longest,
                     "the longest datagram that passes, in bytes of UDP payload"
                 ),
+                Event::Returned(peer) => tracing::info!(peer = name(peer), "heard of again"),
                 Event::Lost(peer) => tracing::warn!(peer = name(peer), "lost: no handshake for a long time"),
                 _ => {}
             }

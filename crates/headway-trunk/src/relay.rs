@@ -21,6 +21,9 @@ pub(crate) const MEMORY: usize = 2 * BUFFER;
 pub(crate) trait HostEnd: AsyncRead + AsyncWrite + Unpin {
     /// Makes it end with a RST.
     fn reset(&self);
+
+    /// Whether it ends with a RST if this process is killed.
+    fn set_abortive(&self, abortive: bool);
 }
 
 /// With the kernel's TCP.
@@ -29,6 +32,10 @@ impl HostEnd for Socket {
         // It fails only if the connection is gone already.
         let _ = SockRef::from(self).set_linger(Some(Duration::ZERO));
     }
+
+    fn set_abortive(&self, abortive: bool) {
+        let _ = SockRef::from(self).set_linger(abortive.then_some(Duration::ZERO));
+    }
 }
 
 /// With our own, through a TUN.
@@ -36,16 +43,23 @@ impl HostEnd for Stream {
     fn reset(&self) {
         Self::reset(self);
     }
+
+    /// Its TCP ends with the process, and resets what comes for it afterwards.
+    fn set_abortive(&self, _abortive: bool) {}
 }
 
 /// Copies in both directions until both have ended, and counts what passes. Each end passes on by itself (half-close); an
 /// error of one side resets the other.
 pub(crate) async fn join(mut host: impl HostEnd, stream: Stream, meter: &Meter<'_>) -> io::Result<()> {
     let mut stream = Metered { stream, meter };
+    // A host must not take what it has for all, should this process be killed.
+    host.set_abortive(true);
     let copied = copy_bidirectional_with_sizes(&mut host, &mut stream, BUFFER, BUFFER).await;
     if copied.is_err() {
         host.reset();
         stream.stream.reset();
+    } else {
+        host.set_abortive(false);
     }
     copied.map(drop)
 }

@@ -119,6 +119,12 @@ pub trait Carrier: Send {
         Vec::new()
     }
 
+    /// The peers, by their inner addresses, that are heard of again after a silence, since the last call: what waits for a
+    /// timer that has backed off can be sent. Only a carrier that authenticates its peers can know.
+    fn returned_peers(&mut self) -> Vec<IpAddr> {
+        Vec::new()
+    }
+
     /// Paths whose MTU is smaller than the carrier's: their two addresses, ours first, and the MTU in bytes. Only a carrier
     /// that probes its paths can know.
     fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
@@ -190,6 +196,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         (**self).restarted_peers()
+    }
+
+    fn returned_peers(&mut self) -> Vec<IpAddr> {
+        (**self).returned_peers()
     }
 
     fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {

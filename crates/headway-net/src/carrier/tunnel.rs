@@ -93,6 +93,7 @@ pub struct TunnelCarrier {
     checked: Outbox,
     is_unchecked: bool,
     restarted: Vec<IpAddr>,
+    returned: Vec<IpAddr>,
     /// Of peers to which not the longest datagrams pass, or did not.
     path_mtus: Vec<(IpAddr, IpAddr, u16)>,
     monitor: TunnelMonitor,
@@ -135,6 +136,7 @@ impl TunnelCarrier {
             checked: Outbox::new(0, room),
             is_unchecked: true,
             restarted: Vec::new(),
+            returned: Vec::new(),
             path_mtus: Vec::new(),
             monitor: TunnelMonitor::default(),
             next_update: Instant::ZERO,
@@ -177,6 +179,9 @@ impl TunnelCarrier {
             // A peer that is lost may come back as the same process: connections have time limits of their own.
             if let Event::Restarted(PeerId(peer)) = event {
                 self.restarted.push(peers[*peer].inner.1.into());
+            }
+            if let Event::Returned(PeerId(peer)) = event {
+                self.returned.push(peers[*peer].inner.1.into());
             }
             if let Event::Mtu(PeerId(peer), longest) = event {
                 let (ours, theirs) = peers[*peer].inner;
@@ -311,6 +316,10 @@ impl Carrier for TunnelCarrier {
 
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         std::mem::take(&mut self.restarted)
+    }
+
+    fn returned_peers(&mut self) -> Vec<IpAddr> {
+        std::mem::take(&mut self.returned)
     }
 
     fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {

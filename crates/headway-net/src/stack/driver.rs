@@ -145,6 +145,9 @@ impl<C: Carrier> Driver<C> {
         for peer in self.carrier.restarted_peers() {
             core.host.abort_peer(shared.clock.now(), peer);
         }
+        for peer in self.carrier.returned_peers() {
+            core.host.retransmit_to(shared.clock.now(), peer);
+        }
         for &(ours, theirs, mtu) in self.carrier.path_mtus() {
             if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
                 core.host.set_path_mtu(shared.clock.now(), ours, theirs, mtu);

@@ -105,6 +105,15 @@ impl Connection {
         }
     }
 
+    /// What waits for the retransmission timer, or for the one of zero windows, waits no longer.
+    pub(crate) fn hasten_retransmission(&mut self, now: Instant) {
+        for timer in [Timer::Retransmit, Timer::Persist] {
+            if self.timers.get(timer).is_some_and(|at| at > now) {
+                self.timers.set_exactly(timer, now);
+            }
+        }
+    }
+
     fn retransmit_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             self.syn_expired(cx);

@@ -111,6 +111,17 @@ impl<O: Observer> Host<O> {
         }
     }
 
+    /// Lets the retransmission timers of all connections to `remote` expire now, if something is outstanding: a carrier
+    /// that hears its peers knows that the path has returned, while timers have backed off.
+    pub fn retransmit_to(&mut self, now: Instant, remote: IpAddr) {
+        let to_it =
+            self.connections.iter().filter(|(_, entry)| entry.connection().ends().remote.ip() == remote);
+        let ids: Vec<ConnectionId> = to_it.map(|(id, _)| id).collect();
+        for id in ids {
+            self.with_connection(id, now, |connection, cx| connection.hasten_retransmission(cx.now));
+        }
+    }
+
     /// The application will not ask for this connection again: it is forgotten once it is over.
     /// A connection that is still open is closed first; one whose received data was not read, or
     /// gets more of it, is aborted.
