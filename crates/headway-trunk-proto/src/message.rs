@@ -28,6 +28,8 @@ pub(crate) const PREFIX: usize = 9;
 
 /// What a padded control message says: the type, and the length of the datagram.
 pub(crate) const PADDED_MESSAGE: usize = 3;
+/// The datagram without padding.
+pub(crate) const PADDED_LEN: usize = PREFIX + PADDED_MESSAGE + 16;
 
 /// A datagram by its type. Nothing of it is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -149,7 +149,7 @@ impl PathMtu {
         if probing.next > now {
             return (Step::Wait, false);
         }
-        probing.heard += u32::from(heard.zip(probing.last).is_some_and(|(heard, last)| heard > last));
+        probing.heard += u32::from(heard.zip(probing.last).is_some_and(|(heard, last)| heard >= last));
         if probing.sent < MAX_PROBES {
             probing.sent += 1;
             probing.last = Some(now);

@@ -13,7 +13,7 @@ use crate::cookie::{self, CookieJar};
 use crate::flight::{Arrived, FlightRecorder};
 use crate::handshake::{Boot, Initiator, Introduction, Responder};
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
-use crate::message::{COOKIE_NONCE, Kind, MAC, Message};
+use crate::message::{COOKIE_NONCE, Kind, MAC, Message, PADDED_LEN};
 use crate::mtu::Step;
 use crate::peer::{Peer, Unchecked, asks};
 use crate::seal::{Inner, Opened, SealError, Verdict};
@@ -23,6 +23,8 @@ use crate::session::Session;
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
 /// Handshake messages that are answered in a second without asking for a cookie. An answer takes some 0.2 ms.
 const HANDSHAKES_PER_SECOND: u32 = 50;
+/// The shortest probe for the length of datagrams.
+const SHORTEST_PROBE: u16 = PADDED_LEN as u16;
 /// Handshake messages and control messages that wait to be sent; more are dropped.
 const MOST_WAITING: usize = 256;
 
@@ -628,12 +630,16 @@ impl Tunnel {
             self.events.push_back(Event::Mtu(id, peer.mtu.used()));
         }
         let Step::Probe(size) = step else { return };
-        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
-        let message = Control::MtuProbe(size).bytes();
-        let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
         let checksum = peer.unchecked != Unchecked::Passes;
-        peer.on_sent(now, false);
-        self.queue(Transmit { to, datagram, checksum });
+        // A short one goes with it: if that is answered and the long one is not, it is the length.
+        for size in [size, SHORTEST_PROBE] {
+            let peer = &mut self.peers[id.0];
+            let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
+            let message = Control::MtuProbe(size).bytes();
+            let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
+            peer.on_sent(now, false);
+            self.queue(Transmit { to, datagram, checksum });
+        }
     }
 
     fn queue(&mut self, transmit: Transmit) {
