@@ -194,7 +194,7 @@ impl Stream {
                 self.preface = Preface::Done;
                 self.outside = connect(now, outside, routes, &bytes);
                 if self.outside.is_none() {
-                    // Damage that no checksum detected: nobody can be connected.
+                    // Damage that no checksum detected: no one can be connected.
                     let _ = inside.abort(now, self.inside);
                 }
             }

@@ -131,7 +131,7 @@ async fn measure(
         let until = full + Duration::from_nanos(test.nanos);
         running.watch(Some(running.started + until)).await?;
         load = Some(Load { idle, full, until });
-        // Nobody waits for it if all requests have been answered already.
+        // No one waits for it if all requests have been answered already.
         let _ = running.stop.send(true);
     } else {
         for flow in [Flow::Latency, Flow::Upload, Flow::Download] {
