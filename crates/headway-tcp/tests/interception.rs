@@ -120,6 +120,18 @@ fn those_that_wait_are_bounded_and_may_give_up() {
 }
 
 #[test]
+fn one_that_gives_up_and_comes_again_is_told_of_once() {
+    let (mut host, ends) = (host(3), ends(true, 1));
+    for _ in 0..10 {
+        hand_in(&mut host, AT, &segment(&ends, TcpFlags::SYN, 100, 0, b""));
+        hand_in(&mut host, AT, &segment(&ends, TcpFlags::RST, 101, 0, b""));
+        assert!(!host.has_incoming());
+    }
+    hand_in(&mut host, AT, &segment(&ends, TcpFlags::SYN, 100, 0, b""));
+    assert_eq!((host.incoming(), host.incoming()), (Some(ends), None));
+}
+
+#[test]
 fn what_belongs_to_no_connection_is_reset_and_pings_of_others_are_theirs() {
     let (mut host, ends) = (host(4), ends(true, 5000));
     // A connection of before the program was restarted.

@@ -180,6 +180,8 @@ impl<O: Observer> Host<O> {
         let key = (ends.remote, ends.local);
         if interception.waiting.get(&key).is_some_and(|kept| reset.tcp.seq == kept.tcp.seq + 1) {
             interception.waiting.remove(&key);
+            // So that what the program was not told of stays as bounded as what waits.
+            interception.untold.retain(|untold| untold != ends);
         }
     }
 }
