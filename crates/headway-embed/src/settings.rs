@@ -1,0 +1,124 @@
+//! What keys say of a host and of a link.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headway_link::LinkConfig;
+use headway_scenario::{Defaults, Key, Scope, Sender, Settings, Traces};
+use headway_tcp::Profile;
+
+use crate::{Error, Keys};
+
+/// Keys of a host beside the features.
+const OF_HOST: [&str; 7] = ["variant", "profile", "rules", "cc", "window", "mtu", "retries"];
+/// A queue may be given in bandwidth-delay products, which are rounded up to packets.
+const PACKETS: &str = "mtu";
+/// What keys of the other direction begin with.
+const REVERSE: &str = "reverse-";
+
+/// The sender where none is named.
+const VARIANT: (&str, &str) = ("variant", "headway");
+
+fn is_of_host(key: &Key) -> bool {
+    key.scope == Scope::Feature || OF_HOST.contains(&key.name)
+}
+
+fn is_of_link(key: &Key) -> bool {
+    (key.scope.is_of_link() && !key.name.starts_with(REVERSE)) || key.name == PACKETS
+}
+
+/// What connections of a host are configured with.
+pub(crate) fn profile(keys: &Keys) -> Result<Arc<Profile>, Error> {
+    let settings = read(keys, is_of_host, &[VARIANT])?;
+    let problem = match settings.sender()? {
+        Sender::Ours(entrant) => match entrant.tcp() {
+            Some(tcp) => return Ok(settings.scenario.profile_of(tcp)),
+            None => format!("{:?}: expected a TCP, such as headway or modern", entrant.to_string()),
+        },
+        Sender::Foreign(foreign) => {
+            format!("{:?}: expected a TCP of headway's, such as headway or modern", foreign.to_string())
+        }
+    };
+    Err(Error::Key { key: VARIANT.0.to_owned(), problem })
+}
+
+/// One direction of a link.
+pub(crate) fn link(keys: &Keys) -> Result<LinkConfig, Error> {
+    if let Some(name) = keys.names().find(|name| name.starts_with(REVERSE)) {
+        let problem =
+            format!("a link here is one direction: expected {} of a second link", &name[REVERSE.len()..]);
+        return Err(Error::Key { key: name.to_owned(), problem });
+    }
+    Ok(read(keys, is_of_link, &[])?.scenario.forward)
+}
+
+fn read(keys: &Keys, is_known: fn(&Key) -> bool, also: &[(&str, &'static str)]) -> Result<Settings, Error> {
+    let known = || headway_scenario::keys().iter().filter(|key| is_known(key)).map(|key| key.name);
+    if let Some(name) = keys.names().find(|name| known().all(|known| known != *name)) {
+        let problem = headway_scenario::unknown_key(name, known().collect::<Vec<_>>().into_iter());
+        return Err(Error::Key { key: name.to_owned(), problem });
+    }
+    let given = |name: &str| {
+        keys.value(name).or_else(|| also.iter().find(|(other, _)| *other == name).map(|(_, value)| *value))
+    };
+    Ok(headway_scenario::read(given, Defaults::Files, &Traces::in_folder(Path::new("")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_tcp::{HackMode, Variant};
+    use headway_units::Duration;
+
+    fn keys(text: &str) -> Keys {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn a_host_is_headways_unless_it_is_another() {
+        let ours = profile(&Keys::default()).expect("no keys");
+        assert_eq!(ours.hack, HackMode::V2);
+        let other = profile(&keys("variant=hack+sack profile=linux22 mtu=576")).expect("keys");
+        assert_eq!((other.hack, other.mtu, other.features.ledger), (HackMode::Hack, 576, false));
+        let partial = profile(&keys("partial=on tlp=off window=256KiB")).expect("keys");
+        assert!(partial.features.partial && !partial.features.tlp);
+        assert_eq!(partial.receive_buffer, 256 << 10);
+        let cubic = profile(&keys("variant=headway:cubic")).expect("keys");
+        assert_ne!(cubic.congestion, Variant::Headway.apply(Profile::modern()).congestion);
+    }
+
+    #[test]
+    fn a_link_is_one_direction() {
+        let config = link(&keys("rate=10mbit delay=50ms queue=1bdp damage=random:1%")).expect("keys");
+        assert_eq!(config.delay, Duration::from_millis(50));
+        assert_eq!(config.queue.to_string(), "84p", "10 Mbit/s in 100 ms, in packets of 1500 bytes");
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (text, expected) in [
+            ("variant=tahoe", "variant: \"tahoe\": expected one of newreno"),
+            ("variant=oracle", "variant: "),
+            ("variant=kernel", "variant: "),
+            ("clock=real", "clock: unknown key"),
+            ("vriant=sack", "vriant: unknown key (did you mean variant?)"),
+            ("rate=10mbit", "rate: unknown key"),
+            ("mtu=10", "mtu: \"10\": expected at least 128 bytes"),
+        ] {
+            let error = profile(&keys(text)).expect_err(text).to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+        for (text, expected) in [
+            ("rate=0", "rate: "),
+            ("variant=headway", "variant: unknown key"),
+            (
+                "reverse-rate=1mbit",
+                "reverse-rate: a link here is one direction: expected rate of a second link",
+            ),
+            ("damage=trace:/no/such/file", "damage: /no/such/file: cannot be read"),
+        ] {
+            let error = link(&keys(text)).expect_err(text).to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+}
