@@ -8,6 +8,7 @@ use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
     ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Variant,
 };
+use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Instant};
 use headway_wire::{ChecksumTrust, Received, Segment};
 
@@ -44,6 +45,8 @@ struct Network {
     free_at: Instant,
     /// Data packets of these ports that the forward path still loses, one each.
     lose: Vec<u16>,
+    /// Bursts of damage on the forward path, and how many packets the present one still hits.
+    damage: Option<(Rng, u32)>,
     /// The most that all members had in the network beyond the window.
     excess: i64,
 }
@@ -67,6 +70,7 @@ impl Network {
             under_way: [VecDeque::new(), VecDeque::new()],
             free_at: now,
             lose: Vec::new(),
+            damage: None,
             excess: i64::MIN,
         };
         (0..members).for_each(|_| network.connect());
@@ -140,9 +144,30 @@ impl Network {
                 self.lose.swap_remove(place);
                 continue;
             }
+            let is_pure_ack = segment.payload.is_empty();
             self.free_at = self.free_at.max(self.now) + Duration::from_nanos(len as u64 * 1_000_000 / RATE);
-            self.under_way[1].push_back((self.free_at + DELAY, buffer[..len].to_vec()));
+            if self.damage(&mut buffer[..len], is_pure_ack) {
+                self.under_way[1].push_back((self.free_at + DELAY, buffer[..len].to_vec()));
+            }
         }
+    }
+
+    /// Damages a packet that a burst hits: its payload, or its IP header, with which it is lost. Says whether it
+    /// arrives.
+    fn damage(&mut self, packet: &mut [u8], is_pure_ack: bool) -> bool {
+        let Some((rng, left)) = &mut self.damage else { return true };
+        if *left == 0 && rng.one_in(8) {
+            *left = 6;
+        }
+        if *left == 0 {
+            return true;
+        }
+        *left -= 1;
+        if is_pure_ack || rng.coin() {
+            return false;
+        }
+        *packet.last_mut().expect("payload") ^= 1;
+        true
     }
 }
 
@@ -287,4 +312,25 @@ fn a_listener_opens_connections_in_a_domain() {
         while hosts[1].poll_transmit(now, &mut buffer).is_some() {}
     }
     assert_eq!(hosts[1].domain_members(domain), Err(Error::UnknownDomain), "no connection needs it any more");
+}
+
+/// Where nothing follows a message, only the timers can tell that its retransmission was lost too: no member waits
+/// for ever, with anything or nothing of it in the network.
+#[test]
+fn single_messages_arrive_whatever_is_damaged() {
+    const MESSAGE: usize = 1000;
+    for seed in 0..40 {
+        let profile = Variant::Headway.apply(Profile::modern().with_window(1 << 20));
+        let mut network = Network::new(profile, 3);
+        network.damage = Some((Rng::new(seed), 0));
+        for message in 0..60 {
+            let id = network.members[message % 2];
+            assert_eq!(network.hosts[0].write(id, &[7; MESSAGE]), Ok(MESSAGE), "message {message}, seed {seed}");
+            network.run(Duration::from_millis(300), |_| {});
+        }
+        // The longest timeout after six losses in a row.
+        network.run(Duration::from_secs(30), |_| {});
+        let received = network.received();
+        assert_eq!(received, [30 * MESSAGE as u64, 30 * MESSAGE as u64, 0], "seed {seed}");
+    }
 }

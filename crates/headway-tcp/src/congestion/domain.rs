@@ -207,6 +207,11 @@ impl CongestionDomain {
         }
     }
 
+    /// Whether `member` waits for its turn, the window or pacing.
+    pub(crate) fn is_waiting(&self, member: ConnectionId) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.turns.contains(&member))
+    }
+
     /// `member` has sent, or has nothing to send.
     pub(crate) fn end_turn(&mut self, member: ConnectionId) {
         if let Some(shared) = &mut self.shared

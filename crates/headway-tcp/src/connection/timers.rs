@@ -122,8 +122,8 @@ impl Connection {
         if !self.snd.has_outstanding() {
             return;
         }
-        // Nothing of it is in the network that could be late: it waits for its turn.
-        if cx.domain.is_shared() && self.snd.pipe() == 0 {
+        // Nothing of it is in the network that could be late.
+        if self.snd.pipe() == 0 && cx.domain.is_waiting(cx.id) {
             self.arm_retransmit(cx.now);
             return;
         }

@@ -2,6 +2,7 @@
 
 use super::{Phase, Rack};
 use crate::send::recovery::{AckInfo, RecoveryContext, RecoveryOutcome};
+use crate::send::sent_queue::SentQueue;
 use crate::send::transmissions::Delivery;
 
 /// How far it has come.
@@ -53,9 +54,17 @@ impl Rack {
         !matches!(self.phase, Phase::Timeout { frto: Frto::Sent | Frto::Probing(0), .. })
     }
 
-    /// Step 2b: new data rather than retransmissions shows whether the timeout was spurious.
-    pub(super) fn waits_for_new_data(&self) -> bool {
-        matches!(self.phase, Phase::Timeout { frto: Frto::Sent | Frto::Probing(_), .. })
+    /// Whether segment `index`, which is missing, waits: new data rather than retransmissions shows whether the
+    /// timeout was spurious (step 2b). What was retransmitted and is known to be lost again does not wait, and
+    /// nothing does when nothing is in the network that could be answered.
+    pub(super) fn frto_holds_back(&self, index: usize, queue: &SentQueue) -> bool {
+        let Phase::Timeout { frto, .. } = self.phase else { return false };
+        match frto {
+            Frto::Off => false,
+            Frto::Sent => index > 0,
+            Frto::Probing(SEGMENTS) => true,
+            Frto::Probing(_) => queue.pipe() > 0,
+        }
     }
 
     /// A segment of new data leaves.

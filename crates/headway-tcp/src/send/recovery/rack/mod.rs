@@ -497,7 +497,7 @@ impl RecoveryEngine for Rack {
         if !self.forced && queue.get(index).payload_len() > allowance.room {
             return None;
         }
-        if self.waits_for_new_data() && !self.forced {
+        if !self.forced && self.frto_holds_back(index, queue) {
             return None;
         }
         self.forced = false;
