@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use headway_trace::{Capture, Direction, EventLog, TraceError};
+use headway_trace::{Capture, Direction, EventLog, Qlog, TraceError};
 use headway_units::Instant;
 
 /// The capture file of a stack, in pcapng.
@@ -10,6 +10,9 @@ pub type CaptureFile = Capture<Box<dyn Write + Send>>;
 
 /// The event log of a stack, as lines of JSON.
 pub type LogFile = EventLog<Box<dyn Write + Send>>;
+
+/// The events of a stack as qlog.
+pub type QlogFile = Qlog<Box<dyn Write + Send>>;
 
 /// A capture that stops at its first error, while the stack continues.
 #[derive(Default)]

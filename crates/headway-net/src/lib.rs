@@ -65,7 +65,7 @@ mod stack;
 mod sys;
 mod topology;
 
-pub use capture::{CaptureFile, LogFile};
+pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
     Arrival, Carrier, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig, PacketWriter, TunCarrier,
     TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,

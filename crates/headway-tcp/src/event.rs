@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant, Rate};
 use headway_wire::icmp::IcmpKind;
 use headway_wire::{SeqNumber, TcpFlags, TcpHeader, Timestamps};
 
@@ -211,6 +211,20 @@ pub enum Event {
         ssthresh: u32,
         /// Bytes thought to be in the network.
         pipe: u32,
+    },
+    /// What is known of the round-trip time, and the rate at which segments leave. It comes before [`Event::Window`],
+    /// once there is a sample.
+    Timing {
+        /// The last sample.
+        latest: Duration,
+        /// SRTT (RFC 6298).
+        smoothed: Duration,
+        /// RTTVAR (RFC 6298).
+        variation: Duration,
+        /// The smallest sample.
+        min: Duration,
+        /// The pacing rate; `None`: segments are not paced.
+        pacing: Option<Rate>,
     },
     /// A segment was dropped without effect on the connection.
     Dropped(DropReason),

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::io::{self, BufWriter, Write};
 
 use headway_tcp::{ConnectionId, Event, Observer};
-use headway_units::Instant;
+use headway_units::{Instant, Rate};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -15,7 +15,8 @@ use crate::TraceError;
 ///
 /// Each line has `time` (seconds since the epoch of the caller's clock, to the nanosecond), `connection`
 /// (connections are numbered from 0 in the order of their first event), `event` (its kind) and the fields
-/// of that event. Sequence numbers are as on the wire; lengths and windows are in bytes.
+/// of that event. Sequence numbers are as on the wire; lengths and windows are in bytes, round-trip times in
+/// seconds, the pacing rate in bit/s.
 ///
 /// ```json
 /// {"time":1.250000000,"connection":0,"event":"sent","seq":1,"len":1448,"ack":1,"flags":"PSH|ACK"}
@@ -129,6 +130,13 @@ enum Record {
         ssthresh: u32,
         pipe: u32,
     },
+    Timing {
+        latest: f64,
+        smoothed: f64,
+        variation: f64,
+        min: f64,
+        pacing: Option<u64>,
+    },
     Dropped {
         reason: String,
     },
@@ -166,6 +174,13 @@ impl From<&Event> for Record {
             Event::StateChanged { from, to } => Self::StateChanged { from: name(from), to: name(to) },
             Event::Recovery(phase) => Self::Recovery { phase: name(phase) },
             Event::Window { cwnd, ssthresh, pipe } => Self::Window { cwnd, ssthresh, pipe },
+            Event::Timing { latest, smoothed, variation, min, pacing } => Self::Timing {
+                latest: latest.as_secs_f64(),
+                smoothed: smoothed.as_secs_f64(),
+                variation: variation.as_secs_f64(),
+                min: min.as_secs_f64(),
+                pacing: pacing.map(Rate::bits_per_second),
+            },
             Event::Dropped(reason) => Self::Dropped { reason: name(reason) },
             Event::PathMtu { mtu } => Self::PathMtu { mtu },
             Event::Icmp(kind) => Self::Icmp { kind: name(kind) },
@@ -175,7 +190,7 @@ impl From<&Event> for Record {
 }
 
 /// `FastRetransmit` as `fast_retransmit`, for any value without fields.
-fn name(value: impl Debug) -> String {
+pub(crate) fn name(value: impl Debug) -> String {
     let mut name = String::new();
     for (place, letter) in format!("{value:?}").chars().enumerate() {
         if letter.is_ascii_uppercase() && place > 0 {

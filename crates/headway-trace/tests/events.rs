@@ -8,7 +8,7 @@ use headway_tcp::{
 };
 use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts, connection_ids};
 use headway_trace::{EventLog, TraceError};
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, Instant, Rate};
 use headway_wire::{SeqNumber, TcpFlags};
 use serde_json::Value;
 
@@ -29,6 +29,16 @@ fn each_kind_of_event_has_its_line() {
         (a, Event::Recovery(RecoveryPhase::Timeout)),
         (a, Event::Window { cwnd: 2896, ssthresh: u32::MAX, pipe: 0 }),
         (a, Event::Dropped(DropReason::Paws)),
+        (
+            a,
+            Event::Timing {
+                latest: Duration::from_millis(310),
+                smoothed: Duration::from_micros(300_125),
+                variation: Duration::from_millis(10),
+                min: Duration::from_millis(300),
+                pacing: Some(Rate::from_bits_per_second(9_000_000)),
+            },
+        ),
     ];
     let mut log = EventLog::new(Vec::new());
     for (place, (id, event)) in events.iter().enumerate() {
@@ -47,6 +57,7 @@ fn each_kind_of_event_has_its_line() {
 {"time":8.000000008,"connection":1,"event":"recovery","phase":"timeout"}
 {"time":9.000000009,"connection":1,"event":"window","cwnd":2896,"ssthresh":4294967295,"pipe":0}
 {"time":10.000000010,"connection":1,"event":"dropped","reason":"paws"}
+{"time":11.000000011,"connection":1,"event":"timing","latest":0.31,"smoothed":0.300125,"variation":0.01,"min":0.3,"pacing":9000000}
 "#;
     assert_eq!(text, expected.trim_start());
 }
@@ -80,7 +91,9 @@ fn every_line_is_json_and_the_same_run_gives_the_same_bytes() {
         assert_ne!(kind, "other", "{line}");
         kinds.push(kind);
     }
-    for kind in ["sent", "received", "state_changed", "special_ack_received", "retransmitted", "window"] {
+    for kind in
+        ["sent", "received", "state_changed", "special_ack_received", "retransmitted", "window", "timing"]
+    {
         assert!(kinds.iter().any(|seen| seen == kind), "no {kind} among {kinds:?}");
     }
     assert_eq!(log, log_of_a_transfer());

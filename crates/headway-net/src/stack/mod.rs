@@ -23,7 +23,7 @@ use headway_tcp::congestion::DomainStatus;
 use headway_tcp::{ConnectionId, DomainId, HackMode, Host, HostConfig, HostCounters, Path, Profile};
 use headway_units::{Duration, Instant};
 
-use crate::{CaptureFile, Carrier, Clock, LogFile, NetError};
+use crate::{CaptureFile, Carrier, Clock, LogFile, NetError, QlogFile};
 pub use interceptor::{Incoming, Interceptor};
 pub use listener::{Accepted, TcpListener};
 use reporter::Reporter;
@@ -45,6 +45,8 @@ pub struct StackConfig {
     pub capture: Option<CaptureFile>,
     /// Records every event.
     pub log: Option<LogFile>,
+    /// Records every event as qlog.
+    pub qlog: Option<QlogFile>,
 }
 
 /// The maximum of unsent bytes: what 10 Gbit/s transmit in almost a millisecond.
@@ -85,7 +87,7 @@ impl Stack {
         if config.max_connections > 0 {
             host_config.max_connections = config.max_connections;
         }
-        let host = Host::with_observer(host_config, Reporter::new(config.log));
+        let host = Host::with_observer(host_config, Reporter::new(config.log, config.qlog));
         let clock = Clock::new();
         let (shared, kicks) = Shared::new(host, clock).map_err(NetError::Start)?;
         let driver = driver::Driver::new(carrier, shared.clone(), kicks, config.capture);

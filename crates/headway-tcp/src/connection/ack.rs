@@ -5,6 +5,7 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, V2, V2Ack};
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer, RecoveryPhase, RetransmitReason, Timer};
+use crate::path::delay::Delay;
 use crate::send::recovery::{AckInfo, Recovery, RecoveryContext, TimerUpdate};
 use crate::send::sent_queue::Acknowledged;
 use crate::send::{Outstanding, WindowUpdate};
@@ -244,9 +245,14 @@ impl Connection {
         }
     }
 
-    /// Reports the window and what is in the network.
+    /// Reports the window, what is in the network, and what is known of the round-trip time.
     pub(super) fn report_window<O: Observer>(&self, cx: &mut Context<'_, O>) {
         if O::ENABLED {
+            let (rtt, pacing) = (self.snd.rtt(), self.pacing_rate(cx));
+            if let Some(Delay { latest, min, smoothed }) = rtt.delay() {
+                let variation = rtt.variation();
+                cx.emit(|| Event::Timing { latest, smoothed, variation, min, pacing });
+            }
             let (cwnd, ssthresh) = (cx.domain.window(), cx.domain.ssthresh());
             cx.emit(|| Event::Window { cwnd, ssthresh, pipe: self.snd.pipe() });
         }

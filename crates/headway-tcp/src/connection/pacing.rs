@@ -1,5 +1,7 @@
 //! Pacing: when the next segment of a connection may leave.
 
+use headway_units::Rate;
+
 use super::{Connection, Context};
 use crate::congestion::pacer::{min_rate, window_rate};
 use crate::event::Timer;
@@ -19,18 +21,24 @@ impl Connection {
     pub(super) fn pace<O>(&mut self, cx: &mut Context<'_, O>, bytes: u32) {
         let pipe = cx.domain.total(self.snd.pipe()).saturating_sub(bytes);
         cx.domain.control().on_sent(cx.now, pipe, self.snd.is_app_limited());
+        if let Some(rate) = self.pacing_rate(cx) {
+            // Windows and delivery rates count payload, so this does too.
+            cx.domain.pace(cx.now, bytes, rate);
+        }
+    }
+
+    /// The rate at which segments leave; `None`: they are not paced, or nothing is known yet.
+    pub(super) fn pacing_rate<O>(&self, cx: &mut Context<'_, O>) -> Option<Rate> {
         if !self.profile.features.pacing {
-            return;
+            return None;
         }
         let control = cx.domain.control();
-        let rate = match (control.pacing_rate(), self.snd.rtt().estimate()) {
+        match (control.pacing_rate(), self.snd.rtt().estimate()) {
             // A model that has seen next to nothing delivered, as when a segment comes through after
             // many timeouts, may say next to nothing. No TCP sends less than a segment each round trip.
-            (Some(rate), _) => rate.max(min_rate(self.snd.mss(), self.snd.rtt().smoothed())),
-            (None, Some(smoothed)) => window_rate(control.window(), smoothed, control.doubles()),
-            (None, None) => return,
-        };
-        // Windows and delivery rates count payload, so this does too.
-        cx.domain.pace(cx.now, bytes, rate);
+            (Some(rate), _) => Some(rate.max(min_rate(self.snd.mss(), self.snd.rtt().smoothed()))),
+            (None, Some(smoothed)) => Some(window_rate(control.window(), smoothed, control.doubles())),
+            (None, None) => None,
+        }
     }
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use headway_net::{
-    Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, Stack, StackConfig, TunCarrier, TunConfig,
-    UdpCarrier, UdpConfig,
+    Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, QlogFile, Stack, StackConfig, TunCarrier,
+    TunConfig, UdpCarrier, UdpConfig,
 };
 use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{HackMode, KeepAlive, Profile};
-use headway_trace::EventLog;
+use headway_trace::{EventLog, Qlog, QlogClock, QlogHeader, VantagePoint};
 use headway_units::{Duration, Size};
 
 use super::captures::open_capture;
@@ -96,6 +96,9 @@ pub(crate) struct NetworkArgs {
     /// Write every event to this file, as lines of JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     events: Option<PathBuf>,
+    /// Write every event to this file as qlog, with the metrics of loss recovery (JSON text sequence, .sqlog)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    qlog: Option<PathBuf>,
     /// Print events of connections on standard error; twice: of every segment
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     verbose: u8,
@@ -189,8 +192,9 @@ impl NetworkArgs {
         let carrier = wrap(carrier);
         let capture = self.pcap.as_deref().map(|path| open_capture(path, &[&carrier.name()])).transpose()?;
         let log = self.events.as_deref().map(open_log).transpose()?;
+        let qlog = self.qlog.as_deref().map(|path| open_qlog(path, self.label())).transpose()?;
         let config =
-            StackConfig { addresses, profile: Some(profile), capture, log, ..StackConfig::default() };
+            StackConfig { addresses, profile: Some(profile), capture, log, qlog, ..StackConfig::default() };
         Ok(Transport { tcp: Tcp::Stack(Stack::start(carrier, config)?), reach, limit })
     }
 
@@ -332,4 +336,10 @@ pub(super) fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> 
 
 fn open_log(path: &Path) -> Result<LogFile, OutputError> {
     Ok(EventLog::new(create(path)?))
+}
+
+/// A stack may open connections and accept them.
+fn open_qlog(path: &Path, sender: String) -> Result<QlogFile, OutputError> {
+    let header = QlogHeader { title: sender, vantage_point: VantagePoint::Unknown, clock: QlogClock::Unix };
+    Ok(Qlog::new(create(path)?, &header))
 }

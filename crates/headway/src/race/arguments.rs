@@ -10,6 +10,7 @@ use headway_units::Size;
 
 use super::capture::Captures;
 use super::error::RaceError;
+use super::qlog::Qlogs;
 use crate::failure::BadOption;
 use crate::scenario_arguments::{ScenarioArguments, features, help_of, models};
 
@@ -24,6 +25,8 @@ Examples:
       Random damage on a satellite link; captures for Wireshark and a page to look at.
   headway race --damage burst:3.57%:3 --reverse-damage burst:3.57%:3 --header-hit 5% --delay 10ms
       Damage in both directions, the case for Extended HACK.
+  headway race --runs 1 --variant headway,modern --qlog out
+      The windows, round-trip times and special ACKs of two senders over time, for qvis and other readers of qlog.
   headway race --runs 1 --variant sack --pcap out && headway race --damage trace:out/sack-1.pcapng
       The damage that one sender met, for all of them.
   headway race --variant oracle,headway,modern:bbr,modern:cubic --duration 60s --window 16MiB --queue 1bdp
@@ -78,6 +81,9 @@ pub(crate) struct Arguments {
     /// take the second copy of a packet for a retransmission
     #[arg(long, requires = "pcap", help_heading = "Output")]
     pub(super) pcap_split: bool,
+    /// Write the events of each sender's first run as qlog into this directory, NAME-sender and NAME-receiver (.sqlog)
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(super) qlog: Option<PathBuf>,
     /// Write a page with bars of the results and a time-sequence graph of each sender's first run
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
@@ -97,6 +103,11 @@ impl Arguments {
     /// Where captures go.
     pub(super) fn captures(&self) -> Option<Captures<'_>> {
         self.pcap.as_deref().map(|directory| Captures { directory, split: self.pcap_split })
+    }
+
+    /// Where qlog files go.
+    pub(super) fn qlogs(&self) -> Option<Qlogs<'_>> {
+        self.qlog.as_deref().map(|directory| Qlogs { directory })
     }
 
     /// The senders, each once.

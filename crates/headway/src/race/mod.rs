@@ -4,6 +4,7 @@ mod arguments;
 mod capture;
 mod error;
 mod json;
+mod qlog;
 mod table;
 
 use std::io::{self, IsTerminal};
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceErr
         Some(path) => Some((path, output::begin(path)?)),
         None => None,
     };
-    if let Some(directory) = &arguments.pcap {
+    for directory in [&arguments.pcap, &arguments.qlog].into_iter().flatten() {
         output::create_directory(directory)?;
     }
     let results = race_all(arguments, &settings.scenario, &content, &senders)?;
@@ -54,6 +55,11 @@ fn announce(arguments: &Arguments, senders: &[Entrant]) {
     if let Some(captures) = arguments.captures() {
         let tcps = senders.iter().filter_map(|sender| sender.tcp());
         let paths = tcps.flat_map(|sender| captures.paths(sender, arguments.seed));
+        files.extend(paths.map(|path| path.display().to_string()));
+    }
+    if let Some(qlogs) = arguments.qlogs() {
+        let tcps = senders.iter().filter_map(|sender| sender.tcp());
+        let paths = tcps.flat_map(|sender| qlogs.paths(sender, arguments.seed));
         files.extend(paths.map(|path| path.display().to_string()));
     }
     files.extend(arguments.report.iter().map(|path| path.display().to_string()));
@@ -114,18 +120,28 @@ fn one_run(
         (Some(captures), Some(tcp)) => Some(captures.create(tcp, seed)?),
         _ => None,
     };
-    if !wants_sequence && capture.is_none() {
+    let qlogs = arguments.qlogs().zip(tcp);
+    if !wants_sequence && capture.is_none() && qlogs.is_none() {
         // Without an observer, events and packets are not even put into words.
         let outcome = race::run(scenario, sender, content, seed, hash)?;
         return Ok(FirstRun { sender, outcome, sequence: None });
     }
-    let observer = || wants_sequence.then(TimeSequence::new);
+    // The receiver's observer is asked for first, then the sender's, then those of the companions.
+    let mut ends = match qlogs {
+        Some((qlogs, tcp)) => Vec::from(qlogs.create(tcp, seed)?),
+        None => Vec::new(),
+    };
+    let observer = || (wants_sequence.then(TimeSequence::new), ends.pop());
     let settings = RunSettings { scenario, content, seed, hash };
     let recording = race::run_recorded(settings, sender, observer, capture)?;
     if let Some(capture) = recording.tap {
         capture.finish()?;
     }
-    Ok(FirstRun { sender, outcome: recording.outcome, sequence: recording.sender })
+    let ((sequence, sending), (_, receiving)) = (recording.sender, recording.receiver);
+    if let Some((qlogs, tcp)) = qlogs {
+        qlogs.finish(tcp, seed, [sending, receiving])?;
+    }
+    Ok(FirstRun { sender, outcome: recording.outcome, sequence })
 }
 
 fn progress_bar(jobs: u64) -> ProgressBar {

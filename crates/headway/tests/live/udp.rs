@@ -56,7 +56,7 @@ fn fetch_from_serve_with_a_capture() {
     std::fs::write(folder.path().join("a file"), &bytes).unwrap();
     let path = folder.path().to_str().unwrap();
     let mut server = start(&["serve", "--udp", &b, "any", path]);
-    let [got, pcap, events] = ["got", "pcapng", "events"].map(|name| folder.path().join(name));
+    let [got, pcap, events, qlog] = ["got", "pcapng", "events", "qlog"].map(|name| folder.path().join(name));
     let words = [
         "fetch",
         "http://127.0.0.1/a%20file",
@@ -70,6 +70,8 @@ fn fetch_from_serve_with_a_capture() {
         pcap.to_str().unwrap(),
         "--events",
         events.to_str().unwrap(),
+        "--qlog",
+        qlog.to_str().unwrap(),
     ];
     let printed = succeed(talk(start(&words), Vec::new()));
     let report: serde_json::Value = serde_json::from_slice(&printed).unwrap();
@@ -77,6 +79,15 @@ fn fetch_from_serve_with_a_capture() {
     assert!(std::fs::read(&got).unwrap() == bytes);
     let events = std::fs::read_to_string(events).unwrap();
     assert!(events.lines().any(|line| line.contains("state_changed")), "{events}");
+    // The same as qlog: each segment that arrived, and how long the request took to be acknowledged.
+    let arrived = |log: &str, name: &str| log.matches(name).count();
+    let qlog = std::fs::read_to_string(qlog).unwrap();
+    assert_eq!(
+        arrived(&qlog, r#""name":"quic:packet_received""#),
+        arrived(&events, r#""event":"received""#),
+        "each segment that arrived"
+    );
+    assert!(qlog.contains("smoothed_rtt") && qlog.contains("pacing_rate"), "{qlog}");
     // The capture can be analysed, and has no damaged packets.
     let trace = Command::new(HEADWAY).args(["trace", "--json", pcap.to_str().unwrap()]).output().unwrap();
     let trace: serde_json::Value = serde_json::from_slice(&succeed(trace)).unwrap();

@@ -1,6 +1,7 @@
 //! `headway race` as its users meet it.
 
 mod captures;
+mod qlog;
 mod refusals;
 mod report;
 mod results;
