@@ -325,7 +325,11 @@ fn single_messages_arrive_whatever_is_damaged() {
         network.damage = Some((Rng::new(seed), 0));
         for message in 0..60 {
             let id = network.members[message % 2];
-            assert_eq!(network.hosts[0].write(id, &[7; MESSAGE]), Ok(MESSAGE), "message {message}, seed {seed}");
+            assert_eq!(
+                network.hosts[0].write(id, &[7; MESSAGE]),
+                Ok(MESSAGE),
+                "message {message}, seed {seed}"
+            );
             network.run(Duration::from_millis(300), |_| {});
         }
         // The longest timeout after six losses in a row.
