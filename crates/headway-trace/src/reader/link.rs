@@ -25,6 +25,8 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
+    /// PPP, as ns-3 writes it; perhaps with the address and control fields of RFC 1662.
+    pub const PPP: Self = Self(9);
     /// IPv4 or IPv6 without a link header.
     pub const RAW: Self = Self(101);
     /// OpenBSD loopback: the address family in network byte order.
@@ -45,6 +47,7 @@ impl LinkType {
             Self(12 | 14) | Self::RAW | Self::IPV4 | Self::IPV6 => Network::Ip(bytes),
             Self::ETHERNET => ethernet(bytes, 12),
             Self::LINUX_SLL => ethernet(bytes, 14),
+            Self::PPP => ppp(bytes),
             Self::LINUX_SLL2 => match (ether_type(bytes, 0), bytes.get(20..)) {
                 (Some(kind), Some(body)) if is_ip(kind) => Network::Ip(body),
                 (Some(kind), Some(_)) if !is_ip(kind) => Network::Other,
@@ -79,6 +82,7 @@ impl fmt::Display for LinkType {
         let name = match *self {
             Self::NULL => "NULL",
             Self::ETHERNET => "Ethernet",
+            Self::PPP => "PPP",
             Self::RAW => "RAW",
             Self::LOOP => "LOOP",
             Self::LINUX_SLL => "LINUX_SLL",
@@ -97,6 +101,17 @@ fn ether_type(bytes: &[u8], at: usize) -> Option<u16> {
 
 fn is_ip(ether_type: u16) -> bool {
     matches!(ether_type, 0x0800 | 0x86dd)
+}
+
+/// RFC 1661, 2: the protocol field; RFC 1662, 3.1: before it, perhaps, address 0xff and control 0x03.
+fn ppp(bytes: &[u8]) -> Network<'_> {
+    let bytes = bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes);
+    match bytes.split_first_chunk() {
+        // IPv4 and IPv6, RFC 1332 and RFC 5072.
+        Some(([0x00, 0x21 | 0x57], body)) => Network::Ip(body),
+        Some(_) => Network::Other,
+        None => Network::Cut,
+    }
 }
 
 /// A header with the EtherType at `at`, possibly preceded by VLAN tags (IEEE 802.1Q and 802.1ad).
@@ -120,11 +135,13 @@ mod tests {
         let ip = [0x45, 1, 2, 3];
         let behind = |header: &[u8]| [header, &ip].concat();
         let mac = [0_u8; 12];
-        let cases: [(LinkType, Vec<u8>); 9] = [
+        let cases: [(LinkType, Vec<u8>); 11] = [
             (LinkType::RAW, behind(&[])),
             (LinkType::ETHERNET, behind(&[&mac[..], &[8, 0]].concat())),
             (LinkType::ETHERNET, behind(&[&mac[..], &[0x81, 0, 0, 5, 0x86, 0xdd]].concat())),
             (LinkType::ETHERNET, behind(&[&mac[..], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0]].concat())),
+            (LinkType::PPP, behind(&[0, 0x21])),
+            (LinkType::PPP, behind(&[0xff, 3, 0, 0x57])),
             (LinkType::NULL, behind(&[2, 0, 0, 0])),
             (LinkType::NULL, behind(&[0, 0, 0, 30])),
             (LinkType::LOOP, behind(&[0, 0, 0, 24])),
@@ -145,6 +162,8 @@ mod tests {
         assert_eq!(LinkType::LINUX_SLL2.network(&[&[8, 6][..], &[0; 18]].concat()), Network::Other);
         assert_eq!(LinkType::NULL.network(&[7, 0, 0, 0]), Network::Other);
         assert_eq!(LinkType::NULL.network(&[2, 0]), Network::Cut);
+        assert_eq!(LinkType::PPP.network(&[0xc0, 0x21, 1]), Network::Other);
+        assert_eq!(LinkType::PPP.network(&[0xff, 3, 0]), Network::Cut);
         assert_eq!(LinkType(105).network(&arp), Network::UnknownLink);
     }
 }
