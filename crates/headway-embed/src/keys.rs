@@ -40,6 +40,10 @@ impl Keys {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    pub(crate) fn without(&self, name: &str) -> Self {
+        Self(self.0.iter().filter(|(known, _)| known != name).cloned().collect())
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }

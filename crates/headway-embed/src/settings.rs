@@ -16,6 +16,9 @@ const PACKETS: &str = "mtu";
 /// What keys of the other direction begin with.
 const REVERSE: &str = "reverse-";
 
+/// A link that transmits in no time, beside networks that have transmitters of their own: no scenario has one.
+const RATE: (&str, &str) = ("rate", "unlimited");
+
 /// The sender where none is named.
 const VARIANT: (&str, &str) = ("variant", "headway");
 
@@ -49,7 +52,13 @@ pub(crate) fn link(keys: &Keys) -> Result<LinkConfig, Error> {
             format!("a link here is one direction: expected {} of a second link", &name[REVERSE.len()..]);
         return Err(Error::Key { key: name.to_owned(), problem });
     }
-    Ok(read(keys, is_of_link, &[])?.scenario.forward)
+    let has_rate = keys.value(RATE.0) != Some(RATE.1);
+    let keys = if has_rate { keys } else { &keys.without(RATE.0) };
+    let mut config = read(keys, is_of_link, &[])?.scenario.forward;
+    if !has_rate {
+        config.rate = None;
+    }
+    Ok(config)
 }
 
 fn read(keys: &Keys, is_known: fn(&Key) -> bool, also: &[(&str, &'static str)]) -> Result<Settings, Error> {
@@ -92,6 +101,9 @@ mod tests {
         let config = link(&keys("rate=10mbit delay=50ms queue=1bdp damage=random:1%")).expect("keys");
         assert_eq!(config.delay, Duration::from_millis(50));
         assert_eq!(config.queue.to_string(), "84p", "10 Mbit/s in 100 ms, in packets of 1500 bytes");
+        assert!(config.rate.is_some());
+        let unlimited = link(&keys("rate=unlimited delay=0 damage=random:1%")).expect("keys");
+        assert_eq!((unlimited.rate, unlimited.delay), (None, Duration::ZERO));
     }
 
     #[test]
