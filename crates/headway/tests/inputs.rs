@@ -333,6 +333,10 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("perf client 127.0.0.1 --kernel --length 17M", 2, "--length 17825792: expected between 1B and 16MiB"),
     ("perf client 127.0.0.1 --kernel --interval 9ms", 2, "--interval 9ms: expected at least 10ms"),
     ("perf client 127.0.0.1 --kernel --report missing/x.html", 1, "missing/x.html: cannot be written"),
+    ("perf client 127.0.0.1 --kernel --flent missing/x.flent.gz", 1, "missing/x.flent.gz: cannot be written"),
+    ("perf client 127.0.0.1 --kernel --flent .", 1, ".: cannot be written"),
+    ("perf client 127.0.0.1 --kernel --flent", 2, "a value is required for '--flent <FILE.flent.gz>'"),
+    ("perf client 127.0.0.1 --kernel --json --json-stream", 2, "cannot be used with"),
     ("perf client 127.0.0.1 --kernel --report .", 1, ".: cannot be written"),
     ("perf server --kernel --listen 192.0.2.1:99", 1, "192.0.2.1:99: cannot be listened at"),
     ("nc 127.0.0.1", 2, "<PORT>"),
@@ -563,7 +567,8 @@ fn a_measurement_ends_where_its_results_cannot_be_written() {
     let line = lines.next().expect("a line").expect("text");
     thread::spawn(move || lines.for_each(drop));
     let port = line.rsplit_once(':').expect("a port").1;
-    for options in ["", "--json", "--latency", "--reverse", "--bidir", "--rrul --idle 100ms"] {
+    for options in ["", "--json", "--json-stream", "--latency", "--reverse", "--bidir", "--rrul --idle 100ms"]
+    {
         let line =
             format!("perf client 127.0.0.1 --port {port} --kernel --time 200ms --interval 50ms {options}");
         refuses_bad_outputs(folder.path(), &line);

@@ -1,8 +1,10 @@
 //! `headway perf`: throughput and latency between two ends.
 
+mod civil;
 mod client;
 mod connection;
 mod cpu;
+mod flent;
 mod json;
 mod latency;
 mod latency_summary;
@@ -12,6 +14,7 @@ mod protocol;
 mod results;
 mod server;
 mod session;
+mod stream;
 mod text;
 
 use std::net::SocketAddr;
@@ -23,6 +26,8 @@ use headway_units::{Duration, Size};
 use super::error::LiveError;
 use super::names::parse_listen;
 use super::network_arguments::NetworkArgs;
+use stream::Format;
+
 pub(super) use server::{Prints, serve as serve_perf};
 
 const EXAMPLES: &str = "\
@@ -37,6 +42,8 @@ Examples:
       One byte to and fro, as often as it goes.
   headway perf client 10.77.2.1 --kernel --rrul --report rrul.html
       Latency alone for 5 seconds, then while 4 connections send each way for 10 seconds; a page with graphs.
+  headway perf client 10.77.2.1 --kernel --rrul --interval 200ms --flent rrul.flent.gz && flent-gui rrul.flent.gz
+  headway perf client 10.77.2.1 --kernel --json-stream | jq 'select(.event == \"interval\").data.sum.bits_per_second'
 
 As of iperf3, -t 5 is five seconds and -n 10M is 10 MiB. Intervals count what has arrived at the receiver. Retr, Cwnd and
 RTT are those of the sender, if it is this end: Retr and Cwnd summed over all connections, RTT the longest.";
@@ -115,14 +122,31 @@ struct ClientArguments {
     /// Print one JSON object, with the keys of iperf3, instead of lines
     #[arg(long, short = 'J', action = ArgAction::SetTrue)]
     json: bool,
+    /// Print a JSON object for each event, on a line of its own, while the test runs: start, interval, end, with the keys
+    /// of `iperf3 --json-stream`
+    #[arg(long, action = ArgAction::SetTrue, conflicts_with = "json")]
+    json_stream: bool,
     /// Print what the server prints about the test, too
     #[arg(long, action = ArgAction::SetTrue)]
     get_server_output: bool,
     /// Write a page with graphs over time to this file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Write the data over time to this file for flent, whose name should end in .flent.gz
+    #[arg(long, value_name = "FILE.flent.gz")]
+    flent: Option<PathBuf>,
     #[command(flatten)]
     network: NetworkArgs,
+}
+
+impl ClientArguments {
+    fn format(&self) -> Format {
+        match (self.json, self.json_stream) {
+            (true, _) => Format::Object,
+            (false, true) => Format::Stream,
+            (false, false) => Format::Lines,
+        }
+    }
 }
 
 /// A time, or a number of seconds as iperf3 takes it.

@@ -10,6 +10,7 @@ mod lab;
 mod namespace;
 mod offload;
 mod perf;
+mod perf_formats;
 mod ping;
 mod probes;
 mod programs;

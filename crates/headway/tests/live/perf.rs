@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::namespace::HEADWAY;
 
 /// A program that runs until it is dropped.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -20,14 +20,14 @@ impl Drop for Running {
     }
 }
 
-fn start(words: &[&str]) -> Running {
+pub(crate) fn start(words: &[&str]) -> Running {
     let mut command = Command::new(HEADWAY);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running(command.spawn().unwrap())
 }
 
 /// A server of the kernel's TCP, which ends after one test, and its port.
-fn kernel_server() -> (Running, String) {
+pub(crate) fn kernel_server() -> (Running, String) {
     let mut server = start(&["perf", "server", "--kernel", "--listen", "127.0.0.1:0", "--one-off"]);
     let mut says = BufReader::new(server.0.stderr.take().unwrap());
     let mut line = String::new();
@@ -37,7 +37,7 @@ fn kernel_server() -> (Running, String) {
     (server, port)
 }
 
-fn client(words: &[&str]) -> String {
+pub(crate) fn client(words: &[&str]) -> String {
     let output = Command::new(HEADWAY).args(["perf", "client", "127.0.0.1"]).args(words).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -11,7 +13,7 @@ use tokio::time::{MissedTickBehavior, sleep_until};
 
 use super::connection::{now, receive, send};
 use super::cpu::Clock;
-use super::json::{Ends, failed};
+use super::json::{About, Ends, failed};
 use super::latency::{send_regularly, send_requests};
 use super::progress::{Interval, Meter, Progress};
 use super::protocol::{
@@ -19,35 +21,39 @@ use super::protocol::{
     Welcome, receive_line, send_line,
 };
 use super::results::{Load, Results};
-use super::text::Text;
-use super::{ClientArguments, page};
+use super::stream::{self, Format, Printer};
+use super::{ClientArguments, flent, page};
+use crate::command_line::command_line;
 use crate::failure::BadOption;
 use crate::live::error::LiveError;
 use crate::live::names::resolve;
 use crate::live::transport::Transport;
 use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::output;
+use crate::output::{self, OutputError};
 
-/// Measures and prints the results. With `--json` an error is printed as an object too.
+/// Measures and prints the results. With `--json` and `--json-stream` an error is printed as an object too.
 pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
     let outcome = run_test(arguments, words).await;
     match &outcome {
         // Where results cannot be printed, an error cannot either.
-        Err(error) if arguments.json && !matches!(error, LiveError::Output(_)) => {
-            output::print(&failed(&error.to_string()))?;
-        }
-        _ => {}
+        Err(LiveError::Output(_)) | Ok(()) => {}
+        Err(error) => match arguments.format() {
+            Format::Lines => {}
+            Format::Object => output::print(&failed(&error.to_string()))?,
+            Format::Stream => stream::print("error", &json!(error.to_string()))?,
+        },
     }
     outcome
 }
 
 async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
     let test = describe(arguments)?;
-    // Where the page is to go is tried before the test, not after it.
-    let page = match &arguments.report {
-        Some(path) => Some((path, output::begin(path)?)),
-        None => None,
+    // Where files are to go is tried before the test, not after it.
+    let begin = |path: &Option<PathBuf>| match path {
+        Some(path) => output::begin(path).map(|file| Some((path.clone(), file))),
+        None => Ok(None),
     };
+    let (page, data) = (begin(&arguments.report)?, begin(&arguments.flent)?);
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = measure(arguments, &test, &transport) => outcome,
@@ -56,10 +62,27 @@ async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), L
     let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
     let results = outcome?;
     if let Some((path, file)) = page {
-        output::write_to(file, path, page::page(&results, words)?)?;
+        output::write_to(file, &path, page::page(&results, words)?)?;
     }
-    output::print(&if arguments.json { format!("{:#}\n", results.json()) } else { results.text() })?;
+    if let Some((path, file)) = data {
+        let data = flent::file(&results, &command_line(words));
+        output::write_to(file, &path, data.map_err(|error| OutputError::file(&path, error))?)?;
+    }
+    print_results(arguments.format(), &results)?;
     closed
+}
+
+fn print_results(format: Format, results: &Results) -> Result<(), OutputError> {
+    match format {
+        Format::Lines => output::print(&results.text()),
+        Format::Object => output::print(&format!("{:#}\n", results.json())),
+        Format::Stream => {
+            if let Some(text) = &results.server_output {
+                stream::print("server_output_text", &json!(text))?;
+            }
+            stream::print("end", &results.json_end())
+        }
+    }
 }
 
 fn describe(arguments: &ClientArguments) -> Result<Test, BadOption> {
@@ -118,11 +141,13 @@ async fn measure(
     let mut listening = JoinSet::new();
     listening.spawn(listen(BufReader::new(from), sender));
 
-    let mut running = Running::new(test, !arguments.json, messages);
+    let mut running = Running::new(test, arguments.format(), messages);
+    let label = arguments.network.label();
     let connections = Connections { transport, server, session };
     let mut load = None;
     if test.kind == Kind::Rrul {
         running.open(&connections, Flow::Latency).await?;
+        running.begin(&label, server)?;
         running.watch(Some(running.started + Duration::from_nanos(arguments.idle.as_nanos()))).await?;
         let idle = running.started.elapsed();
         running.open(&connections, Flow::Upload).await?;
@@ -137,10 +162,11 @@ async fn measure(
         for flow in [Flow::Latency, Flow::Upload, Flow::Download] {
             running.open(&connections, flow).await?;
         }
+        running.begin(&label, server)?;
     }
     running.watch(None).await?;
     to.shutdown().await.map_err(LiveError::Connection)?;
-    running.finish(arguments.network.label(), server, load)
+    running.finish(label, server, load)
 }
 
 /// Takes the server's messages until the last.
@@ -168,6 +194,8 @@ struct Connections<'a> {
 struct Running<'a> {
     test: &'a Test,
     started: Instant,
+    /// The same in nanoseconds since 1970.
+    began: u64,
     /// When the data that the server counts began to flow.
     loaded: Option<Instant>,
     ends: Vec<Ends>,
@@ -181,18 +209,19 @@ struct Running<'a> {
     /// Ends regular requests.
     stop: watch::Sender<bool>,
     cpu: Clock,
-    text: Option<Text>,
+    printer: Printer,
     intervals: Vec<Interval>,
 }
 
 impl<'a> Running<'a> {
-    fn new(test: &'a Test, prints: bool, messages: mpsc::Receiver<io::Result<Message>>) -> Self {
+    fn new(test: &'a Test, format: Format, messages: mpsc::Receiver<io::Result<Message>>) -> Self {
         let mut ticks = tokio::time::interval(Duration::from_nanos(test.interval));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         ticks.reset();
         Self {
             test,
             started: now(),
+            began: headway_net::Clock::new().now().as_nanos(),
             loaded: None,
             ends: Vec::new(),
             meters: [Flow::Upload, Flow::Download, Flow::Latency]
@@ -204,7 +233,7 @@ impl<'a> Running<'a> {
             ticks,
             stop: watch::Sender::new(false),
             cpu: Clock::start(),
-            text: prints.then(|| Text::of_client(test)),
+            printer: Printer::new(format, test),
             intervals: Vec::new(),
         }
     }
@@ -293,11 +322,14 @@ impl<'a> Running<'a> {
 
     fn report(&mut self, interval: Option<Interval>) -> Result<(), LiveError> {
         let Some(interval) = interval else { return Ok(()) };
-        if let Some(text) = &mut self.text {
-            output::print(&text.interval(&interval))?;
-        }
         self.intervals.push(interval);
-        Ok(())
+        Ok(self.printer.interval(self.test, &self.ends, &self.intervals)?)
+    }
+
+    /// The connections are open that the test begins with.
+    fn begin(&self, label: &str, server: SocketAddr) -> Result<(), LiveError> {
+        let about = About { label, server, began: self.began };
+        Ok(self.printer.begin(&about, self.test, &self.ends)?)
     }
 
     /// The results, when all has ended.
@@ -306,10 +338,12 @@ impl<'a> Running<'a> {
         let outcome = self.outcome.take().unwrap_or_default();
         self.cut_uploads(&outcome.received)?;
         self.tick()?;
+        self.printer.end_intervals(self.test, &self.ends, &self.intervals)?;
         let samples = self.meter(Flow::Latency).connections().flat_map(|one| one.samples(0)).collect();
         Ok(Results {
             label,
             server,
+            began: self.began,
             test: self.test.clone(),
             ends: self.ends,
             intervals: self.intervals,

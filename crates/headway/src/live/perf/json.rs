@@ -1,6 +1,8 @@
 //! The results of a client as one object, with the keys of iperf3.
 
+use std::ffi::CStr;
 use std::net::SocketAddr;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -9,6 +11,15 @@ use super::latency_summary::Latencies;
 use super::progress::Interval;
 use super::protocol::{Flow, Kind, StreamResult, Test};
 use super::text::{rate, seconds, whole};
+
+/// What is known of a test from its beginning.
+pub(super) struct About<'a> {
+    /// The TCP of this end.
+    pub(super) label: &'a str,
+    pub(super) server: SocketAddr,
+    /// Nanoseconds since 1970.
+    pub(super) began: u64,
+}
 
 /// The ends of a data connection.
 #[derive(Clone, Copy)]
@@ -33,7 +44,9 @@ fn key(test: &Test, flow: Flow, name: &str) -> String {
 }
 
 /// What is known before the test begins.
-pub(super) fn start(label: &str, server: SocketAddr, test: &Test, ends: &[Ends]) -> Value {
+pub(super) fn start(about: &About<'_>, test: &Test, ends: &[Ends]) -> Value {
+    let began = Duration::from_nanos(about.began);
+    let server = about.server;
     let connected = |(index, ends): (usize, &Ends)| {
         json!({
             "socket": index + 1,
@@ -47,7 +60,9 @@ pub(super) fn start(label: &str, server: SocketAddr, test: &Test, ends: &[Ends])
     json!({
         "connected": ends.iter().enumerate().map(connected).collect::<Vec<_>>(),
         "version": concat!("headway ", env!("CARGO_PKG_VERSION")),
-        "variant": label,
+        "system_info": system_info(),
+        "timestamp": { "time": httpdate::fmt_http_date(UNIX_EPOCH + began), "timesecs": began.as_secs() },
+        "variant": about.label,
         "connecting_to": { "host": server.ip().to_string(), "port": server.port() },
         "test_start": {
             "protocol": "TCP",
@@ -55,6 +70,10 @@ pub(super) fn start(label: &str, server: SocketAddr, test: &Test, ends: &[Ends])
             "blksize": if test.kind == Kind::Latency { test.request } else { test.length },
             "duration": test.nanos as f64 / 1e9,
             "bytes": test.bytes.unwrap_or(0),
+            // What iperf3 can do and this does not: warm up, count blocks, mark packets.
+            "omit": 0,
+            "blocks": 0,
+            "tos": 0,
             "reverse": i32::from(test.kind == Kind::Download),
             "bidir": i32::from(test.is_both_ways()),
         },
@@ -67,13 +86,20 @@ pub(super) fn intervals(test: &Test, ends: &[Ends], intervals: &[Interval]) -> V
     let flows = [Flow::Upload, Flow::Download, Flow::Latency].map(of);
     let count = flows.iter().map(Vec::len).max().unwrap_or(0);
     let row = |index: usize| {
-        let mut row = json!({ "streams": [] });
-        for interval in flows.iter().filter_map(|flow| flow.get(index)) {
-            add(&mut row, test, ends, interval);
-        }
-        row
+        let of_flows: Vec<&Interval> =
+            flows.iter().filter_map(|flow| flow.get(index)).map(|interval| &**interval).collect();
+        interval(test, ends, &of_flows)
     };
     (0..count).map(row).collect()
+}
+
+/// One interval, of one flow or several.
+pub(super) fn interval(test: &Test, ends: &[Ends], of_flows: &[&Interval]) -> Value {
+    let mut row = json!({ "streams": [] });
+    for interval in of_flows {
+        add(&mut row, test, ends, interval);
+    }
+    row
 }
 
 fn add(row: &mut Value, test: &Test, ends: &[Ends], interval: &Interval) {
@@ -117,10 +143,17 @@ pub(super) struct FlowResults {
 }
 
 /// The sums of a test at its end.
-pub(super) fn end(test: &Test, ends: &[Ends], flows: &[FlowResults], cpu: (Usage, Usage)) -> Value {
+pub(super) fn end(
+    test: &Test,
+    ends: &[Ends],
+    flows: &[FlowResults],
+    intervals: &[Interval],
+    cpu: (Usage, Usage),
+) -> Value {
     let mut end = json!({ "streams": [] });
     for flow in flows.iter().filter(|flow| test.kind != Kind::Rrul || flow.flow != Flow::Latency) {
-        for (index, ends) in ends.iter().enumerate().filter(|(_, ends)| ends.flow == flow.flow) {
+        let sockets = ends.iter().enumerate().filter(|(_, ends)| ends.flow == flow.flow);
+        for (stream, (index, ends)) in sockets.enumerate() {
             let of = |results: &[StreamResult]| {
                 let found = results.iter().find(|result| result.client_port == ends.local.port());
                 found.cloned().unwrap_or_default()
@@ -133,6 +166,9 @@ pub(super) fn end(test: &Test, ends: &[Ends], flows: &[FlowResults], cpu: (Usage
             let (sent, received) = (of(&flow.sent), of(&flow.received));
             let mut sender = one(&sent);
             sender["retransmits"] = json!(sent.retransmits);
+            if flow.sends {
+                add_extremes(&mut sender, intervals, flow.flow, stream);
+            }
             if let Some(streams) = end["streams"].as_array_mut() {
                 streams.push(json!({ "sender": sender, "receiver": one(&received) }));
             }
@@ -157,6 +193,25 @@ pub(super) fn end(test: &Test, ends: &[Ends], flows: &[FlowResults], cpu: (Usage
         "remote_system": theirs.system,
     });
     end
+}
+
+/// The greatest window, and the shortest, longest and mean round-trip time of what the intervals had, as of iperf3.
+fn add_extremes(sender: &mut Value, intervals: &[Interval], flow: Flow, stream: usize) {
+    let of_flow = intervals.iter().filter(|interval| interval.flow == flow);
+    let states: Vec<(u64, u64)> =
+        of_flow.filter_map(|interval| interval.streams.get(stream)?.state).collect();
+    let rtts = || states.iter().map(|(_, rtt)| *rtt).filter(|rtt| *rtt > 0);
+    sender["max_snd_cwnd"] = json!(states.iter().map(|(cwnd, _)| cwnd).max());
+    sender["max_rtt"] = json!(rtts().max());
+    sender["min_rtt"] = json!(rtts().min());
+    sender["mean_rtt"] = json!(rtts().sum::<u64>().checked_div(rtts().count() as u64));
+}
+
+/// As `uname -a` says it, which iperf3 prints.
+fn system_info() -> String {
+    let name = rustix::system::uname();
+    let part = |part: &CStr| part.to_string_lossy().into_owned();
+    [name.sysname(), name.nodename(), name.release(), name.version(), name.machine()].map(part).join(" ")
 }
 
 fn sums(start: f64, end: f64, bytes: u64, we_send: bool) -> Value {

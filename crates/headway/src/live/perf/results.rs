@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::cpu::Usage;
-use super::json::{self, Ends, FlowResults};
+use super::json::{self, About, Ends, FlowResults};
 use super::latency_summary::Latencies;
 use super::progress::{Interval, Sample};
 use super::protocol::{Flow, Kind, StreamResult, Test};
@@ -17,6 +17,8 @@ pub(super) struct Results {
     /// The TCP of this end.
     pub(super) label: String,
     pub(super) server: SocketAddr,
+    /// When the test began, in nanoseconds since 1970.
+    pub(super) began: u64,
     pub(super) test: Test,
     pub(super) ends: Vec<Ends>,
     pub(super) intervals: Vec<Interval>,
@@ -103,8 +105,22 @@ impl Results {
 
     /// One object, with the keys of iperf3.
     pub(super) fn json(&self) -> Value {
+        let about = About { label: &self.label, server: self.server, began: self.began };
+        let mut all = json!({
+            "start": json::start(&about, &self.test, &self.ends),
+            "intervals": json::intervals(&self.test, &self.ends, &self.intervals),
+            "end": self.json_end(),
+        });
+        if let Some(output) = &self.server_output {
+            all["server_output_text"] = json!(output);
+        }
+        all
+    }
+
+    /// The sums at the end, with the keys of iperf3.
+    pub(super) fn json_end(&self) -> Value {
         let (idle, loaded) = self.latencies();
-        let mut end = json::end(&self.test, &self.ends, &self.flows(), self.cpu);
+        let mut end = json::end(&self.test, &self.ends, &self.flows(), &self.intervals, self.cpu);
         match self.load {
             Some(load) => {
                 end["latency_idle"] = idle.json();
@@ -114,14 +130,6 @@ impl Results {
             None if self.test.kind == Kind::Latency => end["latency"] = idle.json(),
             None => {}
         }
-        let mut all = json!({
-            "start": json::start(&self.label, self.server, &self.test, &self.ends),
-            "intervals": json::intervals(&self.test, &self.ends, &self.intervals),
-            "end": end,
-        });
-        if let Some(output) = &self.server_output {
-            all["server_output_text"] = json!(output);
-        }
-        all
+        end
     }
 }
