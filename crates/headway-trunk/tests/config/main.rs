@@ -1,5 +1,7 @@
 //! Configurations, right and wrong: each wrong one is refused with a message that names the place.
 
+mod fuzzed;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -88,4 +90,9 @@ fn wrong_configurations_are_refused_by_name() {
         let error = load(folder, &text).expect_err(&text);
         assert!(pieces.iter().all(|piece| error.contains(piece)), "{text}\n{error}\n{pieces:?}");
     }
+}
+
+#[test]
+fn the_corpus_of_the_fuzzer_holds() {
+    headway_test_fixture::corpus::replay("trunk_config", fuzzed::check_config);
 }

@@ -1,0 +1,23 @@
+//! The tunnel and the stream of records under any string of bytes: random ones, and the corpora of the fuzz targets
+//! `trunk_datagrams` and `trunk_records`.
+
+mod datagrams;
+mod records;
+#[path = "../world/mod.rs"]
+mod world;
+
+use proptest::prelude::*;
+
+#[test]
+fn the_corpora_hold() {
+    headway_test_fixture::corpus::replay("trunk_datagrams", datagrams::check_datagrams);
+    headway_test_fixture::corpus::replay("trunk_records", records::check_records);
+}
+
+proptest! {
+    #[test]
+    fn random_strings_hold(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        datagrams::check_datagrams(&bytes);
+        records::check_records(&bytes);
+    }
+}

@@ -1,0 +1,165 @@
+//! Two gateways in virtual time, and what is between them.
+
+use std::net::SocketAddr;
+
+use headway_trunk_proto::{
+    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey, Tunnel, TunnelConfig,
+    Verdict,
+};
+use headway_units::{Duration, Instant};
+use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+
+pub(crate) const NEAR: &str = "192.0.2.1:1000";
+pub(crate) const FAR: &str = "192.0.2.2:4433";
+
+pub(crate) fn at(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+pub(crate) fn secret(byte: u8) -> SecretKey {
+    SecretKey::from_bytes([byte; 32])
+}
+
+/// A sequence of bytes that is another for each `seed`.
+pub(crate) fn random(mut seed: u64) -> Random {
+    Box::new(move |bytes| {
+        for byte in bytes {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *byte = (seed >> 56) as u8;
+        }
+    })
+}
+
+/// A datagram on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) checksum: bool,
+}
+
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) near: Tunnel,
+    pub(crate) far: Tunnel,
+    pub(crate) near_at: SocketAddr,
+    pub(crate) far_at: SocketAddr,
+    /// Datagrams without checksum are dropped on the way.
+    pub(crate) drops_unchecked: bool,
+    /// Datagrams of more bytes are dropped.
+    pub(crate) longest: usize,
+    /// Everything is.
+    pub(crate) is_down: bool,
+    pub(crate) events: Vec<(bool, Event)>,
+}
+
+pub(crate) fn tunnel(own: u8, peer: PublicKey, endpoint: Option<SocketAddr>, seed: u64) -> Tunnel {
+    let peer =
+        PeerConfig { endpoint, preshared: Some(PresharedKey::from_bytes([5; 32])), ..PeerConfig::new(peer) };
+    Tunnel::new(TunnelConfig { peers: vec![peer], ..TunnelConfig::new(secret(own), random(seed)) })
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self {
+            now: Instant::ZERO,
+            near: tunnel(1, secret(2).public(), Some(at(FAR)), 1),
+            far: tunnel(2, secret(1).public(), None, 2),
+            near_at: at(NEAR),
+            far_at: at(FAR),
+            drops_unchecked: false,
+            longest: 1472,
+            is_down: false,
+            events: Vec::new(),
+        }
+    }
+
+    pub(crate) fn connected() -> Self {
+        let mut world = Self::new();
+        world.run(Duration::from_millis(100));
+        world
+    }
+
+    /// What the ends send of their own, delivered at once, for a time.
+    pub(crate) fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            for from_near in [true, false] {
+                let from = if from_near { self.near_at } else { self.far_at };
+                let tunnel = if from_near { &mut self.near } else { &mut self.far };
+                tunnel.handle_timeout(self.now);
+                let sent: Vec<_> = std::iter::from_fn(|| tunnel.poll_transmit()).collect();
+                for sent in sent {
+                    let sent = Sent { from, to: sent.to, bytes: sent.datagram, checksum: sent.checksum };
+                    self.deliver(sent);
+                }
+            }
+            let events = [(true, &mut self.near), (false, &mut self.far)].map(|(near, tunnel)| {
+                std::iter::from_fn(|| tunnel.poll_event()).map(|event| (near, event)).collect::<Vec<_>>()
+            });
+            self.events.extend(events.into_iter().flatten());
+            if self.now == end {
+                return;
+            }
+            let next = [self.near.next_deadline(), self.far.next_deadline()].into_iter().flatten().min();
+            self.now = next.unwrap_or(end).clamp(self.now + Duration::from_millis(1), end);
+        }
+    }
+
+    pub(crate) fn deliver(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>)> {
+        if self.is_down || self.drops_unchecked && !sent.checksum || sent.bytes.len() > self.longest {
+            return None;
+        }
+        let tunnel = match sent.to {
+            to if to == self.near_at => &mut self.near,
+            to if to == self.far_at => &mut self.far,
+            _ => return None,
+        };
+        let mut room = vec![0; HEADROOM];
+        room.extend_from_slice(&sent.bytes);
+        let arrival = tunnel.receive(self.now, sent.from, &mut room, HEADROOM, Ecn::Ce)?;
+        assert_eq!(arrival.peer, PeerId(0));
+        Some((arrival.verdict, room[arrival.packet].to_vec()))
+    }
+
+    /// A segment of the near end's, sealed, and the packet that it was made from.
+    pub(crate) fn seal(&mut self, from_near: bool, seq: u32, payload: &[u8]) -> Option<(Sent, Vec<u8>)> {
+        let tunnel = if from_near { &mut self.near } else { &mut self.far };
+        let inner = tunnel.peers().next().expect("a peer").inner;
+        let ip = IpHeader {
+            src: inner.0.into(),
+            dst: inner.1.into(),
+            ecn: Ecn::Ce,
+            hop_limit: 64,
+            identification: 0,
+        };
+        let tcp = TcpHeader {
+            src_port: 1,
+            dst_port: 2,
+            seq: SeqNumber(seq),
+            flags: TcpFlags::ACK,
+            ..TcpHeader::default()
+        };
+        let options = TcpOptions {
+            timestamps: Some(headway_wire::Timestamps { tsval: 7, tsecr: 8 }),
+            ..TcpOptions::default()
+        };
+        let mut room = vec![0; 2048];
+        let len = emit(&mut room[HEADROOM..], &ip, &tcp, &options, (payload, &[])).expect("a packet");
+        let packet = room[HEADROOM..HEADROOM + len].to_vec();
+        let sealed = tunnel.seal(self.now, &mut room, HEADROOM..HEADROOM + len).ok()?;
+        let from = if from_near { self.near_at } else { self.far_at };
+        let bytes = room[sealed.datagram].to_vec();
+        Some((Sent { from, to: sealed.to, bytes, checksum: sealed.checksum }, packet))
+    }
+
+    pub(crate) fn exchange(&mut self, from_near: bool) -> bool {
+        let Some((sent, packet)) = self.seal(from_near, 1, b"hello") else { return false };
+        self.deliver(sent) == Some((Verdict::Intact, packet))
+    }
+
+    pub(crate) fn saw(&self, near: bool, event: Event) -> usize {
+        self.events.iter().filter(|&&seen| seen == (near, event)).count()
+    }
+}
