@@ -35,6 +35,10 @@ pub(crate) async fn serve(
         };
         // Streams over the limit are reset: who opens them learns of it at once.
         let Ok(permit) = streams.clone().try_acquire_owned() else {
+            link.counters.refused.fetch_add(1, Ordering::Relaxed);
+            if let Some(times) = link.counters.over_limit.happened() {
+                tracing::warn!(peer = link.name, times, "streams are refused: gateway.max-streams are open");
+            }
             stream.reset();
             continue;
         };
@@ -108,7 +112,14 @@ async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outco
                 }
                 return Ok(socket);
             }
-            Ok(Err(error)) => outcome = Outcome::of(&error),
+            Ok(Err(error)) => {
+                outcome = Outcome::of(&error);
+                if outcome == Outcome::Failed
+                    && let Some(times) = link.counters.failed.happened()
+                {
+                    tracing::warn!(peer = link.name, times, %address, %error, "streams are refused");
+                }
+            }
             Err(_) => outcome = Outcome::TimedOut,
         }
     }

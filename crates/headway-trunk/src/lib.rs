@@ -26,6 +26,7 @@ mod recent;
 mod redirection;
 mod relay;
 mod reload;
+mod repeated;
 mod request;
 mod status;
 mod streams;

@@ -18,6 +18,7 @@ use crate::budget::Budget;
 use crate::policy::Destinations;
 use crate::recent::{Capacity, Recent, Sample};
 use crate::relay::{self, HostEnd};
+use crate::repeated::Repeated;
 use crate::request::{Ends, Outcome, Request};
 use crate::status::{LossStatus, PathStatus, RecentStatus};
 use crate::streams::Streams;
@@ -84,6 +85,9 @@ pub(crate) struct Counters {
     pub(crate) packets_refused: AtomicU64,
     /// From it, and not delivered: too late.
     pub(crate) packets_late: AtomicU64,
+    /// Streams that this gateway had no room for, or failed to connect.
+    pub(crate) over_limit: Repeated,
+    pub(crate) failed: Repeated,
 }
 
 impl Link {
