@@ -30,6 +30,12 @@ pub fn replay<T: Tap>(
             let is_this = match recorded {
                 Recorded::Fates(direction) => key.direction_of_damage() == Some(direction),
                 Recorded::Opportunities => key.names_rate_trace() && Path::new(value) == path,
+                // The name of the table is followed by what else is said of the jitter.
+                Recorded::DelayTable => {
+                    let rest = path.to_str().and_then(|name| value.trim().strip_prefix(name));
+                    key.names_delay_table()
+                        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+                }
             };
             is_this.then(|| manifest.recordings.get(&format!("{}={value}", key.name)).cloned())?
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use headway_lab::load_links;
-use headway_link::{Aqm, Damage, FrameCheck, HitZone, LinkConfig, Mutes, QueueLimit};
+use headway_link::{Aqm, Damage, FrameCheck, HitZone, JitterModel, LinkConfig, Mutes, QueueLimit};
 use headway_scenario::keys;
 use headway_units::{Duration, Rate, Share};
 
@@ -31,6 +31,7 @@ aqm = "none"
 policer = "8mbit:64KiB"
 overhead = 38
 jitter = "1ms"
+jitter-distribution = "uniform:25%:ordered"
 loss = "burst:1%:3"
 reverse-loss = "2%"
 mute = "10s@30s"
@@ -60,6 +61,7 @@ fn every_key_says_what_it_says_in_an_experiment() {
         policer: Some("8mbit:64KiB".parse().unwrap()),
         overhead: 38,
         jitter: Duration::from_millis(1),
+        jitter_model: Some(JitterModel { table: None, correlation: share(0.25), ordered: true }),
         loss: "burst:1%:3".parse().unwrap(),
         mute: "10s@30s".parse().unwrap(),
         duplicate: share(0.02),
@@ -119,6 +121,11 @@ fn mistakes_name_file_line_key_and_what_is_allowed() {
         ),
         ("scenario = 3", "scenario: expected a table"),
         ("damage = \"trace:missing\"", "missing: cannot be read"),
+        ("jitter-distribution = \"uniform\"", "expected some jitter, such as 10ms, beside it"),
+        (
+            "jitter = \"1ms\"\njitter-distribution = \"gauss\"",
+            "link.toml:2: jitter-distribution: gauss: no such file, and no",
+        ),
     ] {
         let error = load(text).expect_err(text);
         assert!(error.contains(expected), "{text:?}: {error}");

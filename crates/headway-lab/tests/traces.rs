@@ -137,3 +137,28 @@ fn delivery_traces_are_part_of_a_cell_and_of_its_results() {
     let again = replay(&results.manifest, &results.manifest.cells[1], row.seed, ()).expect("a run").outcome;
     assert_eq!(again.metrics.seconds, row.metrics.seconds);
 }
+
+/// Tables of delays too, whatever else is said of the jitter.
+#[test]
+fn tables_of_delays_are_part_of_a_cell_and_of_its_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let jitter = "jitter = \"5ms\"\njitter-distribution = \"{link}.dist:10%:ordered\"";
+    let toml = OVER_TRACES.replace("damage = \"trace:links/{link}.fates\"", jitter);
+    fs::write(folder.path().join("recorded.toml"), toml).expect("written");
+    fs::write(folder.path().join("good.dist"), "0 0\n").expect("written");
+    fs::write(folder.path().join("bad.dist"), "8192 32767\n").expect("written");
+    let experiment = load(folder.path());
+    let results = run_in(&experiment, &folder.path().join("results"));
+    let seconds = |cell: usize| results.rows[cell][0].metrics.seconds;
+    assert!(seconds(1) > seconds(0), "{} and {}", seconds(1), seconds(0));
+
+    fs::write(folder.path().join("bad.dist"), "# another\n8192\n32766\n").expect("written");
+    let changed = load(folder.path());
+    let same = |cell: usize| experiment.cells[cell].identity == changed.cells[cell].identity;
+    assert_eq!([same(0), same(1)], [true, false]);
+
+    fs::remove_file(folder.path().join("bad.dist")).expect("removed");
+    let row = &results.rows[1][0];
+    let again = replay(&results.manifest, &results.manifest.cells[1], row.seed, ()).expect("a run").outcome;
+    assert_eq!(again.metrics.seconds, row.metrics.seconds);
+}

@@ -1,6 +1,8 @@
 //! What one direction of a link is like.
 
-use crate::{Aqm, Damage, DeliveryTrace, FrameCheck, HitZone, Loss, Mutes, Policer, QueueLimit, RateSteps};
+use crate::{
+    Aqm, Damage, DeliveryTrace, FrameCheck, HitZone, JitterModel, Loss, Mutes, Policer, QueueLimit, RateSteps,
+};
 use headway_units::{Duration, Rate, Share};
 
 /// One direction of a link. The default carries everything at once, in order and undamaged.
@@ -26,9 +28,11 @@ pub struct LinkConfig {
     pub mark: Option<QueueLimit>,
     /// Layer-2 bytes a packet, counted by the rate. They are never damaged.
     pub overhead: u32,
-    /// Up to this much is added to the delay of each packet, uniformly. Packets keep their order: one
-    /// that would overtake arrives together with the one before it.
+    /// Without [`jitter_model`](Self::jitter_model) up to this much is added to the delay of each packet, uniformly.
+    /// Packets keep their order: one that would overtake arrives together with the one before it.
     pub jitter: Duration,
+    /// How the delay varies by [`jitter`](Self::jitter), in place of that.
+    pub jitter_model: Option<JitterModel>,
     /// Share of the packets that arrive twice. The copy is made behind the transmitter: it takes no
     /// transmission time, carries the same damage and arrives right behind the original.
     pub duplicate: Share,

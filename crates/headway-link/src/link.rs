@@ -173,7 +173,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             // What is transmitted later arrives later.
             return arrival;
         }
-        let later = self.next_start().map(|(start, _)| start + self.propagation.delay());
+        let later = self.next_start().map(|(start, _)| start + self.propagation.least_delay());
         match (arrival, later) {
             (Some(arrival), Some(later)) => Some(arrival.min(later)),
             (arrival, later) => arrival.or(later),

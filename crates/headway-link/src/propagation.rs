@@ -3,6 +3,7 @@
 use crate::{
     LinkConfig,
     in_flight::{InFlight, PacketInFlight},
+    jitter::Jitter,
     random::{Chance, Stream, Streams},
 };
 use headway_units::{Duration, Instant};
@@ -11,11 +12,13 @@ use headway_units::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct Propagation<P> {
     delay: Duration,
-    jitter: (Duration, Stream),
+    jitter: Jitter,
     reorder: (Chance, Stream),
     reorder_delay: Duration,
-    /// The latest arrival of a packet that was not held back: none arrives before it.
+    /// The latest arrival of a packet that was not held back: none arrives before it, unless jitter reorders.
     last_arrival: Instant,
+    /// No packet arrives before this.
+    earliest: Instant,
     in_flight: InFlight<P>,
     duplicates: usize,
 }
@@ -23,13 +26,15 @@ pub(crate) struct Propagation<P> {
 impl<P> Propagation<P> {
     pub(crate) fn new(config: &LinkConfig, streams: &Streams) -> Self {
         let reorder = Chance::new(config.reorder);
+        let jitter = Jitter::new(config, streams.jitter.clone());
         Self {
             delay: config.delay,
-            jitter: (config.jitter, streams.jitter.clone()),
+            last_arrival: Instant::ZERO,
+            earliest: Instant::ZERO,
+            in_flight: InFlight::new(!reorder.is_never() || jitter.reorders()),
+            jitter,
             reorder: (reorder, streams.reorder.clone()),
             reorder_delay: config.reorder_delay,
-            last_arrival: Instant::ZERO,
-            in_flight: InFlight::new(!reorder.is_never()),
             duplicates: 0,
         }
     }
@@ -43,20 +48,21 @@ impl<P> Propagation<P> {
     /// When a frame whose transmission ends at `end` arrives, if nothing before it arrives later.
     #[inline]
     pub(crate) fn arrival(&mut self, end: Instant) -> Instant {
-        let at = end + self.delay;
-        let (jitter, stream) = &mut self.jitter;
-        if jitter.is_zero() {
-            return at;
-        }
-        at + Duration::from_nanos(stream.below(jitter.as_nanos().saturating_add(1)))
+        end + self.jitter.next_delay()
     }
 
-    /// The arrival of the next packet, which is due at `due`: no packet overtakes another, except those
-    /// that are held back. Says whether this one is.
+    /// The least delay that jitter may give.
+    #[inline]
+    pub(crate) fn least_delay(&self) -> Duration {
+        self.jitter.bounds().0
+    }
+
+    /// The arrival of the next packet, which is due at `due`: no packet overtakes another, except by jitter that
+    /// reorders and those that are held back. Says whether this one is.
     #[inline]
     pub(crate) fn schedule(&mut self, due: Instant) -> (Instant, bool) {
-        let at = due.max(self.last_arrival);
-        self.last_arrival = at;
+        let at = due.max(if self.jitter.reorders() { self.earliest } else { self.last_arrival });
+        self.last_arrival = at.max(self.last_arrival);
         if self.reorder.0.happens(&mut self.reorder.1) {
             (at + self.reorder_delay, true)
         } else {
@@ -97,11 +103,12 @@ impl<P> Propagation<P> {
 
     /// The latest arrival of anything sent so far or until `end`, without packets that are held back.
     pub(crate) fn latest_arrival(&self, end: Option<Instant>) -> Instant {
-        end.map_or(self.last_arrival, |end| self.last_arrival.max(end + self.delay + self.jitter.0))
+        end.map_or(self.last_arrival, |end| self.last_arrival.max(end + self.jitter.bounds().1))
     }
 
     /// No packet arrives before `at`.
     pub(crate) fn hold_until(&mut self, at: Instant) {
         self.last_arrival = at;
+        self.earliest = at;
     }
 }

@@ -50,6 +50,12 @@ impl Stream {
         ((u128::from(self.0.next_u64()) * u128::from(end)) >> 64) as u64
     }
 
+    /// A number of 32 bits.
+    #[inline]
+    pub(crate) fn number(&mut self) -> u32 {
+        (self.0.next_u64() >> 32) as u32
+    }
+
     /// A number above 0 and up to 1, a multiple of 2^-53.
     #[inline]
     pub(crate) fn above_zero(&mut self) -> f64 {

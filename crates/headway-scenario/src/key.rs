@@ -206,6 +206,11 @@ impl Key {
         matches!(self.name, "rate-trace" | "reverse-rate-trace")
     }
 
+    /// Whether its value names a table of delays.
+    pub fn names_delay_table(&self) -> bool {
+        self.name == "jitter-distribution"
+    }
+
     /// Whether the key is about one direction of the link, and which.
     pub(crate) fn direction(&self) -> Option<PathDirection> {
         match self.access {

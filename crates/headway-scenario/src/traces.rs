@@ -6,9 +6,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use headway_link::{Damage, DeliveryTrace, ParseDeliveryTraceError, ParseLinkError, Trace};
+use headway_link::{
+    Damage, DelayTable, DeliveryTrace, JitterModel, ParseDeliveryTraceError, ParseLinkError, Trace,
+};
 use headway_trace::{FatesError, PathDirection, read_fates};
 use sha2::{Digest, Sha256};
+
+use crate::jitter::{self, JitterError};
 
 /// A text is no damage model, or the file that it names is no trace.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +77,8 @@ pub enum Recorded {
     Fates(PathDirection),
     /// Delivery opportunities.
     Opportunities,
+    /// A table of delays.
+    DelayTable,
 }
 
 type Open<'a> = dyn Fn(&Path, Recorded) -> io::Result<Box<dyn Read>> + 'a;
@@ -82,6 +88,7 @@ pub struct Traces<'a> {
     open: Box<Open<'a>>,
     known: RefCell<BTreeMap<(PathBuf, PathDirection), Known>>,
     known_rates: RefCell<BTreeMap<PathBuf, DeliveryTrace>>,
+    known_tables: RefCell<BTreeMap<String, DelayTable>>,
 }
 
 #[derive(Clone)]
@@ -110,7 +117,12 @@ impl<'a> Traces<'a> {
     }
 
     fn opened(open: impl Fn(&Path, Recorded) -> io::Result<Box<dyn Read>> + 'a) -> Self {
-        Self { open: Box::new(open), known: RefCell::default(), known_rates: RefCell::default() }
+        Self {
+            open: Box::new(open),
+            known: RefCell::default(),
+            known_rates: RefCell::default(),
+            known_tables: RefCell::default(),
+        }
     }
 
     /// No traces: each is refused, with this reason.
@@ -180,6 +192,42 @@ impl<'a> Traces<'a> {
     /// As [`Traces::opportunities`].
     pub fn opportunities_digest(&self, file: &str) -> Result<String, RateTraceError> {
         Ok(digest_of(&self.opportunities(file)?.to_string()))
+    }
+
+    /// Reads how jitter is distributed, as `TABLE[:CORRELATION][:ordered]`; `None` for `none`.
+    ///
+    /// # Errors
+    ///
+    /// The text says something else, or the table cannot be read.
+    pub fn jitter(&self, text: &str) -> Result<Option<JitterModel>, JitterError> {
+        jitter::parse(text, |name| self.delay_table(name))
+    }
+
+    /// The table of delays that the text names, as text; `None` if it names none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traces::jitter`].
+    pub fn delay_table_text(&self, text: &str) -> Result<Option<String>, JitterError> {
+        Ok(self.jitter(text)?.and_then(|model| model.table).map(|table| table.to_string()))
+    }
+
+    /// A digest of the table of delays that the text names; `None` if it names none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traces::jitter`].
+    pub fn delay_table_digest(&self, text: &str) -> Result<Option<String>, JitterError> {
+        Ok(self.delay_table_text(text)?.map(|table| digest_of(&table)))
+    }
+
+    fn delay_table(&self, name: &str) -> Result<DelayTable, JitterError> {
+        if let Some(known) = self.known_tables.borrow().get(name) {
+            return Ok(known.clone());
+        }
+        let table = jitter::read_table(name, |path| (self.open)(path, Recorded::DelayTable))?;
+        self.known_tables.borrow_mut().insert(name.to_owned(), table.clone());
+        Ok(table)
     }
 
     fn read(&self, path: &Path, direction: PathDirection) -> Result<Known, DamageError> {

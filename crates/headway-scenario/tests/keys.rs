@@ -9,7 +9,7 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 52] = [
+const OTHER_VALUES: [(&str, &str); 53] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -37,6 +37,7 @@ const OTHER_VALUES: [(&str, &str); 52] = [
     ("policer", "8mbit:64KiB"),
     ("overhead", "38"),
     ("jitter", "1ms"),
+    ("jitter-distribution", "tests/data/delays.dist:25%"),
     ("loss", "burst:1%:10"),
     ("reverse-loss", "2%"),
     ("mute", "10s@30s,500ms@45s"),
@@ -77,6 +78,8 @@ fn given_alone(key: &Key) -> BTreeMap<&'static str, String> {
     let mut given = BTreeMap::from([(key.name, other_value(key).to_owned())]);
     if key.name == "cross-packet" {
         given.insert("cross", "1mbit".into());
+    } else if key.name == "jitter-distribution" {
+        given.insert("jitter", "1ms".into());
     } else if key.name.starts_with("trunk-") {
         given.insert("trunk", "sack".into());
     }
@@ -155,7 +158,7 @@ fn the_channel_key_stays_what_it_was() {
     let names: Vec<&str> =
         keys().iter().filter(|key| key.scope.is_in_channel_key()).map(|key| key.name).collect();
     let before = "size duration window mtu retries time-limit rate reverse-rate rate-steps reverse-rate-steps rate-trace reverse-rate-trace \
-                  delay queue mark aqm policer overhead jitter \
+                  delay queue mark aqm policer overhead jitter jitter-distribution \
                   loss reverse-loss mute reverse-mute duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
                   frame-check companions rivals cross cross-packet";
     assert_eq!(names.join(" "), before);

@@ -234,6 +234,26 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("doctor --connect abc --kernel", 2, "--connect abc: expected HOST:PORT"),
     ("race --delay -1ms", 2, "--delay -1ms: expected a time with a unit"),
     ("race --jitter abc", 2, "--jitter abc: expected a time with a unit"),
+    (
+        "race --jitter 1ms --jitter-distribution gauss",
+        2,
+        "gauss: no such file, and no gauss.dist in /usr/lib/tc",
+    ),
+    ("race --jitter 1ms --jitter-distribution text", 2, "text: line 1: \"this\": expected a whole number"),
+    ("race --jitter 1ms --jitter-distribution empty", 2, "empty: line 1: no numbers"),
+    ("race --jitter 1ms --jitter-distribution .", 2, ".: cannot be read: Is a directory"),
+    (
+        "race --jitter 1ms --jitter-distribution uniform:200%",
+        2,
+        "expected none or TABLE[:CORRELATION][:ordered]",
+    ),
+    ("race --jitter-distribution uniform", 2, "expected some jitter, such as 10ms, beside it"),
+    (
+        "race --jitter 1ms --jitter-distribution uniform --variant oracle",
+        2,
+        "expected no jitter-distribution: it takes packets to arrive in the order",
+    ),
+    ("box lo lo2 --jitter 1ms --jitter-distribution gauss", 2, "gauss: no such file"),
     ("race --reorder 200%", 2, "--reorder 200%: expected a share from 0 to 1"),
     ("race --duplicate 1e9", 2, "--duplicate 1e9: expected a share from 0 to 1"),
     ("race --window 0", 2, "--window 0: expected between 1B and 1GiB"),
@@ -412,6 +432,10 @@ const ODD: &[(&str, &str)] = &[
     (
         "race --size 1KB --runs 1 --variant sack --loss 5% --jitter 3ms --duplicate 2% --reorder 1%",
         "bound 7.26 Mbit/s\nloss 5%, jitter 3ms, duplicate 2%, reorder 1% by ",
+    ),
+    (
+        "race --size 1KB --runs 1 --variant sack --jitter 3ms --jitter-distribution uniform:25%:ordered",
+        "jitter 3ms uniform:25%:ordered",
     ),
     ("race --size 1KB --runs 1 --variant headway --loss 5% --damage none", "see docs/ledger.md"),
     ("lab check real.toml", "real.toml: 2 cells, 2 runs, in real time only"),

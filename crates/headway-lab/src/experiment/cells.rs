@@ -1,7 +1,8 @@
 //! From axes to cells.
 
 use headway_scenario::{
-    DamageError, Defaults, Key, KeyError, RateTraceError, Traces, key, keys, parameters, unknown_key,
+    DamageError, Defaults, JitterError, Key, KeyError, RateTraceError, Traces, key, keys, parameters,
+    unknown_key,
 };
 use indexmap::IndexMap;
 
@@ -15,9 +16,10 @@ use crate::error::LabError;
 pub(super) enum RecordingError {
     Damage(#[from] DamageError),
     Rate(#[from] RateTraceError),
+    Jitter(#[from] JitterError),
 }
 
-/// The fates and delivery opportunities of all recorded links that cells name, as text, by the setting that names them.
+/// The fates, delivery opportunities and delays of all recorded links that cells name, as text, by the setting that names them.
 pub(super) fn recordings(
     cells: &[Cell],
     traces: &Traces<'_>,
@@ -31,6 +33,12 @@ pub(super) fn recordings(
         }
         if key.names_rate_trace() && value != "none" {
             recordings.insert(setting, traces.opportunities(value)?.to_string());
+            continue;
+        }
+        if key.names_delay_table() {
+            if let Some(table) = traces.delay_table_text(value)? {
+                recordings.insert(setting, table);
+            }
             continue;
         }
         let Some(direction) = key.direction_of_damage() else { continue };
@@ -115,6 +123,11 @@ fn cell(
             let digest = traces.opportunities_digest(value);
             let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
             recorded.push(format!("{}-opportunities={digest}", key.name));
+        }
+        if key.names_delay_table() {
+            let digest = traces.delay_table_digest(value);
+            let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
+            recorded.extend(digest.map(|digest| format!("{}-table={digest}", key.name)));
         }
         let Some(direction) = key.direction_of_damage() else { continue };
         let digest =

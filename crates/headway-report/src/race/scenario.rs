@@ -94,7 +94,7 @@ fn link_rows() -> [LinkRow; 16] {
         ("queue management", |link| link.aqm.to_string()),
         ("policer", |link| link.policer.map_or("none".into(), |policer| policer.to_string())),
         ("layer-2 overhead", |link| format!("{} B", link.overhead)),
-        ("jitter", |link| link.jitter.to_string()),
+        ("jitter", jitter),
         ("loss", |link| link.loss.to_string()),
         ("mute", |link| if link.mute.is_empty() { "never".into() } else { link.mute.to_string() }),
         ("duplicates", |link| link.duplicate.to_string()),
@@ -132,4 +132,9 @@ fn end_rows(scenario: &Scenario, size: Option<u64>) -> [(&'static str, String); 
         ("time limit", scenario.time_limit.to_string()),
         ("bound on goodput", scenario.bound().map_or("none".into(), rate_text)),
     ]
+}
+
+fn jitter(link: &LinkConfig) -> String {
+    let model = link.jitter_model.as_ref().map_or(String::new(), |model| format!(", {model}"));
+    format!("{}{model}", link.jitter)
 }

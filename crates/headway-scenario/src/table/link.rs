@@ -59,7 +59,7 @@ const MUTE: Access = Access::Link {
     get: |link| if link.mute.is_empty() { Quantity::Unset("none") } else { Quantity::text(&link.mute) },
 };
 
-pub(super) const LINK: [Key; 20] = [
+pub(super) const LINK: [Key; 21] = [
     Key {
         name: "rate",
         dimension: Dimension::Rate,
@@ -227,13 +227,38 @@ pub(super) const LINK: [Key; 20] = [
     Key {
         name: "jitter",
         dimension: Dimension::Time,
-        help: "Up to this much more delay for each packet, in order",
+        help: "Up to this much more delay for each packet, in order; with --jitter-distribution what that multiplies",
         default: Unset::Value("0"),
         scope: Scope::Link,
         access: Access::Link {
             direction: None,
             set: |link, text, _| put(&mut link.jitter, text),
             get: |link| Quantity::Time(link.jitter),
+        },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "jitter-distribution",
+        value_name: Some("TABLE[:CORRELATION][:ordered]"),
+        help: "Vary the delay as tc-netem does, by --jitter above and below --delay: uniform, normal, pareto, \
+               paretonormal, experimental (the tables of iproute2), or the file of a table; 25% as correlation of \
+               packets that follow each other. Packets overtake each other unless ordered",
+        meaning: Some("distribution of the delay, as of tc-netem"),
+        default: Unset::Nothing("up to --jitter more delay, uniform and in order"),
+        scope: Scope::Link,
+        access: Access::Link {
+            direction: None,
+            set: |link, text, context| {
+                let model = context.traces.jitter(text).map_err(|error| error.to_string())?;
+                check(
+                    model.is_none() || !link.jitter.is_zero(),
+                    text,
+                    "it says how the jitter is distributed: expected some jitter, such as 10ms, beside it",
+                )?;
+                link.jitter_model = model;
+                Ok(())
+            },
+            get: |link| link.jitter_model.as_ref().map_or(Quantity::Unset("none"), Quantity::text),
         },
         ..Key::PLAIN
     },

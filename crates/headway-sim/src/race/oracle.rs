@@ -68,6 +68,11 @@ pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
     if scenario.forward.rate_steps.is_some() || scenario.forward.rate_trace.is_some() {
         return Some("expected a link of one rate: its window is one bandwidth-delay product");
     }
+    if scenario.forward.jitter_model.is_some() {
+        return Some(
+            "expected no jitter-distribution: it takes packets to arrive in the order in which they leave",
+        );
+    }
     if scenario.forward.policer.is_some() {
         return Some("expected a link without a policer, whose tokens it does not count");
     }

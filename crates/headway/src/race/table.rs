@@ -80,12 +80,17 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     text
 }
 
+/// How the jitter is distributed, where that was said.
+fn distribution(link: &LinkConfig) -> String {
+    link.jitter_model.as_ref().map_or(String::new(), |model| format!(" {model}"))
+}
+
 /// What else a direction of the link does to packets, where it does.
 fn impairments(link: &LinkConfig) -> Vec<String> {
     let reordered = || format!("reorder {} by {}", link.reorder, link.reorder_delay);
     [
         (!link.loss.is_zero()).then(|| format!("loss {}", link.loss)),
-        (!link.jitter.is_zero()).then(|| format!("jitter {}", link.jitter)),
+        (!link.jitter.is_zero()).then(|| format!("jitter {}{}", link.jitter, distribution(link))),
         (!link.duplicate.is_zero()).then(|| format!("duplicate {}", link.duplicate)),
         (!link.reorder.is_zero()).then(reordered),
     ]

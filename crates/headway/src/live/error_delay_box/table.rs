@@ -30,7 +30,10 @@ pub(super) fn describe_link(link: &LinkConfig) -> String {
         parts.push(format!("{} bytes of overhead per packet", link.overhead));
     }
     if !link.jitter.is_zero() {
-        parts.push(format!("up to {} jitter", link.jitter));
+        parts.push(match &link.jitter_model {
+            Some(model) => format!("{} jitter ({model})", link.jitter),
+            None => format!("up to {} jitter", link.jitter),
+        });
     }
     if !link.loss.is_zero() {
         parts.push(format!("{} lost", link.loss));
