@@ -88,6 +88,25 @@ const RUNS: &[(&str, &str, &str)] = &[
            mtu = 576"#,
     ),
     (
+        "lossy-acks",
+        r#"variant = ["modern:cubic", "modern+hack:bbr", "headway:cubic", "headway:bbr"]"#,
+        r#"size = "1MB"
+           delay = "150ms"
+           damage = "burst:15%:5"
+           header-hit = "40%"
+           hit-zone = "ip+tcp"
+           loss = "5%"
+           queue = "250p"
+           window = "16MiB""#,
+    ),
+    (
+        "jitter",
+        r#"variant = ["hack+sack", "modern:cubic", "headway:bbr"]
+           jitter-distribution = ["uniform:25%", "uniform:25%:ordered"]"#,
+        r#"jitter = "8ms"
+           damage = "random:2%""#,
+    ),
+    (
         "marks",
         r#"variant = ["modern:cubic", "modern:bbr", "headway:cubic", "headway:bbr"]
            mark = ["5p", "none"]"#,
