@@ -7,6 +7,7 @@ mod error_delay_box;
 mod ethernet;
 mod http;
 mod lab;
+mod mininet;
 mod namespace;
 mod offload;
 mod perf;
