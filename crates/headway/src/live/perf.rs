@@ -1,6 +1,5 @@
 //! `headway perf`: throughput and latency between two ends.
 
-mod civil;
 mod client;
 mod connection;
 mod cpu;

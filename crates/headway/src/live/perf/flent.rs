@@ -14,11 +14,11 @@
 
 use std::io::{self, Write as _};
 
+use chrono::DateTime;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
-use super::civil::iso_time;
 use super::progress::Interval;
 use super::protocol::{Flow, Kind};
 use super::results::Results;
@@ -61,7 +61,7 @@ fn data(results: &Results, command: &str) -> Value {
     }
     sets.add_totals(results);
     sets.add_latencies(results);
-    let began = iso_time(results.began);
+    let began = date(results.began);
     let streams = |flow| results.test.connections(flow).to_string();
     json!({
         "version": VERSION,
@@ -90,6 +90,11 @@ fn data(results: &Results, command: &str) -> Value {
         "results": sets.results,
         "raw_values": sets.raw,
     })
+}
+
+/// `2026-11-23T04:05:06.123456Z`, from nanoseconds since 1970: the form that flent reads.
+fn date(nanos: u64) -> String {
+    DateTime::from_timestamp_nanos(nanos as i64).format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
 /// The times of a file: the ends of intervals of the same length.
