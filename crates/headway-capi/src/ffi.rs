@@ -10,10 +10,11 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 
-use headway_embed::{EmbeddedHost, EmbeddedLink, Error, Keys, NEVER};
+use headway_embed::records::{Fields, LINK_COUNTERS, PATH_COUNTS, STATISTICS};
+use headway_embed::{EmbeddedHost, EmbeddedLink, Error, Keys, NEVER, names};
 
-use crate::constants::{self, ABI_VERSION};
-use crate::records::{self, Fields};
+use crate::constants::{ABI_VERSION, number};
+use crate::records;
 use crate::registry::Registry;
 use crate::status::{self, Code, Failure, Status, guard};
 
@@ -386,13 +387,13 @@ pub extern "C" fn headway_host_release(host: *mut Host, now: u64, connection: u6
 /// [`EmbeddedHost::state`], as a `HEADWAY_STATE_`.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_host_state(host: *mut Host, connection: u64, state: Out<'_, i32>) -> Status {
-    of_host(host, state, |host| host.state(connection).map(constants::of_state))
+    of_host(host, state, |host| host.state(connection).map(|state| number(names::of_state(state))))
 }
 
 /// [`EmbeddedHost::failure`], as a `HEADWAY_FAILURE_`.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_host_failure(host: *mut Host, connection: u64, failure: Out<'_, i32>) -> Status {
-    of_host(host, failure, |host| host.failure(connection).map(constants::of_failure))
+    of_host(host, failure, |host| host.failure(connection).map(|failure| number(names::of_failure(failure))))
 }
 
 /// Both ends of a connection as text, `192.0.2.1:49152 192.0.2.2:80`, with a null byte.
@@ -437,7 +438,7 @@ pub unsafe extern "C" fn headway_host_statistics(
     guard(|| {
         let values = HOSTS.with(host.addr(), |entry| entry.host.statistics(connection))?;
         // SAFETY: as the module says.
-        unsafe { put_record(records::STATISTICS, &values, statistics, size) }
+        unsafe { put_record(STATISTICS, &values, statistics, size) }
     })
 }
 
@@ -456,7 +457,7 @@ pub unsafe extern "C" fn headway_host_path_counts(
     guard(|| {
         let values = HOSTS.with(host.addr(), |entry| entry.host.path_counts(connection))?;
         // SAFETY: as the module says.
-        unsafe { put_record(records::PATH_COUNTS, &values, counts, size) }
+        unsafe { put_record(PATH_COUNTS, &values, counts, size) }
     })
 }
 
@@ -471,7 +472,7 @@ pub extern "C" fn headway_host_poll_notification(
         let (connection, notification) = (place(connection)?, place(notification)?);
         let next = HOSTS.with(host.addr(), |entry| Ok::<_, Failure>(entry.host.poll_notification()))?;
         connection.write(next.map_or(0, |(number, _)| number));
-        notification.write(constants::of_notification(next.map(|(_, notification)| notification)));
+        notification.write(number(names::of_notification(next.map(|(_, notification)| notification))));
         Ok(())
     })
 }
@@ -496,7 +497,7 @@ pub unsafe extern "C" fn headway_host_receive(
         let packet = unsafe { bytes(packet, len, "packet") }?;
         let verdict = HOSTS.with(host.addr(), |entry| entry.host.receive(now, packet))?;
         if let Some(what) = what {
-            what.write(constants::of_verdict(verdict));
+            what.write(number(names::of_verdict(verdict)));
         }
         Ok(())
     })
@@ -663,6 +664,6 @@ pub unsafe extern "C" fn headway_link_statistics(
     guard(|| {
         let values = LINKS.with(link.addr(), |link| Ok::<_, Failure>(link.counters()))?;
         // SAFETY: as the module says.
-        unsafe { put_record(records::LINK_COUNTERS, &values, counters, size) }
+        unsafe { put_record(LINK_COUNTERS, &values, counters, size) }
     })
 }

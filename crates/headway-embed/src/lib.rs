@@ -33,7 +33,9 @@ mod error;
 mod host;
 mod keys;
 mod link;
+pub mod names;
 mod numbers;
+pub mod records;
 mod settings;
 
 pub use error::Error;
