@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use headway_scenario::{Clock, Defaults, Key, KeyError, Recorded, Sender, Traces, keys};
+use headway_scenario::{Clock, Defaults, Key, KeyError, Recorded, Sender, Traces, capture_of, keys};
 use headway_sim::Tap;
 use headway_sim::race::{self, Entrant, Recording, RunSettings};
 
@@ -29,6 +29,7 @@ pub fn replay<T: Tap>(
             let value = cell.settings.get(key.name)?;
             let is_this = match recorded {
                 Recorded::Fates(direction) => key.direction_of_damage() == Some(direction),
+                Recorded::Packets => key.names_packets() && capture_of(value) == Some(path),
                 Recorded::Opportunities => key.names_rate_trace() && Path::new(value) == path,
                 // The name of the table is followed by what else is said of the jitter.
                 Recorded::DelayTable => {

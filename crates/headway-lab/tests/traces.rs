@@ -9,6 +9,8 @@ use common::{parse, run_in};
 use headway_lab::{Experiment, Overrides, Results, replay};
 use headway_link::Damage;
 use headway_scenario::Traces;
+use headway_trace::{Capture, Direction};
+use headway_units::Instant;
 
 const OVER_TRACES: &str = r#"
 title = "Recorded links"
@@ -136,6 +138,66 @@ fn delivery_traces_are_part_of_a_cell_and_of_its_results() {
     let row = &results.rows[1][0];
     let again = replay(&results.manifest, &results.manifest.cells[1], row.seed, ()).expect("a run").outcome;
     assert_eq!(again.metrics.seconds, row.metrics.seconds);
+}
+
+/// A capture of packets of this length, one a millisecond, and as many in the other direction.
+fn capture(len: usize) -> Vec<u8> {
+    let mut capture = Capture::new(Vec::new(), &["here"]).expect("a capture");
+    let mut packet = vec![0; len];
+    packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+    for time in 0..20 {
+        for way in [1, 2] {
+            packet[12..20].copy_from_slice(&[192, 0, 2, way, 192, 0, 2, 3 - way]);
+            let at = Instant::from_nanos(1_700_000_000_000_000_000 + time * 1_000_000);
+            capture.packet(0, at, &packet, Direction::Inbound, None).expect("written");
+        }
+    }
+    capture.finish().expect("written")
+}
+
+/// And recorded traffic: the lengths and times of the packets that were chosen.
+#[test]
+fn replayed_captures_are_part_of_a_cell_and_of_its_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cross = "cross = \"pcap:links/{link}.pcapng:to=192.0.2.1\"";
+    let toml = OVER_TRACES.replace("damage = \"trace:links/{link}.fates\"", cross);
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("written");
+    fs::create_dir(folder.path().join("links")).expect("a folder");
+    write("recorded.toml", toml.as_bytes());
+    write("links/good.pcapng", &capture(40));
+    write("links/bad.pcapng", &capture(1400));
+    let experiment = load(folder.path());
+    let results = run_in(&experiment, &folder.path().join("results"));
+    let seconds = |cell: usize| results.rows[cell][0].metrics.seconds;
+    assert!(seconds(1) > seconds(0), "{} and {}", seconds(1), seconds(0));
+    let stored = &results.manifest.recordings;
+    assert_eq!(stored.len(), 2);
+    let text = &stored["cross=pcap:links/bad.pcapng:to=192.0.2.1"];
+    assert_eq!(*text, format!("0 1400\n{}", "1000000 1400\n".repeat(19)));
+    // The mean rate is in the tables: 20 packets in 20 ms.
+    let bps = headway_scenario::parameters().iter().position(|column| column.name == "cross_bps");
+    let value = &experiment.cells[1].parameters[bps.expect("a column")];
+    assert_eq!(*value, headway_sim::Value::Integer(1400 * 8 * 1000));
+
+    write("links/good.pcapng", &capture(41));
+    let changed = load(folder.path());
+    for (cell, is_same) in [(0, false), (1, true), (2, false), (3, true)] {
+        let [old, new] = [&experiment, &changed].map(|experiment| &experiment.cells[cell]);
+        assert_eq!(old.identity == new.identity, is_same);
+        assert_eq!(old.channel_key == new.channel_key, is_same);
+    }
+
+    fs::remove_dir_all(folder.path().join("links")).expect("removed");
+    for (cell, rows) in results.manifest.cells.iter().zip(&results.rows) {
+        let again = replay(&results.manifest, cell, rows[0].seed, ()).expect("a run").outcome;
+        assert_eq!(again.metrics.seconds, rows[0].metrics.seconds, "{:?}", cell.values);
+        assert_eq!(again.metrics.bytes_sent, rows[0].metrics.bytes_sent, "{:?}", cell.values);
+    }
+    let mut without = results.manifest.clone();
+    without.recordings.clear();
+    let error = replay(&without, &results.manifest.cells[0], 1, ()).map(drop).expect_err("no recording");
+    assert!(error.to_string().contains("do not hold this recording"), "{error}");
 }
 
 /// Tables of delays too, whatever else is said of the jitter.

@@ -134,7 +134,8 @@ mod tests {
         let mut scenario = scenario();
         // Other hosts of the link are not captured.
         scenario.companions = vec![Companion { damaged: false, ..Companion::new(Variant::NewReno.into()) }];
-        scenario.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(1_000_000), packet: 500 });
+        scenario.cross =
+            Some(CrossTraffic::Constant { rate: Rate::from_bits_per_second(1_000_000), packet: 500 });
         for seed in SEEDS {
             for variant in Variant::ALL {
                 let (_, whole) = run(&scenario, variant, seed, RunCapture::at_both_ends(Vec::new()).unwrap());

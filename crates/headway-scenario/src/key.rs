@@ -148,6 +148,11 @@ pub(crate) enum Access {
         set: fn(&mut Settings, &str) -> Result<(), String>,
         get: fn(&Settings) -> Quantity,
     },
+    /// One that may name a file.
+    File {
+        set: fn(&mut Settings, &str, &Traces<'_>) -> Result<(), String>,
+        get: fn(&Settings) -> Quantity,
+    },
     Feature {
         feature: Feature,
         set: fn(&mut FeatureOverrides, Feature, &str) -> Result<(), String>,
@@ -211,6 +216,11 @@ impl Key {
         self.name == "jitter-distribution"
     }
 
+    /// Whether its value may name a capture whose packets are replayed.
+    pub fn names_packets(&self) -> bool {
+        self.name == "cross"
+    }
+
     /// Whether the key is about one direction of the link, and which.
     pub(crate) fn direction(&self) -> Option<PathDirection> {
         match self.access {
@@ -227,6 +237,7 @@ impl Key {
     pub fn set(&self, settings: &mut Settings, value: &str, traces: &Traces<'_>) -> Result<(), String> {
         match self.access {
             Access::Settings { set, .. } => set(settings, value),
+            Access::File { set, .. } => set(settings, value, traces),
             Access::Feature { feature, set } => set(&mut settings.scenario.features, feature, value),
             Access::Link { direction, set, .. } => {
                 let Scenario { forward, reverse, mtu, .. } = &mut settings.scenario;
@@ -266,7 +277,7 @@ impl Key {
 
     fn get(&self, settings: &Settings) -> Quantity {
         match self.access {
-            Access::Settings { get, .. } => get(settings),
+            Access::Settings { get, .. } | Access::File { get, .. } => get(settings),
             Access::Feature { feature, .. } => {
                 settings.scenario.features.of(feature).map_or(Quantity::Unset("default"), Quantity::Flag)
             }

@@ -74,6 +74,8 @@ pub(crate) enum Quantity {
     Loss(Loss),
     Count(u64),
     Text(String),
+    /// Recorded traffic by its name, and its mean rate.
+    Replay(String, Rate),
 }
 
 impl Quantity {
@@ -87,7 +89,7 @@ impl Quantity {
             Self::Unset(_) => Value::Nothing,
             Self::Flag(flag) => Value::Flag(flag),
             Self::Time(time) => Value::Number(time.as_secs_f64()),
-            Self::Rate(rate) => Value::Integer(rate.bits_per_second()),
+            Self::Rate(rate) | Self::Replay(_, rate) => Value::Integer(rate.bits_per_second()),
             Self::Size(size) => Value::Integer(size.bytes()),
             Self::Share(share) | Self::Loss(Loss { share, .. }) => Value::Number(share.value()),
             Self::Bytes(count) | Self::Count(count) => Value::Integer(count),
@@ -107,7 +109,7 @@ impl fmt::Display for Quantity {
             Self::Share(share) => share.fmt(f),
             Self::Loss(loss) => loss.fmt(f),
             Self::Bytes(count) | Self::Count(count) => count.fmt(f),
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text) | Self::Replay(text, _) => f.write_str(text),
         }
     }
 }

@@ -188,6 +188,7 @@ impl Sender {
             let blame = match error.subject.as_str() {
                 "frames" => "frames",
                 "trunk" => "trunk",
+                "cross" => "cross",
                 _ if scenario.warm => "warm",
                 _ => "variant",
             };

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use headway_link::{
     Damage, DelayTable, DeliveryTrace, JitterModel, ParseDeliveryTraceError, ParseLinkError, Trace,
 };
+use headway_sim::PacketTrace;
 use headway_trace::{FatesError, PathDirection, read_fates};
 use sha2::{Digest, Sha256};
 
 use crate::jitter::{self, JitterError};
+use crate::packets::{self, PacketsError};
 
 /// A text is no damage model, or the file that it names is no trace.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +81,8 @@ pub enum Recorded {
     Opportunities,
     /// A table of delays.
     DelayTable,
+    /// Packets of other traffic.
+    Packets,
 }
 
 type Open<'a> = dyn Fn(&Path, Recorded) -> io::Result<Box<dyn Read>> + 'a;
@@ -89,6 +93,9 @@ pub struct Traces<'a> {
     known: RefCell<BTreeMap<(PathBuf, PathDirection), Known>>,
     known_rates: RefCell<BTreeMap<PathBuf, DeliveryTrace>>,
     known_tables: RefCell<BTreeMap<String, DelayTable>>,
+    known_packets: RefCell<BTreeMap<String, PacketTrace>>,
+    /// What was read from captures is text.
+    is_stored: bool,
 }
 
 #[derive(Clone)]
@@ -110,10 +117,11 @@ impl<'a> Traces<'a> {
 
     /// Traces that were stored as text: their files are not looked for.
     pub fn stored(text: impl Fn(&Path, Recorded) -> Option<String> + 'a) -> Self {
-        Self::opened(move |path, recorded| {
+        let opened = Self::opened(move |path, recorded| {
             let missing = || io::Error::other("the results do not hold this recording");
             Ok(Box::new(io::Cursor::new(text(path, recorded).ok_or_else(missing)?)))
-        })
+        });
+        Self { is_stored: true, ..opened }
     }
 
     fn opened(open: impl Fn(&Path, Recorded) -> io::Result<Box<dyn Read>> + 'a) -> Self {
@@ -122,6 +130,8 @@ impl<'a> Traces<'a> {
             known: RefCell::default(),
             known_rates: RefCell::default(),
             known_tables: RefCell::default(),
+            known_packets: RefCell::default(),
+            is_stored: false,
         }
     }
 
@@ -228,6 +238,30 @@ impl<'a> Traces<'a> {
         let table = jitter::read_table(name, |path| (self.open)(path, Recorded::DelayTable))?;
         self.known_tables.borrow_mut().insert(name.to_owned(), table.clone());
         Ok(table)
+    }
+
+    /// The packets that `pcap:FILE`, `pcap:FILE:to=ADDRESS` or `pcap:FILE:from=ADDRESS` names; `None` for other texts.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or is no capture, or there are no packets that can be replayed.
+    pub fn packets(&self, text: &str) -> Result<Option<PacketTrace>, PacketsError> {
+        let Some(name) = packets::name_of(text) else { return Ok(None) };
+        if let Some(known) = self.known_packets.borrow().get(name) {
+            return Ok(Some(known.clone()));
+        }
+        let trace = packets::read(name, self.is_stored, |path| (self.open)(path, Recorded::Packets))?;
+        self.known_packets.borrow_mut().insert(name.to_owned(), trace.clone());
+        Ok(Some(trace))
+    }
+
+    /// A digest of the times and lengths of these packets: captures of the same have the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traces::packets`].
+    pub fn packets_digest(&self, text: &str) -> Result<Option<String>, PacketsError> {
+        Ok(self.packets(text)?.map(|trace| digest_of(&trace.to_string())))
     }
 
     fn read(&self, path: &Path, direction: PathDirection) -> Result<Known, DamageError> {

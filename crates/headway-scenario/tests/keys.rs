@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use headway_scenario::{Defaults, Key, Scope, Settings, Traces, key, keys, parameters, read, unknown_key};
-use headway_sim::race::{QueueSize, Scenario};
+use headway_sim::race::{CrossTraffic, QueueSize, Scenario};
 use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
@@ -222,6 +222,14 @@ fn values_that_make_no_sense_are_refused() {
         ("flips", "0", "expected at least one bit"),
         ("companions", "300 sack", "expected at most 200 flows"),
         ("cross", "0mbit", "expected a rate above zero"),
+        ("cross", "pcap:tests/data/missing.pcap", "cannot be read"),
+        ("cross", "pcap:Cargo.toml", "expected the magic number of a pcap"),
+        ("cross", "pcap:", "expected pcap:FILE"),
+        (
+            "cross",
+            "pcap:../headway-trace/tests/data/linux-cubic-veth-gso.pcap",
+            "at most 1500 bytes, the MTU",
+        ),
         ("trunk", "tahoe", "expected one of newreno,"),
         ("trunk-mode", "both", "expected packets or split"),
         ("trunk-window", "2GiB", "expected between 1B and 1GiB"),
@@ -234,8 +242,43 @@ fn values_that_make_no_sense_are_refused() {
         let traces = Traces::in_folder(Path::new(""));
         let error = read(|key| (key == name).then_some(value), Defaults::Files, &traces).expect_err(name);
         assert_eq!(error.key, name);
-        assert!(error.problem.contains(value) && error.problem.contains(expected), "{error}");
+        let named = value.strip_prefix("pcap:").filter(|file| !file.is_empty()).unwrap_or(value);
+        assert!(error.problem.contains(named) && error.problem.contains(expected), "{error}");
     }
+}
+
+/// A capture as cross traffic is shown as it was named, with its mean rate in the column.
+#[test]
+fn captures_are_cross_traffic() {
+    let data = "pcap:../headway-trace/tests/data/";
+    let given = |file: &str| BTreeMap::from([("cross", format!("{data}{file}"))]);
+    for (file, packets) in [
+        ("linux-reno-veth.pcap", 144),
+        ("linux-cubic-receiver.pcap", 172),
+        // The link header counts for nothing.
+        ("linux-cubic-sll2.pcap", 92),
+        ("linux-reno-nosack-ipv6.pcap", 176),
+        ("sim-sack.pcapng:to=10.0.2.1", 0),
+    ] {
+        let settings = settings(&given(file));
+        let Some(CrossTraffic::Replay(trace)) = &settings.scenario.cross else { panic!("{file}: no trace") };
+        assert!(packets == 0 || trace.packets().len() == packets, "{file}: {}", trace.packets().len());
+        assert!(trace.packets().iter().any(|packet| packet.len == 1500), "{file}");
+        assert_eq!(trace.check(1500), Ok(()), "{file}");
+        let key = key("cross").expect("the key");
+        assert_eq!(key.show(&settings), format!("{data}{file}"));
+        assert_eq!(key.value(&settings), Value::Integer(trace.mean_rate().bits_per_second()));
+        let again = shown(&settings);
+        assert!(!again.contains_key("cross-packet"), "{file}: the lengths are those of the capture");
+    }
+    // The two directions are all there is.
+    let count = |file: &str| match settings(&given(file)).scenario.cross {
+        Some(CrossTraffic::Replay(trace)) => trace.packets().len(),
+        other => panic!("{other:?}"),
+    };
+    let [all, to, from] =
+        ["", ":to=10.0.2.1", ":from=10.0.2.1"].map(|way| count(&format!("sim-sack.pcapng{way}")));
+    assert!(to > from && from > 0 && all == to + from, "{all}: {to} and {from}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod application;
 mod content;
 mod network;
 mod one_way_delays;
+mod packet_trace;
 mod pool;
 pub mod race;
 mod seed;
@@ -47,6 +48,7 @@ pub use network::{
     Node, NodeContext, NodeId, Packet, PacketGatewayConfig, Port, Precedence, SplitGatewayConfig, SplitRoute,
 };
 pub use one_way_delays::{OneWayDelays, PacketDelay};
+pub use packet_trace::{PacketTrace, PacketTraceBuilder, PacketTraceError, TimedPacket};
 pub use seed::derive_seed;
 pub use tap::{Passing, Tap};
 pub use transfer::{Receiver, ReceiverReport, Sender};

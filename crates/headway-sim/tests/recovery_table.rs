@@ -217,7 +217,8 @@ fn companions(table: &mut String) {
     let content = content(1 << 20);
     let (_, clean) = cells().swap_remove(0);
     let beside = |variant: Variant, damaged| Companion { damaged, ..Companion::new(variant.into()) };
-    let cross = |rate: &str| Some(CrossTraffic { rate: rate.parse().expect("a rate"), packet: 1500 });
+    let cross =
+        |rate: &str| Some(CrossTraffic::Constant { rate: rate.parse().expect("a rate"), packet: 1500 });
     let cells = [
         ("beside sack, clean", "none", vec![beside(Variant::Sack, false)], None),
         ("beside 2 sack, random", "random:2%", vec![beside(Variant::Sack, false); 2], None),

@@ -58,7 +58,7 @@ fn cross_traffic_takes_its_rate() {
     let mut scenario = scenario();
     scenario.forward.damage = Damage::None;
     let alone = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
-    scenario.cross = Some(CrossTraffic { rate: "9mbit".parse().expect("a rate"), packet: 1500 });
+    scenario.cross = Some(CrossTraffic::Constant { rate: "9mbit".parse().expect("a rate"), packet: 1500 });
     let beside = run(&scenario, Variant::Sack, &content(), 1, true).expect("a run");
     assert!(alone.metrics.finished && beside.metrics.finished);
     assert!(

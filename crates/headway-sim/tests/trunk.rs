@@ -102,7 +102,7 @@ fn several_flows_and_cross_traffic_share_a_trunk() {
     let mut scenario = scenario("random:1%", Some((Variant::Headway, TrunkMode::Packets)));
     scenario.companions =
         vec![Companion::new(Variant::NewReno.into()), Companion::new(Variant::Modern.into())];
-    scenario.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(100_000), packet: 500 });
+    scenario.cross = Some(CrossTraffic::Constant { rate: Rate::from_bits_per_second(100_000), packet: 500 });
     let outcome = race(&scenario, 1);
     assert!(outcome.companions.iter().all(|companion| companion.delivered_bytes > 0), "{outcome:?}");
     let alone = outcome.metrics.goodput_bps;
@@ -158,7 +158,7 @@ fn gateways_count_packets_without_a_readable_header() {
 fn what_does_not_fit_a_trunk_is_refused() {
     let trunk = Some((Variant::Sack, TrunkMode::Split));
     let mut cross = scenario("none", trunk);
-    cross.cross = Some(CrossTraffic { rate: Rate::from_bits_per_second(1000), packet: 500 });
+    cross.cross = Some(CrossTraffic::Constant { rate: Rate::from_bits_per_second(1000), packet: 500 });
     let mut spared = scenario("none", trunk);
     spared.companions = vec![Companion { damaged: false, ..Companion::new(Variant::Sack.into()) }];
     let mut controlled = scenario("none", trunk);

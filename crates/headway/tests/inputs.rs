@@ -73,6 +73,23 @@ fn folder() -> tempfile::TempDir {
     file("line.toml", &FINE.replace("'table'", "'line'"));
     file("misspelt.toml", "rnus = 1\n[scenario]\nsize = '1KB'\n");
     file("plain.toml", FINE.split_once("[figure]").expect("a figure").0);
+    let capture = |name: &str, records: &[&[u8]]| {
+        // Little endian, microseconds, version 2.4, Ethernet.
+        let mut bytes =
+            vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+        bytes.extend(records.concat());
+        fs::write(folder.path().join(name), bytes).expect("a capture");
+    };
+    let record = |second: u8, frame: &[u8]| {
+        let len = [frame.len() as u8, 0, 0, 0];
+        [&[second, 0, 0, 0, 0, 0, 0, 0], &len[..], &len, frame].concat()
+    };
+    let frame = |kind: [u8; 2], packet: &[u8]| [&[0; 12], &kind[..], packet].concat();
+    let arp = frame([8, 6], &[0; 28]);
+    capture("arp.pcap", &[&record(1, &arp), &record(2, &arp)]);
+    let ip = frame([8, 0], &[0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
+    capture("once.pcap", &[&record(1, &ip), &record(1, &ip)]);
+    capture("long.pcap", &[&[0; 8], &[255; 8]]);
     let race = "race --size 1KB --runs 1 --variant sack --damage none --pcap out";
     assert_eq!(end(command(folder.path(), race), race).code, Some(0));
     folder
@@ -261,6 +278,50 @@ const INPUTS: &[(&str, i32, &str)] = &[
     ("race --aqm foo", 2, "--aqm foo: expected none, codel"),
     ("race --rate-steps foo", 2, "--rate-steps foo: expected RATE@TIME"),
     ("race --rate-trace missing", 2, "missing: cannot be read: No such file"),
+    ("race --cross pcap:missing", 2, "missing: cannot be read: No such file"),
+    ("race --cross pcap:.", 2, ".: cannot be read: Is a directory"),
+    ("race --cross pcap:", 2, "expected pcap:FILE, pcap:FILE:to=ADDRESS or pcap:FILE:from=ADDRESS"),
+    ("race --cross pcap:out/sack-1.pcapng:to=host", 2, "expected pcap:FILE, pcap:FILE:to=ADDRESS"),
+    ("race --cross pcap:empty", 2, "empty: at byte 0: expected a pcap or pcapng file, got 0 bytes"),
+    ("race --cross pcap:text", 2, "text: at byte 0: expected"),
+    ("race --cross pcap:arp.pcap", 2, "arp.pcap: expected IP packets, found none among 2 packets"),
+    (
+        "race --cross pcap:once.pcap",
+        2,
+        "once.pcap: expected packets at different times, which can be repeated",
+    ),
+    ("race --cross pcap:long.pcap", 2, "long.pcap: at byte 24: expected a packet of at most 262144 bytes"),
+    (
+        "race --cross pcap:out/sack-1.pcapng:from=192.0.2.9",
+        2,
+        "out/sack-1.pcapng: expected IP packets from 192.0.2.9, found none among",
+    ),
+    (
+        "race --cross pcap:out/sack-1.pcapng --mtu 600",
+        2,
+        "bytes: expected packets of at most 600 bytes, the MTU",
+    ),
+    (
+        "race --cross pcap:out/sack-1.pcapng --cross-packet 500",
+        2,
+        "--cross-packet 500: expected none: the packets of a capture have their own lengths",
+    ),
+    (
+        "race --cross pcap:out/sack-1.pcapng --trunk headway --trunk-mode split",
+        2,
+        "expected no cross traffic, or mode packets",
+    ),
+    ("box lo lo2 --cross pcap:out/sack-1.pcapng", 2, "unexpected argument '--cross'"),
+    (
+        "lab live fine.toml --set cross=pcap:out/sack-1.pcapng",
+        2,
+        "cross: one transfer at a time runs in real time: expected none",
+    ),
+    (
+        "lab run fine.toml --set cross=pcap:missing",
+        2,
+        "cross: missing: cannot be read: there is no such file in",
+    ),
     ("race --mute foo", 2, "--mute foo: expected LENGTH@START"),
     ("race --policer foo", 2, "--policer foo: expected RATE:BUCKET"),
     ("race --rivals foo", 2, "--rivals foo: expected one of newreno"),

@@ -1,8 +1,8 @@
 //! From axes to cells.
 
 use headway_scenario::{
-    DamageError, Defaults, JitterError, Key, KeyError, RateTraceError, Traces, key, keys, parameters,
-    unknown_key,
+    DamageError, Defaults, JitterError, Key, KeyError, PacketsError, RateTraceError, Traces, key, keys,
+    parameters, unknown_key,
 };
 use indexmap::IndexMap;
 
@@ -17,9 +17,10 @@ pub(super) enum RecordingError {
     Damage(#[from] DamageError),
     Rate(#[from] RateTraceError),
     Jitter(#[from] JitterError),
+    Packets(#[from] PacketsError),
 }
 
-/// The fates, delivery opportunities and delays of all recorded links that cells name, as text, by the setting that names them.
+/// The fates, delivery opportunities, delays and packets of all recorded links that cells name, as text, by the setting that names them.
 pub(super) fn recordings(
     cells: &[Cell],
     traces: &Traces<'_>,
@@ -39,6 +40,10 @@ pub(super) fn recordings(
             if let Some(table) = traces.delay_table_text(value)? {
                 recordings.insert(setting, table);
             }
+            continue;
+        }
+        if key.names_packets() {
+            recordings.extend(traces.packets(value)?.map(|trace| (setting, trace.to_string())));
             continue;
         }
         let Some(direction) = key.direction_of_damage() else { continue };
@@ -128,6 +133,11 @@ fn cell(
             let digest = traces.delay_table_digest(value);
             let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
             recorded.extend(digest.map(|digest| format!("{}-table={digest}", key.name)));
+        }
+        if key.names_packets() {
+            let digest = traces.packets_digest(value);
+            let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
+            recorded.extend(digest.map(|digest| format!("{}-packets={digest}", key.name)));
         }
         let Some(direction) = key.direction_of_damage() else { continue };
         let digest =

@@ -6,6 +6,7 @@ use headway_units::{Duration, Size};
 use super::text::{parse, rate};
 use crate::key::{Access, Key, Scope, Unset};
 use crate::quantity::{Dimension, Quantity};
+use crate::traces::Traces;
 
 pub(super) const TRAFFIC: [Key; 4] = [
     Key {
@@ -39,20 +40,25 @@ pub(super) const TRAFFIC: [Key; 4] = [
     Key {
         name: "cross",
         dimension: Dimension::Rate,
-        help: "Rate of cross traffic: UDP datagrams that respond to no congestion",
+        value_name: Some("RATE|pcap:FILE"),
+        help: "Cross traffic: UDP datagrams that respond to no congestion, at a rate, or with the times and lengths \
+               of the IP packets in a capture (of those `:to=ADDRESS` or `:from=ADDRESS`), again and again",
+        meaning: Some(
+            "rate of cross traffic: UDP datagrams that respond to no congestion; of recorded traffic the mean",
+        ),
         default: Unset::Nothing("none"),
         scope: Scope::Traffic,
-        access: Access::Settings {
-            set: |settings, text| {
-                let packet = settings.scenario.mtu;
-                settings.scenario.cross = match text {
-                    "none" => None,
-                    _ => Some(CrossTraffic { rate: rate(text)?, packet }),
-                };
+        access: Access::File {
+            set: |settings, text, traces| {
+                settings.scenario.cross = cross(text, settings.scenario.mtu, traces)?;
                 Ok(())
             },
-            get: |settings| {
-                settings.scenario.cross.map_or(Quantity::Unset("none"), |cross| Quantity::Rate(cross.rate))
+            get: |settings| match &settings.scenario.cross {
+                None => Quantity::Unset("none"),
+                Some(CrossTraffic::Constant { rate, .. }) => Quantity::Rate(*rate),
+                Some(CrossTraffic::Replay(trace)) => {
+                    Quantity::Replay(format!("pcap:{}", trace.name()), trace.mean_rate())
+                }
             },
         },
         ..Key::PLAIN
@@ -62,24 +68,43 @@ pub(super) const TRAFFIC: [Key; 4] = [
         dimension: Dimension::Bytes,
         help: "Length of its datagrams, headers included",
         default: Unset::Nothing("the MTU"),
-        empty: Some("there is no cross traffic"),
+        empty: Some("there is no cross traffic, or its datagrams have the lengths of a capture"),
         scope: Scope::Traffic,
         access: Access::Settings {
             set: |settings, text| {
-                let packet = parse(text)?;
-                if let Some(cross) = &mut settings.scenario.cross {
-                    cross.packet = packet;
+                let len = parse(text)?;
+                match &mut settings.scenario.cross {
+                    None => Ok(()),
+                    Some(CrossTraffic::Constant { packet, .. }) => {
+                        *packet = len;
+                        Ok(())
+                    }
+                    Some(CrossTraffic::Replay(_)) => Err(format!(
+                        "{text:?}: expected none: the packets of a capture have their own lengths"
+                    )),
                 }
-                Ok(())
             },
-            get: |settings| {
-                let cross = settings.scenario.cross;
-                cross.map_or(Quantity::Unset(""), |cross| Quantity::Bytes(cross.packet.into()))
+            get: |settings| match settings.scenario.cross {
+                Some(CrossTraffic::Constant { packet, .. }) => Quantity::Bytes(packet.into()),
+                _ => Quantity::Unset(""),
             },
         },
         ..Key::PLAIN
     },
 ];
+
+/// `10mbit`, or `pcap:FILE`, whose packets have at most `mtu` bytes.
+fn cross(text: &str, mtu: u16, traces: &Traces<'_>) -> Result<Option<CrossTraffic>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let recorded = traces.packets(text).map_err(|error| error.to_string())?;
+    let Some(trace) = recorded else {
+        return Ok(Some(CrossTraffic::Constant { rate: rate(text)?, packet: mtu }));
+    };
+    trace.check(mtu).map_err(|error| format!("{}: {error}", trace.name()))?;
+    Ok(Some(CrossTraffic::Replay(trace)))
+}
 
 /// `sack, 3 modern:bbr undamaged after 20s size 256KiB delay 50ms`: senders, each with how many there are, and what
 /// distinguishes them.

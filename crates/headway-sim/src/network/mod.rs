@@ -7,13 +7,14 @@ mod arrivals;
 mod host;
 mod link;
 mod node;
+mod replay;
 mod router;
 mod sink;
 mod source;
 mod trunk;
 
 use std::any::Any;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use headway_link::{Histogram, LinkConfig, LinkCounters};
 use headway_tcp::{Host, OnlyPeer};
@@ -22,6 +23,7 @@ use headway_wire::EmitError;
 
 use crate::agenda::Agenda;
 use crate::application::Application;
+use crate::packet_trace::PacketTrace;
 use crate::pool::Pool;
 use crate::tap::Tap;
 pub use arrivals::Arrivals;
@@ -29,6 +31,7 @@ use host::HostNode;
 pub use link::Exposure;
 use link::LinkNode;
 pub use node::{Next, Node, NodeContext, Packet, Port, Precedence};
+use replay::Replay;
 use router::Router;
 use sink::Sink;
 use source::Source;
@@ -190,6 +193,36 @@ impl<A: Application, T: Tap> Network<A, T> {
     ) -> Result<NodeId, EmitError> {
         assert!(len <= self.pool.size(), "a datagram of {len} bytes does not fit the network's MTU");
         Ok(self.add(Source::new(src, dst, rate, len)?))
+    }
+
+    /// Adds a source of UDP datagrams from `src` to `dst`, both IPv4, with the times and lengths of `trace`: the
+    /// first at `start`, or, where that is `None`, when [`Network::start_replay`] says. Those shorter than the
+    /// headers, 28 bytes, become that long.
+    ///
+    /// # Panics
+    ///
+    /// A packet exceeds the MTU of the network.
+    pub fn add_replay(
+        &mut self,
+        src: Ipv4Addr,
+        dst: Ipv4Addr,
+        trace: PacketTrace,
+        start: Option<Instant>,
+    ) -> NodeId {
+        if let Err(problem) = trace.check(self.mtu()) {
+            panic!("{problem}");
+        }
+        self.add(Replay::new(src.into(), dst.into(), trace, start))
+    }
+
+    /// Begins a replay, from the first packet, at `at`.
+    ///
+    /// # Panics
+    ///
+    /// `node` is not a replay.
+    pub fn start_replay(&mut self, node: NodeId, at: Instant) {
+        self.node_mut::<Replay>(node, "replay").start(at);
+        self.wake(node);
     }
 
     /// Adds one direction of a link.

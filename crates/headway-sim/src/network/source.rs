@@ -10,6 +10,8 @@ use crate::tap::Tap;
 
 /// Length of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
+/// The shortest datagram: the headers of IPv4 and UDP.
+pub(super) const LEAST: usize = 20 + UDP_HEADER;
 /// RFC 863: the discard port.
 const DISCARD: u16 = 9;
 const UDP: u8 = 17;
@@ -29,20 +31,31 @@ impl Source {
     ///
     /// The addresses are not of one family, or `len` has no room for the headers.
     pub(super) fn new(src: IpAddr, dst: IpAddr, rate: Rate, len: usize) -> Result<Self, EmitError> {
-        let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
         let mut datagram = vec![0; len];
-        let body_len = len.saturating_sub(ip.emitted_len());
-        let header = ip.emit(&mut datagram, UDP, body_len)?;
-        if let Some(udp) = datagram.get_mut(header..header + UDP_HEADER) {
-            udp[0..2].copy_from_slice(&DISCARD.to_be_bytes());
-            udp[2..4].copy_from_slice(&DISCARD.to_be_bytes());
-            udp[4..6].copy_from_slice(&(body_len as u16).to_be_bytes());
-            // RFC 768: "An all zero transmitted checksum value means that the transmitter generated
-            // no checksum".
-        }
+        write_datagram(&mut datagram, src, dst)?;
         let interval = rate.transmit_time(len as u64);
         Ok(Self { datagram, interval, next: Instant::ZERO, is_due: false })
     }
+}
+
+/// Writes a datagram of zeros that is as long as `buffer`.
+///
+/// # Errors
+///
+/// As [`Source::new`].
+pub(super) fn write_datagram(buffer: &mut [u8], src: IpAddr, dst: IpAddr) -> Result<(), EmitError> {
+    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    buffer.fill(0);
+    let body_len = buffer.len().saturating_sub(ip.emitted_len());
+    let header = ip.emit(buffer, UDP, body_len)?;
+    if let Some(udp) = buffer.get_mut(header..header + UDP_HEADER) {
+        udp[0..2].copy_from_slice(&DISCARD.to_be_bytes());
+        udp[2..4].copy_from_slice(&DISCARD.to_be_bytes());
+        udp[4..6].copy_from_slice(&(body_len as u16).to_be_bytes());
+        // RFC 768: "An all zero transmitted checksum value means that the transmitter generated
+        // no checksum".
+    }
+    Ok(())
 }
 
 impl<T: Tap> Node<T> for Source {

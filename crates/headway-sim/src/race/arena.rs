@@ -11,7 +11,7 @@ use headway_units::{Duration, Instant};
 use super::run_settings::RunSettings;
 use super::sender::TcpSender;
 use super::trunk::Gateways;
-use super::{Edge, Frames, Scenario, Trunk};
+use super::{CrossTraffic, Edge, Frames, Scenario, Trunk};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
 use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId, SplitRoute};
@@ -19,6 +19,9 @@ use crate::seed::derive_seed;
 use crate::tap::Tap;
 use crate::transfer::{Receiver, Sender};
 
+/// The networks of those who send, and of those who receive.
+const SOURCES: u8 = 1;
+const SINKS: u8 = 2;
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
 /// The label from which the seed of the forward link is derived.
@@ -65,6 +68,8 @@ pub(super) struct Arena<O: Observer + 'static, T: Tap> {
     pub(super) forward: LinkId,
     pub(super) reverse: LinkId,
     pub(super) gateways: Option<Gateways>,
+    /// Recorded cross traffic.
+    replay: Option<NodeId>,
     /// When the flows may begin: a trunk opens before.
     pub(super) epoch: Instant,
 }
@@ -129,7 +134,8 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             Some((gateways, ways)) => (Some(gateways), ways),
             None => (None, (forward, reverse)),
         };
-        let mut arena = Self { network, flows, forward, reverse, gateways, epoch: Instant::ZERO };
+        let mut arena =
+            Self { network, flows, forward, reverse, gateways, replay: None, epoch: Instant::ZERO };
         if left != arena.flows[0].sender {
             arena.connect_edges(scenario, (left, right), across);
         }
@@ -149,6 +155,9 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         let at_once = self.flows.iter().filter(|flow| flow.start.is_zero());
         for sender in at_once.map(|flow| flow.sender).collect::<Vec<_>>() {
             self.network.wake(sender);
+        }
+        if let Some(replay) = self.replay {
+            self.network.start_replay(replay, self.epoch);
         }
     }
 
@@ -182,12 +191,23 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         if self.gateways.is_none() {
             network.expose(forward, Exposure::Sources(exposed));
         }
-        if let Some(cross) = scenario.cross {
+        if let Some(cross) = &scenario.cross {
             let place = self.flows.len() as u8;
             let (source, sink) = (source_address(place), sink_address(place));
-            let len = usize::from(cross.packet.min(scenario.mtu)).max(28);
-            let Ok(cross) = network.add_source(source, sink, cross.rate, len) else {
-                unreachable!("both addresses are IPv4 and the datagram has room for its headers");
+            let cross = match cross {
+                CrossTraffic::Constant { rate, packet } => {
+                    let len = usize::from((*packet).min(scenario.mtu)).max(28);
+                    let Ok(cross) = network.add_source(source, sink, *rate, len) else {
+                        unreachable!("both addresses are IPv4 and the datagram has room for its headers");
+                    };
+                    cross
+                }
+                CrossTraffic::Replay(trace) => {
+                    // A trunk has to open before.
+                    let start = self.gateways.is_none().then_some(Instant::ZERO);
+                    let (source, sink) = (address(SOURCES, place), address(SINKS, place));
+                    *self.replay.insert(network.add_replay(source, sink, trace.clone(), start))
+                }
             };
             network.add_link(LinkPorts { from: cross, to: left }, edge(), 0);
             network.add_route(left, sink, forward);
@@ -299,9 +319,13 @@ fn programs<O>(
 }
 
 fn source_address(place: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, 0, 1, place + 1))
+    IpAddr::V4(address(SOURCES, place))
 }
 
 fn sink_address(place: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, 0, 2, place + 1))
+    IpAddr::V4(address(SINKS, place))
+}
+
+fn address(net: u8, place: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, net, place + 1)
 }

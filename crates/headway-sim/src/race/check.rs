@@ -4,7 +4,7 @@ use headway_tcp::HackMode;
 
 use super::oracle::no_oracle;
 use super::sender::{Entrant, TcpSender, congestion_name};
-use super::{Edge, Frames, ProfileName, Scenario, Trunk, TrunkMode};
+use super::{CrossTraffic, Edge, Frames, ProfileName, Scenario, Trunk, TrunkMode};
 
 /// A scenario, or a sender in it, that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,11 @@ impl Scenario {
                  packets; expected drop"
             };
             return fail("frames", problem);
+        }
+        if let Some(CrossTraffic::Replay(trace)) = &self.cross
+            && let Err(error) = trace.check(self.mtu)
+        {
+            return fail("cross", &error.to_string());
         }
         if let Some(trunk) = &self.trunk {
             self.check_trunk(trunk)?;

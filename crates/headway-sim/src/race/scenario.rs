@@ -12,6 +12,7 @@ use super::features::FeatureOverrides;
 use super::sender::TcpSender;
 use super::trunk::{Edge, Trunk};
 use super::unknown_name::UnknownName;
+use crate::packet_trace::PacketTrace;
 
 /// A sender profile by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -191,14 +192,19 @@ impl Companion {
     }
 }
 
-/// UDP datagrams at a constant rate. They are never damaged (paper 004, Fig. 7: "only TCP data was
+/// UDP datagrams that answer to no signal. They are never damaged (paper 004, Fig. 7: "only TCP data was
 /// corrupted").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CrossTraffic {
-    /// Rate in bits of IP packets.
-    pub rate: Rate,
-    /// Length of a datagram with its headers; at least 28 bytes.
-    pub packet: u16,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CrossTraffic {
+    /// They come at a constant rate.
+    Constant {
+        /// Rate in bits of IP packets.
+        rate: Rate,
+        /// Length of a datagram with its headers; at least 28 bytes.
+        packet: u16,
+    },
+    /// They have the times and lengths of a recording, which is repeated until the race ends.
+    Replay(PacketTrace),
 }
 
 /// The size of the IP header, which damage spares unless it is asked for.

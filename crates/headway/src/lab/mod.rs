@@ -35,7 +35,7 @@ Examples:
 
 Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
 goes on. `headway paper show NAME` prints a file of a paper. Recordings that a file names (`trace:FILE`,
-`rate-trace`) are looked for beside it, and then among those that come with the program.";
+`rate-trace`, `pcap:FILE`) are looked for beside it, and then among those that come with the program.";
 
 const LIVE_EXAMPLES: &str = "\
 Examples:
