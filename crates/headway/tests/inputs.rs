@@ -290,7 +290,7 @@ const INPUTS: &[(&str, i32, &str)] = &[
         2,
         "once.pcap: expected packets at different times, which can be repeated",
     ),
-    ("race --cross pcap:long.pcap", 2, "long.pcap: at byte 24: expected a packet of at most 262144 bytes"),
+    ("race --cross pcap:long.pcap", 2, "long.pcap: at byte 32: expected a packet of at most 262144 bytes"),
     (
         "race --cross pcap:out/sack-1.pcapng:from=192.0.2.9",
         2,
