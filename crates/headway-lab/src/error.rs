@@ -69,6 +69,9 @@ pub enum LabError {
         /// Why.
         problem: String,
     },
+    /// The sweep was interrupted.
+    #[error("interrupted; the runs that were made are stored, and the same sweep goes on from them")]
+    Interrupted,
     /// Cells run in real time, and no testbed was given.
     #[error("{name}: clock = \"real\": expected virtual; `headway lab live` runs what is real")]
     NoRealTime {

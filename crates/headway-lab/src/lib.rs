@@ -13,6 +13,7 @@ mod replay;
 mod results;
 mod runner;
 mod statistics;
+mod sweep;
 mod testbed;
 
 pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, judge, weigh};
@@ -24,7 +25,7 @@ pub use experiment::{
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
 pub use headway_sim::{Kind, Value};
 pub use replay::replay;
-pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns};
+pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns, fingerprint, record};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;
 pub use testbed::Testbed;

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 
 use crate::error::LabError;
 use crate::experiment::{Cell, Experiment};
-use crate::results::{Code, Journal, Made, Results, Row, write_tables};
+use crate::results::{Results, Row};
+use crate::sweep::{Place, Sweep};
 use crate::testbed::Testbed;
 
 /// Is notified of the progress of a sweep.
@@ -22,6 +23,10 @@ pub trait Progress: Sync {
     fn begin(&self, runs: usize);
     /// One more is done.
     fn advance(&self);
+    /// Whether the sweep is to end: no more runs begin, and those under way are stored.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
     /// The number of stored rows that were made by other code; they are made again.
     fn outdated(&self, _runs: usize) {}
 }
@@ -45,106 +50,110 @@ pub struct Request<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// A run that is missing.
-#[derive(Clone, Copy)]
-struct Missing<'a> {
-    cell: &'a Cell,
-    run: u32,
-    key: &'a str,
-}
-
 /// Makes the runs that are missing in the folder, and the tables when all are there. Those in virtual time
 /// come first.
 ///
 /// # Errors
 ///
-/// The folder cannot be written, a run shows a defect, or cells run in real time and cannot.
+/// The folder cannot be written, a run shows a defect, cells run in real time and cannot, or the sweep was
+/// interrupted: then the rows that there are remain.
 pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     let Request { experiment, folder, reuse, testbed, progress } = *request;
-    if testbed.is_none() && experiment.cells.iter().any(|cell| cell.clock == Clock::Real) {
-        return Err(LabError::NoRealTime { name: experiment.name.clone() });
+    if testbed.is_none() {
+        experiment.check_virtual()?;
     }
-    std::fs::create_dir_all(folder)
-        .map_err(|error| LabError::Unwritable { path: folder.into(), problem: error.to_string() })?;
-    let mut rows = Journal::read(folder)?;
-    let planned = Results::assemble(experiment, &rows);
-    if !reuse && planned.outdated > 0 {
-        progress.outdated(planned.outdated);
+    let sweep = Sweep::begin(experiment, folder, reuse)?;
+    if sweep.outdated() > 0 {
+        progress.outdated(sweep.outdated());
     }
-    planned.manifest.write(folder)?;
-    let mut missing: Vec<Missing<'_>> = Vec::new();
-    for (cell, keyed) in experiment.cells.iter().zip(&planned.manifest.cells) {
-        let code = Code::of(&cell.settings);
-        for (run, key) in keyed.keys.iter().enumerate() {
-            let there = |made: &Made| reuse || code.gives(&made.code);
-            if !rows.get(key).is_some_and(there) {
-                missing.push(Missing { cell, run: run as u32, key });
-            }
-        }
-    }
+    let missing = sweep.missing();
     progress.begin(missing.len());
-    let oracles = Oracles::default();
-    let journal = Mutex::new(Journal::open(folder)?);
-    let keep = |missing: &Missing<'_>, row: Row| -> Result<(String, Made), LabError> {
-        let made = Made { row, code: Code::of(&missing.cell.settings).name.into() };
-        journal.lock().unwrap_or_else(PoisonError::into_inner).append(missing.key, &made)?;
+    let sweep = Mutex::new(sweep);
+    let keep = |place: Place, row: Row| -> Result<(), LabError> {
+        sweep.lock().unwrap_or_else(PoisonError::into_inner).keep(place, row)?;
         progress.advance();
-        Ok((missing.key.to_owned(), made))
+        if progress.is_interrupted() { Err(LabError::Interrupted) } else { Ok(()) }
     };
     let (real, simulated): (Vec<_>, Vec<_>) =
-        missing.into_iter().partition(|missing| missing.cell.clock == Clock::Real);
-    let contents = contents(experiment);
-    let made: Vec<(String, Made)> = simulated
-        .par_iter()
-        .map(|missing| {
-            let content = &contents[&missing.cell.size.map(Size::bytes)];
-            keep(missing, simulate(experiment, missing.cell, missing.run, content, &oracles)?)
-        })
-        .collect::<Result<_, LabError>>()?;
-    rows.extend(made);
+        missing.into_iter().partition(|place| experiment.cells[place.cell].clock == Clock::Real);
+    let maker = Maker::new(experiment);
+    simulated.par_iter().try_for_each(|&place| {
+        if progress.is_interrupted() {
+            return Err(LabError::Interrupted);
+        }
+        keep(place, maker.make(place)?)
+    })?;
     if let Some(testbed) = testbed.filter(|_| !real.is_empty()) {
-        rows.extend(run_in_real_time(testbed, experiment, real, &oracles, &keep)?);
+        run_in_real_time(testbed, &maker, real, &keep)?;
     }
-    let results = Results::assemble(experiment, &rows);
-    write_tables(&results, folder)?;
-    Ok(results)
+    sweep.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
 }
 
 /// Makes runs in real time, at most that many at the same time; each cell's first run before any cell's second, so that
 /// what disturbs the machine for a while does not hit one cell alone.
-fn run_in_real_time<'a>(
+fn run_in_real_time(
     testbed: &dyn Testbed,
-    experiment: &Experiment,
-    mut missing: Vec<Missing<'a>>,
-    oracles: &Oracles,
-    keep: &(impl Fn(&Missing<'a>, Row) -> Result<(String, Made), LabError> + Sync),
-) -> Result<Vec<(String, Made)>, LabError> {
-    testbed.prepare(&missing.iter().map(|missing| missing.cell).collect::<Vec<_>>())?;
-    missing.sort_by_key(|missing| missing.run);
+    maker: &Maker<'_>,
+    mut missing: Vec<Place>,
+    keep: &(impl Fn(Place, Row) -> Result<(), LabError> + Sync),
+) -> Result<(), LabError> {
+    let cell = |place: &Place| &maker.experiment.cells[place.cell];
+    testbed.prepare(&missing.iter().map(cell).collect::<Vec<_>>())?;
+    missing.sort_by_key(|place| place.run);
     let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(String, Made)>, LabError> {
-        let mut made = Vec::new();
-        while let Some(missing) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let seed = experiment.run_seed(missing.cell, missing.run);
-            let metrics = testbed.run(missing.cell, seed).inspect_err(|_| {
+    let work = || -> Result<(), LabError> {
+        while let Some(place) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let cell = cell(place);
+            let seed = maker.experiment.run_seed(cell, place.run);
+            let metrics = testbed.run(cell, seed).inspect_err(|_| {
                 // The others end what they are at, and begin nothing.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             })?;
-            let metrics = metrics
-                .of_single_flow(&missing.cell.scenario)
-                .beside(oracles.of(missing.cell, seed).as_ref());
-            made.push(keep(missing, Row { run: missing.run, seed, metrics })?);
+            let metrics =
+                metrics.of_single_flow(&cell.scenario).beside(maker.oracles.of(cell, seed).as_ref());
+            keep(*place, Row { run: place.run, seed, metrics })?;
         }
-        Ok(made)
+        Ok(())
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..testbed.jobs().min(missing.len())).map(|_| scope.spawn(work)).collect();
-        let mut made = Vec::new();
         for worker in workers {
-            made.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
-        Ok(made)
+        Ok(())
     })
+}
+
+/// Makes runs of an experiment in virtual time.
+struct Maker<'a> {
+    experiment: &'a Experiment,
+    contents: BTreeMap<Option<u64>, Content>,
+    oracles: Oracles,
+}
+
+impl<'a> Maker<'a> {
+    /// Of this experiment.
+    fn new(experiment: &'a Experiment) -> Self {
+        let contents = contents(experiment);
+        Self { experiment, contents, oracles: Oracles::default() }
+    }
+
+    /// Makes a run. The row is the same wherever and whenever it is made.
+    ///
+    /// # Errors
+    ///
+    /// It shows a defect.
+    fn make(&self, place: Place) -> Result<Row, LabError> {
+        let Place { cell, run } = place;
+        let cell = &self.experiment.cells[cell];
+        let Sender::Ours(entrant) = &cell.sender else {
+            unreachable!("the check finds senders that are not of virtual time");
+        };
+        let seed = self.experiment.run_seed(cell, run);
+        let content = &self.contents[&cell.size.map(Size::bytes)];
+        let outcome: RunOutcome = race::run(&cell.scenario, *entrant, content, seed, cell.size.is_some())?;
+        Ok(Row { run, seed, metrics: outcome.metrics.beside(self.oracles.of(cell, seed).as_ref()) })
+    }
 }
 
 /// One content for each size.
@@ -175,19 +184,4 @@ impl Oracles {
         known().insert(seed, outcome);
         outcome
     }
-}
-
-fn simulate(
-    experiment: &Experiment,
-    cell: &Cell,
-    run: u32,
-    content: &Content,
-    oracles: &Oracles,
-) -> Result<Row, LabError> {
-    let seed = experiment.run_seed(cell, run);
-    let Sender::Ours(entrant) = cell.sender else {
-        unreachable!("the check finds senders that are not of virtual time");
-    };
-    let outcome: RunOutcome = race::run(&cell.scenario, entrant, content, seed, cell.size.is_some())?;
-    Ok(Row { run, seed, metrics: outcome.metrics.beside(oracles.of(cell, seed).as_ref()) })
 }

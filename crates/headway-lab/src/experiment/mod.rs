@@ -202,6 +202,18 @@ impl Experiment {
         })
     }
 
+    /// Whether all its cells run in virtual time.
+    ///
+    /// # Errors
+    ///
+    /// Some run in real time.
+    pub fn check_virtual(&self) -> Result<(), LabError> {
+        if self.cells.iter().any(|cell| cell.clock == Clock::Real) {
+            return Err(LabError::NoRealTime { name: self.name.clone() });
+        }
+        Ok(())
+    }
+
     /// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
     /// other, and senders meet the same damage.
     pub(crate) fn run_seed(&self, cell: &Cell, run: u32) -> u64 {

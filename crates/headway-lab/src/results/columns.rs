@@ -33,8 +33,13 @@ pub fn columns() -> impl Iterator<Item = Column> {
     parameters.chain(run).chain(measures)
 }
 
+/// A row of the table: the value of each column, for a run with these parameters.
+pub fn record(parameters: &[Value], row: &Row) -> Vec<Value> {
+    parameters.iter().cloned().chain(measures(row)).collect()
+}
+
 /// The run and its measures, as the last columns have them.
-pub(super) fn measures(row: &Row) -> impl Iterator<Item = Value> + '_ {
+fn measures(row: &Row) -> impl Iterator<Item = Value> + '_ {
     let run = [Value::Integer(row.run.into()), Value::Integer(row.seed)];
     run.into_iter().chain(METRICS.iter().map(|metric| metric.of(&row.metrics)))
 }

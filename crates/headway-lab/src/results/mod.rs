@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use headway_scenario::{Scope, Sender, key};
+use headway_sim::Value;
 use headway_sim::race::RunMetrics;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-pub use columns::{Column, columns};
+pub use columns::{Column, columns, record};
 pub(crate) use journal::{Journal, Made};
 pub use manifest::{Manifest, ManifestCell};
 pub(crate) use tables::write_tables;
@@ -25,6 +26,12 @@ use crate::experiment::{Experiment, Measure};
 /// this code; otherwise a fingerprint of the sources of the TCP, the link and the simulator. Each row is stored
 /// with it. Where the program was built from a package, it is the version.
 pub const CODE: &str = env!("HEADWAY_CODE");
+
+/// What all rows of this program are known by: of our senders, of runs through a trunk, and of other TCPs. Programs
+/// with the same fingerprint give the same rows.
+pub fn fingerprint() -> String {
+    [Code::OURS, Code::TRUNK, Code::LINK].map(|code| code.name).join("-")
+}
 
 /// The code that determines the results of some cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,6 +111,12 @@ impl Results {
     pub fn load(folder: &Path) -> Result<Self, LabError> {
         let manifest = Manifest::load(folder)?;
         Ok(Self::pick(manifest, &Journal::read(folder)?))
+    }
+
+    /// The rows of `runs.csv` and `runs.parquet`: the values of [`columns`], cell by cell.
+    pub fn records(&self) -> Vec<Vec<Value>> {
+        let cells = self.manifest.cells.iter().zip(&self.rows);
+        cells.flat_map(|(cell, rows)| rows.iter().map(|row| record(&cell.parameters, row))).collect()
     }
 
     /// Runs that were asked for.

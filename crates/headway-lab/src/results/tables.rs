@@ -14,20 +14,12 @@ use parquet::schema::types::Type;
 use tempfile::NamedTempFile;
 
 use super::Results;
-use super::columns::{Column, columns, measures};
+use super::columns::{Column, columns};
 use crate::error::LabError;
 
 /// Writes `runs.csv` and `runs.parquet`, each whole or not at all.
 pub(crate) fn write_tables(results: &Results, folder: &Path) -> Result<(), LabError> {
-    let rows: Vec<Vec<Value>> = results
-        .manifest
-        .cells
-        .iter()
-        .zip(&results.rows)
-        .flat_map(|(cell, rows)| {
-            rows.iter().map(|row| cell.parameters.iter().cloned().chain(measures(row)).collect())
-        })
-        .collect();
+    let rows = results.records();
     let path = folder.join("runs.csv");
     write_whole(&path, &csv(&rows).map_err(|problem| LabError::Unwritable { path: path.clone(), problem })?)?;
     let path = folder.join("runs.parquet");

@@ -2,12 +2,14 @@
 
 mod capture;
 mod data;
+mod json;
 mod merged;
 pub mod metrics;
 mod page;
 pub mod units;
 
 pub use capture::{AnalysedCapture, CaptureError, Numbered};
+pub use json::json;
 pub use page::page;
 
 /// The maximum number of points of each kind in a graph.

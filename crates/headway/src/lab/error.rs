@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use headway_lab::LabError;
+use headway_papers::PaperError;
 use headway_report::ReportError;
 
 use crate::failure::{BadOption, Failure};
@@ -24,8 +25,8 @@ pub(crate) enum ExperimentsError {
     Input { path: PathBuf, source: io::Error },
     #[error("{}: expected another name: results go to a folder of this name, {name}, and another file has it", file.display())]
     SameName { file: PathBuf, name: String },
-    #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
-    UnknownPaper { name: String },
+    #[error(transparent)]
+    Paper(#[from] PaperError),
     #[error(
         "{}: {reason}; expected a folder of results, such as `headway lab run` and `headway paper run` make",
         folder.display()
@@ -38,9 +39,9 @@ impl Failure for ExperimentsError {
         match self {
             Self::BadOption(_)
             | Self::SameName { .. }
-            | Self::UnknownPaper { .. }
+            | Self::Paper(PaperError::Unknown { .. })
             | Self::NoResults { .. } => true,
-            Self::Lab(error) => error.is_usage(),
+            Self::Lab(error) | Self::Paper(PaperError::Lab(error)) => error.is_usage(),
             Self::Report(error) => error.is_usage(),
             Self::Output(_) | Self::Input { .. } => false,
         }

@@ -3,9 +3,7 @@
 mod columns;
 mod error;
 mod new;
-mod papers;
 mod progress;
-mod recordings;
 mod report;
 mod table;
 
@@ -201,14 +199,24 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> 
 
 pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), ExperimentsError> {
     match &arguments.command {
-        PaperCommand::List => print(&papers::list()?),
-        PaperCommand::Show { name } => print(papers::text(name)?),
+        PaperCommand::List => print(&list()?),
+        PaperCommand::Show { name } => print(headway_papers::text(name)?),
         PaperCommand::Run { names, options } => {
-            let experiments = papers::experiments(names, &options.overrides())?;
+            let experiments = headway_papers::experiments(names, &options.overrides())?;
             run_all(&experiments, options, None)
         }
         PaperCommand::Report { options } => print(&report::write(options, Kind::Papers)?),
     }
+}
+
+/// A line for each experiment of the papers.
+fn list() -> Result<String, ExperimentsError> {
+    let mut text = String::new();
+    for experiment in headway_papers::list()? {
+        let runs = experiment.cells.len() as u64 * u64::from(experiment.runs);
+        text.push_str(&format!("{:<22} {runs:>6} runs  {}\n", experiment.name, experiment.title));
+    }
+    Ok(text)
 }
 
 /// Each run takes three namespaces and a dozen threads: more side by side are a typing mistake.
@@ -223,7 +231,7 @@ fn parse_jobs(input: &str) -> Result<usize, String> {
 fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, ExperimentsError> {
     let mut experiments: Vec<Experiment> = Vec::with_capacity(files.len());
     for file in files {
-        let experiment = recordings::load(file, overrides)?;
+        let experiment = headway_papers::load(file, overrides)?;
         if experiments.iter().any(|other| other.name == experiment.name) {
             return Err(ExperimentsError::SameName { file: file.clone(), name: experiment.name });
         }
@@ -264,13 +272,15 @@ fn run_all(
 fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
     let mut text = String::new();
     for file in files {
-        let (experiment, clock) = match recordings::load(file, &Overrides::default()) {
+        let (experiment, clock) = match headway_papers::load(file, &Overrides::default()) {
             Ok(experiment) => (experiment, ""),
             // What has no place in virtual time may have one in real time.
-            Err(refusal) => match recordings::load(file, &Overrides { real: true, ..Overrides::default() }) {
-                Ok(experiment) => (experiment, ", in real time only (`headway lab live`)"),
-                Err(_) => return Err(refusal.into()),
-            },
+            Err(refusal) => {
+                match headway_papers::load(file, &Overrides { real: true, ..Overrides::default() }) {
+                    Ok(experiment) => (experiment, ", in real time only (`headway lab live`)"),
+                    Err(_) => return Err(refusal.into()),
+                }
+            }
         };
         let cells = experiment.cells.len();
         let runs = cells as u64 * u64::from(experiment.runs);

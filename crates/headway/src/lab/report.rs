@@ -10,7 +10,6 @@ use headway_lab::{Clock, Overrides, Results};
 use headway_report::experiments::{Kind, MARKS, Report};
 
 use super::error::ExperimentsError;
-use super::papers;
 use crate::failure::BadOption;
 use crate::output;
 
@@ -95,7 +94,7 @@ const MARK: &str = "experiment.json";
 fn results(folder: &Path, kind: Kind) -> Result<Vec<Results>, ExperimentsError> {
     let mut found = found(folder)?;
     if kind == Kind::Papers {
-        let shipped = papers::experiments(&["all".into()], &Overrides::default())?;
+        let shipped = headway_papers::experiments(&["all".into()], &Overrides::default())?;
         let names: BTreeSet<&str> = shipped.iter().map(|experiment| experiment.name.as_str()).collect();
         found.retain(|results| names.contains(results.manifest.name.as_str()));
         for experiment in &shipped {

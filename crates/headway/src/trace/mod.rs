@@ -3,7 +3,6 @@
 mod arguments;
 mod csv;
 mod error;
-mod json;
 mod text;
 mod xplot;
 
@@ -11,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use headway_report::trace::{AnalysedCapture, Numbered, POINTS, page};
+use headway_report::trace::{AnalysedCapture, Numbered, POINTS, json, page};
 use headway_trace::analysis::Graphs;
 
 use crate::command_line::command_line;
@@ -53,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
         notice!("wrote {count} files to {}", directory.display());
     }
     let text = match (arguments.json, arguments.csv) {
-        (true, _) => json::render(&capture, &chosen),
+        (true, _) => json(&capture, &chosen),
         (_, Some(Table::Connections)) => csv::connections(&capture, &chosen),
         (_, Some(Table::Throughput)) => csv::throughput(&chosen),
         _ => text::render(&capture, &chosen, !arguments.connection.is_empty()),

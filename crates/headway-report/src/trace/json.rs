@@ -1,12 +1,14 @@
 //! The statistics as one JSON object, in SI units.
 
-use headway_report::trace::metrics::{self, ending};
-use headway_report::trace::{AnalysedCapture, Numbered};
 use headway_trace::analysis::{Connection, Direction};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
-pub(super) fn render(capture: &AnalysedCapture, chosen: &[Numbered<'_>]) -> String {
+use super::metrics::{self, ending};
+use super::{AnalysedCapture, Numbered};
+
+/// The statistics of the capture and of these connections as one JSON object, in SI units.
+pub fn json(capture: &AnalysedCapture, chosen: &[Numbered<'_>]) -> String {
     // Numbers, strings and lists always serialize.
     let mut text = serde_json::to_string_pretty(&Document { capture, chosen }).unwrap_or_default();
     text.push('\n');

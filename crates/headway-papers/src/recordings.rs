@@ -7,13 +7,18 @@ use std::path::Path;
 use headway_lab::{Experiment, LabError, Overrides, Traces};
 use include_dir::{Dir, include_dir};
 
-use super::papers;
+use crate::papers;
 
 /// The delivery traces of headway's own experiments.
 static TRACES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../beyond/traces");
 
-/// Reads an experiment file.
-pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Experiment, LabError> {
+/// Reads an experiment file. Recordings that it names are looked for beside it, and then among those that come with
+/// the program.
+///
+/// # Errors
+///
+/// As [`Experiment::load`].
+pub fn load(path: &Path, overrides: &Overrides) -> Result<Experiment, LabError> {
     let text =
         fs::read_to_string(path).map_err(|source| LabError::Unreadable { path: path.into(), source })?;
     let name =

@@ -3,12 +3,24 @@
 use std::io;
 use std::path::Path;
 
-use headway_lab::{Experiment, Overrides, Traces};
+use headway_lab::{Experiment, LabError, Overrides, Traces};
 use include_dir::{Dir, File, include_dir};
 
-use super::error::ExperimentsError;
-
 static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
+
+/// A name, or the file of this name, is none of the papers'.
+#[derive(Debug, thiserror::Error)]
+pub enum PaperError {
+    /// No experiment has this name.
+    #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// An experiment cannot be read, with these changes.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+}
 
 /// Name and text of each, by name.
 fn files() -> Vec<(String, &'static str)> {
@@ -24,9 +36,13 @@ fn files() -> Vec<(String, &'static str)> {
 }
 
 /// The file of this name, as it is.
-pub(super) fn text(wanted: &str) -> Result<&'static str, ExperimentsError> {
+///
+/// # Errors
+///
+/// No experiment has this name.
+pub fn text(wanted: &str) -> Result<&'static str, PaperError> {
     let found = files().into_iter().find(|(name, _)| name == wanted);
-    found.map(|(_, toml)| toml).ok_or_else(|| ExperimentsError::UnknownPaper { name: wanted.into() })
+    found.map(|(_, toml)| toml).ok_or_else(|| PaperError::Unknown { name: wanted.into() })
 }
 
 /// A recording beside them.
@@ -34,21 +50,21 @@ pub(super) fn recording(path: &Path) -> Option<&'static [u8]> {
     PAPERS.get_file(path).map(File::contents)
 }
 
-pub(super) fn list() -> Result<String, ExperimentsError> {
-    let mut text = String::new();
-    for (name, toml) in files() {
-        let experiment = read(&name, toml, &Overrides::default())?;
-        let runs = experiment.cells.len() as u64 * u64::from(experiment.runs);
-        text.push_str(&format!("{name:<22} {runs:>6} runs  {}\n", experiment.title));
-    }
-    Ok(text)
+/// All of them, by name.
+///
+/// # Errors
+///
+/// One cannot be read: a defect of the program.
+pub fn list() -> Result<Vec<Experiment>, PaperError> {
+    files().iter().map(|(name, toml)| read(name, toml, &Overrides::default())).collect()
 }
 
 /// The experiments of these names; `all` means every one.
-pub(super) fn experiments(
-    names: &[String],
-    overrides: &Overrides,
-) -> Result<Vec<Experiment>, ExperimentsError> {
+///
+/// # Errors
+///
+/// No experiment has one of the names, or the changes make no sense in it.
+pub fn experiments(names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>, PaperError> {
     let files = files();
     if names.iter().any(|name| name == "all") {
         return files.iter().map(|(name, toml)| read(name, toml, overrides)).collect();
@@ -57,12 +73,12 @@ pub(super) fn experiments(
         .iter()
         .map(|wanted| match files.iter().find(|(name, _)| name == wanted) {
             Some((name, toml)) => read(name, toml, overrides),
-            None => Err(ExperimentsError::UnknownPaper { name: wanted.clone() }),
+            None => Err(PaperError::Unknown { name: wanted.clone() }),
         })
         .collect()
 }
 
-fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, ExperimentsError> {
+fn read(name: &str, toml: &str, overrides: &Overrides) -> Result<Experiment, PaperError> {
     // A trace is a file beside the papers' experiments.
     let traces = Traces::new(|path| Ok(Box::new(recording(path).ok_or(io::ErrorKind::NotFound)?)));
     Ok(Experiment::parse_with(name, &format!("papers/{name}.toml"), toml, overrides, &traces)?)

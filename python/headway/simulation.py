@@ -1,0 +1,91 @@
+"""Races and single runs."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+
+from headway import _native
+from headway._progress import Progress, reported
+from headway._tables import table
+from headway.scenario import Scenario
+
+#: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr".
+VARIANTS: tuple[str, ...] = tuple(_native.variants())
+
+
+def race(
+    scenario: Scenario | None = None,
+    variants: Sequence[str] | None = None,
+    runs: int = 10,
+    seed: int = 1,
+    *,
+    progress: Progress = None,
+) -> pa.Table:
+    """Runs each of the senders over the scenario with each of `runs` seeds, from `seed` on, over all cores.
+
+    A row is a run, and has the columns of `headway lab` (`headway.columns()`). With the same seed all senders meet the same
+    damage. Without `variants` all senders are raced except the oracle, or that of the scenario. Numbers are those of
+    `headway race --json` with the same options.
+    """
+    scenario = Scenario() if scenario is None else scenario
+    if isinstance(variants, str):
+        variants = [variants]
+    if variants is None:
+        own = scenario.given.get("variant")
+        variants = [own] if own else [name for name in VARIANTS if name != "oracle"]
+    with reported(progress) as report:
+        return table(_native.race(scenario.given, list(variants), runs, seed, report))
+
+
+class Run:
+    """One run, and what was recorded of it."""
+
+    #: One row with the columns of `race`.
+    table: pa.Table
+    #: What both TCPs did, in the order of time: the fields of an event, after the end ("sender", "receiver") it is of.
+    events: pa.Table
+    #: The packets at both ends as they were sent and as they arrived.
+    packets: pa.Table
+    #: The points of the sender's time-sequence graph: "sent", "retransmission", "ack", "special-ack", "timeout", "window".
+    time_sequence: pa.Table
+
+    def __init__(self, recorded: _native.Recorded) -> None:
+        self.table = table(recorded.metrics)
+        self.events = table(recorded.events)
+        self.packets = table(recorded.packets)
+        self.time_sequence = table(recorded.time_sequence)
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """What was measured, by the names of the columns."""
+        row: dict[str, Any] = self.table.to_pylist()[0]
+        return row
+
+    def __repr__(self) -> str:
+        row = self.metrics
+        outcome = "finished" if row["finished"] else f"not finished ({row['failure']})"
+        return f"<Run of {row['variant']}, seed {row['seed']}: {outcome} in {row['seconds']:.3f} s>"
+
+
+def run(
+    scenario: Scenario | None = None,
+    variant: str | None = None,
+    seed: int = 1,
+    *,
+    capture: str | PathLike[str] | None = None,
+) -> Run:
+    """Runs one sender with one seed: that of the scenario, or headway's. With `capture`, all packets are written to this
+    file too (pcapng, both ends). The oracle is no TCP: nothing is recorded of it but its metrics. Events and packets
+    are held in memory, some 300 bytes each.
+    """
+    scenario = Scenario() if scenario is None else scenario
+    variant = variant or scenario.given.get("variant") or "headway"
+    return Run(_native.run(scenario.given, variant, seed, capture))
+
+
+def columns() -> pa.Table:
+    """The columns of a table of runs: name, type, meaning."""
+    names, types, meanings = zip(*_native.columns(), strict=True)
+    return pa.table({"name": names, "type": types, "meaning": meanings})

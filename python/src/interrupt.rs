@@ -1,0 +1,85 @@
+//! Long work beside Python: without its lock, and so that Ctrl-C ends it.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use headway_lab::Progress;
+use pyo3::prelude::*;
+
+/// How often signals are looked for, and progress is told.
+const TURN: Duration = Duration::from_millis(50);
+
+/// The state of work that goes on beside Python.
+#[derive(Default)]
+pub(crate) struct Work {
+    stopped: AtomicBool,
+    wanted: AtomicUsize,
+    done: AtomicUsize,
+    outdated: AtomicUsize,
+}
+
+impl Progress for Work {
+    fn begin(&self, runs: usize) {
+        self.wanted.store(runs, Ordering::Relaxed);
+    }
+
+    fn advance(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn outdated(&self, runs: usize) {
+        self.outdated.store(runs, Ordering::Relaxed);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+/// Does `work` in a thread, without Python's lock. Python's signal handlers run meanwhile; where one raises an exception,
+/// such as Ctrl-C, the work is asked to stop, and the exception is returned when it has. `progress` is called with the
+/// numbers of runs done, wanted, and outdated.
+pub(crate) fn beside_python<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Work) -> T + Send,
+) -> PyResult<T> {
+    let progress = progress.map(|progress| progress.clone().unbind());
+    let state = Work::default();
+    let mut raised = None;
+    let result = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (send, receive) = sync_channel(1);
+            let state = &state;
+            let thread = scope.spawn(move || {
+                let result = work(state);
+                // The other end waits until there is a result.
+                let _ = send.send(());
+                result
+            });
+            while receive.recv_timeout(TURN) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_none() {
+                    raised = Python::attach(|py| turn(py, progress.as_ref(), state)).err();
+                    state.stopped.store(raised.is_some(), Ordering::Relaxed);
+                }
+            }
+            thread.join()
+        })
+    });
+    match (raised, result) {
+        (Some(error), _) => Err(error),
+        (None, Ok(result)) => turn(py, progress.as_ref(), &state).map(|()| result),
+        (None, Err(panic)) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn turn(py: Python<'_>, progress: Option<&Py<PyAny>>, state: &Work) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        let numbers =
+            [&state.done, &state.wanted, &state.outdated].map(|count| count.load(Ordering::Relaxed));
+        progress.call1(py, (numbers[0], numbers[1], numbers[2]))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `headway.race`: several senders over one scenario.
+
+use headway_lab::{Row, record};
+use headway_scenario::{Sender, Settings, parameters};
+use headway_sim::Content;
+use headway_sim::race::{self as simulator, Entrant, OracleOutcome, RunError, RunMetrics, UnknownName};
+use headway_units::Size;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::arrow::{Arrow, Table};
+use crate::error::{input, of_run};
+use crate::interrupt::{Work, beside_python};
+use crate::keys::{Given, settings};
+
+/// Runs beyond this are a typing mistake rather than a wish.
+const MAX_RUNS: u32 = 1_000_000;
+
+/// Runs each of the senders with each of the seeds from `seed` on. The rows are in the order of the senders.
+#[pyfunction]
+#[pyo3(signature = (given, variants, runs, seed, progress=None))]
+pub(crate) fn race(
+    py: Python<'_>,
+    given: Given,
+    variants: Vec<String>,
+    runs: u32,
+    seed: u64,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Arrow> {
+    let settings = settings(&given)?;
+    if !(1..=MAX_RUNS).contains(&runs) {
+        return Err(input(format!("runs: {runs}: expected between 1 and {MAX_RUNS}")));
+    }
+    if seed.checked_add(runs.into()).is_none() {
+        return Err(input(format!("seed: {seed}: expected room for the seeds of all runs above it")));
+    }
+    let senders = entrants(&settings, &variants)?;
+    let seeds = seed..seed + u64::from(runs);
+    let rows = beside_python(py, progress.as_ref(), |work| make(&settings, &senders, seeds, work))?;
+    // What was interrupted has raised an exception.
+    let rows = rows.map_err(of_run)?.unwrap_or_default();
+    let records = rows.into_iter().map(|(sender, row)| record(&parameters_of(&settings, sender), &row));
+    Table::of_records(records.collect())
+}
+
+/// The senders of these names, each once, each of which can send in the scenario.
+pub(crate) fn entrants(settings: &Settings, names: &[String]) -> PyResult<Vec<Entrant>> {
+    let mut senders = Vec::new();
+    for name in names {
+        let entrant: Entrant =
+            name.parse().map_err(|error: UnknownName| input(format!("variant: {error}{}", more(name))))?;
+        let entrant = entrant.with_congestion(settings.congestion);
+        if !senders.contains(&entrant) {
+            settings.scenario.check(entrant).map_err(|error| input(format!("variant {name}: {error}")))?;
+            senders.push(entrant);
+        }
+    }
+    if senders.is_empty() {
+        return Err(input("variant: expected at least one sender, such as \"headway\""));
+    }
+    Ok(senders)
+}
+
+/// What else would have done; behind a colon the controllers are listed.
+fn more(name: &str) -> &'static str {
+    if name.contains(':') { "" } else { " (or newreno, cubic); or oracle" }
+}
+
+/// The values of the columns of parameters.
+pub(crate) fn parameters_of(settings: &Settings, sender: Entrant) -> Vec<headway_sim::Value> {
+    let settings = Settings { variant: Some(Sender::Ours(sender)), ..settings.clone() };
+    parameters().iter().map(|column| column.value(&settings)).collect()
+}
+
+/// What is sent.
+pub(crate) fn content(settings: &Settings) -> Content {
+    Content::generated(settings.sent_size().map_or(u64::MAX, Size::bytes))
+}
+
+type Rows = Vec<(Entrant, Row)>;
+
+/// `None` where the work was stopped.
+fn make(
+    settings: &Settings,
+    senders: &[Entrant],
+    seeds: std::ops::Range<u64>,
+    work: &Work,
+) -> Result<Option<Rows>, RunError> {
+    use headway_lab::Progress as _;
+    let scenario = &settings.scenario;
+    let content = content(settings);
+    let jobs: Vec<(Entrant, u64)> =
+        senders.iter().flat_map(|&sender| seeds.clone().map(move |seed| (sender, seed))).collect();
+    work.begin(jobs.len());
+    let made = jobs.par_iter().map(|&(sender, seed)| {
+        if work.is_interrupted() {
+            return Ok(None);
+        }
+        let outcome = simulator::run(scenario, sender, &content, seed, scenario.duration.is_none())?;
+        work.advance();
+        Ok(Some(outcome.metrics))
+    });
+    let made: Result<Option<Vec<RunMetrics>>, RunError> = made.collect::<Result<Vec<_>, _>>().map(|runs| {
+        // One that is missing makes all of them `None`.
+        runs.into_iter().collect()
+    });
+    let Some(made) = made? else { return Ok(None) };
+    let oracles: Vec<Option<OracleOutcome>> = seeds
+        .clone()
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|seed| simulator::oracle(scenario, content.len(), seed))
+        .collect();
+    let rows = jobs.into_iter().zip(made).map(|((sender, seed), metrics)| {
+        let run = seed - seeds.start;
+        let metrics = metrics.beside(oracles[run as usize].as_ref());
+        // At most `MAX_RUNS`.
+        (sender, Row { run: run as u32, seed, metrics })
+    });
+    Ok(Some(rows.collect()))
+}

@@ -1,0 +1,174 @@
+"""Races and single runs: the numbers of the command, and what is recorded."""
+
+import json
+import math
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import polars
+import pyarrow as pa
+import pytest
+
+import headway
+
+from .conftest import Command
+
+LINK = headway.Scenario(rate="10mbit", delay="100ms", damage="burst:5%:5", header_hit="40%", size="200KB")
+OPTIONS = ["--rate=10mbit", "--delay=100ms", "--damage=burst:5%:5", "--header-hit=40%", "--size=200KB"]
+SENDERS = ["sack", "hack+sack", "modern:bbr", "headway", "oracle"]
+
+
+def test_a_race_has_the_numbers_of_the_command(command: Command) -> None:
+    runs = headway.race(LINK, variants=SENDERS, runs=3, seed=5)
+    words = ["race", *OPTIONS, "--variant", ",".join(SENDERS), "--runs=3", "--seed=5", "--json"]
+    document = json.loads(command(*words))
+    rows = runs.to_pylist()
+    assert len(rows) == len(document["runs"]) == 15
+    compared = 0
+    for row, run in zip(rows, document["runs"], strict=True):
+        variant, _, _ = run.pop("variant").partition(":")
+        assert row["variant"] == variant
+        for name, value in run.items():
+            # No number but null is missing from JSON.
+            assert row[name] == (value if value != "" else row[name] and ""), (variant, name)
+            compared += 1
+    assert compared > 15 * 30
+
+
+def test_a_race_is_a_sweep_of_one_cell_each(tmp_path: Path) -> None:
+    runs = headway.race(LINK, runs=1)
+    assert runs["variant"].to_pylist() == [name for name in headway.VARIANTS if name != "oracle"]
+    assert runs.column_names == headway.columns()["name"].to_pylist()
+    assert headway.race(LINK.replace(variant="hack"), runs=2)["variant"].to_pylist() == ["hack", "hack"]
+
+
+def test_other_libraries_read_the_tables() -> None:
+    runs = headway.race(LINK, variants=["sack", "headway"], runs=2)
+    means = runs.to_pandas().groupby("variant")["seconds"].mean()
+    assert means["headway"] < means["sack"]
+    frame = polars.DataFrame(runs)
+    assert frame.shape == (runs.num_rows, runs.num_columns)
+    assert frame["seconds"].to_list() == runs["seconds"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"variants": ["tahoe"]}, 'variant: "tahoe": expected one of newreno,'),
+        ({"variants": []}, "variant: expected at least one sender"),
+        ({"variants": ["sack:bbr"]}, "congestion controller bbr"),
+        ({"runs": 0}, "runs: 0: expected between 1 and 1000000"),
+        ({"seed": 2**64 - 3}, "expected room for the seeds of all runs above it"),
+    ],
+)
+def test_a_race_that_makes_no_sense_is_refused(arguments: dict[str, object], part: str) -> None:
+    with pytest.raises(headway.InputError, match="expected") as refusal:
+        headway.race(LINK, **arguments)  # type: ignore[arg-type]
+    assert part in str(refusal.value)
+
+
+def test_a_run_is_that_of_the_race() -> None:
+    run = headway.run(LINK, "hack+sack", seed=6)
+    raced = headway.race(LINK, variants=["hack+sack"], runs=2, seed=5).to_pylist()[1]
+    assert run.metrics == {**raced, "run": 0}
+    assert repr(run).startswith("<Run of hack+sack, seed 6: finished in ")
+
+
+def test_what_was_recorded_adds_up(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "run.pcapng"
+    run = headway.run(LINK, "hack+sack", seed=6, capture=file)
+    events, packets = run.events.to_pandas(), run.packets.to_pandas()
+    metrics = run.metrics
+    assert set(events["end"]) == set(packets["end"]) == {"sender", "receiver"}
+    assert events["time"].is_monotonic_increasing
+    retransmitted = events[(events["end"] == "sender") & (events["event"] == "retransmitted")]
+    assert len(retransmitted) == metrics["retransmissions"] > 0
+    special = events[(events["end"] == "receiver") & (events["event"] == "special_ack_sent")]
+    assert len(special) == metrics["special_acks"] > 0
+    sent = packets[(packets["end"] == "sender") & packets["outbound"]]
+    assert sent["payload_bytes"].sum() == metrics["bytes_sent"]
+    damaged = packets[packets["flipped_bits"].notna()]
+    assert len(damaged) > 0 and not damaged["outbound"].any()
+    points = run.time_sequence.to_pandas()
+    assert (points["kind"] == "retransmission").sum() == metrics["retransmissions"]
+    new = points[points["kind"] == "sent"]
+    assert new["len"].sum() == metrics["delivered_bytes"] == 200_000
+    # The same packets, as the command writes them.
+    options = ["--variant=hack+sack", "--runs=1", "--seed=6", "--pcap=out", "--json"]
+    command("race", *OPTIONS, *options)
+    assert (tmp_path / "out/hack+sack-6.pcapng").read_bytes() == file.read_bytes()
+    assert len(packets) == _packets(file)
+
+
+def _packets(file: Path) -> int:
+    packets: int = headway.trace(file).to_dict()["packets"]
+    return packets
+
+
+def test_traces_are_those_of_the_command(tmp_path: Path, command: Command) -> None:
+    file = tmp_path / "run.pcapng"
+    headway.run(LINK, "headway", capture=file)
+    for interface in [None, "receiver"]:
+        words = ["trace", "run.pcapng", "--json"] + (["--interface", interface] if interface else [])
+        ours = headway.trace(file, interface=interface).to_dict()
+        theirs = json.loads(command(*words))
+        assert {**ours, "file": "run.pcapng"} == theirs
+    trace = headway.trace(file)
+    assert repr(trace).endswith("run.pcapng: 1 connection>")
+    lines = command("trace", "run.pcapng", "--csv").splitlines()
+    connections = trace.connections
+    assert connections.column_names == lines[0].split(",") and connections.num_rows == len(lines) - 1
+    for row, line in zip(connections.to_pylist(), lines[1:], strict=True):
+        for value, text in zip(row.values(), line.split(","), strict=True):
+            assert _csv(value, text), (value, text)
+    lines = command("trace", "run.pcapng", "--csv=throughput").splitlines()
+    throughput = trace.throughput
+    assert throughput.column_names == lines[0].split(",") and throughput.num_rows == len(lines) - 1 > 0
+    assert not any(pa.types.is_null(field.type) for field in connections.schema)
+    with pytest.raises(headway.InputError, match="none.pcap"):
+        headway.trace(tmp_path / "none.pcap")
+    with pytest.raises(headway.InputError, match="expected one of sender, receiver"):
+        headway.trace(file, interface="eth0")
+
+
+def _csv(value: object, text: str) -> bool:
+    if value is None:
+        return text == ""
+    if isinstance(value, bool):
+        return text == str(value).lower()
+    if isinstance(value, float):
+        return math.isclose(value, float(text), rel_tol=1e-12)
+    return text == str(value)
+
+
+def test_ctrl_c_ends_a_race() -> None:
+    link = headway.Scenario(size="2MB")
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        headway.race(link, runs=100_000, progress=False)
+    timer.cancel()
+
+
+def test_python_runs_beside_a_race() -> None:
+    turns = []
+    done = threading.Event()
+
+    def count() -> None:
+        while not done.is_set():
+            turns.append(time.monotonic())
+            time.sleep(0.001)
+
+    other = threading.Thread(target=count)
+    other.start()
+    before = len(turns)
+    seen: list[tuple[int, int]] = []
+    headway.race(LINK, runs=60, progress=lambda runs, of: seen.append((runs, of)))
+    after = len(turns)
+    done.set()
+    other.join()
+    assert after > before + 5, "another thread ran"
+    assert seen[-1] == (540, 540)
