@@ -72,6 +72,14 @@ pub enum LabError {
     /// The sweep was interrupted.
     #[error("interrupted; the runs that were made are stored, and the same sweep goes on from them")]
     Interrupted,
+    /// The table of results is damaged, or holds other runs than the journal beside it.
+    #[error("{}: {problem}; `headway lab run` with the experiment's file writes it anew, and keeps the runs", path.display())]
+    BadTable {
+        /// The file.
+        path: PathBuf,
+        /// What was expected and what stands there.
+        problem: String,
+    },
     /// Cells run in real time, and no testbed was given.
     #[error("{name}: clock = \"real\": expected virtual; `headway lab live` runs what is real")]
     NoRealTime {

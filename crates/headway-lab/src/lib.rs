@@ -24,7 +24,7 @@ pub use experiment::{
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
 pub use headway_sim::{Kind, Value};
-pub use replay::replay;
+pub use replay::{replay, replay_observed};
 pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns, fingerprint, record};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;

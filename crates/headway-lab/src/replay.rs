@@ -5,6 +5,7 @@ use std::path::Path;
 use headway_scenario::{Clock, Defaults, Key, KeyError, Recorded, Sender, Traces, capture_of, keys};
 use headway_sim::Tap;
 use headway_sim::race::{self, Entrant, Recording, RunSettings};
+use headway_tcp::Observer;
 
 use crate::error::LabError;
 use crate::results::{Manifest, ManifestCell};
@@ -22,6 +23,21 @@ pub fn replay<T: Tap>(
     seed: u64,
     tap: T,
 ) -> Result<Recording<(), T>, LabError> {
+    replay_observed(manifest, cell, seed, || (), tap)
+}
+
+/// As [`replay`], with an observer on each host.
+///
+/// # Errors
+///
+/// As [`replay`].
+pub fn replay_observed<O: Observer + 'static, T: Tap>(
+    manifest: &Manifest,
+    cell: &ManifestCell,
+    seed: u64,
+    observer: impl FnMut() -> O,
+    tap: T,
+) -> Result<Recording<O, T>, LabError> {
     let bad = |KeyError { key, problem }: KeyError| LabError::NotReplayable { key: key.into(), problem };
     // The file of a recorded link may be elsewhere by now, or another: the results hold its fates.
     let traces = Traces::stored(|path, recorded| {
@@ -50,5 +66,5 @@ pub fn replay<T: Tap>(
     };
     let content = content(settings.sent_size());
     let run = RunSettings { scenario: &settings.scenario, content: &content, seed, hash: false };
-    Ok(race::run_recorded(run, *tcp, || (), tap)?)
+    Ok(race::run_recorded(run, *tcp, observer, tap)?)
 }

@@ -11,7 +11,7 @@ use super::tables::write_whole;
 use crate::error::LabError;
 use crate::experiment::{Claim, Experiment, Figure};
 
-const FILE: &str = "experiment.json";
+pub(super) const FILE: &str = "experiment.json";
 
 /// An experiment as it was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 mod columns;
 mod journal;
 mod manifest;
+mod stored_table;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -117,6 +118,16 @@ impl Results {
     pub fn records(&self) -> Vec<Vec<Value>> {
         let cells = self.manifest.cells.iter().zip(&self.rows);
         cells.flat_map(|(cell, rows)| rows.iter().map(|row| record(&cell.parameters, row))).collect()
+    }
+
+    /// The table of these results, which were loaded from `folder`, as a Parquet file: `runs.parquet`, where it holds
+    /// all of them; of a sweep that is not finished, the runs that are there.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is damaged, or holds something else.
+    pub fn table(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
+        stored_table::read(self, folder)
     }
 
     /// Runs that were asked for.

@@ -22,10 +22,23 @@ pub(crate) fn write_tables(results: &Results, folder: &Path) -> Result<(), LabEr
     let rows = results.records();
     let path = folder.join("runs.csv");
     write_whole(&path, &csv(&rows).map_err(|problem| LabError::Unwritable { path: path.clone(), problem })?)?;
-    let path = folder.join("runs.parquet");
+    let path = folder.join(PARQUET);
     let table = parquet(&rows)
         .map_err(|error| LabError::Unwritable { path: path.clone(), problem: error.to_string() })?;
     write_whole(&path, &table)
+}
+
+/// The name of the table for programs.
+pub(super) const PARQUET: &str = "runs.parquet";
+
+/// The value of each column in each run, cell by cell.
+pub(super) fn rows(results: &Results) -> Vec<Vec<Value>> {
+    let cells = results.manifest.cells.iter().zip(&results.rows);
+    cells
+        .flat_map(|(cell, rows)| {
+            rows.iter().map(|row| cell.parameters.iter().cloned().chain(measures(row)).collect())
+        })
+        .collect()
 }
 
 /// Writes a file beside its place and then puts it there.
@@ -65,7 +78,8 @@ fn csv(rows: &[Vec<Value>]) -> Result<Vec<u8>, String> {
     writer.into_inner().map_err(|error| error.to_string())
 }
 
-fn parquet(rows: &[Vec<Value>]) -> Result<Vec<u8>, parquet::errors::ParquetError> {
+/// The rows as a Parquet file.
+pub(super) fn parquet(rows: &[Vec<Value>]) -> Result<Vec<u8>, parquet::errors::ParquetError> {
     let fields = columns().map(|column| field(&column).map(Arc::new)).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("runs").with_fields(fields).build()?);
     let properties = WriterProperties::builder()
