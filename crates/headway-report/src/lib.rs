@@ -5,19 +5,23 @@
 //! - [`trace`]: the connections of a capture, with the numbers that text and tables show too.
 //! - [`perf`]: a measurement between two ends.
 //! - [`experiments`]: figures, tables and claims of experiments.
+//! - [`explorer`]: their runs, in a folder of files, to look at from every side.
 #![forbid(unsafe_code)]
 
 mod error;
 pub mod experiments;
+pub mod explorer;
 mod page;
 pub mod perf;
 mod quantities;
 pub mod race;
 mod run_capture;
+mod shell_words;
 mod terms;
 pub mod trace;
 
 pub use error::ReportError;
 pub use quantities::{rate_text, seconds_text};
 pub use run_capture::{ENDS, RunCapture};
+pub use shell_words::quoted;
 pub use terms::foot_notes;

@@ -1,5 +1,7 @@
 //! The command line that gave results, as pages show it.
 
+use headway_report::quoted;
+
 /// Options that say where results go, with how many values each takes: the results are the same
 /// without them, so the page is too.
 const OUTPUT: [(&str, usize); 4] = [("--json", 0), ("--pcap", 1), ("--pcap-split", 0), ("--report", 1)];
@@ -25,15 +27,6 @@ pub(crate) fn command_line(words: &[String]) -> String {
         line.push_str(&quoted(word));
     }
     line
-}
-
-/// A word as a POSIX shell takes it for one.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=%@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.into();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod command_line;
 mod failure;
 mod json_object;
 mod lab;
+mod libraries;
 mod live;
 mod manuals;
 mod output;

@@ -31,16 +31,6 @@ pub(crate) fn write_tables(results: &Results, folder: &Path) -> Result<(), LabEr
 /// The name of the table for programs.
 pub(super) const PARQUET: &str = "runs.parquet";
 
-/// The value of each column in each run, cell by cell.
-pub(super) fn rows(results: &Results) -> Vec<Vec<Value>> {
-    let cells = results.manifest.cells.iter().zip(&results.rows);
-    cells
-        .flat_map(|(cell, rows)| {
-            rows.iter().map(|row| cell.parameters.iter().cloned().chain(measures(row)).collect())
-        })
-        .collect()
-}
-
 /// Writes a file beside its place and then puts it there.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let complaint = |problem: String| LabError::Unwritable { path: path.into(), problem };

@@ -7,7 +7,7 @@ mod page;
 mod runs;
 mod scenario;
 mod summary;
-mod zoom;
+pub(crate) mod zoom;
 
 use headway_sim::race::{Entrant, RunOutcome, Scenario};
 use headway_trace::TimeSequence;

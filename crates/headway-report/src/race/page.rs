@@ -57,7 +57,7 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                 @if let Some(overlay) = overlay::figure(results)? { (overlay) }
                 (graphs::figures(results)?)
             }
-            (zoom::section(results))
+            (zoom::section(&results.first_runs))
             section aria-labelledby="runs" {
                 h2 id="runs" { "Every run" }
                 (runs::table(results))
@@ -75,10 +75,10 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                 "the same content and options give the same results on every machine."
              }
         }
-        (zoom::script(results))
+        (zoom::script(&results.first_runs))
     };
     let title = format!("headway race: {}", summary::names(summaries));
-    Ok(page::page_with_style(&title, &zoom::style(results), &body))
+    Ok(page::page_with_style(&title, &zoom::style(&results.first_runs), &body))
 }
 
 /// The outcome in a sentence, where there is something to compare and all of it is known.

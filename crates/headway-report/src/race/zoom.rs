@@ -5,7 +5,7 @@ use headway_units::Instant;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::{FirstRun, Results};
+use super::FirstRun;
 use crate::page::marks::Mark;
 use crate::page::palette::Ink;
 use crate::page::series;
@@ -18,17 +18,17 @@ const GRAPHS: &str = include_str!("graphs.js");
 const POINTS: usize = 4000;
 
 /// The runs of which something was recorded.
-fn recorded(results: &Results) -> impl Iterator<Item = (&FirstRun, &TimeSequence)> {
-    results.first_runs.iter().filter_map(|first| Some((first, first.sequence.as_ref()?)))
+fn recorded(runs: &[FirstRun]) -> impl Iterator<Item = (&FirstRun, &TimeSequence)> {
+    runs.iter().filter_map(|first| Some((first, first.sequence.as_ref()?)))
 }
 
 /// The section; nothing where nothing was recorded.
-pub(super) fn section(results: &Results) -> Markup {
-    let names: Vec<String> = recorded(results).map(|(first, _)| first.sender.to_string()).collect();
+pub(crate) fn section(runs: &[FirstRun]) -> Markup {
+    let names: Vec<String> = recorded(runs).map(|(first, _)| first.sender.to_string()).collect();
     if names.is_empty() {
         return html! {};
     }
-    let special = recorded(results).any(|(_, sequence)| sequence.special_acks().total() > 0);
+    let special = recorded(runs).any(|(_, sequence)| sequence.special_acks().total() > 0);
     let all = (names.len() > 1).then(|| "all senders".to_owned());
     let view = View {
         label: "First run of ",
@@ -47,8 +47,8 @@ pub(super) fn section(results: &Results) -> Markup {
 }
 
 /// The data and the script; nothing where nothing was recorded.
-pub(super) fn script(results: &Results) -> Markup {
-    let senders: Vec<Value> = recorded(results).map(|(first, sequence)| data(first, sequence)).collect();
+pub(crate) fn script(runs: &[FirstRun]) -> Markup {
+    let senders: Vec<Value> = recorded(runs).map(|(first, sequence)| data(first, sequence)).collect();
     let longest = senders.iter().filter_map(|sender| sender["end"].as_u64()).max();
     let thinned = senders.iter().any(|sender| sender["thinned"] == true);
     let all = longest
@@ -59,7 +59,7 @@ pub(super) fn script(results: &Results) -> Markup {
 }
 
 /// The colours of the graphs and the rules for them.
-pub(super) fn style(results: &Results) -> String {
+pub(crate) fn style(runs: &[FirstRun]) -> String {
     let marks = [
         ("sent", Mark::Sent),
         ("ack", Mark::Ack),
@@ -70,7 +70,7 @@ pub(super) fn style(results: &Results) -> String {
         ("damage", Mark::Damage),
         ("window", Mark::Window),
     ];
-    let names: Vec<String> = recorded(results).map(|(first, _)| first.sender.to_string()).collect();
+    let names: Vec<String> = recorded(runs).map(|(first, _)| first.sender.to_string()).collect();
     let looks = series::looks(&names).into_iter().enumerate();
     let lines = looks.map(|(place, look)| (format!("series-{place}"), series::ink(look)));
     let inks: Vec<(String, Ink)> =

@@ -8,6 +8,7 @@ use headway_papers::PaperError;
 use headway_report::ReportError;
 
 use crate::failure::{BadOption, Failure};
+use crate::libraries::LibrariesError;
 use crate::output::OutputError;
 
 /// Why a command of experiments failed.
@@ -21,6 +22,14 @@ pub(crate) enum ExperimentsError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Output(#[from] OutputError),
+    #[error(transparent)]
+    Libraries(#[from] LibrariesError),
+    #[error(
+        "{}: it exists and holds {found}, which is of no explorer; expected a folder that is empty, new, or an earlier \
+         explorer",
+        folder.display()
+    )]
+    Occupied { folder: PathBuf, found: String },
     #[error("{}: cannot be read: {source}", path.display())]
     Input { path: PathBuf, source: io::Error },
     #[error("{}: expected another name: results go to a folder of this name, {name}, and another file has it", file.display())]
@@ -40,10 +49,11 @@ impl Failure for ExperimentsError {
             Self::BadOption(_)
             | Self::SameName { .. }
             | Self::Paper(PaperError::Unknown { .. })
+            | Self::Occupied { .. }
             | Self::NoResults { .. } => true,
             Self::Lab(error) | Self::Paper(PaperError::Lab(error)) => error.is_usage(),
             Self::Report(error) => error.is_usage(),
-            Self::Output(_) | Self::Input { .. } => false,
+            Self::Output(_) | Self::Libraries(_) | Self::Input { .. } => false,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod columns;
 mod error;
+mod explore;
 mod new;
 mod progress;
 mod report;
@@ -17,6 +18,7 @@ use headway_testbed::{Captures, NamespaceTestbed};
 use crate::output;
 use crate::parent_death;
 pub(crate) use error::ExperimentsError;
+use explore::ExploreOptions;
 use progress::Bar;
 use report::ReportOptions;
 
@@ -29,6 +31,7 @@ Examples:
   headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
   headway lab live my.toml
   headway lab report results
+  headway lab explore results
   headway lab schema > experiment.schema.json
 
 Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
@@ -106,6 +109,12 @@ enum LabCommand {
     Report {
         #[command(flatten)]
         options: ReportOptions,
+    },
+    /// Write a folder in which a browser explores the runs of experiments: axes, facets, filters, every run
+    #[command(after_help = explore::EXAMPLES)]
+    Explore {
+        #[command(flatten)]
+        options: ExploreOptions,
     },
     /// Print an experiment to start from, with comments: `headway lab new my > my.toml`
     New {
@@ -191,6 +200,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> 
         }
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, Kind::Own)?),
+        LabCommand::Explore { options } => print(&explore::write(options)?),
         LabCommand::New { name } => print(&new::experiment(name)),
         LabCommand::Columns => print(&columns::markdown()),
         LabCommand::Schema => print(&headway_lab::schema()),

@@ -108,18 +108,23 @@ fn results(folder: &Path, kind: Kind) -> Result<Vec<Results>, ExperimentsError> 
 }
 
 fn found(folder: &Path) -> Result<Vec<Results>, ExperimentsError> {
+    folders(folder)?.iter().map(|folder| Ok(Results::load(folder)?)).collect()
+}
+
+/// The folders of results: this one, or those in it.
+pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     if folder.join(MARK).is_file() {
-        return Ok(vec![Results::load(folder)?]);
+        return Ok(vec![folder.into()]);
     }
     let none = |reason: String| ExperimentsError::NoResults { folder: folder.into(), reason };
-    let mut results = Vec::new();
+    let mut folders = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| none(error.to_string()))? {
         let path = entry.map_err(|error| none(error.to_string()))?.path();
         if path.join(MARK).is_file() {
-            results.push(Results::load(&path)?);
+            folders.push(path);
         }
     }
-    if results.is_empty() { Err(none("there are none in it".into())) } else { Ok(results) }
+    if folders.is_empty() { Err(none("there are none in it".into())) } else { Ok(folders) }
 }
 
 /// The command that makes these results, as one would type it.

@@ -2,6 +2,7 @@
 
 mod aims;
 mod documents;
+mod explore;
 mod interruptions;
 mod papers;
 mod program;

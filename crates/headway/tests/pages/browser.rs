@@ -84,7 +84,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file on a screen, and waits until it is there.
+    /// Opens a file on a screen, and waits until it is there; where it draws later, until its promise `ready` is kept.
     pub(crate) fn open(&mut self, path: &Path, screen: Screen) {
         let size =
             json!({ "width": screen.width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": false });
@@ -93,12 +93,18 @@ impl Browser {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
         self.events.clear();
-        self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
+        let opened = self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
+        // Where only the fragment is another, the page is not loaded anew by itself.
+        if opened.get("loaderId").is_none() {
+            self.events.clear();
+            self.call("Page.reload", json!({}));
+        }
         let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
         while !self.events.iter().any(is_loaded) {
             let event = self.answers.recv_timeout(PATIENCE).expect("the page is loaded");
             self.events.push_back(event);
         }
+        self.evaluate("window.ready");
     }
 
     /// What an expression gives in the page; of a promise, what it promises.

@@ -1,6 +1,7 @@
 //! The pages as a browser shows them: on wide and narrow screens, light and dark.
 
 mod browser;
+mod explorer;
 mod look;
 mod samples;
 

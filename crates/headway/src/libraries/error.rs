@@ -1,0 +1,27 @@
+//! Why there are no libraries.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+
+/// Why there are no libraries.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LibrariesError {
+    #[error(
+        "npm was not found; expected it (in Debian: apt install npm), to fetch hyparquet, Observable Plot and D3 once"
+    )]
+    NoNpm,
+    #[error(
+        "npm did not fetch hyparquet, Observable Plot and D3: {reason}; expected a registry that it reaches"
+    )]
+    Npm { reason: String },
+    #[error("expected XDG_CACHE_HOME or HOME to name a folder, for the libraries of the page")]
+    NoCacheFolder,
+    #[error("{}: cannot be read: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}: cannot be written: {source}", path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
+}
+
+impl Failure for LibrariesError {}
