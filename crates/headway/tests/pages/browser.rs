@@ -92,19 +92,21 @@ impl Browser {
         let scheme = if screen.is_dark { "dark" } else { "light" };
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
-        self.events.clear();
-        let opened = self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
-        // Where only the fragment is another, the page is not loaded anew by itself.
-        if opened.get("loaderId").is_none() {
-            self.events.clear();
-            self.call("Page.reload", json!({}));
+        // Where only the fragment is another, the page would not be loaded anew.
+        for url in ["about:blank".to_owned(), format!("file://{}", path.display())] {
+            self.load(&url);
         }
+        self.evaluate("window.ready");
+    }
+
+    fn load(&mut self, url: &str) {
+        self.events.clear();
+        self.call("Page.navigate", json!({ "url": url }));
         let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
         while !self.events.iter().any(is_loaded) {
             let event = self.answers.recv_timeout(PATIENCE).expect("the page is loaded");
             self.events.push_back(event);
         }
-        self.evaluate("window.ready");
     }
 
     /// What an expression gives in the page; of a promise, what it promises.
