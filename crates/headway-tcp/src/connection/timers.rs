@@ -215,15 +215,10 @@ impl Connection {
                     self.record_phase(cx, phase);
                 }
                 self.report_window(cx);
-                self.arm_retransmit(cx.now);
-                // What is sent again now may be lost again.
-                self.arm_tail_probe(cx);
             }
-            None => {
-                self.pending.request_tail_probe();
-                self.arm_retransmit(cx.now);
-            }
+            None => self.pending.request_tail_probe(),
         }
+        self.arm_retransmit(cx.now);
     }
 
     /// RFC 9293, 3.8.3 and the limit on retries: the peer is sent a RST, if the connection is synchronized.

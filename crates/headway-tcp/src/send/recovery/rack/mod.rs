@@ -36,7 +36,7 @@ use episode::Episode;
 use frto::Frto;
 use labels::{Labelled, Labels};
 use outage::Outage;
-use probe::{Probe, TailsLost};
+use probe::Probe;
 use prr::Prr;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,8 @@ pub(super) struct Rack {
     timeouts: u32,
     /// When the retransmission timer last expired.
     last_timeout: Option<Instant>,
-    /// When the tail was last taken for lost, and how often.
-    tails_lost: Option<TailsLost>,
+    /// When the tail was last taken for lost.
+    tail_lost_at: Option<Instant>,
     outage: Outage,
     /// When loss detection runs next.
     reorder_deadline: Option<Instant>,
@@ -98,7 +98,7 @@ impl Rack {
             forced: false,
             timeouts: 0,
             last_timeout: None,
-            tails_lost: None,
+            tail_lost_at: None,
             outage: Outage::default(),
             reorder_deadline: None,
             peer_held: PeerHeldRanges::default(),

@@ -16,26 +16,6 @@ const DELAYED_ACK: Duration = Duration::from_millis(200);
 /// The same of a peer that reports damage: one of ours.
 const OUR_DELAYED_ACK: Duration = Duration::from_millis(50);
 
-/// Segments that may be outstanding for all of them to be a tail.
-const FEW: u32 = 32;
-/// Segments outstanding below which a flow is thin.
-const THIN: u32 = 4;
-/// How often the tail of a thin flow is taken for lost with nothing received in between.
-const MOST_OF_THIN: u8 = 6;
-
-fn is_thin(queue: &SentQueue, mss: u32) -> bool {
-    queue.outstanding() < THIN * mss
-}
-
-/// The tail was taken for lost.
-#[derive(Clone, Copy)]
-pub(super) struct TailsLost {
-    /// When last.
-    at: Instant,
-    /// How often with nothing received in between.
-    times: u8,
-}
-
 /// A probe that is outstanding.
 #[derive(Clone, Copy)]
 pub(super) struct Probe {
@@ -58,11 +38,7 @@ impl Rack {
         mss: u32,
         tolerates_holes: bool,
     ) -> Option<Duration> {
-        if !self.features.tlp || self.probe.is_some() || queue.is_empty() {
-            return None;
-        }
-        // In a recovery the tail of a thin flow is what there is to recover.
-        if self.recovering() && !(tolerates_holes && is_thin(queue, mss)) {
+        if !self.features.tlp || self.recovering() || self.probe.is_some() || queue.is_empty() {
             return None;
         }
         if queue.sacked() > 0 && !tolerates_holes {
@@ -80,27 +56,21 @@ impl Rack {
     /// On a path that damages packets the tail is often lost as a whole, the probe included, and one segment a
     /// round trip would be all that is found out. Where little is outstanding, and something arrived since this
     /// was last done, all of it is lost: the time of the probe is more than a round trip with its variation.
-    ///
-    /// A burst of damage also hits what is retransmitted. Of a thin flow each retransmission is one segment or a few in
-    /// that time, so some follow before the timer with its backoff decides, as Linux has it for thin streams
-    /// (`tcp_thin_linear_timeouts`).
     pub(super) fn lose_tail(
         &mut self,
         cx: &mut RecoveryContext<'_>,
         last_received: Instant,
     ) -> Option<RecoveryOutcome> {
+        /// Segments that may be outstanding.
+        const FEW: u32 = 32;
         cx.advance_ledger();
-        if !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage) || cx.queue.pipe() > FEW * cx.mss {
+        if !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
+            || cx.queue.pipe() > FEW * cx.mss
+            || self.tail_lost_at.is_some_and(|at| last_received <= at)
+        {
             return None;
         }
-        let in_silence = self.tails_lost.take().filter(|lost| last_received <= lost.at);
-        let times = in_silence.map_or(0, |lost| lost.times);
-        let most = if is_thin(cx.queue, cx.mss) { MOST_OF_THIN } else { 1 };
-        if times >= most {
-            self.tails_lost = in_silence;
-            return None;
-        }
-        self.tails_lost = Some(TailsLost { at: cx.now, times: times + 1 });
+        self.tail_lost_at = Some(cx.now);
         let mut outcome = RecoveryOutcome::default();
         let flight = cx.queue.outstanding();
         let mut place = 0;
