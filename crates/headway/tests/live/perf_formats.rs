@@ -271,9 +271,9 @@ fn a_test_that_fails_leaves_the_file_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.flent.gz");
     std::fs::write(&path, "before").unwrap();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let no_one = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let words =
-        ["perf", "client", "127.0.0.1", "--kernel", "--port", &nobody, "--flent", path.to_str().unwrap()];
+        ["perf", "client", "127.0.0.1", "--kernel", "--port", &no_one, "--flent", path.to_str().unwrap()];
     let mut client = start(&words);
     assert_eq!(client.0.wait().unwrap().code(), Some(1));
     assert_eq!(std::fs::read(&path).unwrap(), b"before");
