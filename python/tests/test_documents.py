@@ -1,0 +1,31 @@
+"""The examples of the documents work as they are printed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2]
+
+EXPERIMENT = """
+title = "My own"
+runs = 2
+[sweep]
+variant = ["sack", "hack"]
+delay = ["10ms"]
+[scenario]
+size = "20KB"
+"""
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
+def test_examples_work(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (FOLDER / document).read_text(), re.DOTALL)
+    assert blocks
+    (tmp_path / "my.toml").write_text(EXPERIMENT)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, document, "exec"), names)
