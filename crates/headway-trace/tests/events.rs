@@ -1,6 +1,8 @@
 //! Event logs: exact lines, real connections, failing writers.
 
-use std::io::{self, Write};
+mod full_disk;
+
+use std::io;
 
 use headway_tcp::{
     DamageOutcome, DropReason, Event, Observer, Profile, RecoveryPhase, RetransmitReason, State, Timer,
@@ -11,6 +13,8 @@ use headway_trace::{EventLog, TraceError};
 use headway_units::{Duration, Instant, Rate};
 use headway_wire::{SeqNumber, TcpFlags};
 use serde_json::Value;
+
+use full_disk::Full;
 
 #[test]
 fn each_kind_of_event_has_its_line() {
@@ -97,20 +101,6 @@ fn every_line_is_json_and_the_same_run_gives_the_same_bytes() {
         assert!(kinds.iter().any(|seen| seen == kind), "no {kind} among {kinds:?}");
     }
     assert_eq!(log, log_of_a_transfer());
-}
-
-/// A full disk that counts the write attempts.
-struct Full<'a>(&'a mut usize);
-
-impl Write for Full<'_> {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        *self.0 += 1;
-        Err(io::ErrorKind::StorageFull.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[test]

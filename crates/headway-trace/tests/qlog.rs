@@ -1,7 +1,9 @@
 //! qlog files: exact records, real connections, another implementation as the reader, failing writers.
 
+mod full_disk;
+
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +16,8 @@ use headway_trace::{HEADWAY_SCHEMA, Qlog, QlogClock, QlogHeader, TraceError, Van
 use headway_units::{Duration, Instant, Rate};
 use headway_wire::{SeqNumber, TcpFlags};
 use serde_json::Value;
+
+use full_disk::Full;
 
 fn header() -> QlogHeader {
     QlogHeader { title: "test".into(), vantage_point: VantagePoint::Client, clock: QlogClock::Virtual }
@@ -227,20 +231,6 @@ fn the_reader_of_quiche_finds_the_same() {
             let (ours, theirs) = (value.as_f64().unwrap(), theirs["data"][key].as_f64().unwrap());
             assert!((ours - theirs).abs() <= ours * 1e-6, "{key}: {ours}, {theirs}");
         }
-    }
-}
-
-/// A full disk that counts the write attempts.
-struct Full<'a>(&'a mut usize);
-
-impl Write for Full<'_> {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        *self.0 += 1;
-        Err(io::ErrorKind::StorageFull.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
