@@ -11,6 +11,11 @@ use super::{Bbr, State, rate_of};
 const PACING_MARGIN: u64 = 1;
 /// "StartupPacingGain (2.77)", in percent, like all gains here.
 const STARTUP_PACING_GAIN: u64 = 277;
+/// Startup's gains while a queue stands. As conservative slow start does (RFC 9406, 4.2: "CSS_GROWTH_DIVISOR = 4"), the rate
+/// grows by a fourth of what it did, which is still more than the quarter a round that keeps Startup going.
+const CAUTIOUS_PACING_GAIN: u64 = 144;
+const CAUTIOUS_CWND_GAIN: u64 = 150;
+
 /// The maximum rounds in which Startup is slow start.
 const EARLY_ROUNDS: u64 = 4;
 /// "ProbeRTTCwndGain = 0.5".
@@ -20,6 +25,7 @@ impl Bbr {
     /// The table of 5.6.1.
     pub(super) fn pacing_gain(&self) -> u64 {
         match self.state {
+            State::Startup if self.starts_cautiously() => CAUTIOUS_PACING_GAIN,
             State::Startup => STARTUP_PACING_GAIN,
             State::Drain => 50,
             State::Down => self.cycle.down_gain,
@@ -30,6 +36,7 @@ impl Bbr {
 
     fn cwnd_gain(&self) -> u64 {
         match self.state {
+            State::Startup if self.starts_cautiously() => CAUTIOUS_CWND_GAIN,
             State::Startup | State::Drain | State::Down | State::Cruise | State::Refill => 200,
             State::Up => 225,
             State::ProbeRtt => PROBE_RTT_CWND_GAIN,
@@ -50,7 +57,7 @@ impl Bbr {
         {
             rate = rate.max(gained(rate_of(self.cwnd, min_rtt), 200));
         }
-        if rate > 0 && (self.full_pipe.reached || rate > self.pacing_rate) {
+        if rate > 0 && (self.full_pipe.reached || self.starts_cautiously() || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
     }
@@ -73,6 +80,11 @@ impl Bbr {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         self.bound_cwnd_for_model();
+    }
+
+    /// Whether Startup seems to have filled the pipe, by the queue that stands.
+    fn starts_cautiously(&self) -> bool {
+        self.state == State::Startup && self.queue_stands(12)
     }
 
     /// Whether the samples are of the first rounds and not reliable, and without a sign of a queue.

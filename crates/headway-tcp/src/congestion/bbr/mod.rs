@@ -2,7 +2,8 @@
 //! on losses.
 //!
 //! [`model`] measures the path, [`full_pipe`] detects a full pipe, [`bounds`] has the bounds from losses,
-//! [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and [`control`] computes window and rate.
+//! [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and [`control`] computes window and rate. [`standing_queue`] is
+//! not the draft's: it ends Startup and the probes for bandwidth before they fill a queue of a round-trip time.
 //! Names are the draft's.
 //!
 //! Corruption is not a loss. Corrupted segments passed the bottleneck, so they count as delivered in the
@@ -18,6 +19,7 @@ mod full_pipe;
 mod model;
 mod probe_bw;
 mod probe_rtt;
+mod standing_queue;
 mod startup;
 
 use headway_units::{Duration, Instant, Rate};
@@ -31,6 +33,7 @@ use full_pipe::FullPipe;
 use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
+use standing_queue::StandingQueue;
 
 /// "Beta: A constant specifying the default multiplicative decrease [...] (the value is 0.7)", in
 /// percent, like all shares here.
@@ -96,6 +99,7 @@ pub struct Bbr {
     usage: Usage,
     /// The last RTT exceeded the minimum by more than an eighth.
     queued: bool,
+    standing_queue: StandingQueue,
     idle_restart: bool,
     in_fast_recovery: bool,
     /// After a timeout: until this many bytes are delivered.
@@ -157,6 +161,7 @@ impl Bbr {
             probe_rtt: ProbeRtt::default(),
             usage: Usage::default(),
             queued: false,
+            standing_queue: StandingQueue::default(),
             idle_restart: false,
             in_fast_recovery: false,
             timeout_recovery: None,
@@ -182,8 +187,9 @@ impl Bbr {
         self.bounds.update_latest(signal.sample, signal.rate);
         self.update_congestion_signals(signal);
         self.model.aggregation.on_ack(signal.now, signal.newly_acked, self.bw, self.cwnd, self.round_count);
-        if self.round_start && !signal.app_limited {
-            self.full_pipe.on_round(signal.rate);
+        if self.round_start && !signal.app_limited && signal.rate > 0 {
+            let queued = self.state == State::Startup && self.queue_stands(50);
+            self.full_pipe.on_round(signal.rate, queued);
         }
         self.check_startup_done(signal);
         self.check_drain_done(signal.now);
@@ -214,6 +220,11 @@ impl Bbr {
             self.bounds.lower(self.model.max_bw(), self.cwnd);
         }
         self.bounds.loss_in_round = false;
+    }
+
+    /// Whether a queue stands that delays by more than `percent` of the path's RTT.
+    fn queue_stands(&self, percent: u32) -> bool {
+        self.model.delay.min_rtt.is_some_and(|min| self.standing_queue.delay() > min * percent / 100)
     }
 
     fn start_round(&mut self) {
@@ -323,6 +334,8 @@ impl CongestionControl for Bbr {
         }
         if let (Some(rtt), Some(min)) = (ack.rtt, self.model.delay.min_rtt) {
             self.queued = rtt > min + min / 8;
+            let part = (self.bdp_multiple(self.model.max_bw(), 100) / 8).max(4 * self.mss);
+            self.standing_queue.on_ack(rtt, min, self.total_delivered, part);
         }
         if let Some(sample) = &ack.rate {
             // 4.1.2.3: a rate is no sample "if (RS.interval < C.min_rtt)".

@@ -10,6 +10,9 @@ use super::{BETA, Bbr, Signal, State, share};
 /// ProbeBW_DOWN drains the queue of a probe within this time: half of the shortest wait for the next.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
+/// A probe's own queue of this delay ends it, in percent of the path's RTT.
+const QUEUE: u32 = 12;
+
 /// The phase of feedback on a bandwidth probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
@@ -32,7 +35,7 @@ pub(super) struct Cycle {
     pub(super) ack_phase: AckPhase,
     /// `BBR.is_bw_probe_sample`.
     pub(super) is_probe_sample: bool,
-    /// ProbeRTT ended ProbeBW_UP.
+    /// ProbeRTT ended ProbeBW_UP, or the feedback on it.
     pub(super) cut_short: bool,
     pub(super) rounds_since_probe_up: u64,
     /// Pacing gain of ProbeBW_DOWN, percent.
@@ -125,6 +128,11 @@ impl Bbr {
 
     /// IsTimeToProbeBW.
     fn is_time_to_probe(&self, now: Instant) -> bool {
+        // Where a round trip takes longer than the wait, what the last probe showed would never be used, and an
+        // outdated bandwidth never expire.
+        if self.cycle.ack_phase == AckPhase::ProbeStopping {
+            return false;
+        }
         // IsRenoCoexistenceProbeTime: "reno_rounds = TargetInflight()" in segments, at most 63.
         let reno_rounds = u64::from(self.target_inflight() / self.mss.max(1)).min(63);
         now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe_up >= reno_rounds
@@ -148,6 +156,9 @@ impl Bbr {
         let precaution = self.cycle.prev_probe_too_high && self.inflight >= longterm;
         if precaution {
             self.cycle.prev_probe_precautionary = true;
+        } else if self.queue_stands(QUEUE) && self.full_pipe.is_flat(signal.rate) {
+            // More is in the network, and no more arrives for it: the queue is this probe's own.
+            self.full_pipe.now = true;
         } else if self.is_cwnd_limited() && self.cwnd >= longterm {
             // "bw is limited by BBR.inflight_longterm".
             self.full_pipe.reset(signal.rate);
@@ -178,7 +189,7 @@ impl Bbr {
             cycle.ack_phase = AckPhase::Init;
             let probes = self.state.probes_bandwidth();
             // "one round trip after exiting ProbeBW_UP [...] BBR increments BBR.cycle_count". The draft's
-            // code omits this if ProbeRTT ended ProbeBW_UP. With RTTs of half a second and more ProbeRTT
+            // code omits this if ProbeRTT came in between. With RTTs of half a second and more it
             // always does, and an outdated bandwidth would never expire.
             let cut_short = core::mem::take(&mut cycle.cut_short);
             if (probes && !signal.app_limited) || (cut_short && !signal.sample.app_limited) {

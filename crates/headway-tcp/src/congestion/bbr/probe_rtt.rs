@@ -31,7 +31,7 @@ impl Bbr {
     /// CheckProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, signal: &Signal<'_>) {
         if self.state != State::ProbeRtt && self.model.delay.expired && !self.idle_restart {
-            self.cycle.cut_short = self.state == State::Up;
+            self.cycle.cut_short = self.state == State::Up || self.cycle.ack_phase == AckPhase::ProbeStopping;
             self.save_cwnd();
             self.state = State::ProbeRtt;
             self.probe_rtt.done = None;

@@ -28,8 +28,8 @@ fn it_finds_bandwidth_and_delay_and_keeps_the_queue_short() {
     path.longest = 0;
     let used = path.run(20_000);
     assert!(used >= 96, "{used} %");
-    // A gain of 1.25 for three rounds, and a window of twice the BDP.
-    assert!(path.longest <= 125, "{} packets", path.longest);
+    // A probe ends when it sees its own queue, which it does a round trip after it began.
+    assert!(path.longest <= 60, "{} packets", path.longest);
     assert_eq!(path.lost, 0);
 }
 
@@ -45,7 +45,7 @@ fn startup_leaves_no_queue_behind() {
 #[test]
 fn a_cycle_goes_through_its_states_in_order() {
     let mut path = path(1000);
-    path.run(1000);
+    path.run(500);
     let mut seen = alloc::vec![path.control.state];
     for _ in 0..12_000 {
         path.run(1);
@@ -310,7 +310,7 @@ fn startup_ends_where_it_ended_before() {
         path.longest
     };
     let (cold, warm) = (queue(0), queue(125 * MSS));
-    assert!(warm * 3 <= cold * 2, "{warm} and {cold} packets");
+    assert!(warm * 4 <= cold * 3, "{warm} and {cold} packets");
     // ProbeBW finds that the path has become four times as fast.
     let mut path = path(1000);
     path.control.resume(saved(125 * MSS / 4));
