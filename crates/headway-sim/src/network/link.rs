@@ -63,6 +63,11 @@ impl LinkNode {
         self.link.waits()
     }
 
+    /// Packets and bytes.
+    pub(super) fn queue(&self) -> (usize, u64) {
+        (self.link.queue_len(), self.link.queue_bytes())
+    }
+
     pub(super) fn counters(&self) -> &LinkCounters {
         self.link.counters()
     }

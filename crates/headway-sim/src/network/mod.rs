@@ -264,6 +264,11 @@ impl<A: Application, T: Tap> Network<A, T> {
         self.node::<LinkNode>(link.node, "link").waits()
     }
 
+    /// Packets in the queue of a link, and their bytes.
+    pub fn link_queue(&self, link: LinkId) -> (usize, u64) {
+        self.node::<LinkNode>(link.node, "link").queue()
+    }
+
     /// What a link counted.
     pub fn link_counters(&self, link: LinkId) -> &LinkCounters {
         self.node::<LinkNode>(link.node, "link").counters()

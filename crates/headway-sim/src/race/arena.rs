@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use headway_tcp::ledger::Attributed;
 use headway_tcp::{Host, HostConfig, Observer, OnlyPeer, Profile};
 use headway_units::{Duration, Instant};
 
@@ -237,6 +238,12 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             Racer::Receiver(receiver) => receiver,
             Racer::Sender(..) => unreachable!("the receiver's node holds a receiver"),
         }
+    }
+
+    /// What the sender of the first flow took losses for, on its path.
+    pub(super) fn attributed(&self) -> Attributed {
+        let (host, _) = self.network.host(self.flows[0].sender);
+        host.path(source_address(0), sink_address(0)).map(|path| path.ledger.attributed()).unwrap_or_default()
     }
 
     pub(super) fn sender(&self, flow: usize) -> &Sender {

@@ -9,6 +9,7 @@ use super::check::InvalidScenario;
 use super::oracle::oracle;
 use super::outcome::{RunOutcome, Shares, Start, judge};
 use super::run_settings::RunSettings;
+use super::sample::{Sampler, Sampling};
 use super::sender::{Entrant, TcpSender};
 use crate::content::{Content, ContentError};
 use crate::network::NodeId;
@@ -80,14 +81,30 @@ pub fn run(
 pub fn run_recorded<O: Observer + 'static, T: Tap>(
     settings: RunSettings<'_>,
     entrant: impl Into<Entrant>,
+    observer: impl FnMut() -> O,
+    tap: T,
+) -> Result<Recording<O, T>, RunError> {
+    run_sampled(settings, entrant, observer, tap, &mut ())
+}
+
+/// As [`run_recorded`], with samples of the run while it is made. Packets and results are the same. Of the oracle,
+/// and of the first transfer of a warm scenario, there are none.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_sampled<O: Observer + 'static, T: Tap, S: Sampler>(
+    settings: RunSettings<'_>,
+    entrant: impl Into<Entrant>,
     mut observer: impl FnMut() -> O,
     tap: T,
+    sampler: &mut S,
 ) -> Result<Recording<O, T>, RunError> {
     let RunSettings { scenario, content, seed, .. } = settings;
     let entrant = entrant.into();
     scenario.check(entrant)?;
     if let Entrant::Tcp(sender) = entrant {
-        return run_tcp(settings, sender, &mut observer, tap);
+        return run_tcp(settings, sender, &mut observer, tap, sampler);
     }
     let Some(oracle) = oracle(scenario, content.len(), seed) else {
         unreachable!("the check finds what the oracle cannot do");
@@ -96,11 +113,12 @@ pub fn run_recorded<O: Observer + 'static, T: Tap>(
     Ok(Recording { outcome, sender: observer(), receiver: observer(), tap })
 }
 
-fn run_tcp<O: Observer + 'static, T: Tap>(
+fn run_tcp<O: Observer + 'static, T: Tap, S: Sampler>(
     settings: RunSettings<'_>,
     sender: TcpSender,
     observer: &mut dyn FnMut() -> O,
     tap: T,
+    sampler: &mut S,
 ) -> Result<Recording<O, T>, RunError> {
     let RunSettings { scenario, content, seed, .. } = settings;
     let mut arena = Arena::new(settings, sender, observer, tap)?;
@@ -108,7 +126,7 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     arena.open_trunk(Instant::ZERO + lasts);
     if scenario.warm {
         let limit = arena.epoch + lasts;
-        run_until(&mut arena, limit, |arena| is_over(arena, 0));
+        run_until(&mut arena, limit, |arena| is_over(arena, 0), |_| {});
         // One that does not come to its end leaves nothing to compare: it represents the run.
         if arena.receiver(0).is_complete() {
             close(&mut arena);
@@ -117,11 +135,14 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
     }
     let start = Start::of(&arena);
     let limit = start.at + lasts;
+    let mut sampling = Sampling::begin(sampler, &arena);
     // Companions run as long as the race does; how the link is shared shows while all of them run.
     let everyone: Vec<usize> = (0..arena.flows.len()).filter(|&flow| !arena.flows[flow].is_sized).collect();
-    run_until(&mut arena, limit, |arena| everyone.iter().any(|&flow| is_over(arena, flow)));
+    let is_shared_until = |arena: &Arena<O, T>| everyone.iter().any(|&flow| is_over(arena, flow));
+    run_until(&mut arena, limit, is_shared_until, |arena| sampling.after_event(arena));
     let shares = Shares::of(&arena);
-    run_until(&mut arena, limit, |arena| is_over(arena, 0));
+    run_until(&mut arena, limit, |arena| is_over(arena, 0), |arena| sampling.after_event(arena));
+    sampling.end(&arena);
     let outcome = judge(&arena, scenario, content.len(), seed, &start, &shares);
     if outcome.metrics.finished && scenario.duration.is_none() {
         close(&mut arena);
@@ -138,27 +159,38 @@ fn run_tcp<O: Observer + 'static, T: Tap>(
 /// Lets the ends of the first flow part.
 fn close<O: Observer + 'static, T: Tap>(arena: &mut Arena<O, T>) {
     let limit = arena.network.now() + CLOSING;
-    run_until(arena, limit, |arena| arena.sender(0).is_over(arena.network.host(arena.flows[0].sender).0));
+    run_until(
+        arena,
+        limit,
+        |arena| arena.sender(0).is_over(arena.network.host(arena.flows[0].sender).0),
+        |_| {},
+    );
 }
 
 fn run_until<O: Observer + 'static, T: Tap>(
     arena: &mut Arena<O, T>,
     limit: Instant,
     done: impl Fn(&Arena<O, T>) -> bool,
+    mut after_event: impl FnMut(&Arena<O, T>),
 ) {
-    // The arena is asked after each event, as the network itself would be.
+    let mut step_until = |arena: &mut Arena<O, T>, limit| {
+        // The arena is asked after each event, as the network itself would be.
+        while !done(arena) && arena.network.step(limit) {
+            after_event(arena);
+        }
+        done(arena)
+    };
     let mut starting: Vec<(Instant, NodeId)> =
         arena.flows.iter().map(|flow| (arena.epoch + flow.start, flow.sender)).collect();
     starting.retain(|&(at, _)| at > arena.network.now() && at < limit);
     starting.sort_unstable_by_key(|&(at, _)| at);
     for (at, sender) in starting {
-        while !done(arena) && arena.network.step(at) {}
-        if done(arena) {
+        if step_until(arena, at) {
             return;
         }
         arena.network.wake(sender);
     }
-    while !done(arena) && arena.network.step(limit) {}
+    step_until(arena, limit);
 }
 
 /// Whether all has arrived, or the connection failed.
