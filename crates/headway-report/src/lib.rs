@@ -6,6 +6,7 @@
 //! - [`perf`]: a measurement between two ends.
 //! - [`experiments`]: figures, tables and claims of experiments.
 //! - [`explorer`]: their runs, in a folder of files, to look at from every side.
+//! - [`watch`]: the live page of a command.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -19,6 +20,7 @@ mod run_capture;
 mod shell_words;
 mod terms;
 pub mod trace;
+pub mod watch;
 
 pub use error::ReportError;
 pub use quantities::{rate_text, seconds_text};

@@ -14,6 +14,7 @@
 
 pub mod corpus;
 pub mod experiment;
+pub mod live_page;
 pub mod namespace;
 pub mod packet;
 pub mod pattern;

@@ -4,17 +4,26 @@ use headway_report::quoted;
 
 /// Options that say where results go, with how many values each takes: the results are the same
 /// without them, so the page is too.
-const OUTPUT: [(&str, usize); 4] = [("--json", 0), ("--pcap", 1), ("--pcap-split", 0), ("--report", 1)];
+const OUTPUT: [(&str, usize); 5] =
+    [("--json", 0), ("--pcap", 1), ("--pcap-split", 0), ("--qlog", 1), ("--report", 1)];
+/// One more, whose value may be left out.
+const WATCH: &str = "--watch";
 
 /// The command that gives these results, as one would type it. `words` are the words of the command
 /// line after the name of the program.
 pub(crate) fn command_line(words: &[String]) -> String {
     let mut line = String::from("headway");
-    let mut words = words.iter();
+    let mut words = words.iter().peekable();
     let mut options_ended = false;
     while let Some(word) = words.next() {
         if !options_ended {
             let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+            if name == WATCH {
+                if name == word {
+                    words.next_if(|value| !value.starts_with('-'));
+                }
+                continue;
+            }
             if let Some((_, values)) = OUTPUT.iter().find(|(option, _)| *option == name) {
                 if name == word {
                     words.by_ref().take(*values).for_each(drop);
@@ -45,6 +54,8 @@ mod tests {
             "headway race --runs 3 file"
         );
         assert_eq!(of(&["race", "--pcap", "out", "--", "--json"]), "headway race -- --json");
+        assert_eq!(of(&["race", "--watch", "--qlog", "out", "--runs", "3"]), "headway race --runs 3");
+        assert_eq!(of(&["race", "--watch", "8080", "--watch=8080", "--watch"]), "headway race");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod scenario_arguments;
 mod supervisor;
 mod trace;
 mod trunk;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,6 +64,9 @@ enum Command {
     Completions(manuals::CompletionsArguments),
     /// Write manual pages
     Man(manuals::ManArguments),
+    /// Write the JavaScript libraries of pages into a folder
+    #[command(hide = true)]
+    Libraries(libraries::LibrariesArguments),
     #[command(hide = true)]
     ParentDeath(parent_death::Arguments),
     #[command(hide = true)]
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
         Command::Completions(arguments) => exit(manuals::print_completions(&arguments, Arguments::command())),
         Command::Man(arguments) => exit(manuals::write_pages(&arguments, Arguments::command())),
+        Command::Libraries(arguments) => exit(libraries::run(&arguments)),
         Command::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
         Command::Supervise(arguments) => exit_as(supervisor::run(&arguments)),
     }

@@ -16,7 +16,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::terms::explanations;
 
 /// The style sheet, but for the colours of the drawings.
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// A whole page that has rules of its own behind the common ones.
 pub(crate) fn page_with_style(title: &str, style: &str, body: &Markup) -> String {

@@ -66,8 +66,10 @@ pub(super) fn write(options: &ExploreOptions) -> Result<String, ExperimentsError
     let earlier = earlier(&out)?;
     let libraries = Libraries::find()?;
     let mut files = explorer::files(&runs, options.sequences)?;
-    debug_assert!(LIBRARIES.iter().all(|name| Library::ALL.iter().any(|library| library.file() == *name)));
-    for library in Library::ALL {
+    debug_assert!(
+        LIBRARIES.iter().all(|name| Library::EXPLORER.iter().any(|library| library.file() == *name))
+    );
+    for library in Library::EXPLORER {
         let path = format!("libraries/{}", library.file());
         files.insert(0, File { path, text: libraries.text(library)? });
     }

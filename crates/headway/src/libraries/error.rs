@@ -9,11 +9,11 @@ use crate::failure::Failure;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LibrariesError {
     #[error(
-        "npm was not found; expected it (in Debian: apt install npm), to fetch hyparquet, Observable Plot and D3 once"
+        "npm was not found; expected it (in Debian: apt install npm), to fetch the libraries of pages once: hyparquet, Observable Plot, D3 and uPlot"
     )]
     NoNpm,
     #[error(
-        "npm did not fetch hyparquet, Observable Plot and D3: {reason}; expected a registry that it reaches"
+        "npm did not fetch the libraries of pages (hyparquet, Observable Plot, D3, uPlot): {reason}; expected a registry that it reaches"
     )]
     Npm { reason: String },
     #[error("expected XDG_CACHE_HOME or HOME to name a folder, for the libraries of the page")]

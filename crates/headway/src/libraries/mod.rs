@@ -1,8 +1,9 @@
-//! The JavaScript libraries of the explorer: hyparquet, and Observable Plot with D3.
+//! The JavaScript libraries of pages: hyparquet, and Observable Plot with D3, for the explorer; uPlot for live pages.
 //!
 //! They are not part of this repository: npm fetches them once into the user's cache folder, and compares them with
 //! the hashes of the lock file.
 
+mod arguments;
 mod error;
 mod licences;
 mod modules;
@@ -14,6 +15,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use arguments::LibrariesArguments;
 pub(crate) use error::LibrariesError;
 
 use crate::output::notice;
@@ -30,13 +32,21 @@ pub(crate) enum Library {
     Plot,
     /// hyparquet, such that `import("hyparquet")` gives it.
     Hyparquet,
+    /// uPlot.
+    UPlot,
+    /// The style sheet of uPlot.
+    UPlotStyle,
     /// The licences of all of them.
     Licences,
 }
 
 impl Library {
-    /// All of them, in the order in which a page loads them.
-    pub(crate) const ALL: [Self; 4] = [Self::D3, Self::Plot, Self::Hyparquet, Self::Licences];
+    /// All of them.
+    const ALL: [Self; 6] =
+        [Self::D3, Self::Plot, Self::Hyparquet, Self::UPlot, Self::UPlotStyle, Self::Licences];
+
+    /// Those of the explorer, in the order in which its page loads them.
+    pub(crate) const EXPLORER: [Self; 4] = [Self::D3, Self::Plot, Self::Hyparquet, Self::Licences];
 
     /// What the file is called.
     pub(crate) const fn file(self) -> &'static str {
@@ -44,6 +54,8 @@ impl Library {
             Self::D3 => "d3.min.js",
             Self::Plot => "plot.umd.min.js",
             Self::Hyparquet => "hyparquet.js",
+            Self::UPlot => "uPlot.iife.min.js",
+            Self::UPlotStyle => "uPlot.min.css",
             Self::Licences => "LICENCES.txt",
         }
     }
@@ -58,9 +70,16 @@ impl Library {
             Self::D3 => read("d3/dist/d3.min.js"),
             Self::Plot => read("@observablehq/plot/dist/plot.umd.min.js"),
             Self::Hyparquet => modules::script("hyparquet", &|name| read(&format!("hyparquet/src/{name}"))),
+            Self::UPlot => read("uplot/dist/uPlot.iife.min.js"),
+            Self::UPlotStyle => read("uplot/dist/uPlot.min.css"),
             Self::Licences => licences::of_all(installed),
         }
     }
+}
+
+/// Writes them where the arguments say.
+pub(crate) fn run(arguments: &LibrariesArguments) -> Result<(), LibrariesError> {
+    Libraries::find()?.put(arguments.folder())
 }
 
 /// The file that says which libraries a folder holds.
@@ -70,7 +89,7 @@ const VERSION: &str = "version";
 static HASH: LazyLock<String> = LazyLock::new(|| {
     let mut digest = Sha256::new_with_prefix(LOCK);
     // What makes the files of the packages counts too.
-    digest.update([1]);
+    digest.update([2]);
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 });
 
@@ -80,15 +99,33 @@ pub(crate) struct Libraries {
 }
 
 impl Libraries {
-    /// Those in the user's cache folder; where they are not, npm is asked for them.
+    /// Those that came with the program, or those in the user's cache folder; where they are not, npm is asked for them.
     pub(crate) fn find() -> Result<Self, LibrariesError> {
+        if let Some(folder) = folder_of_package().filter(|folder| is_whole(folder)) {
+            return Ok(Self { folder });
+        }
         let cache = cache_folder().ok_or(LibrariesError::NoCacheFolder)?;
-        let folder = cache.join(format!("explorer-{}", *HASH));
+        let folder = cache.join(format!("pages-{}", *HASH));
         if !is_whole(&folder) {
-            notice!("fetching hyparquet, Observable Plot and D3 with npm, once, into {}", folder.display());
+            notice!(
+                "fetching hyparquet, Observable Plot, D3 and uPlot with npm, once, into {}",
+                folder.display()
+            );
             install(&folder)?;
         }
         Ok(Self { folder })
+    }
+
+    /// Writes them into a folder, for a package or for a machine without npm.
+    pub(crate) fn put(&self, folder: &Path) -> Result<(), LibrariesError> {
+        let names = Library::ALL.map(Library::file);
+        let unwritable = |source| LibrariesError::Unwritable { path: folder.into(), source };
+        fs::create_dir_all(folder).map_err(unwritable)?;
+        // The version comes last: without it the folder is not whole.
+        for name in names.into_iter().chain([VERSION]) {
+            fs::copy(self.folder.join(name), folder.join(name)).map_err(unwritable)?;
+        }
+        Ok(())
     }
 
     /// The text of one of them.
@@ -96,6 +133,12 @@ impl Libraries {
         let path = self.folder.join(library.file());
         fs::read_to_string(&path).map_err(|source| LibrariesError::Unreadable { path, source })
     }
+}
+
+/// Where a package puts them: /usr/share/headway/libraries for /usr/bin/headway.
+fn folder_of_package() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    Some(program.parent()?.parent()?.join("share/headway/libraries"))
 }
 
 /// The XDG Base Directory Specification: paths in these variables must be absolute.

@@ -13,6 +13,7 @@ use super::error::RaceError;
 use super::qlog::Qlogs;
 use crate::failure::BadOption;
 use crate::scenario_arguments::{ScenarioArguments, features, help_of, models};
+use crate::watch::WatchArguments;
 
 const EXAMPLES: &str = concat!(
     "\
@@ -31,6 +32,8 @@ Examples:
       The damage that one sender met, for all of them.
   headway race --variant oracle,headway,modern:bbr,modern:cubic --duration 60s --window 16MiB --queue 1bdp
       How near today's senders come to one that knows every hit at once, in a minute.
+  headway race --variant headway,modern,sack --runs 3 --watch
+      A live page of goodput, window, RTT, queue and losses for a browser of this machine, until Ctrl-C.
   headway race --json --runs 3 | jq '.summary[] | {variant, seconds}'
 
 ",
@@ -87,6 +90,8 @@ pub(crate) struct Arguments {
     /// Write a page with bars of the results and a time-sequence graph of each sender's first run
     #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     pub(super) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) watch: WatchArguments,
 }
 
 /// An error that lists every name.

@@ -6,6 +6,7 @@ use headway_sim::race::RunError;
 
 use crate::failure::{BadOption, Failure};
 use crate::output::OutputError;
+use crate::watch::WatchError;
 
 /// Why a race failed.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,8 @@ pub(crate) enum RaceError {
     Run(RunError),
     #[error(transparent)]
     Report(#[from] ReportError),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
 }
 
 impl Failure for RaceError {
@@ -28,7 +31,7 @@ impl Failure for RaceError {
         match self {
             Self::BadOption(_) | Self::Content(_) => true,
             Self::Report(error) => error.is_usage(),
-            Self::Output(_) | Self::Run(_) => false,
+            Self::Output(_) | Self::Run(_) | Self::Watch(_) => false,
         }
     }
 }

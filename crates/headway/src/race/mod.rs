@@ -6,6 +6,7 @@ mod error;
 mod json;
 mod qlog;
 mod table;
+mod watch;
 
 use std::io::{self, IsTerminal};
 
@@ -20,6 +21,7 @@ use crate::command_line::command_line;
 use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
 pub(crate) use error::RaceError;
+use watch::{RunSamples, Watched};
 
 /// Runs the race. `words` are the words of the command line, without the program's name.
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceError> {
@@ -31,10 +33,14 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceErr
         Some(path) => Some((path, output::begin(path)?)),
         None => None,
     };
+    let watched = match arguments.watch.address() {
+        Some(address) => Some(Watched::start(address, &senders, arguments.runs, command_line(words))?),
+        None => None,
+    };
     for directory in [&arguments.pcap, &arguments.qlog].into_iter().flatten() {
         output::create_directory(directory)?;
     }
-    let results = race_all(arguments, &settings.scenario, &content, &senders)?;
+    let results = race_all(arguments, &settings.scenario, &content, (&senders, watched.as_ref()))?;
     let summaries = summarize(&results.runs);
     if let Some((path, file)) = report {
         let page = page(&results, &summaries, &command_line(words))?;
@@ -46,7 +52,11 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceErr
     } else {
         table::render(&results, &summaries)
     };
-    Ok(output::print(&text)?)
+    output::print(&text)?;
+    match watched {
+        Some(watched) => Ok(watched.keep_until_stopped()?),
+        None => Ok(()),
+    }
 }
 
 /// Names the files that were written, beside the results and not among them.
@@ -73,7 +83,7 @@ fn race_all(
     arguments: &Arguments,
     scenario: &Scenario,
     content: &Content,
-    senders: &[Entrant],
+    (senders, watched): (&[Entrant], Option<&Watched>),
 ) -> Result<Results, RaceError> {
     let seeds = || (0..u64::from(arguments.runs)).map(|run| arguments.seed + run);
     let jobs: Vec<(Entrant, u64)> =
@@ -82,8 +92,12 @@ fn race_all(
     let mut finished: Vec<FirstRun> = jobs
         .par_iter()
         .map(|&(sender, seed)| {
-            let recorded = seed == arguments.seed;
-            let run = one_run(arguments, scenario, content, sender, seed, recorded);
+            let settings = RunSettings { scenario, content, seed, hash: scenario.duration.is_none() };
+            let mut samples = watched.map(|watched| watched.run(sender, seed));
+            let run = one_run(arguments, settings, sender, &mut samples);
+            if let (Some(samples), Ok(run)) = (samples, &run) {
+                samples.finish(&run.outcome);
+            }
             progress.inc(1);
             run
         })
@@ -106,13 +120,12 @@ fn race_all(
 
 fn one_run(
     arguments: &Arguments,
-    scenario: &Scenario,
-    content: &Content,
+    settings: RunSettings<'_>,
     sender: Entrant,
-    seed: u64,
-    recorded: bool,
+    samples: &mut Option<RunSamples<'_>>,
 ) -> Result<FirstRun, RaceError> {
-    let hash = scenario.duration.is_none();
+    let RunSettings { scenario, content, seed, hash } = settings;
+    let recorded = seed == arguments.seed;
     // The oracle is not a TCP: nothing of it is recorded.
     let tcp = sender.tcp().filter(|_| recorded);
     let wants_sequence = tcp.is_some() && arguments.report.is_some();
@@ -123,7 +136,10 @@ fn one_run(
     let qlogs = arguments.qlogs().zip(tcp);
     if !wants_sequence && capture.is_none() && qlogs.is_none() {
         // Without an observer, events and packets are not even put into words.
-        let outcome = race::run(scenario, sender, content, seed, hash)?;
+        let outcome = match samples {
+            Some(samples) => race::run_sampled(settings, sender, || (), (), samples)?.outcome,
+            None => race::run(scenario, sender, content, seed, hash)?,
+        };
         return Ok(FirstRun { sender, outcome, sequence: None });
     }
     // The receiver's observer is asked for first, then the sender's, then those of the companions.
@@ -132,8 +148,7 @@ fn one_run(
         None => Vec::new(),
     };
     let observer = || (wants_sequence.then(TimeSequence::new), ends.pop());
-    let settings = RunSettings { scenario, content, seed, hash };
-    let recording = race::run_recorded(settings, sender, observer, capture)?;
+    let recording = race::run_sampled(settings, sender, observer, capture, samples)?;
     if let Some(capture) = recording.tap {
         capture.finish()?;
     }

@@ -9,6 +9,7 @@ use headway_trunk_proto::KeyError;
 
 use crate::failure::Failure;
 use crate::output::OutputError;
+use crate::watch::WatchError;
 
 /// Why a command of the gateway failed.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,8 @@ pub(crate) enum TrunkCommandError {
     Key { path: PathBuf, source: KeyError },
     #[error("gateway.metrics: {address}: {source}; expected a free TCP address and port of this machine")]
     Metrics { address: SocketAddr, source: io::Error },
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     #[error("the gateway has refused: {0}")]
     Refused(String),
     #[error("the terminal: {0}")]

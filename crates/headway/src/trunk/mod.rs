@@ -8,6 +8,7 @@ mod metrics;
 mod run;
 mod status;
 mod top;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use clap::{Args, Subcommand};
 use headway_trunk::Config;
 
 use crate::output;
+use crate::watch::WatchArguments;
 use control::Request;
 use error::TrunkCommandError;
 use log::{Log, LogFormat};
@@ -27,6 +29,8 @@ Examples:
       Read a configuration and the files that it names, and say what is wrong.
   headway trunk run /etc/headway/trunk.toml
       Run the gateway until SIGINT or SIGTERM.
+  headway trunk run /etc/headway/trunk.toml --watch 127.0.0.1:8080
+      The same, with a live page of goodput, window, round-trip time, and losses by cause, for browsers.
   curl --socks5-hostname 127.0.0.1:1080 http://10.0.0.5/file
       At a host of the near gateway's, whose configuration has [[socks]].";
 
@@ -47,6 +51,8 @@ enum Command {
         /// How the log is written to standard error
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         log_format: LogFormat,
+        #[command(flatten)]
+        watch: WatchArguments,
     },
     /// Make a secret key and print its public key
     Keygen {
@@ -112,9 +118,10 @@ enum Command {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
     match &arguments.command {
-        Command::Run { config: path, log_format } => {
+        Command::Run { config: path, log_format, watch } => {
             let config = Config::load(path)?;
-            run::run(path, &config, &Log::start(*log_format, config.gateway.log_level))
+            let log = Log::start(*log_format, config.gateway.log_level);
+            run::run(path, &config, &log, watch.address())
         }
         Command::Keygen { file, preshared } => keys::make(file.as_deref(), *preshared),
         Command::Pubkey { file } => keys::public(file),

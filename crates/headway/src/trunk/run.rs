@@ -1,5 +1,6 @@
 //! A gateway, run until it is stopped.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use headway_trunk::{Config, Gateway};
@@ -12,16 +13,28 @@ use super::control::{self, Answer, ControlSocket, Request};
 use super::error::TrunkCommandError;
 use super::log::Log;
 use super::metrics;
+use super::watch::{self, Watched};
 use crate::output::notice;
 
-pub(super) fn run(path: &Path, config: &Config, log: &Log) -> Result<(), TrunkCommandError> {
+pub(super) fn run(
+    path: &Path,
+    config: &Config,
+    log: &Log,
+    watch: Option<SocketAddr>,
+) -> Result<(), TrunkCommandError> {
+    let watched = watch.map(Watched::start).transpose()?;
     let runtime = Runtime::new().map_err(TrunkCommandError::NoRuntime)?;
-    let outcome = runtime.block_on(serve(path, config, log));
+    let outcome = runtime.block_on(serve(path, config, log, watched));
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(path: &Path, config: &Config, log: &Log) -> Result<(), TrunkCommandError> {
+async fn serve(
+    path: &Path,
+    config: &Config,
+    log: &Log,
+    watched: Option<Watched>,
+) -> Result<(), TrunkCommandError> {
     let on = |kind| signal(kind).map_err(TrunkCommandError::NoRuntime);
     let (mut interrupt, mut terminate, mut hangup) =
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?, on(SignalKind::hangup())?);
@@ -43,7 +56,8 @@ async fn serve(path: &Path, config: &Config, log: &Log) -> Result<(), TrunkComma
         let running = Running { gateway: &gateway, path, log };
         let answers = running.answer(socket.as_ref());
         let metrics = metrics::serve(&gateway, metrics);
-        tokio::pin!(answers, metrics);
+        let watched = watch::follow(&gateway, watched);
+        tokio::pin!(answers, metrics, watched);
         loop {
             tokio::select! {
                 _ = interrupt.recv() => break,
@@ -51,6 +65,7 @@ async fn serve(path: &Path, config: &Config, log: &Log) -> Result<(), TrunkComma
                 _ = hangup.recv() => drop(running.reload()),
                 () = &mut answers => {}
                 () = &mut metrics => {}
+                () = &mut watched => {}
             }
         }
     }

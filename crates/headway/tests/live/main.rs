@@ -25,4 +25,5 @@ mod ssh;
 mod transfers;
 mod trunk;
 mod trunk_operation;
+mod trunk_watch;
 mod udp;

@@ -26,8 +26,8 @@ pub(crate) struct Screen {
 pub(crate) const SCREENS: [Screen; 4] = [
     Screen { width: 1400, is_dark: false },
     Screen { width: 1400, is_dark: true },
-    Screen { width: 420, is_dark: false },
-    Screen { width: 420, is_dark: true },
+    Screen { width: 400, is_dark: false },
+    Screen { width: 400, is_dark: true },
 ];
 
 /// A browser with one page.
@@ -86,6 +86,11 @@ impl Browser {
 
     /// Opens a file on a screen, and waits until it is there; where it draws later, until its promise `ready` is kept.
     pub(crate) fn open(&mut self, path: &Path, screen: Screen) {
+        self.visit(&format!("file://{}", path.display()), screen);
+    }
+
+    /// The same with an address.
+    pub(crate) fn visit(&mut self, url: &str, screen: Screen) {
         let size =
             json!({ "width": screen.width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size);
@@ -93,8 +98,8 @@ impl Browser {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
         // Where only the fragment is another, the page would not be loaded anew.
-        for url in ["about:blank".to_owned(), format!("file://{}", path.display())] {
-            self.load(&url);
+        for url in ["about:blank", url] {
+            self.load(url);
         }
         self.evaluate("window.ready");
     }

@@ -17,9 +17,15 @@ const TILES: &str = include_str!("tiles.js");
 /// of it are left there.
 #[track_caller]
 pub(crate) fn all_is_well(browser: &mut Browser, page: &Path) {
+    all_is_well_in(browser, page, |browser, screen| browser.open(page, screen));
+}
+
+/// The same of a page that `open` opens; `page` is its name.
+#[track_caller]
+pub(crate) fn all_is_well_in(browser: &mut Browser, page: &Path, open: impl Fn(&mut Browser, Screen)) {
     let mut faults = Vec::new();
     for screen in SCREENS {
-        browser.open(page, screen);
+        open(browser, screen);
         faults.extend(faults_of(browser).into_iter().map(|fault| format!("{}: {fault}", name(screen))));
         let share = share_of_tiles(browser);
         if share < 0.1 {

@@ -2,8 +2,10 @@
 
 mod browser;
 mod explorer;
+mod gateways;
 mod look;
 mod samples;
+mod watch;
 
 use headway_test_fixture::program::Program;
 

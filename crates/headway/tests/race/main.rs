@@ -6,6 +6,7 @@ mod refusals;
 mod report;
 mod results;
 mod traces;
+mod watch;
 
 use headway_test_fixture::program::Program;
 

@@ -1,8 +1,11 @@
 //! The table and the JSON of a race.
 
+use headway_test_fixture::live_page::LivePage;
+use headway_test_fixture::process::wait_until;
 use serde_json::Value;
 use tempfile::tempdir;
 
+use crate::watch::STAYS;
 use crate::{HEADWAY, VARIANTS};
 
 /// A race that is over soon, with damage in both directions.
@@ -222,6 +225,14 @@ fn the_help_has_examples_that_work() {
         let own = example.split(" | ").next().unwrap_or_default();
         for command in own.split(" && ") {
             let words: Vec<&str> = command.trim_start_matches("headway ").split_whitespace().collect();
+            if words.contains(&"--watch") {
+                // It stays until it is interrupted.
+                let Some(page) = LivePage::start(HEADWAY.command(root, &words)) else { continue };
+                wait_until(example, || page.has_said(STAYS));
+                let output = page.stop();
+                assert!(output.status.success() && !output.stdout.is_empty(), "{example}");
+                continue;
+            }
             assert!(!HEADWAY.succeed(root, &words).is_empty(), "{example}");
         }
     }

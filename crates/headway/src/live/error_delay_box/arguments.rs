@@ -11,6 +11,7 @@ use super::BoxError;
 use super::parameters::LinkParameters;
 use crate::failure::BadOption;
 use crate::scenario_arguments::models;
+use crate::watch::WatchArguments;
 
 const EXAMPLES: &str = concat!(
     "\
@@ -25,6 +26,8 @@ Examples:
       files: rate = \"10mbit\", delay = \"20ms\" and so on. `kill -HUP` makes it read the file again.
   headway box hw1 hw2 --duration 60s --pcap box.pcapng
       What the hosts at both ends sent and got, with a remark at what the link damaged.
+  headway box hw1 hw2 --rate 10mbit --delay 150ms --damage random:2% --watch 127.0.0.1:8080
+      A live page of throughput, queue, and what was dropped and damaged, for browsers.
 
 The forward path is that from IFACE_A to IFACE_B.
 
@@ -70,6 +73,8 @@ pub(crate) struct Arguments {
     /// the second copy of a packet for a retransmission
     #[arg(long, requires = "pcap", help_heading = "Output")]
     pub(super) pcap_split: bool,
+    #[command(flatten)]
+    pub(super) watch: WatchArguments,
     /// Print more on standard error
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     pub(super) verbose: u8,

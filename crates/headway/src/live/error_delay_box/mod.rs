@@ -5,6 +5,7 @@ mod json;
 mod output;
 mod parameters;
 mod table;
+mod watch;
 
 use std::fs::File;
 use std::future::pending;
@@ -24,10 +25,12 @@ use super::error::LiveError;
 use super::network_arguments::start_log;
 use crate::failure::{BadOption, Failure};
 use crate::output::{OutputError, notice};
+use crate::watch::WatchError;
 pub(crate) use arguments::Arguments;
 use arguments::RealTime;
 use output::Output;
 pub(super) use parameters::LinkParameters;
+use watch::WatchedBox;
 
 /// Why it failed.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +46,8 @@ pub(crate) enum BoxError {
     Net(#[from] NetError),
     #[error(transparent)]
     Output(#[from] OutputError),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     #[error("the thread of the box panicked: a defect of headway")]
     Panicked,
 }
@@ -54,7 +59,7 @@ impl Failure for BoxError {
             Self::Lab(error) => error.is_usage(),
             Self::Live(error) => error.is_usage(),
             Self::Net(error) => error.is_usage(),
-            Self::Output(_) | Self::Panicked => false,
+            Self::Output(_) | Self::Watch(_) | Self::Panicked => false,
         }
     }
 }
@@ -68,13 +73,18 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), BoxError> {
     let interfaces = arguments.interfaces();
     let lanes = arguments.seeded(links.clone(), 0);
     let names = [&*interfaces[0], &*interfaces[1]];
+    // A port that is taken is said before the interfaces are touched.
+    let watched = match arguments.watch.address() {
+        Some(address) => Some(WatchedBox::start(address, names)?),
+        None => None,
+    };
     let capture =
         arguments.pcap.as_deref().map(|path| open_ends(path, names, arguments.pcap_split)).transpose()?;
     let real_time = arguments.real_time() != RealTime::Off;
     let (live, control) =
         LiveBox::open(BoxConfig { interfaces: interfaces.clone(), lanes, real_time, capture })?;
     let mut running = RunningBox { control, ended: start(live)? };
-    let mut output = Output::new(arguments.json, interfaces);
+    let mut output = Output::new(arguments.json, interfaces).watched(watched);
     let announced = announce(arguments, &links, &running.control, &mut output);
     let attended = match announced {
         Ok(()) => attend(arguments, interval, &mut running, &mut signals, &mut output).await,

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, Priority};
 
+use super::watch::WatchedBox;
 use super::{json, table};
 use crate::output::OutputError;
 
@@ -14,6 +15,7 @@ pub(super) struct Output {
     /// The last report of the table.
     last: Option<BoxReport>,
     lines: u32,
+    watched: Option<WatchedBox>,
 }
 
 /// Rows between two headings.
@@ -21,7 +23,12 @@ const HEADING_EVERY: u32 = 20;
 
 impl Output {
     pub(super) fn new(json: bool, interfaces: [String; 2]) -> Self {
-        Self { json, interfaces, last: None, lines: 0 }
+        Self { json, interfaces, last: None, lines: 0, watched: None }
+    }
+
+    /// With a live page.
+    pub(super) fn watched(self, watched: Option<WatchedBox>) -> Self {
+        Self { watched, ..self }
     }
 
     /// The box runs.
@@ -37,6 +44,9 @@ impl Output {
 
     /// An interval has passed.
     pub(super) fn interval(&mut self, report: &BoxReport) -> Result<(), OutputError> {
+        if let Some(watched) = &self.watched {
+            watched.report(report);
+        }
         if self.json {
             return print(&[json::report(report, false, None)]);
         }
@@ -65,6 +75,9 @@ impl Output {
 
     /// The box has ended.
     pub(super) fn end(&mut self, report: &BoxReport, error: Option<String>) -> Result<(), OutputError> {
+        if let Some(watched) = &self.watched {
+            watched.end(report, error.as_deref());
+        }
         if self.json {
             return print(&[json::report(report, true, error)]);
         }

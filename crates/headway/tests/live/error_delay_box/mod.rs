@@ -6,3 +6,4 @@ mod interfaces;
 mod parameters;
 mod testbed;
 mod transfers;
+mod watch;

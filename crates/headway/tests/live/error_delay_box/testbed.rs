@@ -13,7 +13,7 @@ use crate::namespace::{HEADWAY, Namespace};
 /// The hosts' addresses: the stack and the kernel on the left, the kernel on the right.
 pub(super) const OURS: &str = "10.78.0.1";
 pub(super) const KERNEL_LEFT: &str = "10.78.0.3";
-const KERNEL_RIGHT: &str = "10.78.0.2";
+pub(super) const KERNEL_RIGHT: &str = "10.78.0.2";
 /// The stack on the left.
 pub(super) const PACKET: [&str; 4] = ["--packet", "eth0", "--address", "10.78.0.1/24"];
 
