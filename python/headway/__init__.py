@@ -12,6 +12,7 @@ from headway._native import fingerprint, version
 from headway.captures import Trace, trace
 from headway.errors import Error, InputError
 from headway.experiments import Experiment, Results, papers
+from headway.network import Arrival, Connection, Host, Link, Listener, Notification, nanoseconds
 from headway.scenario import Scenario
 from headway.simulation import VARIANTS, Run, columns, race, run
 
@@ -19,9 +20,15 @@ __version__ = version()
 
 __all__ = [
     "VARIANTS",
+    "Arrival",
+    "Connection",
     "Error",
     "Experiment",
+    "Host",
     "InputError",
+    "Link",
+    "Listener",
+    "Notification",
     "Results",
     "Run",
     "Scenario",
@@ -29,6 +36,7 @@ __all__ = [
     "__version__",
     "columns",
     "fingerprint",
+    "nanoseconds",
     "papers",
     "race",
     "run",

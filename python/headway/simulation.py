@@ -9,6 +9,7 @@ import pyarrow as pa
 from headway import _native
 from headway._progress import Progress, reported
 from headway._tables import table
+from headway._values import whole
 from headway.scenario import Scenario
 
 #: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr".
@@ -36,7 +37,7 @@ def race(
         own = scenario.given.get("variant")
         variants = [own] if own else [name for name in VARIANTS if name != "oracle"]
     with reported(progress) as report:
-        return table(_native.race(scenario.given, list(variants), runs, seed, report))
+        return table(_native.race(scenario.given, list(variants), whole("runs", runs), whole("seed", seed), report))
 
 
 class Run:
@@ -82,7 +83,7 @@ def run(
     """
     scenario = Scenario() if scenario is None else scenario
     variant = variant or scenario.given.get("variant") or "headway"
-    return Run(_native.run(scenario.given, variant, seed, capture))
+    return Run(_native.run(scenario.given, variant, whole("seed", seed), capture))
 
 
 def columns() -> pa.Table:

@@ -7,6 +7,7 @@ mod error;
 mod experiment;
 mod interrupt;
 mod keys;
+mod network;
 mod race;
 mod recording;
 mod trace;
@@ -22,6 +23,8 @@ mod _native {
     use super::experiment::{NativeExperiment, NativeResults, papers};
     #[pymodule_export]
     use super::keys::{check, columns, features, keys, variants};
+    #[pymodule_export]
+    use super::network::{NativeHost, NativeLink, nanoseconds, network_names};
     #[pymodule_export]
     use super::race::race;
     #[pymodule_export]

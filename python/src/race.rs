@@ -14,7 +14,7 @@ use crate::interrupt::{Work, beside_python};
 use crate::keys::{Given, settings};
 
 /// Runs beyond this are a typing mistake rather than a wish.
-const MAX_RUNS: u32 = 1_000_000;
+const MAX_RUNS: u64 = 1_000_000;
 
 /// Runs each of the senders with each of the seeds from `seed` on. The rows are in the order of the senders.
 #[pyfunction]
@@ -23,7 +23,7 @@ pub(crate) fn race(
     py: Python<'_>,
     given: Given,
     variants: Vec<String>,
-    runs: u32,
+    runs: u64,
     seed: u64,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Arrow> {
@@ -31,11 +31,11 @@ pub(crate) fn race(
     if !(1..=MAX_RUNS).contains(&runs) {
         return Err(input(format!("runs: {runs}: expected between 1 and {MAX_RUNS}")));
     }
-    if seed.checked_add(runs.into()).is_none() {
+    if seed.checked_add(runs).is_none() {
         return Err(input(format!("seed: {seed}: expected room for the seeds of all runs above it")));
     }
     let senders = entrants(&settings, &variants)?;
-    let seeds = seed..seed + u64::from(runs);
+    let seeds = seed..seed + runs;
     let rows = beside_python(py, progress.as_ref(), |work| make(&settings, &senders, seeds, work))?;
     // What was interrupted has raised an exception.
     let rows = rows.map_err(of_run)?.unwrap_or_default();

@@ -18,7 +18,7 @@ size = "20KB"
 """
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/embedding.md", "docs/python.md"])
 def test_examples_work(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
