@@ -25,6 +25,6 @@ fn what_is_lost_at_any_rate_does_not_slow_the_owner_down() {
         println!("seed {seed}: {owner:.2} s on a path of one's own, {guest:.2} s otherwise");
         assert!(1.5 * owner < guest, "seed {seed}: {owner:.2} and {guest:.2} s");
         // 4.2 s at the rate of the link.
-        assert!(owner < 12.0, "seed {seed}: {owner:.2} s");
+        assert!(owner < 13.0, "seed {seed}: {owner:.2} s");
     }
 }

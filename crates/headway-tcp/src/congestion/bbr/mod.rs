@@ -188,7 +188,7 @@ impl Bbr {
         self.update_congestion_signals(signal);
         self.model.aggregation.on_ack(signal.now, signal.newly_acked, self.bw, self.cwnd, self.round_count);
         if self.round_start && !signal.app_limited && signal.rate > 0 {
-            let queued = self.state == State::Startup && self.queue_stands(50);
+            let queued = self.state == State::Startup && self.queue_stands(Duration::ZERO, 50);
             self.full_pipe.on_round(signal.rate, queued);
         }
         self.check_startup_done(signal);
@@ -222,9 +222,14 @@ impl Bbr {
         self.bounds.loss_in_round = false;
     }
 
-    /// Whether a queue stands that delays by more than `percent` of the path's RTT.
-    fn queue_stands(&self, percent: u32) -> bool {
-        self.model.delay.min_rtt.is_some_and(|min| self.standing_queue.delay() > min * percent / 100)
+    /// Whether a queue stands that delays by more than `before` and a part of the path's RTT, in percent. A short
+    /// one harms no one, and beside other flows the draft's patience is what gets a share.
+    fn queue_stands(&self, before: Duration, percent: u32) -> bool {
+        const SHORT: Duration = Duration::from_millis(50);
+        self.model
+            .delay
+            .min_rtt
+            .is_some_and(|min| self.standing_queue.delay() > before + (min * percent / 100).max(SHORT))
     }
 
     fn start_round(&mut self) {

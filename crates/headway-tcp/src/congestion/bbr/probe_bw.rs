@@ -38,6 +38,8 @@ pub(super) struct Cycle {
     /// ProbeRTT ended ProbeBW_UP, or the feedback on it.
     pub(super) cut_short: bool,
     pub(super) rounds_since_probe_up: u64,
+    /// The delay of the queue that stood when ProbeBW_UP began.
+    queue_before: Duration,
     /// Pacing gain of ProbeBW_DOWN, percent.
     pub(super) down_gain: u64,
     stamp: Instant,
@@ -120,6 +122,7 @@ impl Bbr {
         self.cycle.ack_phase = AckPhase::ProbeStarting;
         self.start_round();
         self.full_pipe.reset(rate);
+        self.cycle.queue_before = self.standing_queue.delay();
         self.state = State::Up;
         self.raise_longterm_slope();
     }
@@ -156,7 +159,7 @@ impl Bbr {
         let precaution = self.cycle.prev_probe_too_high && self.inflight >= longterm;
         if precaution {
             self.cycle.prev_probe_precautionary = true;
-        } else if self.queue_stands(QUEUE) && self.full_pipe.is_flat(signal.rate) {
+        } else if self.queue_stands(self.cycle.queue_before, QUEUE) && self.full_pipe.is_flat(signal.rate) {
             // More is in the network, and no more arrives for it: the queue is this probe's own.
             self.full_pipe.now = true;
         } else if self.is_cwnd_limited() && self.cwnd >= longterm {
