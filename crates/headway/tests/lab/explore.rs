@@ -135,7 +135,7 @@ fn where_npm_fails_it_says_why() {
     assert_eq!(output.status.code(), Some(1), "{complaint}");
     let last = complaint.lines().last().unwrap_or_default();
     assert!(
-        last.contains("npm did not fetch") && last.contains("D3: network is unreachable;"),
+        last.contains("npm did not fetch") && last.contains("uPlot): network is unreachable;"),
         "{complaint}"
     );
     let left = fs::read_dir(directory.path().join("cache/headway")).expect("the cache").count();

@@ -237,3 +237,12 @@ fn libraries_of_a_package_are_found() {
     let output = start().output().expect("it starts");
     assert!(String::from_utf8_lossy(&output.stderr).contains("npm was not found"));
 }
+
+/// At an address that others reach, any name may lead to it, and the command says who can look.
+#[test]
+fn an_address_that_others_reach_is_told() {
+    let folder = tempdir().expect("a directory");
+    let Some(page) = start(folder.path(), &["--watch", "0.0.0.0:0"]) else { return };
+    wait_until("the warning", || page.has_said("whoever reaches it can look at the page"));
+    assert_eq!(page.ask("GET /", &["Host: headway.example"]).status, 200);
+}

@@ -114,8 +114,9 @@ class Chart {
     if (names.join("\n") === [...this.choice.options].map(({ value }) => value).join("\n")) return;
     const { value } = this.choice;
     this.choice.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
-    // The last of a race is headway.
-    this.choice.value = names.includes(value) && this.isChosen ? value : names.at(-1) ?? "";
+    // The last of a race is headway, the first direction of a box is forward.
+    const usual = names.at(feed.description.time === "virtual" ? -1 : 0) ?? "";
+    this.choice.value = names.includes(value) && this.isChosen ? value : usual;
     this.choice.oninput = () => { this.isChosen = true; };
   }
 
