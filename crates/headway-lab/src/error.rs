@@ -80,6 +80,20 @@ pub enum LabError {
         /// What was expected and what stands there.
         problem: String,
     },
+    /// What describes a sweep to another machine is damaged, or of another version.
+    #[error("the description of the sweep: {problem}")]
+    BadDescription {
+        /// What was expected and what arrived.
+        problem: String,
+    },
+    /// What another machine answered is no row of the runs that it was asked for.
+    #[error("row {line} of an answer: {problem}")]
+    BadLine {
+        /// Which, from 1.
+        line: usize,
+        /// What was expected and what arrived.
+        problem: String,
+    },
     /// Cells run in real time, and no testbed was given.
     #[error("{name}: clock = \"real\": expected virtual; `headway lab live` runs what is real")]
     NoRealTime {

@@ -9,6 +9,8 @@
 mod claims;
 mod error;
 mod experiment;
+mod recorded;
+mod remote;
 mod replay;
 mod results;
 mod runner;
@@ -24,8 +26,10 @@ pub use experiment::{
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
 pub use headway_sim::{Kind, Value};
+pub use remote::{RemoteMaker, describe};
 pub use replay::{replay, replay_observed};
 pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns, fingerprint, record};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;
+pub use sweep::{Place, Sweep};
 pub use testbed::Testbed;

@@ -1,13 +1,12 @@
 //! Running one run of an experiment again, to look at it closely.
 
-use std::path::Path;
-
-use headway_scenario::{Clock, Defaults, Key, KeyError, Recorded, Sender, Traces, capture_of, keys};
+use headway_scenario::{Clock, Defaults, KeyError, Sender};
 use headway_sim::Tap;
 use headway_sim::race::{self, Entrant, Recording, RunSettings};
 use headway_tcp::Observer;
 
 use crate::error::LabError;
+use crate::recorded;
 use crate::results::{Manifest, ManifestCell};
 use crate::runner::content;
 
@@ -39,25 +38,7 @@ pub fn replay_observed<O: Observer + 'static, T: Tap>(
     tap: T,
 ) -> Result<Recording<O, T>, LabError> {
     let bad = |KeyError { key, problem }: KeyError| LabError::NotReplayable { key: key.into(), problem };
-    // The file of a recorded link may be elsewhere by now, or another: the results hold its fates.
-    let traces = Traces::stored(|path, recorded| {
-        let stored = |key: &Key| {
-            let value = cell.settings.get(key.name)?;
-            let is_this = match recorded {
-                Recorded::Fates(direction) => key.direction_of_damage() == Some(direction),
-                Recorded::Packets => key.names_packets() && capture_of(value) == Some(path),
-                Recorded::Opportunities => key.names_rate_trace() && Path::new(value) == path,
-                // The name of the table is followed by what else is said of the jitter.
-                Recorded::DelayTable => {
-                    let rest = path.to_str().and_then(|name| value.trim().strip_prefix(name));
-                    key.names_delay_table()
-                        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-                }
-            };
-            is_this.then(|| manifest.recordings.get(&format!("{}={value}", key.name)).cloned())?
-        };
-        keys().iter().find_map(stored)
-    });
+    let traces = recorded::traces(&cell.settings, &manifest.recordings);
     let given = |key: &str| cell.settings.get(key).map(String::as_str);
     let settings = headway_scenario::read(given, Defaults::Files, &traces).map_err(bad)?;
     let sender = settings.sender().map_err(bad)?;

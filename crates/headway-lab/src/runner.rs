@@ -76,15 +76,16 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     };
     let (real, simulated): (Vec<_>, Vec<_>) =
         missing.into_iter().partition(|place| experiment.cells[place.cell].clock == Clock::Real);
-    let maker = Maker::new(experiment);
+    let maker = Maker::of(&experiment.cells);
     simulated.par_iter().try_for_each(|&place| {
         if progress.is_interrupted() {
             return Err(LabError::Interrupted);
         }
-        keep(place, maker.make(place)?)
+        let cell = &experiment.cells[place.cell];
+        keep(place, maker.make(cell, place.run, experiment.run_seed(cell, place.run))?)
     })?;
     if let Some(testbed) = testbed.filter(|_| !real.is_empty()) {
-        run_in_real_time(testbed, &maker, real, &keep)?;
+        run_in_real_time(testbed, experiment, &maker.oracles, real, &keep)?;
     }
     sweep.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
 }
@@ -93,24 +94,24 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
 /// what disturbs the machine for a while does not hit one cell alone.
 fn run_in_real_time(
     testbed: &dyn Testbed,
-    maker: &Maker<'_>,
+    experiment: &Experiment,
+    oracles: &Oracles,
     mut missing: Vec<Place>,
     keep: &(impl Fn(Place, Row) -> Result<(), LabError> + Sync),
 ) -> Result<(), LabError> {
-    let cell = |place: &Place| &maker.experiment.cells[place.cell];
+    let cell = |place: &Place| &experiment.cells[place.cell];
     testbed.prepare(&missing.iter().map(cell).collect::<Vec<_>>())?;
     missing.sort_by_key(|place| place.run);
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), LabError> {
         while let Some(place) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
             let cell = cell(place);
-            let seed = maker.experiment.run_seed(cell, place.run);
+            let seed = experiment.run_seed(cell, place.run);
             let metrics = testbed.run(cell, seed).inspect_err(|_| {
                 // The others end what they are at, and begin nothing.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             })?;
-            let metrics =
-                metrics.of_single_flow(&cell.scenario).beside(maker.oracles.of(cell, seed).as_ref());
+            let metrics = metrics.of_single_flow(&cell.scenario).beside(oracles.of(cell, seed).as_ref());
             keep(*place, Row { run: place.run, seed, metrics })?;
         }
         Ok(())
@@ -124,32 +125,27 @@ fn run_in_real_time(
     })
 }
 
-/// Makes runs of an experiment in virtual time.
-struct Maker<'a> {
-    experiment: &'a Experiment,
+/// Makes runs in virtual time.
+pub(crate) struct Maker {
     contents: BTreeMap<Option<u64>, Content>,
     oracles: Oracles,
 }
 
-impl<'a> Maker<'a> {
-    /// Of this experiment.
-    fn new(experiment: &'a Experiment) -> Self {
-        let contents = contents(experiment);
-        Self { experiment, contents, oracles: Oracles::default() }
+impl Maker {
+    /// Of these cells.
+    pub(crate) fn of(cells: &[Cell]) -> Self {
+        Self { contents: contents(cells), oracles: Oracles::default() }
     }
 
-    /// Makes a run. The row is the same wherever and whenever it is made.
+    /// Makes a run of one of the cells. The row is the same wherever and whenever it is made.
     ///
     /// # Errors
     ///
     /// It shows a defect.
-    fn make(&self, place: Place) -> Result<Row, LabError> {
-        let Place { cell, run } = place;
-        let cell = &self.experiment.cells[cell];
+    pub(crate) fn make(&self, cell: &Cell, run: u32, seed: u64) -> Result<Row, LabError> {
         let Sender::Ours(entrant) = &cell.sender else {
             unreachable!("the check finds senders that are not of virtual time");
         };
-        let seed = self.experiment.run_seed(cell, run);
         let content = &self.contents[&cell.size.map(Size::bytes)];
         let outcome: RunOutcome = race::run(&cell.scenario, *entrant, content, seed, cell.size.is_some())?;
         Ok(Row { run, seed, metrics: outcome.metrics.beside(self.oracles.of(cell, seed).as_ref()) })
@@ -157,9 +153,9 @@ impl<'a> Maker<'a> {
 }
 
 /// One content for each size.
-fn contents(experiment: &Experiment) -> BTreeMap<Option<u64>, Content> {
+fn contents(cells: &[Cell]) -> BTreeMap<Option<u64>, Content> {
     let mut contents = BTreeMap::new();
-    for cell in &experiment.cells {
+    for cell in cells {
         contents.entry(cell.size.map(Size::bytes)).or_insert_with(|| content(cell.size));
     }
     contents

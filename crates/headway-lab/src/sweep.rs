@@ -1,63 +1,75 @@
 //! A sweep: which of its runs are there, which are missing, and where their rows go.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
-use crate::results::{Code, Journal, Made, Results, Row, write_tables};
+use crate::results::{Code, Journal, Line, Made, Manifest, Results, Row, write_tables};
 
 /// The place of a run in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub struct Place {
     /// Which of [`Experiment::cells`], from 0.
-    pub(crate) cell: usize,
+    pub cell: usize,
     /// Which run of the cell, from 0.
-    pub(crate) run: u32,
+    pub run: u32,
 }
 
 /// A sweep under way, with its journal open. Rows may come from anywhere and in any order: the tables do not show it.
-pub(crate) struct Sweep<'a> {
-    experiment: &'a Experiment,
-    folder: &'a Path,
+pub struct Sweep {
+    folder: PathBuf,
     reuse: bool,
-    /// The key of each run of each cell.
-    keys: Vec<Vec<String>>,
+    manifest: Manifest,
+    codes: Vec<Code>,
+    /// For each cell the first whose runs have the same seeds.
+    channels: Vec<usize>,
     rows: BTreeMap<String, Made>,
     journal: Journal,
     outdated: usize,
 }
 
-impl<'a> Sweep<'a> {
+impl Sweep {
     /// Opens the folder of the results, which is made if it is not there. With `reuse`, rows count that were made
     /// by other code ([`crate::CODE`]).
     ///
     /// # Errors
     ///
     /// The folder cannot be read or written.
-    pub(crate) fn begin(experiment: &'a Experiment, folder: &'a Path, reuse: bool) -> Result<Self, LabError> {
+    pub fn begin(experiment: &Experiment, folder: &Path, reuse: bool) -> Result<Self, LabError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| LabError::Unwritable { path: folder.into(), problem: error.to_string() })?;
         let rows = Journal::read(folder)?;
         let planned = Results::assemble(experiment, &rows);
         planned.manifest.write(folder)?;
         let outdated = if reuse { 0 } else { planned.outdated };
-        let keys = planned.manifest.cells.into_iter().map(|cell| cell.keys).collect();
         let journal = Journal::open(folder)?;
-        Ok(Self { experiment, folder, reuse, keys, rows, journal, outdated })
+        let mut first = BTreeMap::new();
+        let channels = experiment.cells.iter().enumerate();
+        let channels =
+            channels.map(|(place, cell)| *first.entry(&cell.channel_key).or_insert(place)).collect();
+        Ok(Self {
+            folder: folder.into(),
+            reuse,
+            manifest: planned.manifest,
+            codes: experiment.cells.iter().map(|cell| Code::of(&cell.settings)).collect(),
+            channels,
+            rows,
+            journal,
+            outdated,
+        })
     }
 
     /// The number of stored rows that were made by other code, and count as missing.
-    pub(crate) fn outdated(&self) -> usize {
+    pub fn outdated(&self) -> usize {
         self.outdated
     }
 
     /// The runs that are missing, cell by cell.
-    pub(crate) fn missing(&self) -> Vec<Place> {
+    pub fn missing(&self) -> Vec<Place> {
         let mut missing = Vec::new();
-        for (cell, keys) in self.keys.iter().enumerate() {
-            let code = Code::of(&self.experiment.cells[cell].settings);
-            for (run, key) in (0..).zip(keys) {
+        for (cell, (code, manifest)) in self.codes.iter().zip(&self.manifest.cells).enumerate() {
+            for (run, key) in (0..).zip(&manifest.keys) {
                 let there = |made: &Made| self.reuse || code.gives(&made.code);
                 if !self.rows.get(key).is_some_and(there) {
                     missing.push(Place { cell, run });
@@ -67,18 +79,55 @@ impl<'a> Sweep<'a> {
         missing
     }
 
+    /// The same; runs with the same seed, of which the oracle makes one, follow each other.
+    pub fn missing_by_seed(&self) -> Vec<Place> {
+        let mut missing = self.missing();
+        missing.sort_by_key(|place| (self.channels[place.cell], place.run, place.cell));
+        missing
+    }
+
     /// Stores the row of a run; it survives whatever ends this program.
     ///
     /// # Errors
     ///
     /// The journal cannot be written.
     pub(crate) fn keep(&mut self, place: Place, row: Row) -> Result<(), LabError> {
-        let cell = &self.experiment.cells[place.cell];
-        let key = &self.keys[place.cell][place.run as usize];
-        let made = Made { row, code: Code::of(&cell.settings).name.into() };
+        let key = &self.manifest.cells[place.cell].keys[place.run as usize];
+        let made = Made { row, code: self.codes[place.cell].name.into() };
         self.journal.append(key, &made)?;
         self.rows.insert(key.clone(), made);
         Ok(())
+    }
+
+    /// Stores rows that another machine made, as lines of [`crate::RemoteMaker::make`]: of the first of these places, in
+    /// their order. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// A line is damaged, or is not of the run that was asked for, or not of this code; or the journal cannot be written.
+    /// The lines before it are stored.
+    pub fn accept(&mut self, places: &[Place], lines: &[u8]) -> Result<usize, LabError> {
+        let mut places = places.iter();
+        let mut accepted = 0;
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            let bad = |problem: String| LabError::BadLine { line: accepted + 1, problem };
+            let line = Line::parse(line).map_err(bad)?;
+            let &place = places.next().ok_or_else(|| bad("expected no more rows than runs".into()))?;
+            let cell = self.manifest.cells.get(place.cell);
+            let Some(key) = cell.and_then(|cell| cell.keys.get(place.run as usize)) else {
+                return Err(bad(format!("cell {}, run {}: there is no such run", place.cell, place.run)));
+            };
+            let code = self.codes[place.cell].name;
+            if line.key != *key || line.row.run != place.run || line.code != code {
+                return Err(bad(format!(
+                    "expected run {} with key {key}, code {code}; found run {} with key {}, code {}",
+                    place.run, line.row.run, line.key, line.code
+                )));
+            }
+            self.keep(place, line.row)?;
+            accepted += 1;
+        }
+        Ok(accepted)
     }
 
     /// Writes the tables.
@@ -86,9 +135,9 @@ impl<'a> Sweep<'a> {
     /// # Errors
     ///
     /// They cannot be written.
-    pub(crate) fn finish(self) -> Result<Results, LabError> {
-        let results = Results::assemble(self.experiment, &self.rows);
-        write_tables(&results, self.folder)?;
+    pub fn finish(self) -> Result<Results, LabError> {
+        let results = Results::pick(self.manifest, &self.rows);
+        write_tables(&results, &self.folder)?;
         Ok(results)
     }
 }

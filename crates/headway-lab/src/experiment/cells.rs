@@ -112,36 +112,51 @@ fn cell(
             set.insert(axis, value.clone());
         }
     }
-    let given: Vec<(&'static Key, String)> =
-        keys().iter().filter_map(|key| Some((key, set.swap_remove(key.name)?))).collect();
+    let given = keys().iter().filter_map(|key| Some((key, set.swap_remove(key.name)?))).collect();
+    of_keys(given, values, traces).map_err(|KeyError { key, problem }| complaint(key, problem))
+}
+
+/// The cell that was stored with these settings, without the values of its axes.
+pub(crate) fn stored(settings: &IndexMap<String, String>, traces: &Traces<'_>) -> Result<Cell, KeyError> {
+    if let Some(name) = settings.keys().find(|name| key(name).is_none()) {
+        let problem = unknown_key(name, keys().iter().map(|key| key.name));
+        return Err(KeyError { key: "settings", problem: format!("{name}: {problem}") });
+    }
+    let given = keys().iter().filter_map(|key| Some((key, settings.get(key.name)?.clone()))).collect();
+    let cell = of_keys(given, IndexMap::new(), traces)?;
+    cell.ok_or_else(|| KeyError { key: "clock", problem: "expected a sender of that clock".into() })
+}
+
+/// The cell with these keys; `None` where the clock is an axis, and the sender none of that clock's.
+fn of_keys(
+    given: Vec<(&'static Key, String)>,
+    values: IndexMap<String, String>,
+    traces: &Traces<'_>,
+) -> Result<Option<Cell>, KeyError> {
     let value = |name: &str| given.iter().find(|(key, _)| key.name == name).map(|(_, value)| value.as_str());
-    let invalid = |KeyError { key, problem }: KeyError| complaint(key, problem);
-    let settings = headway_scenario::read(value, Defaults::Files, traces).map_err(invalid)?;
+    let settings = headway_scenario::read(value, Defaults::Files, traces)?;
     if values.contains_key("clock") && !settings.is_possible() {
         return Ok(None);
     }
-    let sender = settings.sender().map_err(invalid)?;
+    let sender = settings.sender()?;
     // A trace is what its file says, not what the file is called.
     let mut recorded = Vec::new();
     for (key, value) in &given {
+        let complaint = |error: RecordingError| KeyError { key: key.name, problem: error.to_string() };
         if key.names_rate_trace() && value != "none" {
-            let digest = traces.opportunities_digest(value);
-            let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
+            let digest = traces.opportunities_digest(value).map_err(|error| complaint(error.into()))?;
             recorded.push(format!("{}-opportunities={digest}", key.name));
         }
         if key.names_delay_table() {
-            let digest = traces.delay_table_digest(value);
-            let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
+            let digest = traces.delay_table_digest(value).map_err(|error| complaint(error.into()))?;
             recorded.extend(digest.map(|digest| format!("{}-table={digest}", key.name)));
         }
         if key.names_packets() {
-            let digest = traces.packets_digest(value);
-            let digest = digest.map_err(|error| complaint(key.name, error.to_string()))?;
+            let digest = traces.packets_digest(value).map_err(|error| complaint(error.into()))?;
             recorded.extend(digest.map(|digest| format!("{}-packets={digest}", key.name)));
         }
         let Some(direction) = key.direction_of_damage() else { continue };
-        let digest =
-            traces.digest(value, direction).map_err(|error| complaint(key.name, error.to_string()))?;
+        let digest = traces.digest(value, direction).map_err(|error| complaint(error.into()))?;
         recorded.extend(digest.map(|digest| format!("{}-fates={digest}", key.name)));
     }
     let write = |with: &dyn Fn(&Key) -> bool| {

@@ -14,6 +14,7 @@ use headway_sim::{Value, derive_seed};
 use headway_units::Size;
 use indexmap::IndexMap;
 
+pub(crate) use cells::stored as stored_cell;
 use file::ExperimentFile;
 pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
 pub use links::load_links;
@@ -217,8 +218,13 @@ impl Experiment {
     /// The seed of a run: of the experiment, the cell's link and the run, so that adding a cell changes no
     /// other, and senders meet the same damage.
     pub(crate) fn run_seed(&self, cell: &Cell, run: u32) -> u64 {
-        derive_seed(self.seed, &format!("{}\n{}", self.name, cell.channel_key), run.into())
+        run_seed(&self.name, self.seed, cell, run)
     }
+}
+
+/// The seed of a run of the experiment with this name and seed.
+pub(crate) fn run_seed(name: &str, seed: u64, cell: &Cell, run: u32) -> u64 {
+    derive_seed(seed, &format!("{name}\n{}", cell.channel_key), run.into())
 }
 
 /// Axes that figure and claims name must exist, and so must the values.

@@ -12,12 +12,33 @@ use crate::error::LabError;
 
 const FILE: &str = "runs.jsonl";
 
+/// A line: a row, and what it is known by.
 #[derive(Serialize, Deserialize)]
-struct Line {
-    key: String,
+pub(crate) struct Line {
+    pub(crate) key: String,
     #[serde(default)]
-    code: String,
-    row: Row,
+    pub(crate) code: String,
+    pub(crate) row: Row,
+}
+
+impl Line {
+    /// The line of a row.
+    pub(crate) fn of(key: &str, made: &Made) -> Self {
+        Self { key: key.into(), code: made.code.clone(), row: made.row.clone() }
+    }
+
+    /// Reads a line without or with its end.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(text).map_err(|error| format!("expected a row of results: {error}"))
+    }
+
+    /// Its text, with the end of the line.
+    pub(crate) fn text(&self) -> String {
+        // Strings and numbers: nothing in it can fail to serialize.
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
 }
 
 /// A row that is there, and the code that made it.
@@ -45,10 +66,10 @@ impl Journal {
         let mut rows = BTreeMap::new();
         for (number, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
             let Some(whole) = line.strip_suffix(b"\n") else { break };
-            let line: Line = serde_json::from_slice(whole).map_err(|error| LabError::Malformed {
+            let line = Line::parse(whole).map_err(|problem| LabError::Malformed {
                 file: path.display().to_string(),
                 line: number + 1,
-                problem: format!("expected a row of results: {error}"),
+                problem,
             })?;
             rows.insert(line.key, Made { row: line.row, code: line.code });
         }
@@ -69,12 +90,9 @@ impl Journal {
 
     /// Appends a row.
     pub(crate) fn append(&mut self, key: &str, made: &Made) -> Result<(), LabError> {
-        let line = Line { key: key.into(), code: made.code.clone(), row: made.row.clone() };
-        let mut text = serde_json::to_string(&line).unwrap_or_default();
-        text.push('\n');
         // One write a line: what is interrupted is at most the last.
         self.file
-            .write_all(text.as_bytes())
+            .write_all(Line::of(key, made).text().as_bytes())
             .map_err(|error| LabError::Unwritable { path: self.path.clone(), problem: error.to_string() })
     }
 }

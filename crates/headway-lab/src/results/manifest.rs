@@ -70,7 +70,7 @@ impl Manifest {
                 parameters: cell.parameters.clone(),
                 settings: cell.settings.clone(),
                 keys: (0..experiment.runs)
-                    .map(|run| key(&cell.identity, experiment.run_seed(cell, run)))
+                    .map(|run| run_key(&cell.identity, experiment.run_seed(cell, run)))
                     .collect(),
             })
             .collect();
@@ -111,7 +111,7 @@ impl Manifest {
 }
 
 /// A digest of everything that determines a run.
-fn key(identity: &str, seed: u64) -> String {
+pub(crate) fn run_key(identity: &str, seed: u64) -> String {
     let digest = Sha256::new().chain_update(identity).chain_update(seed.to_le_bytes()).finalize();
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -16,7 +16,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use columns::{Column, columns, record};
-pub(crate) use journal::{Journal, Made};
+pub(crate) use journal::{Journal, Line, Made};
+pub(crate) use manifest::run_key;
 pub use manifest::{Manifest, ManifestCell};
 pub(crate) use tables::write_tables;
 
@@ -150,7 +151,7 @@ impl Results {
     }
 
     /// The rows that belong to the experiment.
-    fn pick(manifest: Manifest, journal: &BTreeMap<String, Made>) -> Self {
+    pub(crate) fn pick(manifest: Manifest, journal: &BTreeMap<String, Made>) -> Self {
         let mut outdated = 0;
         let mut row = |key: &String, code: Code| {
             let made = journal.get(key)?;
