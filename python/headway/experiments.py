@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
 from headway import _native
+from headway._dask import sweep
 from headway._progress import Progress, reported
 from headway._tables import table
 from headway._values import Value, text
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 #: What changes in an experiment: keys of `[scenario]` with a value, axes with several.
 Changes = Mapping[str, Value | Sequence[Value]] | Iterable[str]
@@ -95,11 +99,13 @@ class Experiment:
         set: Changes = (),
         reuse: bool = False,
         progress: Progress = None,
+        client: Client | None = None,
     ) -> pa.Table:
         """Makes the runs that are missing in the folder `out`/`name`, over all cores, and writes its tables; a row is a run.
 
         It is what `headway lab run` does, with the same files: each run is stored as it is made, so that an interrupted
-        sweep, also one of the command, goes on where it stopped. With `reuse`, rows of other code count as made.
+        sweep, also one of the command, goes on where it stopped. With `reuse`, rows of other code count as made. With a
+        `client` of Dask (`distributed.Client`), its workers make the runs; the files are the same, byte by byte.
         """
         before = self._changes
         changes = (
@@ -110,7 +116,9 @@ class Experiment:
         experiment = self._native if changes == before else self._with(*changes)
         folder = Path(out) / experiment.name
         with reported(progress) as report:
-            return table(experiment.run(folder, reuse, report))
+            if client is None:
+                return table(experiment.run(folder, reuse, report))
+            return table(sweep.run(client, experiment, folder, reuse, report))
 
     def results(self, out: str | PathLike[str] = "results") -> Results:
         """The results that are stored in the folder `out`/`name`."""

@@ -18,6 +18,12 @@ pub(crate) struct NativeExperiment {
     experiment: Experiment,
 }
 
+impl NativeExperiment {
+    pub(crate) fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+}
+
 #[pymethods]
 impl NativeExperiment {
     /// Reads the file, or the experiment of a paper of this name.

@@ -10,6 +10,7 @@ mod keys;
 mod network;
 mod race;
 mod recording;
+mod sweep;
 mod trace;
 
 use pyo3::prelude::*;
@@ -29,6 +30,8 @@ mod _native {
     use super::race::race;
     #[pymodule_export]
     use super::recording::{Recorded, run};
+    #[pymodule_export]
+    use super::sweep::{NativeRunMaker, NativeSweep};
     #[pymodule_export]
     use super::trace::trace;
     #[pymodule_export]
