@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Tell = Callable[..., None]
 
 #: Seconds in which the scheduler must answer.
-PATIENCE = 10
+PATIENCE = 5
 
 
 def main() -> int:

@@ -7,7 +7,8 @@ use headway_lab::LabError;
 use headway_papers::PaperError;
 use headway_report::ReportError;
 
-use crate::failure::{BadOption, Failure};
+use super::dask::DaskError;
+use crate::failure::{BadOption, Failure, USAGE};
 use crate::libraries::LibrariesError;
 use crate::output::OutputError;
 
@@ -22,6 +23,8 @@ pub(crate) enum ExperimentsError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Output(#[from] OutputError),
+    #[error(transparent)]
+    Dask(#[from] DaskError),
     #[error(transparent)]
     Libraries(#[from] LibrariesError),
     #[error(
@@ -53,7 +56,16 @@ impl Failure for ExperimentsError {
             | Self::NoResults { .. } => true,
             Self::Lab(error) | Self::Paper(PaperError::Lab(error)) => error.is_usage(),
             Self::Report(error) => error.is_usage(),
-            Self::Output(_) | Self::Libraries(_) | Self::Input { .. } => false,
+            Self::Output(_) | Self::Dask(_) | Self::Libraries(_) | Self::Input { .. } => false,
+        }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            // As of a shell for a program that SIGINT ended.
+            Self::Dask(DaskError::Interrupted) => 130,
+            _ if self.is_usage() => USAGE,
+            _ => 1,
         }
     }
 }

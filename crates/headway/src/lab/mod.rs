@@ -1,6 +1,7 @@
 //! `headway lab` and `headway paper`: experiments as data.
 
 mod columns;
+mod dask;
 mod error;
 mod explore;
 mod new;
@@ -8,7 +9,7 @@ mod progress;
 mod report;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
@@ -17,6 +18,7 @@ use headway_testbed::{Captures, NamespaceTestbed};
 
 use crate::output;
 use crate::parent_death;
+use dask::{Asked, Cluster, DaskOptions};
 pub(crate) use error::ExperimentsError;
 use explore::ExploreOptions;
 use progress::Bar;
@@ -29,6 +31,7 @@ Examples:
   headway lab run my.toml
   headway lab run beyond/*.toml
   headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
+  headway lab run my.toml --dask tcp://10.0.0.1:8786
   headway lab live my.toml
   headway lab report results
   headway lab explore results
@@ -80,6 +83,8 @@ enum LabCommand {
         files: Vec<PathBuf>,
         #[command(flatten)]
         options: RunOptions,
+        #[command(flatten)]
+        cluster: DaskOptions,
     },
     /// Run experiment files in real time, between network namespaces of this machine
     #[command(after_help = LIVE_EXAMPLES)]
@@ -152,6 +157,8 @@ enum PaperCommand {
         names: Vec<String>,
         #[command(flatten)]
         options: RunOptions,
+        #[command(flatten)]
+        cluster: DaskOptions,
     },
     /// Draw all of them, with every claim beside what was measured
     Report {
@@ -191,12 +198,18 @@ impl RunOptions {
 
 pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> {
     match &arguments.command {
-        LabCommand::Run { files, options } => run_all(&load(files, &options.overrides())?, options, None),
+        LabCommand::Run { files, options, cluster } => {
+            let experiments = load(files, &options.overrides())?;
+            match &cluster.dask {
+                Some(address) => run_on_dask(&experiments, options, address, Some(files)),
+                None => run_here(&experiments, options, None),
+            }
+        }
         LabCommand::Live { files, jobs, pcap, pcap_split, options } => {
             let experiments = load(files, &options.overrides_in_real_time())?;
             let captures = pcap.clone().map(|folder| Captures { folder, split: *pcap_split });
             let testbed = NamespaceTestbed::new(*jobs, captures, parent_death::command)?;
-            run_all(&experiments, options, Some(&testbed))
+            run_here(&experiments, options, Some(&testbed))
         }
         LabCommand::Check { files } => check(files),
         LabCommand::Report { options } => print(&report::write(options, Kind::Own)?),
@@ -211,9 +224,12 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), ExperimentsErr
     match &arguments.command {
         PaperCommand::List => print(&list()?),
         PaperCommand::Show { name } => print(headway_papers::text(name)?),
-        PaperCommand::Run { names, options } => {
+        PaperCommand::Run { names, options, cluster } => {
             let experiments = headway_papers::experiments(names, &options.overrides())?;
-            run_all(&experiments, options, None)
+            match &cluster.dask {
+                Some(address) => run_on_dask(&experiments, options, address, None),
+                None => run_here(&experiments, options, None),
+            }
         }
         PaperCommand::Report { options } => print(&report::write(options, Kind::Papers)?),
     }
@@ -250,25 +266,50 @@ fn load(files: &[PathBuf], overrides: &Overrides) -> Result<Vec<Experiment>, Exp
     Ok(experiments)
 }
 
-/// Every experiment is read before the first is run.
-fn run_all(
+/// Runs experiments on this machine.
+fn run_here(
     experiments: &[Experiment],
     options: &RunOptions,
     testbed: Option<&dyn Testbed>,
 ) -> Result<(), ExperimentsError> {
-    let RunOptions { out, reuse, .. } = options;
     let bar = Bar::over(experiments, testbed.is_some());
+    run_all(experiments, &options.out, &bar, |place, folder| {
+        let experiment = &experiments[place];
+        let reuse = options.reuse;
+        Ok(headway_lab::run(&Request { experiment, folder, reuse, testbed, progress: &bar })?)
+    })
+}
+
+/// Runs experiments on a Dask cluster: those of these files, or the papers'.
+fn run_on_dask(
+    experiments: &[Experiment],
+    options: &RunOptions,
+    address: &str,
+    files: Option<&[PathBuf]>,
+) -> Result<(), ExperimentsError> {
+    experiments.iter().try_for_each(Experiment::check_virtual)?;
+    let mut cluster = Cluster::of(address)?;
+    let RunOptions { runs, seed, settings, reuse, .. } = options;
+    let bar = Bar::over(experiments, false);
+    run_all(experiments, &options.out, &bar, |place, folder| {
+        let file = files.map_or(Path::new(&experiments[place].name), |files| &files[place]);
+        let (runs, seed, reuse, paper) = (*runs, *seed, *reuse, files.is_none());
+        cluster.run(&Asked { file, paper, runs, seed, settings, reuse, folder }, &bar)?;
+        Ok(Results::load(folder)?)
+    })
+}
+
+/// Every experiment is read before the first is run. `run` is given its place among them and its folder.
+fn run_all(
+    experiments: &[Experiment],
+    out: &Path,
+    bar: &Bar,
+    mut run: impl FnMut(usize, &Path) -> Result<Results, ExperimentsError>,
+) -> Result<(), ExperimentsError> {
     let mut text = String::new();
-    for experiment in experiments {
-        let folder = out.join(&experiment.name);
+    for (place, experiment) in experiments.iter().enumerate() {
         bar.name(&experiment.name);
-        let results: Results = headway_lab::run(&Request {
-            experiment,
-            folder: &folder,
-            reuse: *reuse,
-            testbed,
-            progress: &bar,
-        })?;
+        let results = run(place, &out.join(&experiment.name))?;
         if experiments.len() == 1 {
             text.push_str(&table::results(&results));
         }

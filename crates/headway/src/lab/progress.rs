@@ -44,6 +44,11 @@ impl Bar {
         self.bar.set_message(name.to_owned());
     }
 
+    /// Says something beside the bar.
+    pub(super) fn notice(&self, text: &str) {
+        self.bar.suspend(|| notice!("{text}"));
+    }
+
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -59,11 +64,9 @@ impl Progress for Bar {
     fn outdated(&self, runs: usize) {
         let name = self.bar.message();
         let were = if runs == 1 { "run was" } else { "runs were" };
-        self.bar.suspend(|| {
-            notice!(
-                "{name}: {runs} {were} made by other code and will be made again (--reuse keeps such runs)"
-            );
-        });
+        self.notice(&format!(
+            "{name}: {runs} {were} made by other code and will be made again (--reuse keeps such runs)"
+        ));
     }
 
     fn advance(&self) {
