@@ -36,7 +36,7 @@ def test_files_are_those_of_one_machine(small: Path, tmp_path: Path, processes: 
     made: list[tuple[int, int]] = []
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=processes, dashboard_address=None
+            n_workers=2, threads_per_worker=2, processes=processes, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -55,7 +55,7 @@ def test_what_is_stored_is_not_made_again(small: Path, tmp_path: Path) -> None:
     experiment.run(tmp_path / "pieces", runs=2)
     made: list[tuple[int, int]] = []
     with (
-        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         experiment.run(
@@ -69,7 +69,7 @@ def test_clients_that_are_none_are_refused(small: Path, tmp_path: Path) -> None:
     experiment = headway.Experiment(small)
     with pytest.raises(headway.InputError, match=re.escape("client: expected a distributed.Client, found str")):
         experiment.run(tmp_path, client="tcp://127.0.0.1:8786")  # type: ignore[arg-type]
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         client = distributed.Client(cluster)
         client.close()
         with pytest.raises(headway.InputError, match="expected one that is connected, found one that is closed"):
@@ -81,7 +81,7 @@ def test_experiments_in_real_time_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "real.toml"
     file.write_text(SMALL.replace('size = "64KB"', 'size = "64KB"\nclock = "real"'))
     with (
-        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
         pytest.raises(headway.InputError, match="expected virtual"),
     ):

@@ -21,6 +21,12 @@ from headway.errors import Error, InputError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+#: A batch, for Python's own `eval`. A function of the package would need the package in the scheduler, and would end each
+#: worker that lacks it; so there is an exception, which comes back.
+TASK = (
+    "__import__('importlib').import_module('headway._dask.worker').make(description, expected, places, seconds)"
+)
+
 Report = Callable[[int, int, int], None]
 
 #: Seconds between two looks at the cluster.
@@ -154,8 +160,11 @@ class _Sweep:
         self.number += len(cuts)
         # A batch whose runs take far longer than those before it is cut short; its rest is made later.
         limit = 2 * self.batches.seconds(self.threads)
-        shared = [[value] * len(cuts) for value in (description, self.identity, limit)]
-        futures = self.client.map(worker.make, shared[0], shared[1], cuts, shared[2], key=keys, pure=False)
+        names = [
+            {"description": description, "expected": self.identity, "places": places, "seconds": limit}
+            for places in cuts
+        ]
+        futures = self.client.map(eval, [TASK] * len(cuts), names, key=keys, pure=False)
         for future, places in zip(futures, cuts, strict=True):
             self.flying[future] = places
             future.add_done_callback(self.done.put)
@@ -168,10 +177,14 @@ class _Sweep:
             return
         while not self.done.empty():
             done.append(self.done.get())
-        self.store([future for future in done if future.status == "finished"])
-        for future in done:
-            if future.status != "finished":
+        states = [(future, future.status) for future in done]
+        self.store([future for future, status in states if status == "finished"])
+        for future, status in states:
+            if status in ("error", "cancelled"):
                 self.fail(future)
+            # Its rows ended with the worker that held them: the scheduler has them made again.
+            if status in ("pending", "lost"):
+                future.add_done_callback(self.done.put)
 
     def store(self, futures: list[Future[Any]]) -> None:
         futures = [future for future in futures if future in self.flying]
@@ -222,13 +235,6 @@ class _Sweep:
                 problems.append(self.mismatch(address, (version, "unknown")))
             elif who[address] != self.identity:
                 problems.append(self.mismatch(address, who[address]))
-        try:
-            self.client.run_on_scheduler(worker.identity)
-        except ImportError:
-            problems.append(
-                f"Dask's scheduler at {self.address}: it has no Python package headway with sweeps on Dask; "
-                f"expected {_named(self.identity)}"
-            )
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise Error(problems[0] + more)

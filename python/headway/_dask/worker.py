@@ -1,4 +1,6 @@
-"""What a task is: a batch of runs. Dask's scheduler imports this module too, and moves values of Python's own types only."""
+"""What a task is: a batch of runs. Arguments and answers are values of Python's own types: the scheduler, which moves them,
+needs no package.
+"""
 
 from __future__ import annotations
 
