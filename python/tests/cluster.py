@@ -92,8 +92,8 @@ def with_other_code(folder: Path) -> Path:
     (target / "_dask").mkdir(parents=True)
     for file in [*source.glob("*.py"), *source.glob("*.so"), *source.glob("_dask/*.py")]:
         (target / file.relative_to(source)).write_bytes(file.read_bytes())
-    with (target / "_dask/worker.py").open("a") as worker:
-        worker.write('\n\ndef identity() -> Identity:\n    return _native.version(), "other"\n')
+    package = target / "__init__.py"
+    package.write_text("from headway import _native\n_native.fingerprint = lambda: 'other'\n" + package.read_text())
     _describe(folder, headway.__version__)
     return folder
 

@@ -10,10 +10,12 @@ import json
 import logging
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
 from headway import _native
@@ -65,15 +67,27 @@ def connect(address: str) -> Client:
         from distributed import Client
     except ImportError as error:
         raise Error(f"{error}: expected Dask's distributed (pip install './python[dask]')") from None
+    answers: SimpleQueue[Client | str] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(Client(address, timeout=PATIENCE, set_as_default=False))
+        # Dask has no exception of its own for addresses.
+        except Exception as error:
+            answers.put(" ".join(str(error).split()) or type(error).__name__)
+
+    # Dask waits forever for what accepts a connection and says nothing.
+    threading.Thread(target=ask, daemon=True).start()
     try:
-        return Client(address, timeout=PATIENCE, set_as_default=False)
-    # Dask has no exception of its own for addresses.
-    except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        answer = answers.get(timeout=2 * PATIENCE)
+    except Empty:
+        answer = f"no answer in {2 * PATIENCE} s"
+    if isinstance(answer, str):
         raise Error(
-            f"--dask {address}: {reason}; expected the address of a Dask scheduler that runs, such as "
+            f"--dask {address}: {answer}; expected the address of a Dask scheduler that runs, such as "
             "tcp://127.0.0.1:8786"
-        ) from None
+        )
+    return answer
 
 
 def run(client: Client, asked: dict[str, Any], tell: Tell) -> None:
@@ -101,4 +115,6 @@ def _events() -> IO[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    # Not sys.exit: threads of Dask may wait for what never answers.
+    os._exit(code)
