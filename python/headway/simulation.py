@@ -76,14 +76,17 @@ def run(
     seed: int = 1,
     *,
     capture: str | PathLike[str] | None = None,
+    limit: int | None = 2_000_000,
 ) -> Run:
     """Runs one sender with one seed: that of the scenario, or headway's. With `capture`, all packets are written to this
     file too (pcapng, both ends). The oracle is no TCP: nothing is recorded of it but its metrics. Events and packets
-    are held in memory, some 300 bytes each.
+    are held in memory, some 170 bytes each and 430 while they are collected: a run that has more than
+    `limit` of them is ended, and raises `headway.InputError`. Longer runs are for `race`, which holds none.
     """
     scenario = Scenario() if scenario is None else scenario
     variant = variant or scenario.given.get("variant") or "headway"
-    return Run(_native.run(scenario.given, variant, whole("seed", seed), capture))
+    limit = None if limit is None else whole("limit", limit)
+    return Run(_native.run(scenario.given, variant, whole("seed", seed), capture, limit))
 
 
 def columns() -> pa.Table:

@@ -1,10 +1,12 @@
 //! Long work beside Python: without its lock, and so that Ctrl-C ends it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use headway_lab::Progress;
+use headway_sim::{Passing, Tap};
 use pyo3::prelude::*;
 
 /// How often signals are looked for, and progress is told.
@@ -13,10 +15,37 @@ const TURN: Duration = Duration::from_millis(50);
 /// The state of work that goes on beside Python.
 #[derive(Default)]
 pub(crate) struct Work {
-    stopped: AtomicBool,
+    stopped: Stop,
     wanted: AtomicUsize,
     done: AtomicUsize,
     outdated: AtomicUsize,
+}
+
+/// Whether the work is to stop. As a tap it ends a run, and sees no packet.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Tap for Stop {
+    const ENABLED: bool = false;
+
+    fn pass(&mut self, _passing: &Passing<'_>) {}
+
+    fn is_stopped(&self) -> bool {
+        self.is_set()
+    }
+}
+
+impl Work {
+    /// For what takes long and is asked whether it is to end.
+    pub(crate) fn stop(&self) -> Stop {
+        self.stopped.clone()
+    }
 }
 
 impl Progress for Work {
@@ -33,7 +62,7 @@ impl Progress for Work {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.stopped.is_set()
     }
 }
 
@@ -61,7 +90,7 @@ pub(crate) fn beside_python<T: Send>(
             while receive.recv_timeout(TURN) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none() {
                     raised = Python::attach(|py| turn(py, progress.as_ref(), state)).err();
-                    state.stopped.store(raised.is_some(), Ordering::Relaxed);
+                    state.stopped.0.store(raised.is_some(), Ordering::Relaxed);
                 }
             }
             thread.join()

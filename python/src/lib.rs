@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arrow;
+mod capture_file;
 mod error;
 mod experiment;
 mod interrupt;

@@ -3,7 +3,9 @@
 use headway_lab::{Row, record};
 use headway_scenario::{Sender, Settings, parameters};
 use headway_sim::Content;
-use headway_sim::race::{self as simulator, Entrant, OracleOutcome, RunError, RunMetrics, UnknownName};
+use headway_sim::race::{
+    self as simulator, Entrant, OracleOutcome, RunError, RunMetrics, RunSettings, UnknownName,
+};
 use headway_units::Size;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -96,9 +98,15 @@ fn make(
         if work.is_interrupted() {
             return Ok(None);
         }
-        let outcome = simulator::run(scenario, sender, &content, seed, scenario.duration.is_none())?;
-        work.advance();
-        Ok(Some(outcome.metrics))
+        let run = RunSettings { scenario, content: &content, seed, hash: scenario.duration.is_none() };
+        match simulator::run_recorded(run, sender, || (), work.stop()) {
+            Ok(recording) => {
+                work.advance();
+                Ok(Some(recording.outcome.metrics))
+            }
+            Err(RunError::Stopped) => Ok(None),
+            Err(error) => Err(error),
+        }
     });
     let made: Result<Option<Vec<RunMetrics>>, RunError> = made.collect::<Result<Vec<_>, _>>().map(|runs| {
         // One that is missing makes all of them `None`.

@@ -1,12 +1,13 @@
 //! `headway.run`: one run, with all that was recorded of it.
 
-use std::fs::File;
+use std::cell::Cell;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use headway_lab::{Row, record};
 use headway_report::{ENDS, RunCapture};
-use headway_sim::race::{self, RunSettings};
+use headway_sim::race::{self, RunError, RunSettings};
 use headway_sim::{Kind, NodeId, Passing, Tap, Value};
 use headway_tcp::{ConnectionId, Event, Observer};
 use headway_trace::{EventLog, TimeSequence, TraceError};
@@ -16,8 +17,9 @@ use pyo3::prelude::*;
 use serde_json::Value as Json;
 
 use crate::arrow::{Arrow, Table};
+use crate::capture_file::CaptureFile;
 use crate::error::{failure, input, of_run};
-use crate::interrupt::beside_python;
+use crate::interrupt::{Stop, beside_python};
 use crate::keys::{Given, settings};
 use crate::race::{content, entrants, parameters_of};
 
@@ -35,36 +37,46 @@ pub(crate) struct Recorded {
     time_sequence: Py<Arrow>,
 }
 
-/// Runs one sender with one seed. With `capture`, all packets are written to this file (pcapng).
+/// Runs one sender with one seed. With `capture`, all packets are written to this file (pcapng). A run with more events
+/// and packets than `limit` is ended.
 #[pyfunction]
-#[pyo3(signature = (given, variant, seed, capture=None))]
+#[pyo3(signature = (given, variant, seed, capture=None, limit=None))]
 pub(crate) fn run(
     py: Python<'_>,
     given: Given,
     variant: String,
     seed: u64,
     capture: Option<PathBuf>,
+    limit: Option<u64>,
 ) -> PyResult<Recorded> {
     let settings = settings(&given)?;
     let entrant = entrants(&settings, &[variant])?.remove(0);
-    let writer = capture.as_ref().map(|path| {
-        let unwritable = |error: TraceError| input(format!("{}: cannot be written: {error}", path.display()));
-        let file = File::create(path).map_err(|error| unwritable(error.into()))?;
-        RunCapture::at_both_ends(BufWriter::new(file)).map_err(unwritable)
+    let file = capture.as_deref().map(|path| {
+        let file = CaptureFile::begin(path).map_err(|error| unwritable(path, error.into()))?;
+        RunCapture::at_both_ends(BufWriter::new(file)).map_err(|error| unwritable(path, error))
     });
-    let tap = Recorder { file: writer.transpose()?, packets: Packets::new() };
-    let made = beside_python(py, None, |_| {
+    let file = file.transpose()?;
+    let made = beside_python(py, None, |work| {
+        let recorded = Count { rows: Rc::default(), limit: limit.unwrap_or(u64::MAX), stop: work.stop() };
+        let tap = Recorder { file, packets: Packets::new(), recorded: recorded.clone() };
         let content = content(&settings);
         let scenario = &settings.scenario;
         let run = RunSettings { scenario, content: &content, seed, hash: scenario.duration.is_none() };
-        let recording = race::run_recorded(run, entrant, Observed::default, tap).map_err(of_run)?;
+        let observer = || Observed::counted(recorded.clone());
+        let recording = match race::run_recorded(run, entrant, observer, tap) {
+            // What was interrupted has raised an exception of its own.
+            Err(RunError::Stopped) if recorded.is_full() => return Err(recorded.refusal()),
+            recording => recording.map_err(of_run)?,
+        };
         let oracle = race::oracle(scenario, content.len(), seed);
         let row = Row { run: 0, seed, metrics: recording.outcome.metrics.beside(oracle.as_ref()) };
         let metrics = Table::of_records(vec![record(&parameters_of(&settings, entrant), &row)])?;
         let time_sequence = time_sequence(&recording.sender.sequence)?;
         let events = events([recording.sender.log, recording.receiver.log])?;
-        if let Some(file) = recording.tap.file {
-            file.finish().map_err(failure)?.into_inner().map_err(failure)?;
+        if let (Some(file), Some(path)) = (recording.tap.file, &capture) {
+            let file = file.finish().map_err(|error| unwritable(path, error))?;
+            let file = file.into_inner().map_err(|error| unwritable(path, error.into_error().into()))?;
+            file.finish(path).map_err(|error| unwritable(path, error.into()))?;
         }
         Ok::<_, PyErr>((metrics, events, recording.tap.packets.table.finish()?, time_sequence))
     })?;
@@ -77,20 +89,52 @@ pub(crate) fn run(
     })
 }
 
+fn unwritable(path: &Path, error: TraceError) -> PyErr {
+    input(format!("{}: cannot be written: {error}", path.display()))
+}
+
+/// How much is recorded of a run, and how much may be.
+#[derive(Clone)]
+struct Count {
+    /// Events and packets.
+    rows: Rc<Cell<u64>>,
+    limit: u64,
+    stop: Stop,
+}
+
+impl Count {
+    fn add(&self) {
+        self.rows.set(self.rows.get() + 1);
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.get() > self.limit
+    }
+
+    fn refusal(&self) -> PyErr {
+        let Self { limit, .. } = self;
+        input(format!(
+            "limit: {limit}: the run has more events and packets: expected a shorter run, or a limit above it (None for no limit)"
+        ))
+    }
+}
+
 /// What is recorded of a host.
 struct Observed {
     log: EventLog<Vec<u8>>,
     sequence: TimeSequence,
+    recorded: Count,
 }
 
-impl Default for Observed {
-    fn default() -> Self {
-        Self { log: EventLog::new(Vec::new()), sequence: TimeSequence::new() }
+impl Observed {
+    fn counted(recorded: Count) -> Self {
+        Self { log: EventLog::new(Vec::new()), sequence: TimeSequence::new(), recorded }
     }
 }
 
 impl Observer for Observed {
     fn event(&mut self, now: Instant, connection: ConnectionId, event: &Event) {
+        self.recorded.add();
         self.log.event(now, connection, event);
         self.sequence.event(now, connection, event);
     }
@@ -130,26 +174,38 @@ const EVENTS: [(&str, Kind); 28] = [
 
 /// The events of both ends, in the order of time; of events at one time those of the sender first.
 fn events(logs: [EventLog<Vec<u8>>; 2]) -> PyResult<Arrow> {
-    let mut rows: Vec<(f64, Vec<Value>)> = Vec::new();
-    for (log, end) in logs.into_iter().zip(ENDS) {
-        let text = log.finish().map_err(failure)?;
-        for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            let line: serde_json::Map<String, Json> = serde_json::from_slice(line).map_err(failure)?;
-            // No field is lost in silence when the log gets one.
-            if let Some(unknown) = line.keys().find(|name| EVENTS.iter().all(|(known, _)| known != name)) {
-                return Err(failure(format!(
-                    "the event log has a field {unknown}, for which there is no column"
-                )));
-            }
-            let fields = EVENTS.iter().skip(1).map(|(name, _)| line.get(*name).map_or(Value::Nothing, value));
-            let time = line.get("time").and_then(Json::as_f64).unwrap_or_default();
-            rows.push((time, [Value::Text(end.into())].into_iter().chain(fields).collect()));
+    let [sender, receiver] = logs.map(EventLog::finish);
+    let (sender, receiver) = (sender.map_err(failure)?, receiver.map_err(failure)?);
+    // Row by row: as text they take less memory.
+    let (mut sender, mut receiver) = (rows(&sender, ENDS[0]).peekable(), rows(&receiver, ENDS[1]).peekable());
+    let mut table = Table::new(EVENTS);
+    loop {
+        let row = match (sender.peek(), receiver.peek()) {
+            (Some(Ok((ours, _))), Some(Ok((theirs, _)))) if theirs < ours => receiver.next(),
+            (None, _) => receiver.next(),
+            _ => sender.next(),
+        };
+        match row {
+            Some(row) => table.push(row?.1),
+            None => return table.finish(),
         }
     }
-    rows.sort_by(|(first, _), (second, _)| first.total_cmp(second));
-    let mut table = Table::new(EVENTS);
-    rows.into_iter().for_each(|(_, row)| table.push(row));
-    table.finish()
+}
+
+/// The time and the fields of each event of one end, which are in the order of time.
+fn rows<'a>(log: &'a [u8], end: &'a str) -> impl Iterator<Item = PyResult<(f64, Vec<Value>)>> + 'a {
+    log.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(move |line| {
+        let line: serde_json::Map<String, Json> = serde_json::from_slice(line).map_err(failure)?;
+        // No field is lost in silence when the log gets one.
+        if let Some(unknown) = line.keys().find(|name| EVENTS.iter().all(|(known, _)| known != name)) {
+            return Err(failure(format!(
+                "the event log has a field {unknown}, for which there is no column"
+            )));
+        }
+        let fields = EVENTS.iter().skip(1).map(|(name, _)| line.get(*name).map_or(Value::Nothing, value));
+        let time = line.get("time").and_then(Json::as_f64).unwrap_or_default();
+        Ok((time, [Value::Text(end.into())].into_iter().chain(fields).collect()))
+    })
 }
 
 fn value(json: &Json) -> Value {
@@ -214,8 +270,9 @@ fn seconds(at: Instant) -> f64 {
 
 /// Sees all packets of a run.
 struct Recorder {
-    file: Option<RunCapture<BufWriter<File>>>,
+    file: Option<RunCapture<BufWriter<CaptureFile>>>,
     packets: Packets,
+    recorded: Count,
 }
 
 impl Tap for Recorder {
@@ -223,7 +280,12 @@ impl Tap for Recorder {
         if let Some(file) = &mut self.file {
             file.pass(passing);
         }
+        self.recorded.add();
         self.packets.pass(passing);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.recorded.is_full() || self.recorded.stop.is_set()
     }
 }
 

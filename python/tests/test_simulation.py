@@ -4,6 +4,8 @@ import json
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -61,6 +63,9 @@ def test_other_libraries_read_the_tables() -> None:
         ({"variants": []}, "variant: expected at least one sender"),
         ({"variants": ["sack:bbr"]}, "congestion controller bbr"),
         ({"runs": 0}, "runs: 0: expected between 1 and 1000000"),
+        ({"runs": 2**40}, "runs: 1099511627776: expected between 1 and 1000000"),
+        ({"runs": -1}, "runs: -1: expected a whole number from 0"),
+        ({"seed": -1}, "seed: -1: expected a whole number from 0"),
         ({"seed": 2**64 - 3}, "expected room for the seeds of all runs above it"),
     ],
 )
@@ -151,6 +156,51 @@ def test_ctrl_c_ends_a_race() -> None:
     with pytest.raises(KeyboardInterrupt):
         headway.race(link, runs=100_000, progress=False)
     timer.cancel()
+
+
+@pytest.mark.parametrize(
+    "call", ["race(link, ['modern:bbr'], runs=1)", "run(link, 'modern:bbr', capture='run.pcapng', limit=None)"]
+)
+def test_ctrl_c_ends_one_run_in_its_middle(call: str, tmp_path: Path) -> None:
+    (tmp_path / "run.pcapng").write_text("there before")
+    # It would take days.
+    link = "link = headway.Scenario(size='1000000GB', time_limit='100000h', delay='300ms')"
+    program = f"import headway; {link}; print('begun', flush=True); headway.{call}"
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout is not None and child.stdout.readline() == "begun\n"
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=100)
+    finally:
+        child.kill()
+    assert errors.endswith("KeyboardInterrupt\n"), errors
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pcapng"]
+    assert (tmp_path / "run.pcapng").read_text() == "there before"
+
+
+def test_a_run_with_too_many_events_and_packets_is_ended(tmp_path: Path) -> None:
+    whole = headway.run(LINK, "headway")
+    rows = whole.events.num_rows + whole.packets.num_rows
+    assert rows > 1000
+    again = headway.run(LINK, "headway", limit=rows)
+    assert again.events.equals(whole.events) and again.packets.equals(whole.packets)
+    assert headway.run(LINK, "headway", limit=None).metrics == whole.metrics
+    for limit in [rows - 1, 10, 0]:
+        with pytest.raises(headway.InputError) as refusal:
+            headway.run(LINK, "headway", limit=limit, capture=tmp_path / "run.pcapng")
+        text = f"limit: {limit}: the run has more events and packets: expected a shorter run, or a limit above it"
+        assert str(refusal.value).startswith(text)
+    assert not list(tmp_path.iterdir()), "nothing is half written"
+    for wrong in [-1, 1.5, True]:
+        with pytest.raises(headway.InputError, match="limit: .*: expected a whole number from 0 to"):
+            headway.run(LINK, limit=wrong)  # type: ignore[arg-type]
+    with pytest.raises(headway.InputError, match="none/run.pcapng: cannot be written: "):
+        headway.run(LINK, capture=tmp_path / "none/run.pcapng")
+    with pytest.raises(headway.InputError, match=f"{tmp_path}: cannot be written: "):
+        headway.run(LINK, capture=tmp_path)
 
 
 def test_python_runs_beside_a_race() -> None:

@@ -3,9 +3,12 @@
 //! `transfer` is the yardstick: 2 MiB over 10 Mbit/s, one-way delay 150 ms, 1 % random damage, SACK, with
 //! real bytes, real checksums and every delivered byte compared, without the SHA-256.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use divan::counter::ItemsCount;
 use headway_link::Damage;
-use headway_sim::{Content, race};
+use headway_sim::{Content, Passing, Tap, race};
 use headway_tcp::Variant;
 use headway_units::{Duration, Share};
 
@@ -35,4 +38,28 @@ fn transfer(bencher: divan::Bencher<'_, '_>, variant: &Variant) {
     bencher
         .counter(ItemsCount::new(events))
         .bench(|| race::run(&scenario, *variant, &content, 1, false).map(|outcome| outcome.metrics.seconds));
+}
+
+/// The same with a tap that is asked after each event whether the run is to end.
+#[divan::bench]
+fn transfer_that_may_be_stopped(bencher: divan::Bencher<'_, '_>) {
+    let (scenario, content) = (scenario(), content());
+    let stop = Arc::new(AtomicBool::new(false));
+    bencher.bench(|| {
+        let settings = race::RunSettings { scenario: &scenario, content: &content, seed: 1, hash: false };
+        let recording = race::run_recorded(settings, Variant::Sack, || (), Stop(stop.clone()));
+        recording.map(|recording| recording.outcome.metrics.seconds)
+    });
+}
+
+struct Stop(Arc<AtomicBool>);
+
+impl Tap for Stop {
+    const ENABLED: bool = false;
+
+    fn pass(&mut self, _passing: &Passing<'_>) {}
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }

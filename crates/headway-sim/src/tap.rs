@@ -20,13 +20,19 @@ pub struct Passing<'a> {
     pub damage: Option<Hit>,
 }
 
-/// Sees every packet that leaves or reaches a host. `()` sees nothing and costs nothing.
+/// Sees every packet that leaves or reaches a host, and may end a race. `()` sees nothing and costs nothing.
 pub trait Tap: 'static {
     /// Whether packets are to be shown at all.
     const ENABLED: bool = true;
 
     /// Called for each packet, in the order of time.
     fn pass(&mut self, passing: &Passing<'_>);
+
+    /// Whether a race should end here, without a result ([`RunError::Stopped`](crate::race::RunError::Stopped)). It is
+    /// asked after each event.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 impl Tap for () {
@@ -39,5 +45,9 @@ impl<T: Tap> Tap for Option<T> {
         if let Some(tap) = self {
             tap.pass(passing);
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.as_ref().is_some_and(T::is_stopped)
     }
 }

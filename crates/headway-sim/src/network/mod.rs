@@ -328,6 +328,11 @@ impl<A: Application, T: Tap> Network<A, T> {
         (take(a), take(b))
     }
 
+    /// The tap.
+    pub(crate) fn tap(&self) -> &T {
+        &self.tap
+    }
+
     /// Takes the network apart: the tap, to keep what it recorded.
     pub fn into_tap(self) -> T {
         self.tap

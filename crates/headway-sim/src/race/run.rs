@@ -28,6 +28,9 @@ pub enum RunError {
     /// The sender cannot be raced over the scenario.
     #[error(transparent)]
     InvalidScenario(#[from] InvalidScenario),
+    /// The tap ended the run ([`Tap::is_stopped`]).
+    #[error("the run was stopped before its end")]
+    Stopped,
     /// Bytes differ although no damaged packet passed its checksums: a defect of the simulator or
     /// of the TCP.
     #[error(
@@ -77,7 +80,7 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// As [`run`], or the tap ended the run.
 pub fn run_recorded<O: Observer + 'static, T: Tap>(
     settings: RunSettings<'_>,
     entrant: impl Into<Entrant>,
@@ -147,6 +150,10 @@ fn run_tcp<O: Observer + 'static, T: Tap, S: Sampler>(
     if outcome.metrics.finished && scenario.duration.is_none() {
         close(&mut arena);
     }
+    // One that was stopped says nothing of the sender.
+    if arena.network.tap().is_stopped() {
+        return Err(RunError::Stopped);
+    }
     if outcome.metrics.damaged_bytes_delivered > 0 && arena.network.counters().undetected == 0 {
         let damaged = outcome.metrics.damaged_bytes_delivered;
         return Err(RunError::UnexplainedCorruption { sender: sender.into(), seed, damaged });
@@ -173,6 +180,7 @@ fn run_until<O: Observer + 'static, T: Tap>(
     done: impl Fn(&Arena<O, T>) -> bool,
     mut after_event: impl FnMut(&Arena<O, T>),
 ) {
+    let done = |arena: &Arena<O, T>| arena.network.tap().is_stopped() || done(arena);
     let mut step_until = |arena: &mut Arena<O, T>, limit| {
         // The arena is asked after each event, as the network itself would be.
         while !done(arena) && arena.network.step(limit) {
