@@ -33,9 +33,11 @@ pub(crate) fn compiler(compiler: &str, standard: &str, source: &Path) -> Command
     command
 }
 
-/// What the command printed; it has to succeed.
+/// What the command printed; it has to succeed. The library is where the program says: among the paths that cargo adds there
+/// may be one with an older build.
 #[track_caller]
 pub(crate) fn succeed(command: &mut Command) -> String {
+    command.env_remove("LD_LIBRARY_PATH");
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     assert!(status.success(), "{command:?}: {status}\n{}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).expect("UTF-8")

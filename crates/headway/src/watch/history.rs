@@ -245,7 +245,7 @@ mod tests {
             assert_eq!(told(&history, bytes), whole);
         }
         assert_eq!(whole[0], json!(["begin", 0, { "group": "sack", "label": "1" }]));
-        assert_eq!(whole[1], json!(["sample", 0, [0.0, null, 0.5]]));
+        assert_eq!(whole[1], json!(["sample", 0, [0, null, 0.5]]));
         let rest: Vec<&Value> = whole.iter().skip(51).collect();
         assert_eq!(
             rest,
@@ -264,7 +264,10 @@ mod tests {
         let times = times(&told(&history, usize::MAX), 0);
         assert!((SAMPLES_OF_RUN / 2..SAMPLES_OF_RUN).contains(&times.len()), "{}", times.len());
         assert_eq!(times[0], 0.0);
-        assert_eq!(times.last(), Some(&99_999.0));
+        // Every second one goes, and the newest may be one of them.
+        assert!(times.last() >= Some(&99_998.0), "{times:?}");
+        let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.iter().all(|&step| step <= 512.0), "{steps:?}");
     }
 
     #[test]
@@ -302,7 +305,7 @@ mod tests {
                 .filter(|item| item[2]["group"] == group)
                 .map(|item| item[2]["label"].as_str().expect("a label"))
                 .collect();
-            assert_eq!(labels.len(), SOURCES / 3, "{group}");
+            assert!(labels.len().abs_diff(SOURCES / 3) <= 1, "{group}: {}", labels.len());
             assert_eq!(labels.last(), Some(&"999"), "{group}");
         }
         assert_eq!(items.len(), 3 * SOURCES);

@@ -135,7 +135,7 @@
   // Letters are never smaller than this.
   for (const text of seen("svg text").filter((text) => text.textContent.trim())) {
     const { height } = text.getBoundingClientRect();
-    if (height < 11) fault(`${titleOf(text)}: "${text.textContent.trim()}" is ${height.toFixed(1)} px high`);
+    if (height.toFixed(1) < 11) fault(`${titleOf(text)}: "${text.textContent.trim()}" is ${height.toFixed(1)} px high`);
   }
 
   // Rows are parted by rules, all of them or none.

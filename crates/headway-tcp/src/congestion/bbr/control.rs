@@ -84,7 +84,7 @@ impl Bbr {
 
     /// Whether Startup seems to have filled the pipe, by the queue that stands.
     fn starts_cautiously(&self) -> bool {
-        self.state == State::Startup && self.queue_stands(Duration::ZERO, 12)
+        self.state == State::Startup && self.queue_stands(0, 12)
     }
 
     /// Whether the samples are of the first rounds and not reliable, and without a sign of a queue.

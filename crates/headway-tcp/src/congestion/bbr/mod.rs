@@ -33,7 +33,7 @@ use full_pipe::FullPipe;
 use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
-use standing_queue::StandingQueue;
+use standing_queue::{StandingQueue, micros};
 
 /// "Beta: A constant specifying the default multiplicative decrease [...] (the value is 0.7)", in
 /// percent, like all shares here.
@@ -161,7 +161,7 @@ impl Bbr {
             probe_rtt: ProbeRtt::default(),
             usage: Usage::default(),
             queued: false,
-            standing_queue: StandingQueue::default(),
+            standing_queue: StandingQueue::new(),
             idle_restart: false,
             in_fast_recovery: false,
             timeout_recovery: None,
@@ -188,7 +188,7 @@ impl Bbr {
         self.update_congestion_signals(signal);
         self.model.aggregation.on_ack(signal.now, signal.newly_acked, self.bw, self.cwnd, self.round_count);
         if self.round_start && !signal.app_limited && signal.rate > 0 {
-            let queued = self.state == State::Startup && self.queue_stands(Duration::ZERO, 50);
+            let queued = self.state == State::Startup && self.queue_stands(0, 50);
             self.full_pipe.on_round(signal.rate, queued);
         }
         self.check_startup_done(signal);
@@ -222,14 +222,14 @@ impl Bbr {
         self.bounds.loss_in_round = false;
     }
 
-    /// Whether a queue stands that delays by more than `before` and a part of the path's RTT, in percent. A short
-    /// one harms no one, and beside other flows the draft's patience is what gets a share.
-    fn queue_stands(&self, before: Duration, percent: u32) -> bool {
+    /// Whether a queue stands that delays by more than `before` (microseconds) and a part of the path's RTT, in percent.
+    /// A short one harms no one, and beside other flows the draft's patience is what gets a share.
+    fn queue_stands(&self, before: u32, percent: u32) -> bool {
         const SHORT: Duration = Duration::from_millis(50);
-        self.model
-            .delay
-            .min_rtt
-            .is_some_and(|min| self.standing_queue.delay() > before + (min * percent / 100).max(SHORT))
+        self.model.delay.min_rtt.is_some_and(|min| {
+            let more = micros((min * percent / 100).max(SHORT));
+            self.standing_queue.delay() > before.saturating_add(more)
+        })
     }
 
     fn start_round(&mut self) {

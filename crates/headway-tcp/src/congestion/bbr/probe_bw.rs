@@ -38,8 +38,8 @@ pub(super) struct Cycle {
     /// ProbeRTT ended ProbeBW_UP, or the feedback on it.
     pub(super) cut_short: bool,
     pub(super) rounds_since_probe_up: u64,
-    /// The delay of the queue that stood when ProbeBW_UP began.
-    queue_before: Duration,
+    /// The delay of the queue that stood when ProbeBW_UP began, microseconds.
+    queue_before: u32,
     /// Pacing gain of ProbeBW_DOWN, percent.
     pub(super) down_gain: u64,
     stamp: Instant,

@@ -7,37 +7,46 @@
 
 use headway_units::Duration;
 
-/// The queue that stood lately.
-#[derive(Debug, Default)]
+/// The queue that stood lately. Small, since each connection has one: times are in microseconds.
+#[derive(Debug)]
 pub(super) struct StandingQueue {
     /// The least round-trip time of the present part of a round.
-    least: Option<Duration>,
-    /// Bytes that were delivered when the part began.
-    begun: u64,
+    least: u32,
+    /// Bytes that were delivered when the part began, modulo 2^32.
+    begun: u32,
     /// By how much the least of the last part exceeded the path's.
-    delay: Duration,
+    delay: u32,
 }
 
 impl StandingQueue {
+    pub(super) fn new() -> Self {
+        Self { least: u32::MAX, begun: 0, delay: 0 }
+    }
+
     /// An ACK gave the round-trip time `rtt`, where that of the path is `min`. `delivered` bytes are delivered in all;
     /// a part of a round has `part` of them: enough that jitter hides no empty queue.
     pub(super) fn on_ack(&mut self, rtt: Duration, min: Duration, delivered: u64, part: u32) {
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
-        self.least = Some(least);
+        self.least = self.least.min(micros(rtt));
         if rtt <= min + min / 8 {
-            self.delay = Duration::ZERO;
+            self.delay = 0;
         }
-        if delivered.saturating_sub(self.begun) >= part.into() {
-            self.delay = least - min;
-            self.least = None;
+        let delivered = delivered as u32;
+        if delivered.wrapping_sub(self.begun) >= part {
+            self.delay = self.least.saturating_sub(micros(min));
+            self.least = u32::MAX;
             self.begun = delivered;
         }
     }
 
-    /// How long a packet waited in it; zero: none stood.
-    pub(super) fn delay(&self) -> Duration {
+    /// How long a packet waited in it, in microseconds; zero: none stood.
+    pub(super) fn delay(&self) -> u32 {
         self.delay
     }
+}
+
+/// At most 71 minutes.
+pub(super) fn micros(span: Duration) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -46,24 +55,25 @@ mod tests {
 
     const MIN: Duration = Duration::from_millis(80);
 
-    fn after(samples: &[u64]) -> Duration {
-        let mut queue = StandingQueue::default();
+    /// Milliseconds.
+    fn after(samples: &[u64]) -> u32 {
+        let mut queue = StandingQueue::new();
         for (delivered, &rtt) in (1000..).step_by(1000).zip(samples) {
             queue.on_ack(Duration::from_millis(rtt), MIN, delivered, 4000);
         }
-        queue.delay()
+        queue.delay() / 1000
     }
 
     #[test]
     fn a_queue_is_what_all_samples_of_a_part_exceed_the_path_by() {
-        assert_eq!(after(&[100, 120, 110]), Duration::ZERO, "not yet a part");
-        assert_eq!(after(&[100, 120, 110, 130]), Duration::from_millis(20));
-        assert_eq!(after(&[100, 120, 110, 130, 140, 150, 160, 170]), Duration::from_millis(60));
+        assert_eq!(after(&[100, 120, 110]), 0, "not yet a part");
+        assert_eq!(after(&[100, 120, 110, 130]), 20);
+        assert_eq!(after(&[100, 120, 110, 130, 140, 150, 160, 170]), 60);
     }
 
     #[test]
     fn one_sample_shows_that_it_is_gone() {
-        assert_eq!(after(&[100, 120, 110, 130, 91]), Duration::from_millis(20));
-        assert_eq!(after(&[100, 120, 110, 130, 90]), Duration::ZERO, "an eighth more than the path's");
+        assert_eq!(after(&[100, 120, 110, 130, 91]), 20);
+        assert_eq!(after(&[100, 120, 110, 130, 90]), 0, "an eighth more than the path's");
     }
 }
