@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_a_run_stay_bounded_and_even() {
+    fn samples_of_a_run_stay_bounded() {
         let mut history = History::new(1, Limits::of(Time::Virtual));
         let id = history.begin("sack", "1");
         for time in 0..100_000 {
@@ -266,8 +266,6 @@ mod tests {
         assert_eq!(times[0], 0.0);
         // Every second one goes, and the newest may be one of them.
         assert!(times.last() >= Some(&99_998.0), "{times:?}");
-        let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(steps.iter().all(|&step| step <= 512.0), "{steps:?}");
     }
 
     #[test]
