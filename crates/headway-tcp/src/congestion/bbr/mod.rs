@@ -22,6 +22,8 @@ mod probe_rtt;
 mod standing_queue;
 mod startup;
 
+use core::num::NonZeroU64;
+
 use headway_units::{Duration, Instant, Rate};
 
 use super::careful_resume::{CarefulResume, SavedPath};
@@ -85,7 +87,8 @@ pub struct Bbr {
     rounds: Rounds,
     round_start: bool,
     round_count: u64,
-    drain_start_round: u64,
+    /// The count when Drain began, modulo 2^32.
+    drain_start_round: u32,
     total_delivered: u64,
     /// Bytes in the network.
     inflight: u32,
@@ -103,7 +106,7 @@ pub struct Bbr {
     idle_restart: bool,
     in_fast_recovery: bool,
     /// After a timeout: until this many bytes are delivered.
-    timeout_recovery: Option<u64>,
+    timeout_recovery: Option<NonZeroU64>,
     prior_cwnd: u32,
     /// The state to restore after a spurious recovery.
     undo: Undo,
@@ -356,7 +359,7 @@ impl CongestionControl for Bbr {
             };
             self.update_model_and_state(&signal);
         }
-        if self.timeout_recovery.is_some_and(|end| self.total_delivered >= end) {
+        if self.timeout_recovery.is_some_and(|end| self.total_delivered >= end.get()) {
             self.timeout_recovery = None;
             self.restore_cwnd();
         }
@@ -391,7 +394,7 @@ impl CongestionControl for Bbr {
         // to be transmitted". All bytes in the network are assumed lost.
         if first {
             self.note_loss();
-            self.timeout_recovery = Some(self.total_delivered + u64::from(loss.flight));
+            self.timeout_recovery = NonZeroU64::new(self.total_delivered + u64::from(loss.flight));
             self.retreat();
         }
         self.resume.forget();

@@ -37,7 +37,7 @@ pub(super) struct Cycle {
     pub(super) is_probe_sample: bool,
     /// ProbeRTT ended ProbeBW_UP, or the feedback on it.
     pub(super) cut_short: bool,
-    pub(super) rounds_since_probe_up: u64,
+    pub(super) rounds_since_probe_up: u32,
     /// The delay of the queue that stood when ProbeBW_UP began, microseconds.
     queue_before: u32,
     /// Pacing gain of ProbeBW_DOWN, percent.
@@ -81,7 +81,7 @@ impl Bbr {
         self.bounds.reset_signals();
         self.cycle.up_acked_per_increment = None;
         // PickProbeWait: "Decide random round-trip bound for wait", "wall clock bound": 2 to 3 s.
-        self.cycle.rounds_since_probe_up = self.random_below(2);
+        self.cycle.rounds_since_probe_up = self.random_below(2) as u32;
         self.cycle.wait = Duration::from_secs(2) + Duration::from_micros(self.random_below(1_000_001));
         self.cycle.stamp = now;
         self.cycle.ack_phase = AckPhase::ProbeStopping;
@@ -137,7 +137,7 @@ impl Bbr {
             return false;
         }
         // IsRenoCoexistenceProbeTime: "reno_rounds = TargetInflight()" in segments, at most 63.
-        let reno_rounds = u64::from(self.target_inflight() / self.mss.max(1)).min(63);
+        let reno_rounds = (self.target_inflight() / self.mss.max(1)).min(63);
         now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe_up >= reno_rounds
     }
 

@@ -8,7 +8,7 @@ use super::{Bbr, Signal, State};
 /// "BBRStartupFullLossCnt=6 discontiguous sequence ranges lost in that round trip".
 const FULL_LOSS_COUNT: u32 = 6;
 /// Drain ends after this many rounds, drained or not.
-const DRAIN_ROUNDS: u64 = 3;
+const DRAIN_ROUNDS: u32 = 3;
 
 impl Bbr {
     /// CheckStartupDone.
@@ -48,14 +48,14 @@ impl Bbr {
 
     fn enter_drain(&mut self) {
         self.state = State::Drain;
-        self.drain_start_round = self.round_count;
+        self.drain_start_round = self.round_count as u32;
     }
 
     /// CheckDrainDone.
     pub(super) fn check_drain_done(&mut self, now: Instant) {
         if self.state == State::Drain
             && (self.inflight <= self.inflight_target(self.bw, 100)
-                || self.round_count > self.drain_start_round + DRAIN_ROUNDS)
+                || (self.round_count as u32).wrapping_sub(self.drain_start_round) > DRAIN_ROUNDS)
         {
             self.start_down(now);
         }
