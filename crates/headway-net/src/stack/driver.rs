@@ -133,7 +133,7 @@ impl<C: Carrier> Driver<C> {
             if !matches!(received, Received::OtherProtocol(_)) {
                 self.recorder.record(*at, packet, Direction::Inbound, remark(received));
             }
-            if *is_asking && core.host.accepts(received) {
+            if *is_asking && core.host.accepts(*at, received) {
                 self.accepted.push(index);
             }
             match &mut self.only_peer {

@@ -1,7 +1,7 @@
 //! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right.
 
-use headway_units::Instant;
-use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
+use headway_units::{Duration, Instant};
+use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags, TcpHeader};
 
 use super::open::Reply;
 use super::{Connection, Context, Negotiated, Notification, State};
@@ -34,19 +34,43 @@ impl Connection {
         }
     }
 
-    /// Whether an intact segment is the very next one that the peer of an open connection sends: its sequence
-    /// number is what comes next, or one before that as a keep-alive probe has it, and it acknowledges what is in
-    /// flight. A host that does not see the connection cannot guess both.
-    pub(crate) fn is_next(&self, segment: &Segment<'_>) -> bool {
-        let (tcp, nxt) = (&segment.tcp, self.rcv.nxt());
-        let is_probe = tcp.seq + 1 == nxt && segment.sequence_len() <= 1;
+    /// Whether an intact segment must be from the peer of this open connection, because a host that does not see
+    /// the connection cannot guess its numbers. Either it is the very next one: its sequence number is what comes
+    /// next, or one before that as a keep-alive probe has it, and it acknowledges what is in flight. Or it is
+    /// one of the last window, repeated or ahead of a lost one, and its timestamps are the peer's clock and an
+    /// echo of ours: without these a peer that has moved, and whose next segment was lost, would repeat what has
+    /// arrived for ever.
+    pub(crate) fn is_surely_from_peer(&self, segment: &Segment<'_>, now: Instant) -> bool {
+        let tcp = &segment.tcp;
         self.state.is_synchronized()
             && tcp.flags.contains(TcpFlags::ACK)
             && !tcp.flags.intersects(TcpFlags::SYN | TcpFlags::RST)
             && (!self.negotiated.v2 || segment.options.v2.is_some())
-            && (tcp.seq == nxt || is_probe)
-            && self.snd.una().le(tcp.ack)
-            && tcp.ack.le(self.snd.nxt())
+            && (self.is_next(segment) || self.is_near(tcp) && self.has_fresh_timestamps(segment, now))
+    }
+
+    fn is_next(&self, segment: &Segment<'_>) -> bool {
+        let (tcp, nxt) = (&segment.tcp, self.rcv.nxt());
+        let is_probe = tcp.seq + 1 == nxt && segment.sequence_len() <= 1;
+        (tcp.seq == nxt || is_probe) && self.snd.una().le(tcp.ack) && tcp.ack.le(self.snd.nxt())
+    }
+
+    /// Whether its numbers are what the peer may have sent since its window was the largest, or may send beyond
+    /// a window that is closed.
+    fn is_near(&self, tcp: &TcpHeader) -> bool {
+        let (nxt, reach) = (self.rcv.nxt(), self.rcv.largest_window());
+        tcp.seq.in_range(nxt - reach, nxt + reach + 1) && self.snd.is_ack_acceptable(tcp.ack)
+    }
+
+    /// Whether the timestamps are of the peer's clock by now, and of ours within the last minute. Both clocks
+    /// begin at random numbers (RFC 7323, 5.4).
+    fn has_fresh_timestamps(&self, segment: &Segment<'_>, now: Instant) -> bool {
+        self.negotiated.timestamps
+            && segment
+                .options
+                .timestamps
+                .is_some_and(|stamps| self.rcv.is_timestamp_possible(stamps.tsval, now))
+            && self.echo_age(now, segment).is_some_and(|age| age <= Duration::from_secs(60))
     }
 
     fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
@@ -235,13 +259,9 @@ impl Connection {
     /// 3.8.4) has its answer in any case. In SYN-RECEIVED all replies are limited: that the peer is at its
     /// address is not proven.
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
-        let seq = segment.tcp.seq;
-        let probe = seq + 1 == self.rcv.nxt();
-        // What the peer may have sent since its window was the largest, or may send beyond a window that is closed.
-        let reach = self.rcv.largest_window();
-        let near = seq.in_range(self.rcv.nxt() - reach, self.rcv.nxt() + reach + 1);
-        let possible = near && self.snd.is_ack_acceptable(segment.tcp.ack);
-        if self.state.is_synchronized() && (segment.sequence_len() > 0 && possible || probe) {
+        let probe = segment.tcp.seq + 1 == self.rcv.nxt();
+        let possible = segment.sequence_len() > 0 && self.is_near(&segment.tcp);
+        if self.state.is_synchronized() && (possible || probe) {
             self.rcv.ack_at_once();
             self.report_repeat(segment);
         } else {

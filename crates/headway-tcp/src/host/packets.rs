@@ -50,14 +50,16 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// Whether a packet, to be asked before [`Host::receive`] takes it, is the very next segment of an open
-    /// connection: its sequence number is exactly the one expected, and it acknowledges what is in flight. Only who
-    /// sees the connection can send such a one, so a carrier that finds it at another place may answer there.
-    pub fn accepts(&self, received: &Received<'_>) -> bool {
+    /// Whether a packet, to be asked before [`Host::receive`] takes it, is surely from the peer of an open
+    /// connection: it has numbers that only who sees the connection knows. So a carrier that finds it at another
+    /// place may answer there.
+    pub fn accepts(&self, at: Instant, received: &Received<'_>) -> bool {
         let Received::Intact(segment) = received else { return false };
         let id = self.connections.find(&ends_of(segment));
         self.is_ours(segment.ip.dst)
-            && id.and_then(|id| self.connection(id)).is_some_and(|connection| connection.is_next(segment))
+            && id
+                .and_then(|id| self.connection(id))
+                .is_some_and(|connection| connection.is_surely_from_peer(segment, at))
     }
 
     pub(super) fn is_ours(&self, address: IpAddr) -> bool {
