@@ -95,7 +95,7 @@ class _Sweep:
                 text = "interrupted; the runs that were made are stored, and the same sweep goes on from them"
                 raise KeyboardInterrupt(text) from None
             except (CancelledError, OSError, TimeoutError) as error:
-                if self.is_connected():
+                if self.answers():
                     raise Error(f"Dask's scheduler at {self.address}: {error or type(error).__name__}") from error
                 raise self.lost() from None
         return self.sweep.finish()
@@ -105,6 +105,14 @@ class _Sweep:
 
     def is_connected(self) -> bool:
         return bool(self.client.status == "running")
+
+    def answers(self) -> bool:
+        """Whether the scheduler is there: a call can fail before the client knows that its connection has ended."""
+        try:
+            self.count_threads()
+        except (CancelledError, OSError, TimeoutError):
+            return False
+        return self.is_connected()
 
     def lost(self) -> Error:
         return Error(
@@ -135,14 +143,17 @@ class _Sweep:
         if now < self.looked + LOOK:
             return
         self.looked = now
-        cores = self.client.sync(self.scheduler.ncores, callback_timeout=PATIENCE)
-        self.threads = sum(cast("dict[str, int]", cores).values())
+        self.threads = self.count_threads()
         if self.threads:
             self.idle_since = None
         elif self.idle_since is None:
             self.idle_since = now
         elif now >= self.idle_since + 2 * LOOK and now < self.idle_since + 3 * LOOK:
             warnings.warn(f"Dask's scheduler at {self.address} has no worker: waiting for one", stacklevel=6)
+
+    def count_threads(self) -> int:
+        cores = self.client.sync(self.scheduler.ncores, callback_timeout=PATIENCE)
+        return sum(cast("dict[str, int]", cores).values())
 
     def send(self, description: Future[Any]) -> None:
         """Fills up what is under way: the number of futures does not depend on that of runs."""
