@@ -59,7 +59,7 @@ def main() -> None:
         bench = Bench(Path(folder), program)
         print("| runs | of | `lab run`, s | Dask, s | throughput | CPU `lab run`, s | CPU Dask, s | CPU ratio | overhead a run |")
         print("|--:|---|--:|--:|--:|--:|--:|--:|--:|")
-        for size, runs in [("4MB", 100), ("1MB", 400), ("64KB", 4000), ("2KB", 25_000)]:
+        for size, runs in [("1MB", 400), ("4MB", 1000), ("1MB", 4000), ("64KB", 25_000), ("2KB", 100_000)]:
             bench.compare(size, runs)
         bench.batches_of_one()
         bench.killed_worker()
@@ -92,7 +92,7 @@ class Bench:
         wanted = experiment.cells * runs
         here: list[Cost] = []
         there: list[Cost] = []
-        with Cluster(self.folder / f"cluster-{size}", workers=CORES) as cluster, cluster.client() as client:
+        with Cluster(self.folder / f"cluster-{size}-{runs}", workers=CORES) as cluster, cluster.client() as client:
             # Both have read what they need from the disk.
             experiment.run(self.out(), runs=10, client=client)
             for _ in range(ROUNDS):
