@@ -172,7 +172,7 @@ impl SendSide {
         let una = self.iss + 1;
         let acknowledged = self.queue.acknowledge(una);
         // The SYN's delivery is not part of what the next ACK reports.
-        self.queue.take_delivery(now);
+        self.queue.take_delivery(now, None);
         self.queue.release();
         self.una = una;
         self.last_advance = now;

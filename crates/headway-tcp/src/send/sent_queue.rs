@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 pub(crate) use super::marks::{Marks, Sent};
@@ -410,10 +410,14 @@ impl SentQueue {
     }
 
     /// What the ACK at hand has delivered, and what that says of the network's rate.
-    pub(crate) fn take_delivery(&mut self, now: Instant) -> (Delivery, Option<RateSample>) {
+    pub(crate) fn take_delivery(
+        &mut self,
+        now: Instant,
+        min_rtt: Option<Duration>,
+    ) -> (Delivery, Option<RateSample>) {
         let Some(log) = self.log.kept_mut() else { return Default::default() };
         let delivery = log.take_delivery(now);
-        let rate = log.rate(&delivery, now);
+        let rate = log.rate(&delivery, now, min_rtt);
         (delivery, rate)
     }
 

@@ -10,7 +10,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use crate::congestion::{Before, Deliveries, Load, LostSegment, Others, RateSample};
@@ -60,6 +60,8 @@ pub(crate) struct Newest {
 pub(crate) struct Delivery {
     pub(crate) bytes: u32,
     pub(crate) newest: Option<Newest>,
+    /// The transmission sent last of those of segments that were sent only once.
+    newest_original: Option<Newest>,
     /// The highest end of a segment that was sent only once.
     pub(crate) highest_original: Option<SeqNumber>,
     /// The lowest end of such a segment.
@@ -229,6 +231,9 @@ impl TransmissionLog {
         if self.current.newest.is_none_or(|other| other.order < order) {
             self.current.newest = Some(newest);
         }
+        if !retransmitted && self.current.newest_original.is_none_or(|other| other.order < order) {
+            self.current.newest_original = Some(newest);
+        }
         self.trim();
     }
 
@@ -273,9 +278,18 @@ impl TransmissionLog {
     }
 
     /// The delivery rate that the newest transmission of `delivery` measured
-    /// (draft-ietf-ccwg-bbr, 4.1.2.3).
-    pub(crate) fn rate(&mut self, delivery: &Delivery, now: Instant) -> Option<RateSample> {
-        let sent = &delivery.newest?.sent;
+    /// (draft-ietf-ccwg-bbr, 4.1.2.3). What arrived sooner than `min_rtt` after it was retransmitted is an earlier
+    /// transmission: it measures nothing, and would seem to end a round.
+    pub(crate) fn rate(
+        &mut self,
+        delivery: &Delivery,
+        now: Instant,
+        min_rtt: Option<Duration>,
+    ) -> Option<RateSample> {
+        let newest = delivery.newest?;
+        let is_spurious = newest.retransmitted
+            && min_rtt.is_some_and(|min_rtt| now.saturating_since(newest.sent_at) < min_rtt);
+        let sent = &if is_spurious { delivery.newest_original? } else { newest }.sent;
         Some(self.totals.deliveries.sample(now, sent.sent_at, &sent.before))
     }
 
@@ -384,7 +398,7 @@ mod tests {
         log.sent(SeqNumber(1000), 1000, 2, at(1000), 0);
         log.delivered(2, SeqNumber(2000), 1000, 0, true);
         let delivery = log.take_delivery(at(1100));
-        assert!(log.rate(&delivery, at(1100)).is_some_and(|rate| rate.app_limited));
+        assert!(log.rate(&delivery, at(1100), None).is_some_and(|rate| rate.app_limited));
         assert!(!log.is_app_limited());
     }
 
@@ -398,7 +412,7 @@ mod tests {
         log.delivered(1, SeqNumber(1000), 1000, 0, false);
         log.delivered(2, SeqNumber(2000), 1000, 0, false);
         let delivery = log.take_delivery(at(11));
-        let counted = log.rate(&delivery, at(11)).map(|sample| sample.delivered);
+        let counted = log.rate(&delivery, at(11), None).map(|sample| sample.delivered);
         assert_eq!((delivery.bytes, counted), (2000, Some(2000)));
         assert_eq!(log.take_late(), [1]);
         assert!(log.take_late().is_empty());

@@ -222,7 +222,7 @@ mod tests {
         assert!(!held.ranges.is_empty(), "the retransmission is in the network");
         queue.mark_sacked(1);
         queue.mark_sacked(2);
-        let (delivery, _) = queue.take_delivery(Instant::ZERO);
+        let (delivery, _) = queue.take_delivery(Instant::ZERO, None);
         assert_eq!(delivery.bytes, 300, "what was held has been counted when it arrived");
         assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 0);
         assert!(held.ranges.is_empty());

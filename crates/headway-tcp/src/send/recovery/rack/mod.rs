@@ -350,7 +350,7 @@ impl Rack {
 
 impl RecoveryEngine for Rack {
     fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome {
-        let (delivery, rate) = cx.queue.take_delivery(cx.now);
+        let (delivery, rate) = cx.queue.take_delivery(cx.now, cx.rtt.min());
         let late = cx.queue.take_late();
         if delivery.bytes > 0 {
             self.peer_held.resolve(cx.queue, cx.una);
