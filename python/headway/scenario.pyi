@@ -37,6 +37,8 @@ class Scenario:
       sender has it.
     * own_path (on|off): The path is the sender's own: what it loses at any rate is damage. Default: as the
       sender has it.
+    * bundling (on|off): Repeat small segments in the next, where the path damages packets (needs the ledger).
+      Default: as the sender has it.
     * repair (on|off): Repair damaged headers from what is known of the connection. Default: as the sender has
       it.
     * partial (on|off): Keep corrupted payloads and retransmit their bad blocks alone (needs HACK v2).
@@ -174,6 +176,8 @@ class Scenario:
     @property
     def own_path(self) -> str: ...
     @property
+    def bundling(self) -> str: ...
+    @property
     def repair(self) -> str: ...
     @property
     def partial(self) -> str: ...
@@ -290,6 +294,7 @@ class Scenario:
         sharing: Value | None = None,
         ledger: Value | None = None,
         own_path: Value | None = None,
+        bundling: Value | None = None,
         repair: Value | None = None,
         partial: Value | None = None,
         warm: Value | None = None,
@@ -359,6 +364,7 @@ class Scenario:
         sharing: Value | None = None,
         ledger: Value | None = None,
         own_path: Value | None = None,
+        bundling: Value | None = None,
         repair: Value | None = None,
         partial: Value | None = None,
         warm: Value | None = None,

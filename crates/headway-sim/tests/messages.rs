@@ -126,7 +126,9 @@ impl Outcome {
 }
 
 fn run(damage: &str, seed: u64) -> Outcome {
-    let profile = Arc::new(Variant::Headway.apply(Profile::modern().with_window(16 << 20)));
+    // As a gateway's.
+    let profile = Profile { nagle: false, ..Profile::modern().with_window(16 << 20) };
+    let profile = Arc::new(Variant::Headway.apply(profile));
     let mut network = Network::<Program>::new(1500);
     let host = |n: u8| {
         let secret = [0, 1].map(|half| derive_seed(seed, "secret", u64::from(2 * n + half)).to_le_bytes());
@@ -175,31 +177,43 @@ fn run(damage: &str, seed: u64) -> Outcome {
     Outcome { times, goodput, drops }
 }
 
-/// The transfer ends its search for bandwidth, and each probe, when it sees the queue that it made. With the rules of the draft
-/// alone the 99th percentile is 1503 ms, and the queue drops 72 packets; it is 1351 ms, with 23.
+/// The transfer ends its search for bandwidth, and each probe, when it sees the queue that it made: with the rules of the
+/// draft alone the queue drops three times as many. What it drops of the messages comes with the next ones: without redundant
+/// bundling the 99th percentile is 2245 ms, with it 893 ms.
 #[test]
 fn a_transfer_leaves_the_queue_short() {
     let outcome = run("none", 1);
     let (percentile, Outcome { goodput, drops, .. }) = (outcome.percentile(99), outcome);
-    assert!(percentile <= 1420, "{percentile} ms");
+    assert!(percentile <= 1000, "{percentile} ms");
     assert!(drops <= 40, "{drops} drops");
-    assert!(goodput >= 8_900_000, "{goodput} bit/s");
+    assert!(goodput >= 8_800_000, "{goodput} bit/s");
 }
 
-/// A lost message is sent again after a round trip, which takes the longer the more is queued. With the rules of the draft
-/// alone the four seeds have 1823 ms in the mean, and 244 drops; it is 1561 ms, with 42.
+/// A message that was lost comes with one of the next five. Without redundant bundling it is sent again after a round
+/// trip, and those behind it wait: then the 99th percentile, in the mean of the seeds, is 2036 ms with random damage, and 2954 ms
+/// with bursts, which hit a fifth of the packets; with it 879 ms and 1244 ms.
 #[test]
-fn messages_are_repaired_within_a_round_trip_or_two() {
+fn a_lost_message_comes_with_the_next() {
     const SEEDS: u64 = 4;
-    let (mut percentiles, mut drops) = (0, 0);
-    for seed in 1..=SEEDS {
-        let outcome = run("random:5%", seed);
-        percentiles += outcome.percentile(99);
-        drops += outcome.drops;
-        assert!(outcome.goodput >= 8_200_000, "seed {seed}: {} bit/s", outcome.goodput);
+    for (damage, most, least) in [("random:5%", 1100, 8_200_000), ("burst:5%:5", 1600, 6_000_000)] {
+        let mut percentiles = 0;
+        for seed in 1..=SEEDS {
+            let outcome = run(damage, seed);
+            percentiles += outcome.percentile(99);
+            assert!(outcome.drops <= 140, "{damage}, seed {seed}: {} drops", outcome.drops);
+            assert!(outcome.goodput >= least, "{damage}, seed {seed}: {} bit/s", outcome.goodput);
+        }
+        assert!(percentiles / SEEDS <= most, "{damage}: {} ms", percentiles / SEEDS);
     }
-    assert!(percentiles / SEEDS <= 1690, "{} ms", percentiles / SEEDS);
-    assert!(drops <= 140, "{drops} drops");
+}
+
+/// In the first seconds some segments are repeated although they have arrived. Their ACKs, taken for those of the repetition,
+/// would begin rounds too early, whose low rates end Startup: then the goodput is below 6.1 Mbit/s with this seed, and 7.4 without
+/// that.
+#[test]
+fn what_was_repeated_for_nothing_begins_no_round() {
+    let goodput = run("random:15%", 2).goodput;
+    assert!(goodput >= 7_000_000, "{goodput} bit/s");
 }
 
 /// With this seed all of the first segments are lost, and the samples of three rounds are too short to be trusted. Taken

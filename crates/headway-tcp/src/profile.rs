@@ -86,6 +86,9 @@ pub struct Features {
     /// The path is the sender's own, such as a trunk: what it loses at any rate is damage, also where no damage
     /// is seen. Needs the ledger.
     pub own_path: bool,
+    /// Repeat small segments that are in flight in the next small one, where the path damages packets (redundant
+    /// bundling, Evensen and others, 2008). Needs the ledger.
+    pub bundling: bool,
     /// Repair damaged headers from what is known of the connection.
     pub repair: bool,
     /// Keep corrupted payloads and have only their bad blocks retransmitted. Needs HACK v2.
@@ -107,6 +110,7 @@ impl Features {
         sharing: false,
         ledger: false,
         own_path: false,
+        bundling: false,
         repair: false,
         partial: false,
     };
@@ -461,7 +465,7 @@ impl Variant {
             Self::Headway => (true, HackMode::V2),
         };
         let ours = self == Self::Headway;
-        let features = Features { ledger: ours, repair: ours, ..profile.features };
+        let features = Features { ledger: ours, bundling: ours, repair: ours, ..profile.features };
         // Its model takes no single loss for a sign, so what the ledger cannot explain costs it least.
         let congestion = if ours { Algorithm::Bbr } else { profile.congestion };
         Profile { sack, hack, features, congestion, ..profile }

@@ -251,6 +251,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
         cookies,
         ledger,
         own_path,
+        bundling,
         repair,
         partial,
     } = &mut p.features;
@@ -259,6 +260,8 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
     }
     *partial = *repair && rng.coin();
     *own_path = rng.permille(300);
+    // No draw of its own: those of known seeds stay.
+    *bundling = *ledger;
 }
 
 fn keep_alive(rng: &mut Rng) -> KeepAlive {

@@ -28,13 +28,14 @@ impl Connection {
         let reported = self.reported_by(segment);
         let (mut accepted, mut first_is_new) = (0, false);
         let vouched = self.negotiated.v2;
+        let latest = reported.first().map(|&seq| self.snd.unbundled(seq, tsecr));
         let (recovery, mut work) = self.recovery(cx);
         for (place, &seq) in reported.as_slice().iter().enumerate() {
             // docs/protocol.md, 6.1, rule 5: "for the further numbers of a list, to which the TSecr does not
             // belong, the number is acted upon only if the latest transmission is older than one round trip".
             let newest = place == 0;
             let report = DamageReport {
-                seq,
+                seq: latest.filter(|_| newest).unwrap_or(seq),
                 newest,
                 vouched,
                 tsecr: tsecr.filter(|_| newest),

@@ -139,6 +139,7 @@ impl Connection {
             self.timers.stop(Timer::User);
         }
         let segment = self.snd.send(&next, cx.now, self.tsval(cx.now));
+        let segment = if self.bundles(cx) { self.snd.bundle(segment) } else { segment };
         self.notify_writable();
         if segment.fin {
             let state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };
@@ -154,6 +155,13 @@ impl Connection {
         // A probe beyond the window is not new data (RFC 3168, 6.1.6).
         let fresh = segment.len > 0 && next.usable > 0;
         self.build_data(cx, buffer, &segment, fresh)
+    }
+
+    /// Whether small segments are repeated in later ones: where the path damages packets, and beside connections
+    /// whose transfers may overflow a queue.
+    fn bundles<O>(&self, cx: &Context<'_, O>) -> bool {
+        let features = &self.profile.features;
+        features.bundling && (cx.domain.is_shared() || features.ledger && cx.path.ledger.damages())
     }
 
     fn may_send_now<O>(&mut self, cx: &mut Context<'_, O>, next: &NextSegment) -> bool {

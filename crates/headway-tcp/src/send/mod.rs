@@ -1,5 +1,6 @@
 //! The send side of a connection: what is buffered, what is outstanding, what may go next.
 
+mod bundling;
 mod marks;
 pub(crate) mod recovery;
 pub(crate) mod rtt;
@@ -19,6 +20,7 @@ use crate::congestion::{CongestionDomain, Deliveries, Others};
 use crate::path::ledger::CauseLedger;
 use crate::profile::Profile;
 use crate::ring::Ring;
+use bundling::Bundled;
 use marks::Marks;
 pub(crate) use recovery::PeerHeldRanges;
 use recovery::{Recovery, RecoveryContext};
@@ -57,6 +59,8 @@ pub(crate) struct SendSide {
     timeouts_in_a_row: u32,
     /// A small segment may be sent although silly-window avoidance would hold it.
     override_sws: bool,
+    /// What was repeated in later segments.
+    bundled: Bundled,
 }
 
 /// What was outstanding before an ACK.
@@ -93,6 +97,7 @@ impl SendSide {
             probes: 0,
             timeouts_in_a_row: 0,
             override_sws: false,
+            bundled: Bundled::none(iss),
         }
     }
 
@@ -215,7 +220,9 @@ impl SendSide {
 
     /// Takes SACK blocks; says how many bytes they newly cover.
     pub(crate) fn take_sack_blocks(&mut self, blocks: &[(SeqNumber, SeqNumber)], ack: SeqNumber) -> u32 {
-        self.sacks.update(&mut self.queue, blocks, ack, self.nxt)
+        let newly = self.sacks.update(&mut self.queue, blocks, ack, self.nxt);
+        self.sacks.ignore_duplicate(|end| self.bundled.covers(end));
+        newly
     }
 
     /// Moves SND.UNA to `ack` and releases what it covers; `None` if it covers nothing new.
@@ -229,6 +236,7 @@ impl SendSide {
         self.buffer.consume(covered.min(self.buffer.len()));
         self.una = ack;
         self.sacks.advance(ack);
+        self.bundled.advance(ack);
         self.last_advance = now;
         self.timeouts_in_a_row = 0;
         Some(acknowledged)

@@ -42,6 +42,11 @@ impl Scoreboard {
         self.duplicate.take()
     }
 
+    /// Takes no notice of it where `is_known` says so of its end: there was another reason to send it twice.
+    pub(crate) fn ignore_duplicate(&mut self, is_known: impl FnOnce(SeqNumber) -> bool) {
+        self.duplicate = self.duplicate.filter(|&(_, end)| !is_known(end));
+    }
+
     /// Forgets everything.
     pub(crate) fn reset(&mut self) {
         *self = Self { duplicates: self.duplicates, ..Self::default() };

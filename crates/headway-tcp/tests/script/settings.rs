@@ -117,8 +117,10 @@ fn feature<'a>(features: &'a mut Features, name: &str) -> Option<&'a mut bool> {
         "cookies" => &mut features.cookies,
         "sharing" => &mut features.sharing,
         "ledger" => &mut features.ledger,
+        "bundling" => &mut features.bundling,
         "repair" => &mut features.repair,
         "partial" => &mut features.partial,
+        "own-path" => &mut features.own_path,
         _ => return None,
     })
 }
