@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use headway_test_fixture::namespace::Namespace;
 use headway_test_fixture::process::say_skipped;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -51,6 +52,16 @@ impl Browser {
     /// Starts it; `None`, and a word of it, where it is not installed. `at_start` is run in every page before the
     /// page's own scripts.
     pub(crate) fn start(at_start: &str) -> Option<Self> {
+        Self::start_by(&[], at_start)
+    }
+
+    /// The same in a network namespace.
+    pub(crate) fn start_in(namespace: &Namespace, at_start: &str) -> Option<Self> {
+        Self::start_by(&["ip", "netns", "exec", namespace.name()], at_start)
+    }
+
+    /// `by`: the command that starts it.
+    fn start_by(by: &[&str], at_start: &str) -> Option<Self> {
         let Some(program) = installed() else {
             say_skipped("there is no Chromium");
             return None;
@@ -59,6 +70,7 @@ impl Browser {
         // The browser reads requests from descriptor 3, and answers on 4.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh"])
+            .args(by)
             .arg(program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
             .args(["--disable-dev-shm-usage", "--remote-debugging-pipe"])

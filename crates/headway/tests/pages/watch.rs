@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use headway_test_fixture::live_page::LivePage;
+use headway_test_fixture::namespace::{Namespace, Running};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -203,4 +204,51 @@ fn a_gateway() {
     // The gateway ends, and says so.
     gateways.page.interrupt();
     wait_for(&mut browser, &format!("{STATE} === 'The gateway has ended.'"));
+}
+
+/// Two hosts with a box between them; one pings the other.
+struct Hosts {
+    middle: Namespace,
+    _ping: Running,
+    _ends: [Namespace; 2],
+}
+
+impl Hosts {
+    /// `None`, with a message, where there can be no namespaces.
+    fn new() -> Option<Self> {
+        let [left, middle, right] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
+        for (end, host, address) in [("hwa", &left, "10.78.0.1/24"), ("hwb", &right, "10.78.0.2/24")] {
+            middle.ip(&["link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", host.name()]);
+            middle.ip(&["link", "set", end, "up"]);
+            host.ip(&["addr", "add", address, "dev", "eth0"]);
+            host.ip(&["link", "set", "eth0", "up"]);
+        }
+        let ping = left.start("ping", &["-q", "-i", "0.01", "-s", "1000", "10.78.0.2"]);
+        Some(Self { middle, _ping: ping, _ends: [left, right] })
+    }
+}
+
+#[test]
+fn a_box() {
+    // Inside there is no network to fetch the libraries from: the page of a race fetches them.
+    let folder = tempdir().expect("a directory");
+    if LivePage::start(HEADWAY.command(folder.path(), &RACE)).is_none() {
+        return;
+    }
+    let Some(hosts) = Hosts::new() else { return };
+    let Some(mut browser) = Browser::start_in(&hosts.middle, RECORDER) else { return };
+    let words = ["box", "hwa", "hwb", "--rate", "10mbit", "--delay", "5ms", "--damage", "random:20%"];
+    let watch = ["--interval", "100ms", "--watch", "127.0.0.1:0"];
+    let command = hosts.middle.command(env!("CARGO_BIN_EXE_headway"), &[&words[..], &watch].concat());
+    let Some(page) = LivePage::start(command) else { return };
+    all_is_well_in(&mut browser, Path::new("watch-box"), |browser, screen| {
+        visit(browser, &page, screen, "Running.");
+        wait_for(browser, "charts[0].lines[0]?.values.length > 20");
+    });
+    assert_eq!(texts(&mut browser, "#groups tbody th"), ["hwa to hwb", "hwb to hwa"]);
+    // What is damaged on its way is counted, and shown.
+    let hit = "[...feed.sources.values()][0].columns[11].at(-1)";
+    wait_for(&mut browser, &format!("{hit} > 10"));
+    page.interrupt();
+    wait_for(&mut browser, &format!("{STATE} === 'The box has ended.'"));
 }
