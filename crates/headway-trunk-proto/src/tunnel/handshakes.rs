@@ -1,0 +1,162 @@
+//! Handshakes: with whom, how many, and what follows.
+
+use std::net::SocketAddr;
+
+use headway_units::{Duration, Instant};
+
+use super::{Event, PeerId, Transmit, Tunnel};
+use crate::control::Control;
+use crate::cookie;
+use crate::handshake::{Initiator, Introduction, Responder};
+use crate::message::{COOKIE_NONCE, MAC};
+use crate::session::Session;
+
+/// How long a cookie is used that a peer sent.
+const COOKIE_LIFE: Duration = Duration::from_secs(120);
+/// Handshake messages that are answered in a second without asking for a cookie. An answer takes some 0.2 ms.
+const HANDSHAKES_PER_SECOND: u32 = 50;
+
+impl Tunnel {
+    /// Whether a handshake message is worth a look: all others cost nothing but a hash.
+    fn admits(&mut self, now: Instant, from: SocketAddr, sender: u32, message: &[u8]) -> bool {
+        if !cookie::has_mac1(&self.public, message) {
+            self.counters.bad_handshakes += 1;
+            return false;
+        }
+        let second = now.as_nanos() / 1_000_000_000;
+        if self.load.0 != second {
+            self.load = (second, 0);
+        }
+        self.load.1 = self.load.1.saturating_add(1);
+        if self.load.1 <= HANDSHAKES_PER_SECOND {
+            return true;
+        }
+        if self.jar.is_stale(now) {
+            let mut secret = [0; 32];
+            (self.random)(&mut secret);
+            self.jar.renew(now, secret);
+        }
+        if self.jar.has_mac2(from, message) {
+            return true;
+        }
+        let mut nonce = [0; COOKIE_NONCE];
+        (self.random)(&mut nonce);
+        if let Some(datagram) = self.jar.reply(&self.public, (from, sender), message, nonce) {
+            self.counters.cookies_sent += 1;
+            self.queue(Transmit { to: from, datagram, checksum: true });
+        }
+        false
+    }
+
+    pub(super) fn receive_initiation(&mut self, now: Instant, from: SocketAddr, sender: u32, message: &[u8]) {
+        if !self.admits(now, from, sender, message) {
+            return;
+        }
+        let answer = (|| {
+            let responder = Responder::read(&self.secret, message)?;
+            let id = PeerId(self.peers.iter().position(|peer| peer.key == responder.peer)?);
+            let (theirs, index, ours) = (responder.introduction, self.free_index(), self.introduction(now));
+            let (keys, datagram) = responder.answer(&self.peers[id.0].preshared, (index, sender), ours)?;
+            Some((id, Session::new(&keys, (index, sender), now, theirs, false), datagram))
+        })();
+        let Some((id, session, datagram)) = answer else {
+            self.counters.bad_handshakes += 1;
+            return;
+        };
+        self.indices.insert(session.index, id);
+        self.peers[id.0].offer(session);
+        self.forget_indices();
+        self.queue(Transmit { to: from, datagram, checksum: true });
+    }
+
+    pub(super) fn receive_response(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        (theirs, ours): (u32, u32),
+        message: &[u8],
+    ) {
+        if !self.admits(now, from, theirs, message) {
+            return;
+        }
+        let session = (|| {
+            let id = *self.indices.get(&ours)?;
+            let peer = &mut self.peers[id.0];
+            let initiation = peer.initiations.iter_mut().find(|initiation| initiation.index == ours)?;
+            let (keys, peer) = initiation.finish(message)?;
+            Some((id, Session::new(&keys, (ours, theirs), now, peer, true)))
+        })();
+        let Some((id, session)) = session else {
+            self.counters.bad_handshakes += 1;
+            return;
+        };
+        let peer = &mut self.peers[id.0];
+        peer.start(session);
+        if peer.endpoint != Some(from) {
+            peer.move_to(now, from);
+        }
+        let returned = peer.on_received(now);
+        self.connected(now, id);
+        if returned {
+            self.events.push_back(Event::Returned(id));
+        }
+        // The responder uses the session once it has received something.
+        self.send_control(now, id, Control::KeepAlive);
+    }
+
+    pub(super) fn receive_cookie(&mut self, now: Instant, ours: u32, message: &[u8]) {
+        let cookie = (|| {
+            let id = *self.indices.get(&ours)?;
+            let peer = &mut self.peers[id.0];
+            let initiation = peer.initiations.iter().find(|initiation| initiation.index == ours)?;
+            peer.cookie = Some((cookie::open_reply(&peer.key, &initiation.mac1, message)?, now));
+            Some(())
+        })();
+        if cookie.is_none() {
+            self.counters.bad_handshakes += 1;
+        }
+    }
+
+    pub(super) fn initiate(&mut self, now: Instant, id: PeerId) {
+        let (index, introduction) = (self.free_index(), self.introduction(now));
+        let peer = &mut self.peers[id.0];
+        let Some(to) = peer.endpoint else { return };
+        let fresh = |(cookie, at): &([u8; MAC], Instant)| {
+            (now.saturating_since(*at) < COOKIE_LIFE).then_some(*cookie)
+        };
+        let cookie = peer.cookie.as_ref().and_then(fresh);
+        let begun = Initiator::begin(
+            &self.secret,
+            (&peer.key, &peer.preshared),
+            index,
+            introduction,
+            cookie.as_ref(),
+        );
+        let Some((initiation, datagram)) = begun else { return };
+        peer.on_initiation(now, initiation);
+        self.indices.insert(index, id);
+        self.forget_indices();
+        self.queue(Transmit { to, datagram, checksum: true });
+    }
+
+    fn introduction(&self, now: Instant) -> Introduction {
+        Introduction { boot: self.boot, time: self.epoch.saturating_add(now.as_nanos()) }
+    }
+
+    /// A random index that is not in use.
+    fn free_index(&mut self) -> u32 {
+        let mut bytes = [0; 4];
+        (self.random)(&mut bytes);
+        let mut index = u32::from_be_bytes(bytes);
+        // Also with a source of few different numbers.
+        while self.indices.contains_key(&index) {
+            index = index.wrapping_add(1);
+        }
+        index
+    }
+
+    pub(super) fn forget_indices(&mut self) {
+        let peers = &self.peers;
+        self.indices.retain(|index, id| peers[id.0].indices().any(|used| used == *index));
+    }
+}

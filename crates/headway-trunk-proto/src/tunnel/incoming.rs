@@ -1,0 +1,161 @@
+//! Datagrams that arrive.
+
+use std::net::SocketAddr;
+
+use headway_units::Instant;
+use headway_wire::Ecn;
+
+use super::{Arrival, Event, PeerId, Tunnel};
+use crate::control::Control;
+use crate::flight::Arrived;
+use crate::message::{Kind, Message};
+use crate::peer::Unchecked;
+use crate::seal::{Inner, Opened, Verdict};
+
+impl Tunnel {
+    /// A datagram has arrived: the bytes of `room` from `start` on, which is at least [`HEADROOM`](crate::HEADROOM).
+    /// It is opened in place. `ecn` is the outer packet's ECN field.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        room: &mut [u8],
+        start: usize,
+        ecn: Ecn,
+    ) -> Option<Arrival> {
+        let datagram = room.get(start..)?;
+        match Message::parse(datagram) {
+            Some(Message::Sealed { receiver, low, kind }) => {
+                return self.receive_sealed((now, from, ecn), room, start, (receiver, low, kind));
+            }
+            Some(Message::Initiation { sender }) => self.receive_initiation(now, from, sender, datagram),
+            Some(Message::Response { sender, receiver }) => {
+                self.receive_response(now, from, (sender, receiver), datagram);
+            }
+            Some(Message::CookieReply { receiver }) => self.receive_cookie(now, receiver, datagram),
+            None => self.counters.ignored += 1,
+        }
+        None
+    }
+
+    fn receive_sealed(
+        &mut self,
+        (now, from, ecn): (Instant, SocketAddr, Ecn),
+        room: &mut [u8],
+        start: usize,
+        (index, low, kind): (u32, u32, Kind),
+    ) -> Option<Arrival> {
+        let found = self.indices.get(&index).copied();
+        let peer = found.and_then(|id| Some((id, self.peers.get_mut(id.0)?)));
+        let opened = peer.and_then(|(id, peer)| {
+            let inner = Inner { src: peer.inner.1, dst: peer.inner.0, ecn };
+            Some((id, peer.session_mut(index)?.opener.open(room, start, (low, kind), inner)))
+        });
+        let Some((id, opened)) = opened else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        let verdict = match &opened {
+            Opened::Nothing => None,
+            Opened::Segment { verdict, .. } => Some(*verdict),
+            Opened::Control { .. } => Some(Verdict::Intact),
+        };
+        if let Some(verdict) = verdict {
+            let bytes = u16::try_from(room.len() - start).unwrap_or(u16::MAX);
+            let packet = Arrived { at: now, session: index, number: low, bytes, verdict };
+            self.peers[id.0].recorder.add(packet);
+        }
+        match opened {
+            Opened::Nothing => {
+                self.counters.ignored += 1;
+                self.peers[id.0].counters.ignored += 1;
+                None
+            }
+            Opened::Segment { verdict: Verdict::Unreadable, packet, .. } => {
+                self.counters.unreadable += 1;
+                self.peers[id.0].counters.unreadable += 1;
+                Some(Arrival { peer: id, verdict: Verdict::Unreadable, packet })
+            }
+            Opened::Segment { verdict, packet, newest } => {
+                let (all, peer) = (&mut self.counters, &mut self.peers[id.0].counters);
+                let (all, peer) = match verdict {
+                    Verdict::Intact => (&mut all.intact, &mut peer.intact),
+                    _ => (&mut all.corrupted, &mut peer.corrupted),
+                };
+                *all += 1;
+                *peer += 1;
+                self.authenticated(now, id, index, newest.then_some(from));
+                self.peers[id.0].on_segment(now, &room[packet.clone()]);
+                Some(Arrival { peer: id, verdict, packet })
+            }
+            Opened::Control { message, newest } => {
+                self.authenticated(now, id, index, newest.then_some(from));
+                match Control::parse(&room[message]) {
+                    // What has arrived is reported, and not what was sent.
+                    Some(Control::MtuProbe(size)) if usize::from(size) == room.len() - start => {
+                        self.send_control(now, id, Control::MtuSeen(size));
+                    }
+                    control => self.receive_control(now, id, control),
+                }
+                None
+            }
+        }
+    }
+
+    /// A packet of the session `index` was authenticated; `from`: where it came from, if it is the newest.
+    fn authenticated(&mut self, now: Instant, id: PeerId, index: u32, from: Option<SocketAddr>) {
+        let peer = &mut self.peers[id.0];
+        if peer.confirm(index) {
+            self.connected(now, id);
+        }
+        let peer = &mut self.peers[id.0];
+        let is_current = peer.current.as_ref().is_some_and(|session| session.index == index);
+        if let Some(from) = from.filter(|from| is_current && peer.has_moved_to(*from)) {
+            peer.move_to(now, from);
+            self.events.push_back(Event::Moved(id, from));
+        }
+        self.received_from(now, id);
+    }
+
+    fn received_from(&mut self, now: Instant, id: PeerId) {
+        if self.peers[id.0].on_received(now) {
+            self.events.push_back(Event::Returned(id));
+        }
+    }
+
+    /// A session is in use from now on.
+    pub(super) fn connected(&mut self, now: Instant, id: PeerId) {
+        self.counters.handshakes += 1;
+        let peer = &mut self.peers[id.0];
+        peer.counters.handshakes += 1;
+        let Some(boot) = peer.current.as_ref().map(|session| session.peer.boot) else { return };
+        if peer.boot.replace(boot).is_some_and(|before| before != boot) {
+            self.events.push_back(Event::Restarted(id));
+        }
+        if peer.previous.is_none() {
+            peer.mtu.restart(now);
+            self.events.push_back(Event::Connected(id));
+        }
+        self.forget_indices();
+    }
+
+    fn receive_control(&mut self, now: Instant, id: PeerId, control: Option<Control>) {
+        match control {
+            Some(Control::Probe) => self.send_control(now, id, Control::ProbeSeen),
+            Some(Control::ProbeSeen) => {
+                let peer = &mut self.peers[id.0];
+                if std::mem::replace(&mut peer.unchecked, Unchecked::Passes) != Unchecked::Passes {
+                    self.events.push_back(Event::Unchecked(id, true));
+                }
+            }
+            Some(Control::Close) => self.events.push_back(Event::Restarted(id)),
+            Some(Control::MtuSeen(size)) => {
+                let peer = &mut self.peers[id.0];
+                if peer.mtu.on_seen(now, size) {
+                    self.events.push_back(Event::Mtu(id, peer.mtu.used()));
+                }
+            }
+            Some(Control::MtuProbe(_) | Control::KeepAlive) | None => {}
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! One gateway's end of its tunnels.
+
+mod config;
+mod handshakes;
+mod incoming;
+mod outgoing;
+mod report;
+mod timers;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv6Addr;
+
+use crate::addresses::inner_address;
+use crate::cookie::CookieJar;
+use crate::flight::FlightRecorder;
+use crate::handshake::Boot;
+use crate::keys::{PresharedKey, PublicKey, SecretKey};
+use crate::peer::{Peer, Unchecked};
+
+pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
+pub use report::{Arrival, Event, PeerCounters, PeerStatus, SealedPacket, Transmit, TunnelCounters};
+
+/// Handshake messages and control messages that wait to be sent; more are dropped.
+const MOST_WAITING: usize = 256;
+
+/// One gateway's end of its tunnels: handshakes, sessions, sealed packets. See the documentation of the crate.
+///
+/// [`Tunnel::receive`] takes datagrams, [`Tunnel::seal`] segments. Both may give rise to datagrams of the tunnel's own
+/// ([`Tunnel::poll_transmit`]), events ([`Tunnel::poll_event`]) and another [`Tunnel::next_deadline`].
+pub struct Tunnel {
+    secret: SecretKey,
+    public: PublicKey,
+    boot: Boot,
+    epoch: u64,
+    longest: u16,
+    peers: Vec<Peer>,
+    /// Whose session an index is.
+    indices: BTreeMap<u32, PeerId>,
+    /// Peers by their inner addresses.
+    inner: BTreeMap<Ipv6Addr, PeerId>,
+    jar: CookieJar,
+    /// The second in which handshakes were last counted, and how many.
+    load: (u64, u32),
+    waiting: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+    counters: TunnelCounters,
+    random: Random,
+}
+
+impl Tunnel {
+    /// A tunnel without sessions. Those with peers whose endpoint is known begin with the first
+    /// [`Tunnel::handle_timeout`].
+    pub fn new(config: TunnelConfig) -> Self {
+        let TunnelConfig { secret, peers, epoch, longest, mut random } = config;
+        let public = secret.public();
+        let (mut boot, mut jar) = (Boot::default(), [0; 32]);
+        random(&mut boot);
+        random(&mut jar);
+        let mut tunnel = Self {
+            secret,
+            public,
+            boot,
+            epoch,
+            longest,
+            peers: Vec::new(),
+            indices: BTreeMap::new(),
+            inner: BTreeMap::new(),
+            jar: CookieJar::new(jar),
+            load: (0, 0),
+            waiting: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: TunnelCounters::default(),
+            random,
+        };
+        for peer in peers {
+            tunnel.add(peer);
+        }
+        tunnel
+    }
+
+    fn add(&mut self, config: PeerConfig) {
+        let ours = inner_address(&self.public, &config.key);
+        let theirs = inner_address(&config.key, &self.public);
+        let preshared = config.preshared.unwrap_or_else(PresharedKey::none);
+        let mut peer = Peer::new(config.key, preshared, (ours, theirs), self.longest);
+        peer.endpoint = config.endpoint;
+        peer.keep_alive = config.keep_alive;
+        self.inner.insert(theirs, PeerId(self.peers.len()));
+        self.peers.push(peer);
+    }
+
+    /// Our public key.
+    pub fn public_key(&self) -> PublicKey {
+        self.public
+    }
+
+    /// What is known of the peers, in the order of the configuration.
+    pub fn peers(&self) -> impl Iterator<Item = PeerStatus> {
+        self.peers.iter().map(|peer| PeerStatus {
+            key: peer.key,
+            endpoint: peer.endpoint,
+            inner: peer.inner,
+            session_since: peer.current.as_ref().map(|session| session.since),
+            last_received: peer.last_received,
+            longest: peer.mtu.used(),
+            passes_unchecked: match peer.unchecked {
+                Unchecked::Probing { .. } => None,
+                unchecked => Some(unchecked == Unchecked::Passes),
+            },
+            counters: peer.counters,
+        })
+    }
+
+    /// What became of the last packets of each peer, in the order of the configuration.
+    pub fn recorders(&self) -> Vec<FlightRecorder> {
+        self.peers.iter().map(|peer| peer.recorder.clone()).collect()
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> TunnelCounters {
+        self.counters
+    }
+
+    fn queue(&mut self, transmit: Transmit) {
+        if self.waiting.len() < MOST_WAITING {
+            self.waiting.push_back(transmit);
+        }
+    }
+
+    /// The next datagram of the tunnel's own: handshakes, control messages.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.waiting.pop_front()
+    }
+
+    /// What has happened since.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

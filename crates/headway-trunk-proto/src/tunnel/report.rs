@@ -1,0 +1,126 @@
+//! What a tunnel says: what has happened, what is to be sent, and what is known and counted.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::ops::Range;
+
+use headway_units::Instant;
+
+use super::PeerId;
+use crate::keys::PublicKey;
+use crate::seal::Verdict;
+
+/// What has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// There is a session with the peer, for the first time or after a time without.
+    Connected(PeerId),
+    /// The peer's process is another one than before, or it has said that it ends: no connection to it exists there.
+    Restarted(PeerId),
+    /// The peer is reached at another address.
+    Moved(PeerId, SocketAddr),
+    /// Datagrams without UDP checksum reach the peer from now on, so damage arrives; or they do not, and every
+    /// damaged datagram is dropped on the way.
+    Unchecked(PeerId, bool),
+    /// The session with the peer has expired, and no other could be made.
+    Lost(PeerId),
+    /// The peer is heard of again after a silence: the link was interrupted, and what waits can be sent.
+    Returned(PeerId),
+    /// Datagrams to the peer may have this many bytes of UDP payload from now on.
+    Mtu(PeerId, u16),
+}
+
+/// A datagram to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// To whom.
+    pub to: SocketAddr,
+    /// What.
+    pub datagram: Vec<u8>,
+    /// With a UDP checksum: a damaged handshake is of no use.
+    pub checksum: bool,
+}
+
+/// Where a segment has arrived from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The peer.
+    pub peer: PeerId,
+    /// What it is worth.
+    pub verdict: Verdict,
+    /// Where in the buffer the IP packet is.
+    pub packet: Range<usize>,
+}
+
+/// A sealed packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedPacket {
+    /// Where in the buffer the datagram is.
+    pub datagram: Range<usize>,
+    /// To whom it goes.
+    pub to: SocketAddr,
+    /// Whether the path needs a UDP checksum.
+    pub checksum: bool,
+}
+
+/// What is known of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerStatus {
+    /// Its key.
+    pub key: PublicKey,
+    /// Where it is, if known.
+    pub endpoint: Option<SocketAddr>,
+    /// Our inner address in the tunnel to it, and its.
+    pub inner: (Ipv6Addr, Ipv6Addr),
+    /// Since when the session in use exists.
+    pub session_since: Option<Instant>,
+    /// When something authenticated last arrived.
+    pub last_received: Option<Instant>,
+    /// Whether datagrams without UDP checksum reach it; `None`: not known yet.
+    pub passes_unchecked: Option<bool>,
+    /// The longest datagram to it, in bytes of UDP payload.
+    pub longest: u16,
+    /// What was counted of it.
+    pub counters: PeerCounters,
+}
+
+/// What was counted of one peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerCounters {
+    /// Segments whose header and payload were authenticated.
+    pub intact: u64,
+    /// Segments with an authenticated header and a damaged payload.
+    pub corrupted: u64,
+    /// Sealed packets of a session with it whose header is damaged.
+    pub unreadable: u64,
+    /// Packets of a session with it that were replayed, or are damaged beyond use.
+    pub ignored: u64,
+    /// Handshakes that came to a session.
+    pub handshakes: u64,
+    /// Segments to it that were sealed.
+    pub sealed: u64,
+}
+
+/// What was counted over all peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TunnelCounters {
+    /// Segments whose header and payload were authenticated.
+    pub intact: u64,
+    /// Segments with an authenticated header and a damaged payload.
+    pub corrupted: u64,
+    /// Sealed packets of a session whose header is damaged.
+    pub unreadable: u64,
+    /// Datagrams that belong to nothing: of unknown type, length or index, replayed, forged, or damaged beyond that.
+    pub ignored: u64,
+    /// Handshakes that came to a session.
+    pub handshakes: u64,
+    /// Handshake messages that were not valid.
+    pub bad_handshakes: u64,
+    /// Handshake messages that were answered with a cookie.
+    pub cookies_sent: u64,
+    /// Packets that were not sealed, for lack of a session.
+    pub without_session: u64,
+}
