@@ -57,7 +57,7 @@ fn guessed_numbers_move_no_one() {
     let segment = Segment::parse(&packets[2]).expect("a segment");
     let stamps = segment.options.timestamps.expect("timestamps");
     let with = |tcp: TcpHeader, stamps: Option<Timestamps>| {
-        let options = headway_wire::TcpOptions { timestamps: stamps, ..segment.options.clone() };
+        let options = headway_wire::TcpOptions { timestamps: stamps, ..segment.options };
         accepts(&pair, &packet::segment(&segment.ip, &tcp, &options, segment.payload))
     };
     assert!(with(segment.tcp, Some(stamps)));

@@ -9,7 +9,7 @@ use crate::keys::{PresharedKey, PublicKey, SecretKey};
 /// A source of random bytes. A live gateway takes the system's.
 pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// How a [`Tunnel`] is set up.
+/// How a [`Tunnel`](super::Tunnel) is set up.
 pub struct TunnelConfig {
     /// Our key.
     pub secret: SecretKey,
@@ -31,7 +31,7 @@ impl TunnelConfig {
     }
 }
 
-/// One peer of a [`Tunnel`].
+/// One peer of a [`Tunnel`](super::Tunnel).
 #[derive(Clone, Debug)]
 pub struct PeerConfig {
     /// Its public key.
