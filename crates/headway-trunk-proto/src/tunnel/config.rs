@@ -15,7 +15,8 @@ pub struct TunnelConfig {
     pub secret: SecretKey,
     /// The peers. Nothing that others send has an effect.
     pub peers: Vec<PeerConfig>,
-    /// The time at [`Instant::ZERO`], in nanoseconds since 1970. It orders handshakes; being wrong does little harm.
+    /// The time at [`Instant::ZERO`](headway_units::Instant::ZERO), in nanoseconds since 1970. It orders handshakes;
+    /// being wrong does little harm.
     pub epoch: u64,
     /// The longest datagram, in bytes of UDP payload: what the configured MTU leaves. Whether it reaches a peer is found
     /// out.
