@@ -139,7 +139,7 @@ impl Connection {
             self.timers.stop(Timer::User);
         }
         let segment = self.snd.send(&next, cx.now, self.tsval(cx.now));
-        let segment = if self.bundles(cx) { self.snd.bundle(segment) } else { segment };
+        let segment = if self.bundles(cx) { self.snd.bundle(segment, cx.now) } else { segment };
         self.notify_writable();
         if segment.fin {
             let state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };

@@ -5,6 +5,7 @@
 //! The peer sees a segment that begins earlier, as RFC 9293 allows. Here only the new part counts as sent: what
 //! it repeats keeps its times and marks.
 
+use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use super::SendSide;
@@ -16,6 +17,10 @@ use super::transmit::DataSegment;
 const LONGEST: u32 = 512;
 /// At most so many segments are repeated: with six copies one of 15,000 is lost where one packet of five is.
 const MOST: usize = 5;
+/// A stream is thin, and repeats, only if it sends no sooner than this after the segment before, and no more often than
+/// [`A_ROUND`] times in a round trip: repeating costs a connection 410 kbit/s at most.
+const THIN: Duration = Duration::from_millis(10);
+const A_ROUND: u32 = 64;
 /// How long a D-SACK may be under way, in sequence numbers.
 const REACH: u32 = 1 << 30;
 
@@ -43,9 +48,9 @@ impl Bundled {
 
 impl SendSide {
     /// `segment`, which was taken last, with the small ones before it that the peer is not known to have.
-    pub(crate) fn bundle(&mut self, segment: DataSegment) -> DataSegment {
+    pub(crate) fn bundle(&mut self, segment: DataSegment, now: Instant) -> DataSegment {
         let longest = LONGEST.min(self.mss);
-        if segment.len == 0 || segment.len >= longest {
+        if segment.len == 0 || segment.len >= longest || !self.is_thin(now) {
             return segment;
         }
         let (mut all, mut repeated) = (0, 0);
@@ -69,6 +74,13 @@ impl SendSide {
             len: segment.len + repeated,
             ..segment
         }
+    }
+
+    /// Whether the segment before the last was sent long enough ago.
+    fn is_thin(&self, now: Instant) -> bool {
+        let before = self.queue.len().checked_sub(2).map(|index| self.queue.get(index).sent_at);
+        let apart = THIN.max(self.rtt.smoothed() / A_ROUND);
+        before.is_some_and(|sent_at| now.saturating_since(sent_at) >= apart)
     }
 
     /// The number of the segment that a special ACK means, which gives that of the packet. With a bundle these differ;
