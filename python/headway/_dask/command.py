@@ -38,8 +38,8 @@ def main() -> int:
     def tell(**event: object) -> None:
         print(json.dumps(event), file=events, flush=True)
 
-    # What else is printed is not for the command.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # What else is printed is not for the command. Levels do not do: Dask sets those of its loggers when it is imported.
+    logging.disable()
     warnings.showwarning = lambda message, *_: tell(notice=" ".join(str(message).split()))
     tell(version=_native.version(), fingerprint=_native.fingerprint())
     client: Client | None = None
