@@ -96,3 +96,44 @@ impl SendSide {
             .map_or(seq, |sent| sent.seq)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::*;
+    use crate::Profile;
+    use crate::send::NextSegment;
+
+    /// Sends 100 bytes of new data; the segment as the peer sees it.
+    fn send(side: &mut SendSide, at: u64) -> (u32, u32) {
+        side.write(&[0; 100]);
+        let now = Instant::from_nanos(at * 1_000_000);
+        let next = NextSegment { len: 100, fin: false, unsent: 100, usable: 10_000, mss: 1000 };
+        let segment = side.send(&next, now, 0);
+        let segment = side.bundle(segment, now);
+        (segment.seq.0, segment.len)
+    }
+
+    #[test]
+    fn a_duplicate_that_a_bundle_explains_is_no_sign() {
+        let mut side = SendSide::new(SeqNumber(0), &Arc::new(Profile::modern()), Instant::ZERO);
+        (side.una, side.nxt, side.mss) = (SeqNumber(1), SeqNumber(1), 1000);
+        assert_eq!([send(&mut side, 0), send(&mut side, 20)], [(1, 100), (1, 200)]);
+        assert_eq!(send(&mut side, 21), (201, 100), "no thin stream");
+        let duplicates = [(1, 101), (101, 201), (201, 301)].map(|(start, end)| {
+            side.take_sack_blocks(&[(SeqNumber(start), SeqNumber(end))], SeqNumber(301));
+            side.sacks.has_duplicate()
+        });
+        assert_eq!(duplicates, [false, true, true], "the first was repeated, the others were not");
+    }
+
+    #[test]
+    fn what_was_bundled_long_ago_explains_nothing_new() {
+        let mut bundled = Bundled(SeqNumber(1000));
+        for una in (0..8_u32).map(|turn| SeqNumber(1000) + turn * (1 << 29)) {
+            bundled.advance(una);
+            assert!(!bundled.covers(una + 1), "{una:?}");
+        }
+    }
+}
