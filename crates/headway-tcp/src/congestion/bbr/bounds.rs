@@ -25,6 +25,8 @@ pub(super) struct Bounds {
     /// Holes detected in this round, and the number of the last lost segment.
     holes: u32,
     last_lost: Option<u64>,
+    /// Bytes that arrived damaged in this round.
+    damaged: u64,
 }
 
 impl Bounds {
@@ -40,6 +42,7 @@ impl Bounds {
             loss_in_round: false,
             holes: 0,
             last_lost: None,
+            damaged: 0,
         }
     }
 
@@ -59,6 +62,7 @@ impl Bounds {
             self.bw_latest = rate;
             self.inflight_latest = bytes(sample.delivered);
             self.holes = 0;
+            self.damaged = 0;
         }
     }
 
@@ -81,6 +85,15 @@ impl Bounds {
     /// "discontiguous sequence ranges lost in that round trip".
     pub(super) fn holes(&self) -> u32 {
         self.holes
+    }
+
+    pub(super) fn count_damaged(&mut self, bytes: u32) {
+        self.damaged = self.damaged.saturating_add(u64::from(bytes));
+    }
+
+    /// How many bytes of this round arrived damaged.
+    pub(super) fn damaged(&self) -> u64 {
+        self.damaged
     }
 
     /// InitLowerBounds and LossLowerBounds: "Adjust model once per round based on loss".
