@@ -86,9 +86,13 @@ impl Covered {
 }
 
 /// The CRC-32C of the pseudo-header of a segment of `tcp_len` bytes and of its header with all
-/// options, with the TCP checksum and the CRC's own four bytes, at `crc_at` in `options`, as zero.
+/// options, with the TCP checksum and the CRC's own four bytes, at `crc_at` in `options`, as zero:
+/// what version 2 of TCP HACK has for a header ([`V2Data::header_crc`], [`V2Ack::header_crc`]).
+///
+/// [`emit()`](crate::emit()) computes it. This is for a header of which something is left out on the
+/// way. Of `ip` only the addresses count; `tcp_len` is the length of the segment with its payload.
 #[inline]
-pub(crate) fn header_crc(
+pub fn header_crc(
     ip: &IpHeader,
     tcp_len: usize,
     fixed: &[u8; FIXED_LEN],

@@ -4,11 +4,13 @@ use crate::{
     ParseError, TcpFlags,
     checksum::{self, Sum},
     crc::crc32c,
-    header_crc::{Seal, header_crc},
+    header_crc::Seal,
     options::{kind, walk::Walk},
     segment::Parts,
     tcp::FIXED_LEN,
 };
+
+pub use crate::header_crc::header_crc;
 
 /// How much of a segment arrived as it was sent, as far as checksums can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
