@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod compact;
 mod control;
 mod cookie;
 mod flight;
@@ -48,7 +49,7 @@ mod tunnel;
 pub use addresses::inner_address;
 pub use flight::FlightRecorder;
 pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
-pub use seal::{HEADROOM, IP_HEADER, MAX_OVERHEAD, SealError, Verdict};
+pub use seal::{HEADROOM, SealError, Verdict, inner_mtu};
 pub use tunnel::{
     Arrival, Event, PeerConfig, PeerCounters, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel,
     TunnelConfig, TunnelCounters,

@@ -1,10 +1,14 @@
 //! Datagrams, told apart: their types and lengths (`docs/trunk-protocol.md`, section 2).
 
-/// What the first byte says: handshake messages, and in the upper half of the byte a sealed packet.
+use crate::compact;
+
+/// What the first byte says: handshake messages, and in the upper half of the byte a sealed packet, or one with a compact
+/// header.
 const INITIATION: u8 = 1;
 const RESPONSE: u8 = 2;
 const COOKIE_REPLY: u8 = 3;
 const SEALED: u8 = 4;
+const COMPACT: u8 = 5;
 
 /// Bytes of mac1, mac2 and a cookie.
 pub(crate) const MAC: usize = 16;
@@ -53,17 +57,19 @@ pub(crate) enum Kind {
     Padded,
     /// A TCP segment whose header has this many bytes with its options.
     Segment { header: usize },
+    /// A TCP segment with data whose header is compact, and has this many bytes so.
+    Compact { header: usize },
 }
 
 impl Kind {
     /// The first byte of the datagram.
     pub(crate) fn first_byte(self) -> u8 {
-        SEALED << 4
-            | match self {
-                Self::Control => 0,
-                Self::Padded => 1,
-                Self::Segment { header } => (header / 4) as u8,
-            }
+        match self {
+            Self::Control => SEALED << 4,
+            Self::Padded => SEALED << 4 | 1,
+            Self::Segment { header } => SEALED << 4 | (header / 4) as u8,
+            Self::Compact { header } => COMPACT << 4 | (header / 4) as u8,
+        }
     }
 }
 
@@ -71,13 +77,14 @@ impl Message {
     /// Tells what `datagram` is; `None` if it has no such form.
     pub(crate) fn parse(datagram: &[u8]) -> Option<Self> {
         let first = *datagram.first()?;
-        if first >> 4 == SEALED {
-            let kind = match usize::from(first & 15) {
-                0 => Kind::Control,
-                1 => Kind::Padded,
-                words @ 5.. => Kind::Segment { header: words * 4 },
-                _ => return None,
-            };
+        let kind = match (first >> 4, usize::from(first & 15) * 4) {
+            (SEALED, 0) => Some(Kind::Control),
+            (SEALED, 4) => Some(Kind::Padded),
+            (SEALED, header @ 20..) => Some(Kind::Segment { header }),
+            (COMPACT, header) if compact::LENGTHS.contains(&header) => Some(Kind::Compact { header }),
+            _ => None,
+        };
+        if let Some(kind) = kind {
             return Some(Self::Sealed { receiver: word(datagram, 1)?, low: word(datagram, 5)?, kind });
         }
         match (first, datagram.len()) {

@@ -5,13 +5,14 @@ use std::net::{Ipv6Addr, SocketAddr};
 use headway_units::{Duration, Instant};
 use headway_wire::TcpFlags;
 
+use crate::compact::LEFT_OUT;
 use crate::control::Control;
 use crate::flight::FlightRecorder;
 use crate::handshake::{Boot, Initiator};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::mtu::PathMtu;
-use crate::seal::IP_HEADER;
+use crate::seal::{IP_HEADER, inner_mtu};
 use crate::session::Session;
 use crate::tunnel::PeerCounters;
 
@@ -61,6 +62,8 @@ pub(crate) struct Peer {
     pub(crate) unconfirmed: Vec<Session>,
     pub(crate) unchecked: Unchecked,
     pub(crate) mtu: PathMtu,
+    /// A segment whose header is not compact was too long.
+    pub(crate) has_long_headers: bool,
     /// The process that the last session was made with.
     pub(crate) boot: Option<Boot>,
     pub(crate) cookie: Option<([u8; MAC], Instant)>,
@@ -98,6 +101,7 @@ impl Peer {
             unconfirmed: Vec::new(),
             unchecked: Unchecked::Probing { sent: 0, next: Instant::ZERO },
             mtu: PathMtu::new(longest),
+            has_long_headers: false,
             boot: None,
             cookie: None,
             counters: PeerCounters::default(),
@@ -238,6 +242,12 @@ impl Peer {
     pub(crate) fn keep_alive_at(&self) -> Option<Instant> {
         self.current.as_ref()?;
         Some(self.last_sent? + self.keep_alive?)
+    }
+
+    /// The longest IP packet inside the tunnel.
+    pub(crate) fn inner_mtu(&self) -> u16 {
+        let left_out = if self.has_long_headers { LEFT_OUT } else { 0 };
+        inner_mtu(self.mtu.used()) - left_out as u16
     }
 
     /// When a probe for the length of datagrams is due.

@@ -9,8 +9,9 @@
 //!                                             |<----- encrypted -------->|
 //! ```
 //!
-//! A segment without payload has no tag of the payload. The inner IPv6 header is not sent: addresses follow from the
-//! session, the lengths from the datagram, and the ECN field is the outer packet's.
+//! A segment without payload has no tag of the payload. Of a data segment of headway's TCP the header is [`compact`], and *h* is
+//! the length of that: 28 in place of 44 bytes without SACK blocks. The inner IPv6 header is not sent: addresses follow
+//! from the session, the lengths from the datagram, and the ECN field is the outer packet's.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
@@ -21,15 +22,16 @@ use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Nonce, 
 use headway_wire::{Ecn, IpHeader};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::compact::{LEFT_OUT, compact, expand};
 use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
 use crate::replay::ReplayWindow;
 
 /// Bytes of a tag (RFC 8439, 2.8).
 const TAG: usize = 16;
 /// Bytes of the inner IPv6 header, which is not sent.
-pub const IP_HEADER: usize = 40;
-/// By how many bytes a sealed datagram is longer than the segment in it at most.
-pub const MAX_OVERHEAD: usize = PREFIX + 2 * TAG;
+pub(crate) const IP_HEADER: usize = 40;
+/// By how many bytes a datagram is longer than the segment that is sealed in it at most: if its header is not compact.
+const MAX_OVERHEAD: usize = PREFIX + 2 * TAG;
 /// Room that must be before a packet that is sealed in place, and before a datagram that is opened.
 pub const HEADROOM: usize = 16;
 /// TCP's number among the IP protocols.
@@ -66,6 +68,17 @@ pub enum SealError {
     /// There is no session with the peer yet, or its keys are used up.
     #[error("no session with the peer")]
     NoSession,
+}
+
+/// The longest IP packet inside the tunnel for datagrams of `longest` bytes, if data segments have compact headers.
+///
+/// They have where timestamps and version 2 of TCP HACK were agreed on, which both gateways offer: each data segment has both
+/// options, new or retransmitted, bundled, with or without FIN and SACK blocks. Segments without data are shorter than
+/// any MTU. A connection without one of the two can open only where many SYNs in a row that offered them were lost
+/// (`headway_tcp`, `connection/opening.rs`); its first segment that is too long is an
+/// [`Event::LongHeaders`](crate::Event::LongHeaders).
+pub fn inner_mtu(longest: u16) -> u16 {
+    longest.saturating_sub((MAX_OVERHEAD - LEFT_OUT) as u16).saturating_add(IP_HEADER as u16)
 }
 
 /// The key of one direction.
@@ -112,12 +125,14 @@ impl Sealer {
         (number < MOST_PACKETS).then_some(number)
     }
 
-    /// Seals the IP packet at `packet` of `room` in place. Returns where in `room` the datagram is.
+    /// Seals the IP packet at `packet` of `room` in place; it is opened with the addresses of `inner`. Returns where in `room`
+    /// the datagram is, and whether its header is compact.
     pub(crate) fn segment(
         &mut self,
         room: &mut [u8],
         packet: Range<usize>,
-    ) -> Result<Range<usize>, SealError> {
+        inner: Inner,
+    ) -> Result<(Range<usize>, bool), SealError> {
         let not_one = SealError::NotASegment;
         let tcp = packet.start + IP_HEADER;
         let offset = *room.get(tcp + 12).ok_or(not_one)? >> 4;
@@ -131,14 +146,21 @@ impl Sealer {
         }
         let payload = tcp + header;
         let tags = if payload == packet.end { TAG } else { 2 * TAG };
+        let short = compact(&room[tcp..payload], packet.end - payload, &inner.header());
+        let (kind, header) = match &short {
+            Some(short) => (Kind::Compact { header: short.bytes().len() }, short.bytes().len()),
+            None => (Kind::Segment { header }, header),
+        };
         let start = payload.checked_sub(header + tags + PREFIX).ok_or(not_one)?;
         let datagram = room.get_mut(start..packet.end).ok_or(not_one)?;
         let number = self.number().ok_or(SealError::NoSession)?;
-        let first = prefix(Kind::Segment { header }, self.receiver, number);
-        let at = datagram.len() - (packet.end - payload) - header;
-        datagram.copy_within(at..at + header, PREFIX);
+        let first = prefix(kind, self.receiver, number);
+        match &short {
+            Some(short) => datagram[PREFIX..PREFIX + header].copy_from_slice(short.bytes()),
+            None => datagram.copy_within(tcp - start..payload - start, PREFIX),
+        }
         datagram[..PREFIX].copy_from_slice(&first);
-        let (head, payload) = datagram.split_at_mut(at + header);
+        let (head, payload) = datagram.split_at_mut(payload - start);
         let mut sealed = PREFIX + header;
         if tags > TAG {
             let tag = self.seal(Part::Payload, number, &[], payload)?;
@@ -147,7 +169,7 @@ impl Sealer {
         }
         let tag = self.seal(Part::Header, number, &first, &mut head[PREFIX..sealed])?;
         head[sealed..].copy_from_slice(&tag);
-        Ok(start..packet.end)
+        Ok((start..packet.end, short.is_some()))
     }
 
     /// Seals a control message: a whole datagram.
@@ -187,6 +209,18 @@ pub(crate) struct Inner {
     pub(crate) src: Ipv6Addr,
     pub(crate) dst: Ipv6Addr,
     pub(crate) ecn: Ecn,
+}
+
+impl Inner {
+    fn header(self) -> IpHeader {
+        IpHeader {
+            src: IpAddr::V6(self.src),
+            dst: IpAddr::V6(self.dst),
+            ecn: self.ecn,
+            hop_limit: 64,
+            identification: 0,
+        }
+    }
 }
 
 /// What a sealed datagram is.
@@ -240,7 +274,10 @@ impl Opener {
                 Some(sealed) => self.control(sealed, start, (number, newest)),
                 None => Opened::Nothing,
             },
-            Kind::Segment { header } => self.segment(room, start, (number, newest, header), inner),
+            Kind::Segment { header } | Kind::Compact { header } => {
+                let is_compact = matches!(kind, Kind::Compact { .. });
+                self.segment(room, start, (number, newest), (header, is_compact), inner)
+            }
         }
     }
 
@@ -261,14 +298,15 @@ impl Opener {
         &mut self,
         room: &mut [u8],
         start: usize,
-        (number, newest, header): (u64, bool, usize),
+        (number, newest): (u64, bool),
+        (header, is_compact): (usize, bool),
         inner: Inner,
     ) -> Opened {
         let datagram = &mut room[start..];
         let plain = PREFIX + header;
-        // One tag, or two and a payload.
+        // One tag, or two and a payload, which a segment with a compact header has.
         let (sealed, payload) = match datagram.len().checked_sub(plain + TAG) {
-            Some(0) => (plain, plain + TAG),
+            Some(0) if !is_compact => (plain, plain + TAG),
             Some(rest) if rest > TAG => (plain + TAG, plain + 2 * TAG),
             _ => return Opened::Nothing,
         };
@@ -290,16 +328,23 @@ impl Opener {
             Verdict::Unreadable
         };
         // The TCP header is moved to its payload, and an IP header is put before it.
-        let tcp = start + payload - header;
-        room.copy_within(start + PREFIX..start + PREFIX + header, tcp);
-        let Some(at) = tcp.checked_sub(IP_HEADER) else { return Opened::Nothing };
-        let ip = IpHeader {
-            src: IpAddr::V6(inner.src),
-            dst: IpAddr::V6(inner.dst),
-            ecn: inner.ecn,
-            hop_limit: 64,
-            identification: 0,
+        let ip = inner.header();
+        let tcp = if is_compact {
+            let Some(mut full) = expand(&text[..header]) else { return Opened::Nothing };
+            // Of an unreadable packet the header CRC stays what arrived: it is what repair goes by.
+            if verdict != Verdict::Unreadable {
+                full.set_crcs(&ip, body, verdict == Verdict::Intact);
+            }
+            // It ends where the tags did, which have been read.
+            let tcp = start + payload - full.bytes().len();
+            room[tcp..start + payload].copy_from_slice(full.bytes());
+            tcp
+        } else {
+            let tcp = start + payload - header;
+            room.copy_within(start + PREFIX..start + PREFIX + header, tcp);
+            tcp
         };
+        let Some(at) = tcp.checked_sub(IP_HEADER) else { return Opened::Nothing };
         let len = room.len();
         match ip.emit(&mut room[at..], TCP, len - tcp) {
             Ok(_) => {
@@ -323,5 +368,56 @@ impl Opener {
 
     fn is_near(&self, number: u64) -> bool {
         number.abs_diff(self.received.next()) <= NEAR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::message::Message;
+
+    const KEY: [u8; 32] = [9; 32];
+
+    proptest! {
+        /// A peer that has the key and makes no sense: nothing panics, and what is opened lies in the room.
+        #[test]
+        fn authentic_nonsense_is_opened_or_dropped(
+            first in 0x40_u8..0x60,
+            header in prop::collection::vec(any::<u8>(), 0..64),
+            payload in prop::collection::vec(any::<u8>(), 0..8),
+            damaged in any::<(bool, bool)>(),
+            start in HEADROOM..100,
+        ) {
+            let mut sealer = Sealer::new(&KEY, 1);
+            let number = sealer.number().expect("a number");
+            let mut first = [&[first][..], &[0, 0, 0, 1], &(number as u32).to_be_bytes()].concat();
+            // The length that the first byte says, or another.
+            let mut head = header;
+            if head.len() % 2 == 0 {
+                head.resize(usize::from(first[0] & 15) * 4, 7);
+            }
+            let mut body = payload;
+            if !body.is_empty() {
+                let tag = sealer.seal(Part::Payload, number, &[], &mut body).expect("sealed");
+                head.extend_from_slice(&tag);
+                body[0] ^= u8::from(damaged.0);
+            }
+            let tag = sealer.seal(Part::Header, number, &first, &mut head).expect("sealed");
+            first[8] ^= u8::from(damaged.1);
+            let mut room = [&vec![0; start][..], &first, &head, &tag, &body].concat();
+
+            let Some(Message::Sealed { low, kind, .. }) = Message::parse(&room[start..]) else { return Ok(()) };
+            let inner = Inner { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::LOCALHOST, ecn: Ecn::NotEct };
+            let opened = Opener::new(&KEY).open(&mut room, start, (low, kind), inner);
+            if let Opened::Segment { packet, .. } = opened {
+                prop_assert!(packet.start + HEADROOM >= start && packet.end == room.len());
+                if let Kind::Compact { header } = kind {
+                    prop_assert!(packet.len() > IP_HEADER + header + LEFT_OUT, "it has data");
+                }
+                prop_assert_eq!(room[packet.start] >> 4, 6);
+            }
+        }
     }
 }

@@ -5,7 +5,9 @@ mod world;
 use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig, Trace};
 use headway_trunk_proto::{Event, PeerConfig, PeerId, PresharedKey, Tunnel, TunnelConfig, Verdict};
 use headway_units::{Duration, Instant};
-use headway_wire::Received;
+use headway_wire::ip::Datagram;
+use headway_wire::repair::HeaderRepair;
+use headway_wire::{Integrity, Received, judge};
 use proptest::prelude::*;
 
 use world::{FAR, Sent, World, at, random, secret, tunnel};
@@ -24,6 +26,13 @@ fn segments_arrive_as_they_were_sent() {
             assert!(!sent.checksum);
             let text = payload.len().min(4);
             assert!(payload.len() < 4 || !sent.bytes.windows(text).any(|part| part == &payload[..text]));
+            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        }
+        for (payload, has_sack) in
+            [(&b"x"[..], false), (b"xy", true), (&[3; 1403], false), (&[3; 1391], true)]
+        {
+            let (sent, packet) = world.seal_data(near, 9, payload, has_sack).expect("a session");
+            assert!(payload.len() < 4 || !sent.bytes.windows(4).any(|part| part == &payload[..4]));
             assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
         }
     }
@@ -57,10 +66,85 @@ fn damage_to_the_payload_leaves_the_header_and_damage_to_the_header_leaves_its_b
     }
 }
 
+/// Where the IP header, the TCP header and the payload of a packet with timestamps and HACK v2 are, and its CRCs.
+const IP: std::ops::Range<usize> = 0..40;
+const TCP: std::ops::Range<usize> = 40..84;
+const CRCS: std::ops::Range<usize> = 76..84;
+/// The header and the two tags of such a segment, with a compact header.
+const COMPACT: std::ops::Range<usize> = 9..9 + 28;
+const COMPACT_TAGS: std::ops::Range<usize> = 37..37 + 32;
+
+#[test]
+fn a_damaged_payload_behind_a_compact_header_is_corrupted_by_the_crcs_too() {
+    let mut world = World::connected();
+    for bit in (0..16 * 8).chain(8 * 32..8 * 532) {
+        let (mut sent, packet) = world.seal_data(true, bit, &[7; 500], false).expect("a session");
+        // The tag of the payload is encrypted with the header, and damage to it is damage to that.
+        if bit < 16 * 8 {
+            sent.bytes[COMPACT_TAGS.start + bit as usize / 8] ^= 1 << (bit % 8);
+            assert_eq!(world.deliver(sent).expect("a packet").0, Verdict::Unreadable);
+            continue;
+        }
+        let place = bit as usize / 8 - 32;
+        sent.bytes[COMPACT_TAGS.end + place] ^= 1 << (bit % 8);
+        let (verdict, opened) = world.deliver(sent).expect("a packet");
+        assert_eq!(verdict, Verdict::Corrupted);
+        assert_eq!(judge(&opened), Ok(Integrity::Corrupted), "bit {bit}");
+        assert_eq!((&opened[..CRCS.start], opened.len()), (&packet[..CRCS.start], packet.len()));
+    }
+}
+
+/// One flipped bit, anywhere in a compact header: header repair finds it, and believes the header, not the payload.
+#[test]
+fn a_compact_header_with_a_flipped_bit_is_repaired() {
+    for has_sack in [false, true] {
+        let mut world = World::connected();
+        let len = COMPACT.len() + if has_sack { 12 } else { 0 };
+        let header_end = TCP.end + if has_sack { 12 } else { 0 };
+        for bit in 0..8 * len {
+            let (mut sent, packet) =
+                world.seal_data(true, bit as u32, &[7; 500], has_sack).expect("a session");
+            sent.bytes[COMPACT.start + bit / 8] ^= 0x80 >> (bit % 8);
+            let (verdict, opened) = world.deliver(sent.clone()).expect("a packet");
+            assert_eq!(verdict, Verdict::Unreadable);
+            assert_eq!(opened[IP], packet[IP]);
+            assert_ne!(judge(&opened), Ok(Integrity::Intact), "bit {bit}");
+            assert_eq!(world.deliver(sent), None, "it counts once");
+
+            let datagram = Datagram::parse(&opened).expect("a packet");
+            let mut header = HeaderRepair::assume(&datagram, header_end - TCP.start, CRCS.start - TCP.start)
+                .expect("a header");
+            let flips = header.explain(header.syndrome(), 1, |_| true).expect("an explanation");
+            assert_eq!(flips.len(), 1, "bit {bit}");
+            flips.as_slice().iter().for_each(|&flip| header.flip(flip));
+            assert_eq!(header.header()[..36], packet[40..76], "bit {bit}");
+            assert_eq!(header.header()[44..], packet[84..header_end], "bit {bit}");
+            assert_eq!(header.integrity(), Integrity::Corrupted, "its payload is not vouched for");
+            assert_eq!(header.segment().expect("a segment").payload.len(), 500);
+        }
+    }
+}
+
+/// Two or three flips need what a connection expects; the CRC is what tells its candidates apart.
+#[test]
+fn an_undamaged_compact_header_fits_its_crc_where_only_its_tag_is_damaged() {
+    let mut world = World::connected();
+    let (mut sent, packet) = world.seal_data(true, 5, b"data", false).expect("a session");
+    sent.bytes[COMPACT_TAGS.end - 1] ^= 1;
+    let (verdict, opened) = world.deliver(sent).expect("a packet");
+    assert_eq!((verdict, judge(&opened)), (Verdict::Unreadable, Ok(Integrity::Corrupted)));
+    assert_eq!(opened[..CRCS.start], packet[..CRCS.start]);
+    assert_eq!(opened[CRCS.end - 4..CRCS.end], [0; 4]);
+}
+
 #[test]
 fn what_was_received_is_not_received_again() {
     let mut world = World::connected();
-    let sent: Vec<_> = (0..300).map(|seq| world.seal(true, seq, b"data").expect("a session").0).collect();
+    let seal = |seq: u32| match seq % 3 {
+        0 => world.seal(true, seq, b"data"),
+        form => world.seal_data(true, seq, b"data", form == 1),
+    };
+    let sent: Vec<_> = (0..300).map(seal).map(|sealed| sealed.expect("a session").0).collect();
     for sent in sent.iter().rev() {
         assert!(world.deliver(sent.clone()).is_some());
     }
@@ -396,7 +480,7 @@ proptest! {
     #[test]
     fn arbitrary_datagrams_have_no_effect(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
-        kind in prop::sample::select(vec![1_u8, 2, 3, 0x40, 0x45, 0x4b, 0x4f]),
+        kind in prop::sample::select(vec![1_u8, 2, 3, 0x40, 0x45, 0x4b, 0x4f, 0x50, 0x56, 0x57, 0x5a, 0x5b, 0x5c, 0x5f]),
         fits in any::<bool>(),
     ) {
         let mut world = World::connected();
@@ -440,6 +524,69 @@ proptest! {
         prop_assert_eq!((all.handshakes, peer.handshakes), (1, 1));
         prop_assert!(peer.ignored <= all.ignored && world.near.peers().all(|peer| peer.counters.sealed == 2));
     }
+}
+
+proptest! {
+    /// Any damage to a packet with a compact header, and any length.
+    #[test]
+    fn of_a_compact_packet_only_what_was_sent_is_believed(
+        flips in prop::collection::vec((0_usize..569, 0_u8..8), 0..6),
+        cut in 0_usize..600,
+        has_sack in any::<bool>(),
+    ) {
+        let mut world = World::connected();
+        let (mut sent, packet) = world.seal_data(true, 4, &[1; 500], has_sack).expect("a session");
+        for (byte, bit) in flips {
+            sent.bytes[byte] ^= 1 << bit;
+        }
+        sent.bytes.truncate(cut.max(1));
+        match world.deliver(sent) {
+            Some((Verdict::Intact, opened)) => {
+                prop_assert_eq!(judge(&opened), Ok(Integrity::Intact));
+                prop_assert_eq!(opened, packet);
+            }
+            Some((Verdict::Corrupted, opened)) => {
+                prop_assert_eq!(&opened[TCP.start..CRCS.start], &packet[TCP.start..CRCS.start]);
+                prop_assert_eq!(judge(&opened), Ok(Integrity::Corrupted));
+            }
+            Some((Verdict::Unreadable, opened)) => prop_assert_ne!(judge(&opened), Ok(Integrity::Intact)),
+            None => {}
+        }
+        prop_assert!(world.exchange(true) && world.exchange(false));
+    }
+}
+
+#[test]
+fn a_full_data_segment_fills_the_longest_datagram() {
+    let mut world = World::connected();
+    let inner_mtu: usize = world.near.peers().next().expect("a peer").inner_mtu.into();
+    for (has_sack, payload) in [(false, 1403), (true, 1391)] {
+        let (sent, packet) = world.seal_data(true, 1, &vec![5; payload], has_sack).expect("a session");
+        assert_eq!((packet.len(), sent.bytes.len()), (inner_mtu, 1472));
+        assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+    }
+    world.run(Duration::ZERO);
+    assert_eq!(world.saw(true, Event::LongHeaders(PeerId(0))), 0);
+}
+
+/// Where HACK was not agreed on, segments of the same MTU are too long for their datagrams. That is noticed with the first
+/// one, and of the MTU that follows all fit.
+#[test]
+fn a_segment_too_long_without_a_compact_header_makes_the_mtu_shorter() {
+    let mut world = World::connected();
+    let inner_mtu = |world: &World| usize::from(world.near.peers().next().expect("a peer").inner_mtu);
+    let before = inner_mtu(&world);
+    for _ in 0..3 {
+        // IP and TCP header, and timestamps.
+        let payload = vec![5; inner_mtu(&world) - 72];
+        let fits = inner_mtu(&world) < before;
+        let (sent, packet) = world.seal(true, 1, &payload).expect("a session");
+        assert_eq!(sent.bytes.len(), if fits { 1472 } else { 1488 });
+        assert_eq!(world.deliver(sent), fits.then_some((Verdict::Intact, packet)));
+    }
+    assert_eq!(inner_mtu(&world), before - 16);
+    world.run(Duration::ZERO);
+    assert_eq!(world.saw(true, Event::LongHeaders(PeerId(0))), 1);
 }
 
 /// The longest datagram that the near end sends now.

@@ -384,6 +384,10 @@ async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
                     longest,
                     "the longest datagram that passes, in bytes of UDP payload"
                 ),
+                Event::LongHeaders(peer) => tracing::warn!(
+                    peer = name(peer),
+                    "a segment without HACK was too long for its datagram: packets are shorter from now on"
+                ),
                 Event::Returned(peer) => tracing::info!(peer = name(peer), "heard of again"),
                 Event::Lost(peer) => tracing::warn!(peer = name(peer), "lost: no handshake for a long time"),
                 _ => {}

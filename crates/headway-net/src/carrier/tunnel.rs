@@ -11,8 +11,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
 use headway_trunk_proto::{
-    Event, FlightRecorder, HEADROOM, IP_HEADER, MAX_OVERHEAD, PeerId, PeerStatus, Tunnel, TunnelCounters,
-    Verdict,
+    Event, FlightRecorder, HEADROOM, PeerId, PeerStatus, Tunnel, TunnelCounters, Verdict, inner_mtu,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -183,9 +182,8 @@ impl TunnelCarrier {
             if let Event::Returned(PeerId(peer)) = event {
                 self.returned.push(peers[*peer].inner.1.into());
             }
-            if let Event::Mtu(PeerId(peer), longest) = event {
-                let (ours, theirs) = peers[*peer].inner;
-                let mtu = inner_mtu(*longest);
+            if let Event::Mtu(PeerId(peer), _) | Event::LongHeaders(PeerId(peer)) = event {
+                let PeerStatus { inner: (ours, theirs), inner_mtu: mtu, .. } = peers[*peer];
                 self.path_mtus.retain(|path| path.1 != IpAddr::V6(theirs));
                 self.path_mtus.push((ours.into(), theirs.into(), mtu));
             }
@@ -218,11 +216,6 @@ impl TunnelCarrier {
             outbox.queue((start, start + own.datagram.len()), Name::of(own.to));
         }
     }
-}
-
-/// The longest packet that fits a datagram of so many bytes.
-fn inner_mtu(longest: u16) -> u16 {
-    longest.saturating_sub(MAX_OVERHEAD as u16).saturating_add(IP_HEADER as u16)
 }
 
 impl Carrier for TunnelCarrier {

@@ -103,6 +103,7 @@ impl Tunnel {
             session_since: peer.current.as_ref().map(|session| session.since),
             last_received: peer.last_received,
             longest: peer.mtu.used(),
+            inner_mtu: peer.inner_mtu(),
             passes_unchecked: match peer.unchecked {
                 Unchecked::Probing { .. } => None,
                 unchecked => Some(unchecked == Unchecked::Passes),

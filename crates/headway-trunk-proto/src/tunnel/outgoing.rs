@@ -4,13 +4,14 @@ use std::net::Ipv6Addr;
 use std::ops::Range;
 
 use headway_units::Instant;
+use headway_wire::Ecn;
 
 use super::{Event, PeerId, SealedPacket, Transmit, Tunnel};
 use crate::control::Control;
 use crate::message::PADDED_LEN;
 use crate::mtu::Step;
 use crate::peer::{Unchecked, asks};
-use crate::seal::SealError;
+use crate::seal::{Inner, SealError};
 
 /// The shortest probe for the length of datagrams.
 const SHORTEST_PROBE: u16 = PADDED_LEN as u16;
@@ -36,7 +37,13 @@ impl Tunnel {
             return Err(SealError::NoSession);
         };
         let asks = asks(&room[packet.clone()]);
-        let datagram = session.sealer.segment(room, packet)?;
+        let inner = Inner { src: peer.inner.0, dst: peer.inner.1, ecn: Ecn::NotEct };
+        let (datagram, is_compact) = session.sealer.segment(room, packet, inner)?;
+        // It may pass all the same, and is sent. If not, TCP cuts what it sent and sends it again.
+        if !is_compact && datagram.len() > peer.mtu.used().into() && !peer.has_long_headers {
+            peer.has_long_headers = true;
+            self.events.push_back(Event::LongHeaders(id));
+        }
         let checksum = peer.unchecked != Unchecked::Passes;
         peer.on_sent(now, asks);
         peer.mtu.on_sent(datagram.len());

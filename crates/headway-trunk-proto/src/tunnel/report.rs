@@ -28,6 +28,9 @@ pub enum Event {
     Returned(PeerId),
     /// Datagrams to the peer may have this many bytes of UDP payload from now on.
     Mtu(PeerId, u16),
+    /// A segment to the peer was too long for its datagram because its header has no compact form. From now on
+    /// [`PeerStatus::inner_mtu`] leaves room for such headers.
+    LongHeaders(PeerId),
 }
 
 /// A datagram to send.
@@ -81,6 +84,8 @@ pub struct PeerStatus {
     pub passes_unchecked: Option<bool>,
     /// The longest datagram to it, in bytes of UDP payload.
     pub longest: u16,
+    /// The longest IP packet inside the tunnel to it.
+    pub inner_mtu: u16,
     /// What was counted of it.
     pub counters: PeerCounters,
 }

@@ -23,8 +23,14 @@ pub(crate) fn check_datagrams(bytes: &[u8]) {
         let to_far = kind & 0x80 == 0;
         if kind % 8 == 0 || kept.is_empty() {
             let payload = vec![kind; usize::from(next()) * 5];
-            let sealed = world.seal(to_far, deed as u32, &payload).expect("a session");
-            kept.push(sealed);
+            // With a compact header, where there is data.
+            let sealed = match kind >> 3 & 3 {
+                form @ 0..2 if !payload.is_empty() => {
+                    world.seal_data(to_far, deed as u32, &payload, form == 1)
+                }
+                _ => world.seal(to_far, deed as u32, &payload),
+            };
+            kept.push(sealed.expect("a session"));
             if kept.len() > MOST_KEPT {
                 kept.remove(0);
             }

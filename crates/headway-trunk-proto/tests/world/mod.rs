@@ -7,10 +7,12 @@ use headway_trunk_proto::{
     Verdict,
 };
 use headway_units::{Duration, Instant};
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, emit};
 
 pub(crate) const NEAR: &str = "192.0.2.1:1000";
 pub(crate) const FAR: &str = "192.0.2.2:4433";
+
+const TIMES: Option<Timestamps> = Some(Timestamps { tsval: 7, tsecr: 8 });
 
 pub(crate) fn at(text: &str) -> SocketAddr {
     text.parse().expect("an address")
@@ -123,8 +125,37 @@ impl World {
         Some((arrival.verdict, room[arrival.packet].to_vec()))
     }
 
-    /// A segment of the near end's, sealed, and the packet that it was made from.
+    /// A segment without HACK of either end's, sealed, and the packet that it was made from.
     pub(crate) fn seal(&mut self, from_near: bool, seq: u32, payload: &[u8]) -> Option<(Sent, Vec<u8>)> {
+        self.seal_with(from_near, seq, payload, &TcpOptions { timestamps: TIMES, ..TcpOptions::default() })
+    }
+
+    /// A data segment with HACK v2, and perhaps a SACK block: it has a compact header. The packet is what it was made from,
+    /// with a checksum of 0, which does not arrive.
+    pub(crate) fn seal_data(
+        &mut self,
+        from_near: bool,
+        seq: u32,
+        payload: &[u8],
+        has_sack: bool,
+    ) -> Option<(Sent, Vec<u8>)> {
+        let mut options = TcpOptions { timestamps: TIMES, v2: Some(V2::data()), ..TcpOptions::default() };
+        if has_sack {
+            options.sack.push((SeqNumber(seq.wrapping_add(5)), SeqNumber(seq.wrapping_add(9))));
+        }
+        let (sent, mut packet) = self.seal_with(from_near, seq, payload, &options)?;
+        assert_eq!(sent.bytes[0], if has_sack { 0x5a } else { 0x57 });
+        packet[56..58].fill(0);
+        Some((sent, packet))
+    }
+
+    fn seal_with(
+        &mut self,
+        from_near: bool,
+        seq: u32,
+        payload: &[u8],
+        options: &TcpOptions,
+    ) -> Option<(Sent, Vec<u8>)> {
         let tunnel = if from_near { &mut self.near } else { &mut self.far };
         let inner = tunnel.peers().next().expect("a peer").inner;
         let ip = IpHeader {
@@ -141,12 +172,8 @@ impl World {
             flags: TcpFlags::ACK,
             ..TcpHeader::default()
         };
-        let options = TcpOptions {
-            timestamps: Some(headway_wire::Timestamps { tsval: 7, tsecr: 8 }),
-            ..TcpOptions::default()
-        };
         let mut room = vec![0; 2048];
-        let len = emit(&mut room[HEADROOM..], &ip, &tcp, &options, (payload, &[])).expect("a packet");
+        let len = emit(&mut room[HEADROOM..], &ip, &tcp, options, (payload, &[])).expect("a packet");
         let packet = room[HEADROOM..HEADROOM + len].to_vec();
         let sealed = tunnel.seal(self.now, &mut room, HEADROOM..HEADROOM + len).ok()?;
         let from = if from_near { self.near_at } else { self.far_at };

@@ -1,0 +1,113 @@
+//! Two stacks in a sealed tunnel on the loopback, and a relay between them.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use headway_net::{Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig};
+use headway_tcp::{Profile, Variant};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::relay::Relay;
+use headway_test_fixture::rng::Rng;
+use headway_trunk_proto::{PeerConfig, SecretKey, Tunnel, TunnelConfig as Settings};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+/// No step of a test takes longer on any machine.
+const LONG: Duration = Duration::from_secs(60);
+/// What 1500 bytes of outer packet leave of a datagram.
+const LONGEST: usize = 1472;
+const LEN: usize = 3_000_000;
+
+struct Pair {
+    stacks: [Stack; 2],
+    inner: [IpAddr; 2],
+    listener: TcpListener,
+    address: SocketAddr,
+    _relay: Relay,
+}
+
+impl Pair {
+    /// The relay passes no datagram that is too long, and does to the others what `mangle` says.
+    fn new<F>(profile: &Profile, mangle: impl Fn(usize) -> F) -> Self
+    where
+        F: FnMut(&mut [u8]) + Send + 'static,
+    {
+        let [near, far, inlet, outlet] = free_addresses();
+        let relay = Relay::new([inlet, outlet], [near, far], |end| {
+            let mut mangle = mangle(end);
+            move |datagram: &mut [u8], _: &UdpSocket| {
+                mangle(datagram);
+                datagram.len() <= LONGEST
+            }
+        });
+        let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
+        let start = |own: usize, local, endpoint| {
+            let mut rng = Rng::new(own as u64 + 1);
+            let peer = PeerConfig { endpoint, ..PeerConfig::new(keys[1 - own].public()) };
+            let settings = Settings::new(keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
+            let tunnel = Tunnel::new(Settings { peers: vec![peer], ..settings });
+            let carrier = TunnelCarrier::open(&TunnelConfig { local, mtu: 1500 }, tunnel).unwrap();
+            let addresses = carrier.inner_addresses();
+            let config = StackConfig {
+                addresses: addresses.clone(),
+                profile: Some(profile.clone()),
+                ..StackConfig::default()
+            };
+            (Stack::start(carrier, config).unwrap(), addresses[0])
+        };
+        let ((near, near_inner), (far, far_inner)) = (start(0, near, Some(inlet)), start(1, far, None));
+        let address = SocketAddr::new(far_inner, 1);
+        let listener = far.listen(address, 16).unwrap();
+        Self { stacks: [near, far], inner: [near_inner, far_inner], listener, address, _relay: relay }
+    }
+
+    /// A transfer from the first stack to the second, of which every byte is compared. Returns the sender's largest payload
+    /// at its end.
+    async fn transfer(&self) -> u32 {
+        let transfer = async {
+            let (client, server) = tokio::join!(self.stacks[0].connect(self.address), self.listener.accept());
+            let (mut client, mut server) = (client.unwrap(), server.unwrap().0);
+            let send = async {
+                client.write_all(&Pattern(7).bytes(0, LEN)).await.unwrap();
+                let mss = client.statistics().unwrap().mss;
+                client.shutdown().await.unwrap();
+                mss
+            };
+            let receive = async {
+                let mut received = Vec::new();
+                server.read_to_end(&mut received).await.unwrap();
+                Pattern(7).check_all(LEN, &received);
+            };
+            tokio::join!(send, receive).0
+        };
+        timeout(LONG, transfer).await.expect("in time")
+    }
+}
+
+/// Every datagram is as long as may be at most, and damage to headers is repaired as without compact headers.
+#[tokio::test(flavor = "multi_thread")]
+async fn full_segments_fill_a_datagram_and_damaged_headers_are_repaired() {
+    let profile = Variant::Headway.apply(Profile::modern());
+    let pair = Pair::new(&profile, |end| {
+        let mut rng = Rng::new(end as u64 + 5);
+        move |datagram: &mut [u8]| {
+            // The header of a data segment: of the compact one 28 bytes, and no SACK blocks.
+            if datagram[0] == 0x57 && rng.permille(50) {
+                let bit = rng.below(8 * 28_usize);
+                datagram[9 + bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    });
+    assert_eq!(pair.transfer().await, 1403);
+    let path = pair.stacks[1].path(pair.inner[1], pair.inner[0]).expect("a path");
+    assert!(path.repaired > 50 && path.unreadable < path.repaired / 5, "{path:?}");
+}
+
+/// Where HACK is not agreed on the headers are longer than the MTU takes account of: the first segments are too long, and then it
+/// is shorter.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_without_hack_gets_through() {
+    let pair = Pair::new(&Profile::modern(), |_| |_: &mut [u8]| ());
+    assert_eq!(pair.transfer().await, 1399);
+}

@@ -1,0 +1,281 @@
+//! The compact header of a data segment: its TCP header without 16 bytes that the peer knows or that the tags replace.
+//!
+//! ```text
+//!  TCP header                                           compact header
+//!   0  ports, numbers, data offset, flags, window        0
+//!  16  checksum                                          -   the tags protect the same bytes
+//!  18  urgent pointer                                    -   0
+//!  20  NOP, NOP, kind and length of timestamps           -   always these
+//!  24  TSval, TSecr                                     16
+//!  32  kind, length and ExID of HACK v2                  -   always these
+//!  36  header CRC                                       24   computed anew
+//!  40  payload CRC                                       -   the payload's tag protects the same bytes
+//!  44  further options (SACK blocks)                    28
+//! ```
+//!
+//! The header CRC is sent although the header's tag says more: where that does not fit, the CRC is what a damaged header is
+//! repaired with. It is the CRC of the header that [`expand`] makes, whose payload CRC is 0.
+
+use std::ops::RangeInclusive;
+
+use headway_wire::crc::crc32c;
+use headway_wire::integrity::header_crc;
+use headway_wire::options::kind;
+use headway_wire::{EXID, IpHeader, TcpFlags};
+
+/// By how many bytes a compact header is shorter.
+pub(crate) const LEFT_OUT: usize = 16;
+/// How many bytes compact headers have: without further options, and with as many as a TCP header has room for.
+pub(crate) const LENGTHS: RangeInclusive<usize> = 28..=LONGEST - LEFT_OUT;
+
+/// The longest TCP header (RFC 9293, 3.1).
+const LONGEST: usize = 60;
+/// The fixed TCP header.
+const FIXED: usize = 20;
+/// What is before each of the two options that are always there.
+const TIMESTAMPS: [u8; 4] = [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10];
+const V2_DATA: [u8; 4] = [kind::EXPERIMENT, 12, EXID.to_be_bytes()[0], EXID.to_be_bytes()[1]];
+/// Where the CRCs are in a TCP header, and the one that is sent in a compact header.
+const HEADER_CRC: usize = 36;
+const PAYLOAD_CRC: usize = 40;
+const COMPACT_CRC: usize = 24;
+
+/// A TCP header with its options, or a compact one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    bytes: [u8; LONGEST],
+    len: usize,
+}
+
+impl Header {
+    /// The parts one after the other: [`LONGEST`] bytes at most.
+    fn of(parts: &[&[u8]]) -> Self {
+        let mut header = Self { bytes: [0; LONGEST], len: 0 };
+        for part in parts {
+            header.bytes[header.len..header.len + part.len()].copy_from_slice(part);
+            header.len += part.len();
+        }
+        header
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn put(&mut self, at: usize, value: u32) {
+        self.bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
+    }
+
+    /// The header CRC that a TCP header should have before a payload of so many bytes.
+    fn crc(&self, ip: &IpHeader, payload: usize) -> u32 {
+        let (fixed, options) = self.bytes().split_first_chunk().unwrap_or((&[0; FIXED], &[]));
+        header_crc(ip, self.len + payload, fixed, options, HEADER_CRC - FIXED)
+    }
+
+    /// Gives an expanded header the CRCs that say of the bytes of `payload` whether they are what was sealed.
+    pub(crate) fn set_crcs(&mut self, ip: &IpHeader, payload: &[u8], is_intact: bool) {
+        let crc = crc32c(payload);
+        // The complement differs in every bit: such a segment is corrupted to all that judge by the CRCs.
+        self.put(PAYLOAD_CRC, if is_intact { crc } else { !crc });
+        self.put(HEADER_CRC, self.crc(ip, payload.len()));
+    }
+}
+
+/// The compact form of a TCP header before a payload of so many bytes. `None` if it has none: a segment without data, with
+/// SYN or urgent data, or whose options are not those that `headway_wire` writes on a data segment with timestamps and
+/// HACK v2. `ip` has the addresses that the packet is given when it is opened.
+pub(crate) fn compact(header: &[u8], payload: usize, ip: &IpHeader) -> Option<Header> {
+    if payload == 0 || header.len() > LONGEST {
+        return None;
+    }
+    let (front, rest) = header.split_first_chunk::<16>()?;
+    let ([_, _, urgent @ ..], rest) = rest.split_first_chunk::<4>()?;
+    let (timestamps, rest) = rest.strip_prefix(&TIMESTAMPS)?.split_first_chunk::<8>()?;
+    let (_crcs, further) = rest.strip_prefix(&V2_DATA)?.split_first_chunk::<8>()?;
+    let flags = TcpFlags::from_bits(front[13]);
+    if *urgent != [0; 2] || flags.intersects(TcpFlags::SYN | TcpFlags::URG) {
+        return None;
+    }
+    let mut compact = Header::of(&[front, timestamps, &[0; 4], further]);
+    compact.put(COMPACT_CRC, expand(compact.bytes())?.crc(ip, payload));
+    Some(compact)
+}
+
+/// The TCP header of a compact one. Its payload CRC is 0: it says nothing of the payload before [`Header::set_crcs`]. Nothing
+/// in `compact` is relied on; `None` if it has none of [`LENGTHS`].
+///
+/// Its checksum is 0 too, and stays so: of a segment with HACK v2 the CRCs alone decide (`docs/protocol.md`, 3.4), the TCP
+/// reads no checksum of a packet from the tunnel, and no packet leaves that as it is. To compute it would be another pass over
+/// the payload.
+pub(crate) fn expand(compact: &[u8]) -> Option<Header> {
+    if !LENGTHS.contains(&compact.len()) {
+        return None;
+    }
+    let (front, rest) = compact.split_first_chunk::<16>()?;
+    let (timestamps, rest) = rest.split_first_chunk::<8>()?;
+    let (crc, further) = rest.split_first_chunk::<4>()?;
+    Some(Header::of(&[front, &[0; 4], &TIMESTAMPS, timestamps, &V2_DATA, crc, &[0; 4], further]))
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_wire::{
+        Ecn, Integrity, SackBlocks, SeqNumber, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit, judge,
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const IP: usize = 40;
+
+    fn ip() -> IpHeader {
+        let address = |last| std::net::Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last).into();
+        IpHeader { src: address(1), dst: address(2), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+    }
+
+    fn tcp() -> TcpHeader {
+        TcpHeader { src_port: 1, dst_port: 2, flags: TcpFlags::ACK, window: 7, ..TcpHeader::default() }
+    }
+
+    fn options() -> TcpOptions {
+        let timestamps = Some(Timestamps { tsval: 0x1234_5678, tsecr: 0x9abc_def0 });
+        TcpOptions { timestamps, v2: Some(V2::data()), ..TcpOptions::default() }
+    }
+
+    /// A packet, and the length of its headers.
+    fn packet(tcp: &TcpHeader, options: &TcpOptions, payload: &[u8]) -> (Vec<u8>, usize) {
+        let mut bytes = vec![0; 2048];
+        let len = emit(&mut bytes, &ip(), tcp, options, (payload, &[])).expect("a packet");
+        bytes.truncate(len);
+        (bytes, len - payload.len())
+    }
+
+    fn compacted(tcp: &TcpHeader, options: &TcpOptions, payload: &[u8]) -> Option<Header> {
+        let (packet, payload_at) = packet(tcp, options, payload);
+        compact(&packet[IP..payload_at], packet.len() - payload_at, &ip())
+    }
+
+    fn sack(from: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        blocks.push((SeqNumber(from), SeqNumber(from.wrapping_add(1000))));
+        blocks
+    }
+
+    proptest! {
+        /// What is expanded is what was compacted: with its CRCs, every byte but the checksum.
+        #[test]
+        fn a_header_is_the_same_after_both(
+            ports in any::<(u16, u16)>(),
+            numbers in any::<(u32, u32)>(),
+            (flags, window) in any::<(u8, u16)>(),
+            times in any::<(u32, u32)>(),
+            block in any::<Option<u32>>(),
+            payload in prop::collection::vec(any::<u8>(), 1..1400),
+        ) {
+            let tcp = TcpHeader {
+                src_port: ports.0,
+                dst_port: ports.1,
+                seq: SeqNumber(numbers.0),
+                ack: SeqNumber(numbers.1),
+                flags: TcpFlags::from_bits(flags & 0xdd),
+                window,
+                urgent: 0,
+            };
+            let options = TcpOptions {
+                timestamps: Some(Timestamps { tsval: times.0, tsecr: times.1 }),
+                sack: block.map(sack).unwrap_or_default(),
+                ..options()
+            };
+            let (mut sent, payload_at) = packet(&tcp, &options, &payload);
+            let short = compact(&sent[IP..payload_at], payload.len(), &ip()).expect("a compact form");
+            prop_assert_eq!(short.bytes().len(), payload_at - IP - LEFT_OUT);
+            let full = expand(short.bytes()).expect("a header");
+
+            // A header CRC that holds, and a payload CRC that does not.
+            let mut opened = sent.clone();
+            opened[IP..payload_at].copy_from_slice(full.bytes());
+            prop_assert_eq!(judge(&opened), Ok(Integrity::Corrupted));
+
+            sent[IP + 16..IP + 18].fill(0);
+            let mut intact = full;
+            intact.set_crcs(&ip(), &payload, true);
+            opened[IP..payload_at].copy_from_slice(intact.bytes());
+            prop_assert_eq!(judge(&opened), Ok(Integrity::Intact));
+            prop_assert_eq!(&opened, &sent);
+
+            let mut corrupted = full;
+            corrupted.set_crcs(&ip(), &payload, false);
+            opened[IP..payload_at].copy_from_slice(corrupted.bytes());
+            prop_assert_eq!(judge(&opened), Ok(Integrity::Corrupted));
+            opened[IP + HEADER_CRC..IP + PAYLOAD_CRC + 4].copy_from_slice(&sent[IP + HEADER_CRC..IP + PAYLOAD_CRC + 4]);
+            prop_assert_eq!(&opened, &sent);
+        }
+
+        /// Whatever stands there, and however long it is.
+        #[test]
+        fn any_bytes_are_compacted_and_expanded_or_not(
+            bytes in prop::collection::vec(any::<u8>(), 0..100),
+            payload in 0..70_000_usize,
+            is_intact in any::<bool>(),
+        ) {
+            if let Some(mut full) = expand(&bytes) {
+                prop_assert!(LENGTHS.contains(&bytes.len()));
+                prop_assert_eq!(full.bytes().len(), bytes.len() + LEFT_OUT);
+                full.set_crcs(&ip(), &[1, 2, 3], is_intact);
+            } else {
+                prop_assert!(!LENGTHS.contains(&bytes.len()));
+            }
+            let mut framed = bytes;
+            if let Some(frames) = framed.get_mut(18..36) {
+                frames[..2].fill(0);
+                frames[2..6].copy_from_slice(&TIMESTAMPS);
+                frames[14..].copy_from_slice(&V2_DATA);
+            }
+            if let Some(short) = compact(&framed, payload, &ip()) {
+                prop_assert!((44..=60).contains(&framed.len()) && payload > 0);
+                prop_assert_eq!(short.bytes().len(), framed.len() - LEFT_OUT);
+            }
+        }
+    }
+
+    #[test]
+    fn every_flag_but_syn_and_urg_stays() {
+        for flags in 0..=u8::MAX {
+            let flags = TcpFlags::from_bits(flags);
+            let has_form = !flags.intersects(TcpFlags::SYN | TcpFlags::URG);
+            assert_eq!(
+                compacted(&TcpHeader { flags, ..tcp() }, &options(), b"x").is_some(),
+                has_form,
+                "{flags:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_segments_have_no_compact_form() {
+        assert!(compacted(&tcp(), &options(), b"x").is_some());
+        assert!(compacted(&tcp(), &options(), b"").is_none(), "no data");
+        assert!(compacted(&TcpHeader { urgent: 1, ..tcp() }, &options(), b"x").is_none());
+        let others = [
+            TcpOptions::default(),
+            TcpOptions { timestamps: None, ..options() },
+            TcpOptions { v2: None, ..options() },
+            TcpOptions { v2: None, hack: Some(0), ..options() },
+            TcpOptions { v2: Some(V2::ack(3, V2Request::default())), ..options() },
+            TcpOptions { mss: Some(1400), ..options() },
+            TcpOptions { window_scale: Some(7), ..options() },
+            TcpOptions { sack_permitted: true, ..options() },
+            TcpOptions { hack: Some(1), ..options() },
+        ];
+        for options in others {
+            assert!(compacted(&tcp(), &options, b"x").is_none(), "{options:?}");
+        }
+        // The same two options at other places, or with another identifier or length.
+        let (packet, payload_at) = packet(&tcp(), &options(), b"x");
+        for place in (18..24).chain(32..36) {
+            let mut header = packet[IP..payload_at].to_vec();
+            header[place] ^= 1;
+            assert!(compact(&header, 1, &ip()).is_none(), "{place}");
+        }
+    }
+}
