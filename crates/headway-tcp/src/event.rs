@@ -61,6 +61,8 @@ pub enum RetransmitReason {
     Rescue,
     /// Tail loss probe (RFC 8985, section 7).
     TailProbe,
+    /// A copy of what is in the network at the end of what there is to send: nothing shows that it was lost.
+    TailCopy,
     /// Zero-window probe (RFC 9293, section 3.8.6.1).
     Probe,
     /// The path MTU shrank below the segment's size.
@@ -87,12 +89,14 @@ pub enum Timer {
     Reorder,
     /// Tail loss probe (RFC 8985, 7.2).
     TailProbe,
+    /// What was sent last has been followed by nothing: it is copied.
+    TailCopies,
     /// The next segment may leave.
     Pace,
 }
 
 impl Timer {
-    pub(crate) const COUNT: usize = 9;
+    pub(crate) const COUNT: usize = 10;
     /// In the order in which they expire if they are due at once: a tail loss probe takes the place
     /// of a timeout.
     pub(crate) const ALL: [Self; Self::COUNT] = [
@@ -104,6 +108,7 @@ impl Timer {
         Self::User,
         Self::TimeWait,
         Self::Reorder,
+        Self::TailCopies,
         Self::Pace,
     ];
 }
@@ -293,6 +298,7 @@ impl fmt::Display for RetransmitReason {
             Self::Stale => "stale head",
             Self::Rescue => "rescue",
             Self::TailProbe => "tail loss probe",
+            Self::TailCopy => "tail copy",
             Self::Probe => "window probe",
             Self::PathMtu => "path MTU",
         })

@@ -89,6 +89,9 @@ pub struct Features {
     /// Repeat small segments that are in flight in the next small one, where the path damages packets (redundant
     /// bundling, Evensen and others, 2008). Needs the ledger.
     pub bundling: bool,
+    /// Send what is in the network at the end of what there is to send once more, within a budget, where the path damages
+    /// packets (Flach and others, 2013). Needs the ledger.
+    pub tail_copies: bool,
     /// Repair damaged headers from what is known of the connection.
     pub repair: bool,
     /// Keep corrupted payloads and have only their bad blocks retransmitted. Needs HACK v2.
@@ -111,6 +114,7 @@ impl Features {
         ledger: false,
         own_path: false,
         bundling: false,
+        tail_copies: false,
         repair: false,
         partial: false,
     };
@@ -465,7 +469,8 @@ impl Variant {
             Self::Headway => (true, HackMode::V2),
         };
         let ours = self == Self::Headway;
-        let features = Features { ledger: ours, bundling: ours, repair: ours, ..profile.features };
+        let features =
+            Features { ledger: ours, bundling: ours, tail_copies: ours, repair: ours, ..profile.features };
         // Its model takes no single loss for a sign, so what the ledger cannot explain costs it least.
         let congestion = if ours { Algorithm::Bbr } else { profile.congestion };
         Profile { sack, hack, features, congestion, ..profile }

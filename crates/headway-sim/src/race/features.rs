@@ -22,7 +22,7 @@ const fn entry(name: &'static str, help: &'static str, field: fn(&mut Features) 
 }
 
 /// One more feature needs a field of the profile and an entry here.
-static FEATURES: [Entry; 15] = [
+static FEATURES: [Entry; 16] = [
     entry("tlp", "Tail loss probes (RFC 8985)", |on| &mut on.tlp),
     entry("prr", "Proportional rate reduction (RFC 6937)", |on| &mut on.prr),
     entry("frto", "Forward RTO-recovery (RFC 5682)", |on| &mut on.frto),
@@ -45,6 +45,11 @@ static FEATURES: [Entry; 15] = [
         "bundling",
         "Repeat small segments in the next, where the path damages packets (needs the ledger)",
         |on| &mut on.bundling,
+    ),
+    entry(
+        "tail-copies",
+        "Send the tail of a transfer once more, where the path damages packets (needs the ledger)",
+        |on| &mut on.tail_copies,
     ),
     entry("repair", "Repair damaged headers from what is known of the connection", |on| &mut on.repair),
     entry("partial", "Keep corrupted payloads and retransmit their bad blocks alone (needs HACK v2)", |on| {
@@ -82,7 +87,7 @@ impl FromStr for Feature {
         Self::all().find(|feature| feature.name() == input).ok_or_else(|| UnknownName {
             input: input.into(),
             expected: "a feature of the modern sender: tlp, prr, frto, undo, hystart, pacing, ecn, autotune, \
-                       cookies, sharing, ledger, own-path, bundling, repair or partial",
+                       cookies, sharing, ledger, own-path, bundling, tail-copies, repair or partial",
         })
     }
 }

@@ -252,6 +252,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
         ledger,
         own_path,
         bundling,
+        tail_copies,
         repair,
         partial,
     } = &mut p.features;
@@ -262,6 +263,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
     *own_path = rng.permille(300);
     // No draw of its own: those of known seeds stay.
     *bundling = *ledger;
+    *tail_copies = *ledger;
 }
 
 fn keep_alive(rng: &mut Rng) -> KeepAlive {

@@ -13,6 +13,7 @@ use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant, Rate};
 
+use super::copy_budget::CopyBudget;
 use super::deliveries::{Deliveries, Others};
 use super::pacer::Pacer;
 use super::{CongestionControl, Loss, SavedPath};
@@ -39,6 +40,7 @@ pub(crate) struct CongestionDomain {
     pacer: Pacer,
     /// When data was last sent.
     last_sent: Option<Instant>,
+    copies: CopyBudget,
     /// What only a domain of several members needs.
     shared: Option<Box<Shared>>,
 }
@@ -64,7 +66,7 @@ struct Shared {
 impl CongestionDomain {
     /// The domain of one connection.
     pub(crate) fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, pacer: Pacer::default(), last_sent: None, shared: None }
+        Self { control, pacer: Pacer::default(), last_sent: None, copies: CopyBudget::new(), shared: None }
     }
 
     /// A domain for any number of connections.
@@ -340,8 +342,16 @@ impl CongestionDomain {
     }
 
     /// A segment with data, or FIN, is built.
-    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+    pub(crate) fn on_data_sent(&mut self, now: Instant, bytes: u32) {
         self.last_sent = Some(now);
+        self.copies.earn(bytes);
+    }
+
+    /// Whether that many bytes may be sent once more, without need as far as is known: the budget permits it, and no member
+    /// waits to send.
+    pub(crate) fn takes_copy(&mut self, bytes: u32) -> bool {
+        let waits = self.shared.as_ref().is_some_and(|shared| !shared.turns.is_empty());
+        !waits && self.copies.spend(bytes)
     }
 
     // --- pacing -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ mod bbr;
 #[cfg(test)]
 mod bottleneck;
 mod careful_resume;
+mod copy_budget;
 mod cubic;
 mod deliveries;
 mod domain;

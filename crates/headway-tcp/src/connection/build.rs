@@ -51,7 +51,7 @@ impl Connection {
         let packet = usize::from(self.mtu(cx));
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
         self.add_sack_blocks(&mut options, spare);
-        cx.domain.on_data_sent(cx.now);
+        cx.domain.on_data_sent(cx.now, data.len);
         self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, fresh })
     }
 

@@ -17,12 +17,12 @@ impl Connection {
             return self.send_tail_probe(cx, buffer);
         }
         if !cx.domain.is_shared() {
-            return self.send_in_turn(cx, buffer);
+            return self.send_in_turn(cx, buffer).or_else(|| self.send_tail_copy(cx, buffer));
         }
         if self.snd.has_data_to_send() && !cx.domain.takes_turn(cx.id) {
             return None;
         }
-        let sent = self.send_in_turn(cx, buffer);
+        let sent = self.send_in_turn(cx, buffer).or_else(|| self.send_tail_copy(cx, buffer));
         let is_held_back = sent.is_none()
             && self.snd.has_data_to_send()
             && (self.is_paced_out(cx) || cx.domain.room(self.snd.pipe()) < self.snd.mss());
@@ -121,6 +121,7 @@ impl Connection {
             self.arm_retransmit(cx.now);
         }
         self.pace(cx, len);
+        self.arm_tail_copies(cx);
         self.build_data(cx, buffer, &segment, false)
     }
 
@@ -152,6 +153,7 @@ impl Connection {
         self.arm_user_timeout();
         self.pace(cx, segment.len);
         self.arm_tail_probe(cx);
+        self.arm_tail_copies(cx);
         // A probe beyond the window is not new data (RFC 3168, 6.1.6).
         let fresh = segment.len > 0 && next.usable > 0;
         self.build_data(cx, buffer, &segment, fresh)

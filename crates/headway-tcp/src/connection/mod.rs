@@ -31,6 +31,7 @@ mod repair;
 mod settings;
 mod sharing;
 mod statistics;
+mod tail_copies;
 mod text;
 mod timers;
 

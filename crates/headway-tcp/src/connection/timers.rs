@@ -100,6 +100,7 @@ impl Connection {
             Timer::TimeWait => self.finish(cx),
             Timer::Reorder => self.reorder_expired(cx),
             Timer::TailProbe => self.tail_probe_expired(cx),
+            Timer::TailCopies => self.tail_copies_expired(cx),
             // That the connection is asked again is all that it takes.
             Timer::DelayedAck | Timer::Pace => {}
         }

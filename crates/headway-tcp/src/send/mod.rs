@@ -6,6 +6,7 @@ pub(crate) mod recovery;
 pub(crate) mod rtt;
 pub(crate) mod scoreboard;
 pub(crate) mod sent_queue;
+mod tail_copies;
 pub(crate) mod transmissions;
 mod transmit;
 mod window;
@@ -59,7 +60,7 @@ pub(crate) struct SendSide {
     timeouts_in_a_row: u32,
     /// A small segment may be sent although silly-window avoidance would hold it.
     override_sws: bool,
-    /// What was repeated in later segments.
+    /// What was repeated in later segments, or as it was.
     bundled: Bundled,
 }
 

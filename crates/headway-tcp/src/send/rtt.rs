@@ -11,10 +11,9 @@ use crate::profile::{Profile, RtoConfig};
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     profile: Arc<Profile>,
-    smoothed: Option<Duration>,
+    /// From the first sample on.
+    measured: Option<Delay>,
     variation: Duration,
-    min: Option<Duration>,
-    latest: Option<Duration>,
     /// Timeout before backoff.
     base: Duration,
     backoff: u32,
@@ -30,10 +29,8 @@ impl RttEstimator {
         Self {
             base: profile.rto.initial,
             profile,
-            smoothed: None,
+            measured: None,
             variation: Duration::ZERO,
-            min: None,
-            latest: None,
             backoff: 0,
             steady: None,
         }
@@ -51,19 +48,18 @@ impl RttEstimator {
     /// Takes a sample; `segments` is the congestion window, which Linux 2.2's margin looks at.
     pub(crate) fn sample(&mut self, rtt: Duration, segments: u32) {
         let rtt = rtt.max(self.granularity());
-        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
-        self.latest = Some(rtt);
-        match self.smoothed {
+        match &mut self.measured {
             None => {
-                self.smoothed = Some(rtt);
+                self.measured = Some(Delay { latest: rtt, min: rtt, smoothed: rtt });
                 // RFC 6298 (2.2): "RTTVAR <- R/2". Linux 2.2 starts with R.
                 self.variation = if self.config().linux22_margin { rtt } else { rtt / 2 };
             }
-            Some(smoothed) => {
+            Some(Delay { latest, min, smoothed }) => {
+                (*latest, *min) = (rtt, rtt.min(*min));
                 // RFC 6298 (2.3), alpha = 1/8, beta = 1/4.
-                let error = if rtt > smoothed { rtt - smoothed } else { smoothed - rtt };
+                let error = if rtt > *smoothed { rtt - *smoothed } else { *smoothed - rtt };
                 self.variation = self.variation - self.variation / 4 + error / 4;
-                self.smoothed = Some(smoothed - smoothed / 8 + rtt / 8);
+                *smoothed = *smoothed - *smoothed / 8 + rtt / 8;
             }
         }
         let mut base = self.with_margin(self.granularity().max(self.config().min_variation));
@@ -75,7 +71,7 @@ impl RttEstimator {
 
     /// Before the first sample: an earlier connection measured this. The timeout is no shorter.
     pub(crate) fn recall(&mut self, smoothed: Duration, variation: Duration) {
-        if self.smoothed.is_none() {
+        if self.measured.is_none() {
             let timeout = smoothed + (variation * 4).max(self.config().min_variation);
             self.base = self.base.max(timeout).min(self.config().max);
         }
@@ -84,7 +80,7 @@ impl RttEstimator {
     /// After the first sample: if it is close to what an earlier connection measured, the variation
     /// is as it was then, rather than half of the sample.
     pub(crate) fn recall_variation(&mut self, smoothed: Duration, variation: Duration) {
-        let Some(first) = self.smoothed else { return };
+        let Some(first) = self.estimate() else { return };
         let error = if first > smoothed { first - smoothed } else { smoothed - first };
         if error < smoothed / 4 {
             self.variation = self.variation.min(variation.max(error));
@@ -100,7 +96,7 @@ impl RttEstimator {
 
     /// The same with another lower bound of the margin than the clock's granularity G.
     fn with_margin(&self, min: Duration) -> Duration {
-        match self.smoothed {
+        match self.estimate() {
             Some(smoothed) => smoothed + (self.variation * 4).max(min),
             None => self.config().initial,
         }
@@ -108,12 +104,12 @@ impl RttEstimator {
 
     /// The smoothed round-trip time, or the initial timeout before the first sample.
     pub(crate) fn smoothed(&self) -> Duration {
-        self.smoothed.unwrap_or(self.config().initial)
+        self.estimate().unwrap_or(self.config().initial)
     }
 
     /// The smoothed round-trip time, once there is one.
     pub(crate) fn estimate(&self) -> Option<Duration> {
-        self.smoothed
+        self.measured.map(|measured| measured.smoothed)
     }
 
     pub(crate) fn variation(&self) -> Duration {
@@ -122,12 +118,12 @@ impl RttEstimator {
 
     /// The smallest sample.
     pub(crate) fn min(&self) -> Option<Duration> {
-        self.min
+        self.measured.map(|measured| measured.min)
     }
 
     /// What the last sample says of the queue on the path.
     pub(crate) fn delay(&self) -> Option<Delay> {
-        Some(Delay { latest: self.latest?, min: self.min?, smoothed: self.smoothed? })
+        self.measured
     }
 
     /// How long loss detection is suppressed for a hole that is known to be damage, after its
@@ -156,7 +152,7 @@ impl RttEstimator {
     /// seconds when data transmission begins". A sample, where there is one, knows better.
     pub(crate) fn on_syn_loss(&mut self) {
         const AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
-        if self.smoothed.is_none() {
+        if self.measured.is_none() {
             self.base = self.base.max(AFTER_SYN_LOSS).min(self.config().max);
         }
     }

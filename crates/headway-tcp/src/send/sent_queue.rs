@@ -86,6 +86,10 @@ impl SentQueue {
         self.log.kept()
     }
 
+    pub(super) fn log_mut(&mut self) -> Option<&mut TransmissionLog> {
+        self.log.kept_mut()
+    }
+
     /// Bytes that arrived damaged, in all.
     pub(crate) fn corrupted_bytes(&self) -> u64 {
         match &self.log {
@@ -293,6 +297,11 @@ impl SentQueue {
         self.missing = self.missing.wrapping_add_signed(missing);
         let unexplained = i32::from(marks.is_unexplained()) - i32::from(before.is_unexplained());
         self.unexplained = self.unexplained.wrapping_add_signed(unexplained);
+    }
+
+    /// Records that segment `index` is sent once more as it was, which does not count as a transmission.
+    pub(crate) fn mark_repeated(&mut self, index: usize) {
+        self.set(index, self.segments[index].marks.with(Marks::EVER_RETRANSMITTED));
     }
 
     /// Marks segment `index` lost: it, and any retransmission of it, leaves the pipe.

@@ -115,6 +115,8 @@ pub(crate) struct TransmissionLog {
     current: Delivery,
     /// The numbers of transmissions that it delivered although they had been taken for lost.
     late: Vec<u64>,
+    /// Up to which number transmissions were copied, and are to be.
+    copies: (u64, u64),
 }
 
 impl TransmissionLog {
@@ -326,6 +328,30 @@ impl TransmissionLog {
         let place = (place.max(self.resolved)..self.transmissions.len())
             .find(|&place| self.transmissions[place].live)?;
         Some((place, self.transmissions[place]))
+    }
+
+    /// All that are under way and were not copied are to be.
+    pub(crate) fn begin_copies(&mut self) {
+        self.copies.1 = self.transmissions.back().map_or(0, |sent| sent.order);
+    }
+
+    /// Whether some are to be copied.
+    pub(crate) fn has_copies(&self) -> bool {
+        self.copies.0 < self.copies.1
+    }
+
+    /// None is to be copied any more.
+    pub(crate) fn end_copies(&mut self) {
+        self.copies.0 = self.copies.1;
+    }
+
+    /// Takes the one that is to be copied next.
+    pub(crate) fn take_copy(&mut self) -> Option<Transmission> {
+        let (copied, end) = self.copies;
+        let place = self.transmissions.partition_point(|sent| sent.order <= copied);
+        let next = self.live_from(place).map(|(_, sent)| sent).filter(|sent| sent.order <= end);
+        self.copies.0 = next.map_or(end, |sent| sent.order);
+        next
     }
 
     /// These transmissions (order, first number, length, time of sending), in the order of sending, are the

@@ -159,6 +159,11 @@ impl SendSide {
     ) -> DataSegment {
         self.queue.retransmit(index, now, tsval);
         self.recovery.on_retransmitted(&self.queue, index, reason);
+        self.segment_at(index)
+    }
+
+    /// The segment at `index` of the queue, as it was sent.
+    pub(super) fn segment_at(&self, index: usize) -> DataSegment {
         let sent = self.queue.get(index);
         DataSegment {
             seq: sent.seq,

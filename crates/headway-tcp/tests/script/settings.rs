@@ -118,6 +118,7 @@ fn feature<'a>(features: &'a mut Features, name: &str) -> Option<&'a mut bool> {
         "sharing" => &mut features.sharing,
         "ledger" => &mut features.ledger,
         "bundling" => &mut features.bundling,
+        "tail-copies" => &mut features.tail_copies,
         "repair" => &mut features.repair,
         "partial" => &mut features.partial,
         "own-path" => &mut features.own_path,

@@ -1,0 +1,57 @@
+//! Copies of the tail: when, and whether the budget permits them. Which: [`crate::send`].
+
+use super::{Connection, Context};
+use crate::event::{Event, Observer, RetransmitReason, Timer};
+
+impl Connection {
+    /// Data was sent: if nothing follows, it is copied after a while.
+    #[inline]
+    pub(super) fn arm_tail_copies<O>(&mut self, cx: &Context<'_, O>) {
+        let delay = if self.copies_tail(cx) { self.snd.tail_copy_delay() } else { None };
+        match delay {
+            Some(delay) => self.timers.set_exactly(Timer::TailCopies, cx.now + delay),
+            None => self.timers.stop(Timer::TailCopies),
+        }
+    }
+
+    /// Where the path damages packets, and timestamps tell what an ACK answers. Not where the peer asks for parts of
+    /// segments: it would mean parts of the copy.
+    fn copies_tail<O>(&self, cx: &Context<'_, O>) -> bool {
+        let features = &self.profile.features;
+        features.tail_copies
+            && features.ledger
+            && self.negotiated.timestamps
+            && !self.negotiated.partial
+            && cx.path.ledger.damages()
+    }
+
+    /// Nothing was sent for a while.
+    pub(super) fn tail_copies_expired<O>(&mut self, cx: &Context<'_, O>) {
+        if self.copies_tail(cx) && self.snd.window().size() > 0 {
+            self.snd.begin_tail_copies();
+        }
+    }
+
+    /// The next copy, if there is one, the budget permits it, and no connection that shares the window waits.
+    pub(super) fn send_tail_copy<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
+        if !self.snd.has_tail_copies() || self.is_paced_out(cx) {
+            return None;
+        }
+        let segment = self.snd.next_tail_copy()?;
+        if !cx.domain.takes_copy(segment.len) {
+            self.snd.end_tail_copies();
+            return None;
+        }
+        let (seq, len, reason) = (segment.seq, segment.len, RetransmitReason::TailCopy);
+        self.ecn.on_retransmitted(seq, self.snd.nxt());
+        self.statistics.retransmissions += 1;
+        self.statistics.bytes_retransmitted += u64::from(len);
+        cx.emit(|| Event::Retransmitted { seq, len, reason });
+        self.pace(cx, len);
+        self.build_data(cx, buffer, &segment, false)
+    }
+}
