@@ -1,5 +1,6 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
+mod bursts;
 pub(crate) mod delay;
 mod evidence;
 pub mod ledger;

@@ -6,8 +6,11 @@
 //! no more than the path carries, and while the queue is short, is damage, and as large a share of what it
 //! sends at any time is damage too. What exceeds it is congestion. `docs/ledger.md` derives the rules.
 
+use alloc::boxed::Box;
+
 use headway_units::Instant;
 
+use super::bursts::Bursts;
 use super::rate_test::{ONE, RateTest};
 use crate::congestion::Load;
 
@@ -23,8 +26,6 @@ const PRIOR_RUNS: u64 = 8;
 const LEARNT: u64 = 128;
 /// The allowance holds this many runs of losses of the mean length.
 const DEPTH_RUNS: u64 = 32;
-/// A loss so near to a segment that arrived damaged is a part of the same burst of damage.
-const BURST: u64 = 8;
 /// Runs are not taken to be longer in the mean.
 const LONGEST_RUN: u64 = 8;
 
@@ -96,9 +97,10 @@ pub(super) struct SilentLosses {
     test: RateTest,
     /// Losses that may be taken for damage now.
     allowance: u64,
-    /// The number of the last lost transmission, and of the last that is known to have arrived damaged.
+    /// The number of the last lost transmission.
     last_lost: Option<u64>,
-    last_damaged: Option<u64>,
+    /// Where transmissions are known to have arrived damaged.
+    bursts: Option<Box<Bursts>>,
 }
 
 impl SilentLosses {
@@ -128,7 +130,7 @@ impl SilentLosses {
         if !short {
             return (Verdict::Excess, None);
         }
-        let in_burst = self.last_damaged.is_some_and(|last| order.abs_diff(last) <= BURST);
+        let in_burst = self.bursts.as_ref().is_some_and(|bursts| bursts.contain(order));
         let lone = !continues && !in_burst;
         let share = self.share_at();
         let mut entered = Entered { load, run: !continues, lone, tested: lone && share > 0 };
@@ -168,7 +170,7 @@ impl SilentLosses {
 
     /// Transmission number `order` arrived damaged.
     pub(super) fn on_damaged(&mut self, order: u64) {
-        self.last_damaged = Some(order);
+        self.bursts.get_or_insert_default().add(order);
     }
 
     fn tally(&mut self, load: Load) -> Option<&mut Tally> {
@@ -325,6 +327,19 @@ mod tests {
             assert!(allowance.abs_diff(before.allowance) <= ONE / 8, "a segment's share was added");
             let expected = SilentLosses { at: survived, below, allowance, ..before };
             assert_eq!(SilentLosses { last_lost, ..path.losses }, expected, "{load:?}");
+        }
+    }
+
+    /// Where packets overtake each other a loss is found later than what is sent behind it is reported as damaged.
+    #[test]
+    fn a_loss_that_is_found_late_belongs_to_its_burst() {
+        let mut path = Path::new();
+        path.send(Load::At, 1000, 0, true);
+        path.losses.on_damaged(1100);
+        path.losses.on_damaged(1300);
+        for (order, lone) in [(1103, false), (1200, true), (1302, false)] {
+            let (_, entered) = path.losses.on_lost(Load::At, order, true, Instant::ZERO);
+            assert_eq!(entered.map(|entered| entered.lone), Some(lone), "{order}");
         }
     }
 
