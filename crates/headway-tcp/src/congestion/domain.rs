@@ -347,6 +347,11 @@ impl CongestionDomain {
         self.copies.earn(bytes);
     }
 
+    /// Whether the budget has that many bytes for copies.
+    pub(crate) fn affords_copies(&self, bytes: u32) -> bool {
+        self.copies.has(bytes)
+    }
+
     /// Whether that many bytes may be sent once more, without need as far as is known: the budget permits it, and no member
     /// waits to send.
     pub(crate) fn takes_copy(&mut self, bytes: u32) -> bool {

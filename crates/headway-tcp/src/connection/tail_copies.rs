@@ -25,9 +25,11 @@ impl Connection {
             && cx.path.ledger.damages()
     }
 
-    /// Nothing was sent for a while.
+    /// Nothing was sent for a while. A part of the tail is not copied: the rest would be lost as often, and what the budget
+    /// has is better spent on what is repeated then.
     pub(super) fn tail_copies_expired<O>(&mut self, cx: &Context<'_, O>) {
-        if self.copies_tail(cx) && self.snd.window().size() > 0 {
+        let affordable = cx.domain.affords_copies(self.snd.pipe());
+        if affordable && self.copies_tail(cx) && self.snd.window().size() > 0 {
             self.snd.begin_tail_copies();
         }
     }

@@ -1,0 +1,55 @@
+//! The end of a transfer, where the path damages packets: nothing that is sent later shows what is lost there.
+
+use headway_link::HitZone;
+use headway_sim::Content;
+use headway_sim::race::{Scenario, TcpSender, run};
+use headway_tcp::Variant;
+use headway_units::{Duration, Share, Size};
+
+const HEADWAY: TcpSender = TcpSender { variant: Variant::Headway, congestion: None };
+
+/// Seconds that the seeds take in the mean, and bytes that they send for each one delivered.
+fn mean(scenario: &Scenario, size: u64, seeds: u64) -> (f64, f64) {
+    let (mut seconds, mut sent) = (0.0, 0);
+    for seed in 1..=seeds {
+        let content = Content::generated(size);
+        let outcome = run(scenario, HEADWAY, &content, seed, true).expect("an explicable run");
+        assert_eq!(outcome.metrics.sha256_ok, Some(true), "seed {seed}");
+        seconds += outcome.metrics.seconds;
+        sent += outcome.metrics.bytes_sent.expect("counted");
+    }
+    (seconds / seeds as f64, sent as f64 / (size * seeds) as f64)
+}
+
+fn scenario(copies: bool, damage: &str) -> Scenario {
+    let mut scenario = Scenario::default();
+    scenario.forward.damage = damage.parse().expect("a damage model");
+    scenario.forward.hit_zone = HitZone::IpAndTcpHeader;
+    scenario.forward.header_hit = Some(Share::new(0.4).expect("a share"));
+    (scenario.forward.delay, scenario.reverse.delay) =
+        (Duration::from_millis(300), Duration::from_millis(300));
+    scenario.window = Size::from_bytes(8 << 20);
+    scenario.features.set("tail-copies".parse().expect("a feature"), copies);
+    scenario
+}
+
+/// A transfer over bursts of damage, which hit a fifth of the packets, ends 6 to 7 % sooner, and over random damage of 5 % 0.3
+/// to 2 %; for that 1 to 5 % more is sent.
+#[test]
+fn copies_of_the_tail_save_round_trips() {
+    for (damage, size, share) in [
+        ("random:5%", 64, 1.0),
+        ("random:5%", 1024, 0.985),
+        ("burst:5%:5", 64, 0.945),
+        ("burst:5%:5", 1024, 0.94),
+    ] {
+        let [(with, sent), (without, needed)] =
+            [true, false].map(|copies| mean(&scenario(copies, damage), size << 10, 60));
+        println!(
+            "{damage}, {size} KiB: {with:.3} and {without:.3} s, {sent:.3} and {needed:.3} bytes for each"
+        );
+        assert!(with <= share * without, "{damage}, {size} KiB: {with:.3} and {without:.3} s");
+        let most = if size == 64 { 0.065 } else { 0.02 };
+        assert!(sent <= needed + most, "{damage}, {size} KiB: {sent:.3} and {needed:.3} bytes for each");
+    }
+}
