@@ -39,6 +39,8 @@ class Scenario:
       sender has it.
     * bundling (on|off): Repeat small segments in the next, where the path damages packets (needs the ledger).
       Default: as the sender has it.
+    * tail_copies (on|off): Send the tail of a transfer once more, where the path damages packets (needs the
+      ledger). Default: as the sender has it.
     * repair (on|off): Repair damaged headers from what is known of the connection. Default: as the sender has
       it.
     * partial (on|off): Keep corrupted payloads and retransmit their bad blocks alone (needs HACK v2).
@@ -178,6 +180,8 @@ class Scenario:
     @property
     def bundling(self) -> str: ...
     @property
+    def tail_copies(self) -> str: ...
+    @property
     def repair(self) -> str: ...
     @property
     def partial(self) -> str: ...
@@ -295,6 +299,7 @@ class Scenario:
         ledger: Value | None = None,
         own_path: Value | None = None,
         bundling: Value | None = None,
+        tail_copies: Value | None = None,
         repair: Value | None = None,
         partial: Value | None = None,
         warm: Value | None = None,
@@ -365,6 +370,7 @@ class Scenario:
         ledger: Value | None = None,
         own_path: Value | None = None,
         bundling: Value | None = None,
+        tail_copies: Value | None = None,
         repair: Value | None = None,
         partial: Value | None = None,
         warm: Value | None = None,
