@@ -1,8 +1,12 @@
 //! The live page of a box.
 
+use std::process::Command;
+
+use headway_test_fixture::live_page::LivePage;
 use serde_json::Value;
 
 use super::testbed::{KERNEL_RIGHT, Testbed};
+use crate::namespace::HEADWAY;
 
 /// The items in the events of a stream.
 fn items(events: &str) -> Vec<Value> {
@@ -23,6 +27,12 @@ fn samples(items: &[Value], source: u64) -> Vec<Vec<f64>> {
 /// Packets pass the box, and the page is told the counters that the box prints.
 #[test]
 fn a_box_shows_what_it_counts() {
+    // The libraries of the page can be had outside of the namespaces alone.
+    let mut race = Command::new(HEADWAY);
+    race.args(["race", "--size", "1KB", "--variant", "headway", "--watch"]);
+    if LivePage::start(race).is_none() {
+        return;
+    }
     let Some(testbed) = Testbed::new() else { return };
     let middle = &testbed.middle;
     middle.ip(&["link", "set", "lo", "up"]);
