@@ -90,7 +90,7 @@ pub struct Features {
     /// bundling, Evensen and others, 2008). Needs the ledger.
     pub bundling: bool,
     /// Send what is in the network at the end of what there is to send once more, within a budget, where the path damages
-    /// packets (Flach and others, 2013). Needs the ledger.
+    /// packets or is the sender's own (Flach and others, 2013). Needs the ledger.
     pub tail_copies: bool,
     /// Repair damaged headers from what is known of the connection.
     pub repair: bool,

@@ -21,11 +21,6 @@ impl CopyBudget {
         self.0 = self.0.saturating_add(bytes / SHARE).min(MOST);
     }
 
-    /// Whether there are so many bytes.
-    pub(super) fn has(self, bytes: u32) -> bool {
-        self.0 >= bytes
-    }
-
     /// Says whether there are so many bytes, and takes them.
     pub(super) fn spend(&mut self, bytes: u32) -> bool {
         let left = self.0.checked_sub(bytes);

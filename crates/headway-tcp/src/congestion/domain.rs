@@ -347,16 +347,14 @@ impl CongestionDomain {
         self.copies.earn(bytes);
     }
 
-    /// Whether the budget has that many bytes for copies.
-    pub(crate) fn affords_copies(&self, bytes: u32) -> bool {
-        self.copies.has(bytes)
+    /// Takes that many bytes for copies of what was sent, if the budget has them and no member waits to send.
+    pub(crate) fn takes_copies(&mut self, bytes: u32) -> bool {
+        !self.is_waited_for() && self.copies.spend(bytes)
     }
 
-    /// Whether that many bytes may be sent once more, without need as far as is known: the budget permits it, and no member
-    /// waits to send.
-    pub(crate) fn takes_copy(&mut self, bytes: u32) -> bool {
-        let waits = self.shared.as_ref().is_some_and(|shared| !shared.turns.is_empty());
-        !waits && self.copies.spend(bytes)
+    /// Whether a member waits to send.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| !shared.turns.is_empty())
     }
 
     // --- pacing -------------------------------------------------------------------------------------

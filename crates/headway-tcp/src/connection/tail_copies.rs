@@ -27,14 +27,19 @@ impl Connection {
 
     /// Nothing was sent for a while. A part of the tail is not copied: the rest would be lost as often, and what the budget
     /// has is better spent on what is repeated then.
-    pub(super) fn tail_copies_expired<O>(&mut self, cx: &Context<'_, O>) {
-        let affordable = cx.domain.affords_copies(self.snd.pipe());
-        if affordable && self.copies_tail(cx) && self.snd.window().size() > 0 {
+    pub(super) fn tail_copies_expired<O>(&mut self, cx: &mut Context<'_, O>) {
+        let bytes = self.snd.uncopied();
+        if bytes > 0
+            && self.copies_tail(cx)
+            && self.snd.window().size() > 0
+            && bytes <= cx.domain.room(self.snd.pipe())
+            && cx.domain.takes_copies(bytes)
+        {
             self.snd.begin_tail_copies();
         }
     }
 
-    /// The next copy, if there is one, the budget permits it, and no connection that shares the window waits.
+    /// The next copy, if there is one, and no connection that shares the window waits to send.
     pub(super) fn send_tail_copy<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
@@ -43,17 +48,19 @@ impl Connection {
         if !self.snd.has_tail_copies() || self.is_paced_out(cx) {
             return None;
         }
-        let segment = self.snd.next_tail_copy()?;
-        if !cx.domain.takes_copy(segment.len) {
+        if cx.domain.is_waited_for() {
             self.snd.end_tail_copies();
             return None;
         }
+        let segment = self.snd.next_tail_copy()?;
         let (seq, len, reason) = (segment.seq, segment.len, RetransmitReason::TailCopy);
-        self.ecn.on_retransmitted(seq, self.snd.nxt());
         self.statistics.retransmissions += 1;
         self.statistics.bytes_retransmitted += u64::from(len);
         cx.emit(|| Event::Retransmitted { seq, len, reason });
-        self.pace(cx, len);
+        // To the controller it is not sent: it is not in the pipe.
+        if let Some(rate) = self.pacing_rate(cx) {
+            cx.domain.pace(cx.now, len, rate);
+        }
         self.build_data(cx, buffer, &segment, false)
     }
 }

@@ -15,7 +15,7 @@ use super::rate_test::{ONE, RateTest};
 use crate::congestion::Load;
 
 /// Segments after which older ones count half. A path that changes is learnt anew within as many.
-const MEMORY: u64 = 8192;
+const MEMORY: u32 = 8192;
 /// What is believed of a path of which nothing is known: a quarter of its packets.
 const PRIOR: u64 = ONE / 4;
 /// The most that is ever believed: half of them.
@@ -23,7 +23,7 @@ const MOST: u64 = ONE / 2;
 /// The prior counts as this many runs of losses.
 const PRIOR_RUNS: u64 = 8;
 /// Fewer segments teach nothing.
-const LEARNT: u64 = 128;
+const LEARNT: u32 = 128;
 /// The allowance holds this many runs of losses of the mean length.
 const DEPTH_RUNS: u64 = 32;
 /// Runs are not taken to be longer in the mean.
@@ -33,13 +33,13 @@ const LONGEST_RUN: u64 = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     /// Segments.
-    sent: u64,
+    sent: u32,
     /// Those of them that were lost in silence.
-    lost: u64,
+    lost: u32,
     /// Runs of consecutive ones among these.
-    runs: u64,
+    runs: u32,
     /// Runs that begin away from any burst of damage.
-    lone_runs: u64,
+    lone_runs: u32,
 }
 
 impl Tally {
@@ -61,7 +61,9 @@ impl Tally {
 
     /// The mean length of a run.
     fn run(&self) -> u64 {
-        (self.lost * ONE).checked_div(self.runs).map_or(ONE, |mean| mean.clamp(ONE, LONGEST_RUN * ONE))
+        (u64::from(self.lost) * ONE)
+            .checked_div(self.runs.into())
+            .map_or(ONE, |mean| mean.clamp(ONE, LONGEST_RUN * ONE))
     }
 }
 
@@ -111,7 +113,7 @@ impl SilentLosses {
         }
         self.test.on_survived(load, segments, self.share_at(), now);
         if let Some(tally) = self.tally(load) {
-            tally.sent += u64::from(segments);
+            tally.sent += segments;
         }
         self.refill(u64::from(segments));
     }
@@ -141,8 +143,8 @@ impl SilentLosses {
             entered.run |= tally.runs == 0;
             tally.sent += 1;
             tally.lost += 1;
-            tally.runs += u64::from(entered.run);
-            tally.lone_runs += u64::from(lone);
+            tally.runs += u32::from(entered.run);
+            tally.lone_runs += u32::from(lone);
         }
         self.refill(1);
         if self.allowance < ONE || self.test.depends(now) {
@@ -162,8 +164,8 @@ impl SilentLosses {
         if let Some(tally) = self.tally(entered.load) {
             // Half of it may have been forgotten since.
             tally.lost = tally.lost.saturating_sub(1);
-            tally.runs = tally.runs.saturating_sub(u64::from(entered.run));
-            tally.lone_runs = tally.lone_runs.saturating_sub(u64::from(entered.lone));
+            tally.runs = tally.runs.saturating_sub(u32::from(entered.run));
+            tally.lone_runs = tally.lone_runs.saturating_sub(u32::from(entered.lone));
         }
         self.allowance = (self.allowance + ONE).min(self.deepest());
     }
@@ -190,7 +192,7 @@ impl SilentLosses {
     fn share(&self) -> u64 {
         let learnt = self.learnt();
         let prior = PRIOR_RUNS * learnt.run();
-        ((learnt.lost * ONE * 5 / 4 + prior) / (learnt.sent + prior / PRIOR)).min(MOST)
+        ((u64::from(learnt.lost) * ONE * 5 / 4 + prior) / (u64::from(learnt.sent) + prior / PRIOR)).min(MOST)
     }
 
     fn refill(&mut self, segments: u64) {
@@ -208,7 +210,7 @@ impl SilentLosses {
 
     /// The share of segments at the rate that begin a run of losses, away from bursts of damage.
     fn share_at(&self) -> u64 {
-        if self.at.sent < LEARNT { 0 } else { self.at.lone_runs * ONE / self.at.sent }
+        if self.at.sent < LEARNT { 0 } else { u64::from(self.at.lone_runs) * ONE / u64::from(self.at.sent) }
     }
 }
 
@@ -321,8 +323,8 @@ mod tests {
             assert_ne!(path.losses, before);
             path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
             let last_lost = before.last_lost;
-            let survived = Tally { sent: before.at.sent + u64::from(load == Load::At), ..before.at };
-            let below = Tally { sent: u64::from(load == Load::Below), ..before.below };
+            let survived = Tally { sent: before.at.sent + u32::from(load == Load::At), ..before.at };
+            let below = Tally { sent: u32::from(load == Load::Below), ..before.below };
             let allowance = path.losses.allowance;
             assert!(allowance.abs_diff(before.allowance) <= ONE / 8, "a segment's share was added");
             let expected = SilentLosses { at: survived, below, allowance, ..before };

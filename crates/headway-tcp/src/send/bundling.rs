@@ -33,11 +33,6 @@ impl Bundled {
         Self(iss)
     }
 
-    /// All up to `end` may be repeated.
-    pub(super) fn include(&mut self, end: SeqNumber) {
-        self.0 = self.0.max(end);
-    }
-
     /// Whether the peer may have this twice because a bundle repeated it.
     pub(super) fn covers(self, end: SeqNumber) -> bool {
         end.le(self.0)

@@ -33,6 +33,8 @@ impl Marks {
     pub(crate) const HELD: Self = Self(256);
     /// A part of a segment of which the peer asked for some blocks: it is not cut again.
     pub(crate) const CUT: Self = Self(512);
+    /// A copy of it was sent: an ACK may be the answer to that.
+    pub(crate) const COPIED: Self = Self(1024);
 
     pub(crate) const fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0

@@ -28,6 +28,7 @@ use recovery::{Recovery, RecoveryContext};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_queue::{Acknowledged, SentQueue};
+use tail_copies::Copied;
 pub(crate) use transmit::{DataSegment, NextSegment};
 use window::SendWindow;
 pub(crate) use window::WindowUpdate;
@@ -60,8 +61,10 @@ pub(crate) struct SendSide {
     timeouts_in_a_row: u32,
     /// A small segment may be sent although silly-window avoidance would hold it.
     override_sws: bool,
-    /// What was repeated in later segments, or as it was.
+    /// What was repeated in later segments.
     bundled: Bundled,
+    /// What was copied.
+    copied: Copied,
 }
 
 /// What was outstanding before an ACK.
@@ -99,6 +102,7 @@ impl SendSide {
             timeouts_in_a_row: 0,
             override_sws: false,
             bundled: Bundled::none(iss),
+            copied: Copied::none(iss),
         }
     }
 
@@ -222,7 +226,7 @@ impl SendSide {
     /// Takes SACK blocks; says how many bytes they newly cover.
     pub(crate) fn take_sack_blocks(&mut self, blocks: &[(SeqNumber, SeqNumber)], ack: SeqNumber) -> u32 {
         let newly = self.sacks.update(&mut self.queue, blocks, ack, self.nxt);
-        self.sacks.ignore_duplicate(|end| self.bundled.covers(end));
+        self.sacks.ignore_duplicate(|end| self.bundled.covers(end) || self.copied.explain(end));
         newly
     }
 
@@ -238,6 +242,7 @@ impl SendSide {
         self.una = ack;
         self.sacks.advance(ack);
         self.bundled.advance(ack);
+        self.copied.advance(ack);
         self.last_advance = now;
         self.timeouts_in_a_row = 0;
         Some(acknowledged)

@@ -300,8 +300,9 @@ impl SentQueue {
     }
 
     /// Records that segment `index` is sent once more as it was, which does not count as a transmission.
-    pub(crate) fn mark_repeated(&mut self, index: usize) {
-        self.set(index, self.segments[index].marks.with(Marks::EVER_RETRANSMITTED));
+    pub(crate) fn mark_copied(&mut self, index: usize) {
+        let marks = self.segments[index].marks;
+        self.set(index, marks.with(Marks::EVER_RETRANSMITTED).with(Marks::COPIED));
     }
 
     /// Marks segment `index` lost: it, and any retransmission of it, leaves the pipe.

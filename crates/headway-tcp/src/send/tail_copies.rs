@@ -7,6 +7,7 @@
 //! copy, and is no sample of the round-trip time (Karn).
 
 use headway_units::Duration;
+use headway_wire::SeqNumber;
 
 use super::SendSide;
 use super::transmissions::TransmissionLog;
@@ -14,6 +15,54 @@ use super::transmit::DataSegment;
 
 /// A tail has no more segments than this in the network.
 const LONGEST: u32 = 32;
+
+/// How long a D-SACK may be under way, in sequence numbers.
+const REACH: u32 = 1 << 30;
+
+/// Which D-SACK blocks (RFC 2883) copies explain: as many as were sent, in ascending order.
+#[derive(Clone, Copy)]
+pub(super) struct Copied {
+    /// Up to here they have been reported.
+    reported: SeqNumber,
+    end: SeqNumber,
+    unreported: u8,
+}
+
+impl Copied {
+    pub(super) fn none(iss: SeqNumber) -> Self {
+        Self { reported: iss, end: iss, unreported: 0 }
+    }
+
+    /// Copies are sent again, from `una` on.
+    fn begin(&mut self, una: SeqNumber) {
+        if una.ge(self.end) {
+            *self = Self::none(una);
+        }
+        self.reported = una;
+    }
+
+    fn add(&mut self, end: SeqNumber) {
+        self.end = self.end.max(end);
+        self.unreported = self.unreported.saturating_add(1);
+    }
+
+    /// Whether a copy explains that the peer has twice what ends at `end`.
+    pub(super) fn explain(&mut self, end: SeqNumber) -> bool {
+        let explains = self.unreported > 0 && end.gt(self.reported) && end.le(self.end);
+        if explains {
+            self.reported = end;
+            self.unreported -= 1;
+        }
+        explains
+    }
+
+    /// `SND.UNA` moved: numbers wrap.
+    pub(super) fn advance(&mut self, una: SeqNumber) {
+        if self.end.lt(una - REACH) {
+            *self = Self::none(una);
+        }
+    }
+}
 
 impl SendSide {
     /// How long after the last transmission the tail is copied: the sooner, the likelier one burst of damage hits both;
@@ -26,6 +75,7 @@ impl SendSide {
 
     /// Everything in the network that was not copied is to be.
     pub(crate) fn begin_tail_copies(&mut self) {
+        self.copied.begin(self.una);
         if let Some(log) = self.queue.log_mut() {
             log.begin_copies();
         }
@@ -43,17 +93,25 @@ impl SendSide {
         self.queue.log().is_some_and(TransmissionLog::has_copies)
     }
 
+    /// How many bytes are in the network and were not copied.
+    pub(crate) fn uncopied(&self) -> u32 {
+        self.queue.log().map_or(0, TransmissionLog::uncopied)
+    }
+
     /// Takes the segment that is to be copied next.
     pub(crate) fn next_tail_copy(&mut self) -> Option<DataSegment> {
         if self.tail_copy_delay().is_none() {
             self.end_tail_copies();
         }
-        let sent = self.queue.log_mut()?.take_copy()?;
-        let index = self.queue.index_of(sent.seq)?;
-        self.queue.mark_repeated(index);
+        let index = loop {
+            let sent = self.queue.log_mut()?.take_copy()?;
+            if let Some(index) = self.queue.segment_of(&sent) {
+                break index;
+            }
+        };
+        self.queue.mark_copied(index);
         let segment = self.segment_at(index);
-        // The peer may have it twice.
-        self.bundled.include(segment.seq + segment.len);
+        self.copied.add(segment.seq + segment.len);
         Some(segment)
     }
 }
@@ -64,7 +122,6 @@ mod tests {
     use alloc::vec::Vec;
 
     use headway_units::Instant;
-    use headway_wire::SeqNumber;
 
     use super::*;
     use crate::Profile;
@@ -97,8 +154,12 @@ mod tests {
         assert_eq!(copies(&mut side), [1, 2001]);
         send(&mut side, 1);
         assert_eq!(copies(&mut side), [3001]);
-        side.take_sack_blocks(&[(SeqNumber(1), SeqNumber(1001))], SeqNumber(1));
-        assert!(!side.sacks.has_duplicate(), "its copy explains that the peer has it twice");
+        // The peer reports below its ACK what it has twice. Of the second segment there is no copy.
+        let duplicates = [1, 1, 1001, 3001, 3001].map(|start| {
+            side.take_sack_blocks(&[(SeqNumber(start), SeqNumber(start + 1000))], SeqNumber(5001));
+            side.sacks.has_duplicate()
+        });
+        assert_eq!(duplicates, [false, true, false, false, true], "one for each copy, or in its place");
         assert!(copies(&mut side).is_empty());
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct Transmission {
     gone: bool,
     /// It has been counted as delivered: it passed the bottleneck, corrupted or to be lost behind it.
     passed: bool,
+    /// A copy of it was sent.
+    copied: bool,
     /// What was delivered and in the network when it was sent.
     before: Before,
     /// The load under which it was sent.
@@ -149,6 +151,7 @@ impl TransmissionLog {
             live: true,
             gone: false,
             passed: false,
+            copied: false,
             before: Before { counts: self.totals.deliveries, in_flight: pipe.saturating_add(len) },
             load: self.load,
         });
@@ -221,7 +224,8 @@ impl TransmissionLog {
         }
         let was_live = self.get_mut(order).is_some_and(|sent| sent.live);
         let Some(sent) = self.drop_transmission(order) else { return };
-        if !was_live {
+        // What was lost does not come late if it is its copy that has arrived.
+        if !was_live && !sent.copied {
             self.late.push(order);
         }
         if sent.passed {
@@ -345,13 +349,25 @@ impl TransmissionLog {
         self.copies.0 = self.copies.1;
     }
 
+    /// How many bytes are under way and were not copied.
+    pub(crate) fn uncopied(&self) -> u32 {
+        let live = self.transmissions.iter().skip(self.first_uncopied()).filter(|sent| sent.live);
+        live.fold(0, |bytes, sent| bytes.saturating_add(sent.len))
+    }
+
     /// Takes the one that is to be copied next.
     pub(crate) fn take_copy(&mut self) -> Option<Transmission> {
-        let (copied, end) = self.copies;
-        let place = self.transmissions.partition_point(|sent| sent.order <= copied);
-        let next = self.live_from(place).map(|(_, sent)| sent).filter(|sent| sent.order <= end);
-        self.copies.0 = next.map_or(end, |sent| sent.order);
-        next
+        let end = self.copies.1;
+        let next = self.live_from(self.first_uncopied()).filter(|(_, sent)| sent.order <= end);
+        self.copies.0 = next.map_or(end, |(_, sent)| sent.order);
+        let (place, sent) = next?;
+        self.transmissions[place].copied = true;
+        Some(sent)
+    }
+
+    /// The place of the first that was not looked at yet.
+    fn first_uncopied(&self) -> usize {
+        self.transmissions.partition_point(|sent| sent.order <= self.copies.0)
     }
 
     /// These transmissions (order, first number, length, time of sending), in the order of sending, are the
@@ -371,6 +387,7 @@ impl TransmissionLog {
             live: true,
             gone: false,
             passed: false,
+            copied: false,
             before,
             load: Load::Above,
         }));

@@ -18,8 +18,8 @@ impl Bbr {
         }
         // CheckStartupHighLoss: "fast recovery for at least one full packet-timed round trip", "the
         // loss rate over the time scale of a single full round trip exceeds BBR.LossThresh".
-        // The draft knows no damage. Where most of what a round loses is damage, the rest is likely to be: a queue
-        // that overflows in Startup drops more than that, up to half of the round.
+        // The draft knows no damage. Where that explains most of what a round loses, what the ledger leaves unexplained is
+        // no proof of a full pipe.
         if signal.in_fast_recovery
             && signal.sample.lost > self.bounds.damaged()
             && self.bounds.loss_round_start

@@ -25,7 +25,9 @@ impl Episode {
         Self { first: None, unproven: Vec::new(), proven: 0, overflowed: false, asked: false }
     }
 
-    pub(super) fn on_retransmitted(&mut self, seq: SeqNumber, tsval: u32) {
+    /// `copied`: a copy of the original may be what an ACK with an older TSecr answers.
+    pub(super) fn on_retransmitted(&mut self, seq: SeqNumber, tsval: u32, copied: bool) {
+        self.asked |= copied && self.first.is_none();
         self.first.get_or_insert((seq, tsval));
         if self.unproven.len() < LIMIT {
             self.unproven.push(seq);

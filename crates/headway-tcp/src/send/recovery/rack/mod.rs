@@ -488,7 +488,7 @@ impl RecoveryEngine for Rack {
         if let Some(episode) = &mut self.episode
             && !self.undone
         {
-            episode.on_retransmitted(sent.seq, sent.tsval());
+            episode.on_retransmitted(sent.seq, sent.tsval(), sent.has(Marks::COPIED));
         }
     }
 
