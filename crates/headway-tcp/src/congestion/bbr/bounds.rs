@@ -26,7 +26,7 @@ pub(super) struct Bounds {
     holes: u32,
     last_lost: Option<u64>,
     /// Bytes that arrived damaged in this round.
-    damaged: u64,
+    damaged: u32,
 }
 
 impl Bounds {
@@ -88,12 +88,12 @@ impl Bounds {
     }
 
     pub(super) fn count_damaged(&mut self, bytes: u32) {
-        self.damaged = self.damaged.saturating_add(u64::from(bytes));
+        self.damaged = self.damaged.saturating_add(bytes);
     }
 
     /// How many bytes of this round arrived damaged.
     pub(super) fn damaged(&self) -> u64 {
-        self.damaged
+        self.damaged.into()
     }
 
     /// InitLowerBounds and LossLowerBounds: "Adjust model once per round based on loss".
