@@ -369,3 +369,23 @@ impl CongestionDomain {
         self.pacer.on_sent(now, bytes, rate);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::reno::Reno;
+    use super::super::testing::setup;
+    use super::*;
+
+    #[test]
+    fn members_share_the_budget_of_copies_and_none_goes_before_what_waits() {
+        let mut domain = CongestionDomain::shared(Box::new(Reno::new(&setup(10))));
+        assert!(domain.takes_copies(1000));
+        let waiting = ConnectionId::of_test();
+        domain.wait(waiting);
+        assert!(domain.is_waited_for() && !domain.takes_copies(1000));
+        domain.end_turn(waiting);
+        assert!(domain.takes_copies(10_000) && !domain.takes_copies(1000), "the budget was of 11,680 bytes");
+        domain.on_data_sent(Instant::ZERO, 16_000);
+        assert!(domain.takes_copies(1000), "a sixteenth was earned");
+    }
+}

@@ -22,7 +22,7 @@ const MOST: usize = 5;
 const THIN: Duration = Duration::from_millis(10);
 const A_ROUND: u32 = 64;
 /// How long a D-SACK may be under way, in sequence numbers.
-const REACH: u32 = 1 << 30;
+pub(super) const REACH: u32 = 1 << 30;
 
 /// Whose repetition a D-SACK can report.
 #[derive(Clone, Copy)]

@@ -10,14 +10,12 @@ use headway_units::Duration;
 use headway_wire::SeqNumber;
 
 use super::SendSide;
+use super::bundling::REACH;
 use super::transmissions::TransmissionLog;
 use super::transmit::DataSegment;
 
 /// A tail has no more segments than this in the network.
 const LONGEST: u32 = 32;
-
-/// How long a D-SACK may be under way, in sequence numbers.
-const REACH: u32 = 1 << 30;
 
 /// Which D-SACK blocks (RFC 2883) copies explain: as many as were sent, in ascending order.
 #[derive(Clone, Copy)]

@@ -403,6 +403,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_lost_and_copied_does_not_come_late() {
+        let at = Instant::from_nanos;
+        let late = |copied| {
+            let mut log = TransmissionLog::default();
+            log.sent(SeqNumber(0), 1000, 1, at(1), 0);
+            if copied {
+                log.begin_copies();
+                assert!(log.take_copy().is_some() && log.take_copy().is_none());
+            }
+            log.resolve(1);
+            log.delivered(1, SeqNumber(1000), 1000, 0, copied);
+            log.take_late()
+        };
+        assert_eq!([late(false), late(true)], [alloc::vec![1], alloc::vec![]]);
+    }
+
+    #[test]
     fn superseded_copies_are_forgotten_behind_one_that_stays() {
         let mut log = TransmissionLog::default();
         let at = Instant::from_nanos;
