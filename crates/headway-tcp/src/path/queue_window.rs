@@ -3,6 +3,8 @@
 //! A queue that overflows drops what arrives while it is full, and what is admitted around that time waits for
 //! all of it. So a packet that was lost while its neighbours waited for less than half of the longest wait
 //! was not lost to an overflow, however shallow the queue is.
+//!
+//! A single long round trip is no queue: the receiver may have delayed its ACK. A queue delays what follows too.
 
 use headway_units::{Duration, Instant};
 
@@ -20,6 +22,8 @@ pub(super) struct QueueWindow {
     present: Duration,
     previous: Duration,
     ends: Instant,
+    /// The last wait.
+    last: Duration,
 }
 
 impl QueueWindow {
@@ -27,11 +31,19 @@ impl QueueWindow {
     pub(super) fn on_sample(&mut self, now: Instant, delay: Delay) {
         if now >= self.ends {
             let lapsed = now.saturating_since(self.ends) >= SPAN;
+            if lapsed {
+                self.last = Duration::ZERO;
+            }
             self.previous = if lapsed { Duration::ZERO } else { self.present };
             self.present = Duration::ZERO;
             self.ends = now + SPAN;
         }
-        self.present = self.present.max(delay.wait());
+        let wait = delay.wait();
+        // As long as no other is sampled, the latest is given again.
+        if wait != self.last {
+            self.present = self.present.max(wait.min(self.last));
+            self.last = wait;
+        }
     }
 
     /// Whether the wait was so short that the queue cannot have overflowed.
@@ -54,24 +66,39 @@ mod tests {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
+    fn sample(window: &mut QueueWindow, seconds: u64, waits: &[u64]) {
+        for &wait in waits {
+            window.on_sample(at(seconds), delay(wait));
+        }
+    }
+
     #[test]
     fn half_of_the_longest_wait_is_long_however_shallow_the_queue() {
         let mut window = QueueWindow::default();
-        window.on_sample(at(0), delay(10));
-        window.on_sample(at(1), delay(0));
+        sample(&mut window, 0, &[0, 11, 10, 0]);
         assert!(window.is_short(delay(5)) && !window.is_short(delay(6)));
-        window.on_sample(at(2), delay(100));
+        sample(&mut window, 2, &[101, 100]);
         assert!(window.is_short(delay(50)) && !window.is_short(delay(51)));
+    }
+
+    #[test]
+    fn a_delayed_ack_is_no_queue() {
+        let mut window = QueueWindow::default();
+        sample(&mut window, 0, &[10, 11, 60, 60, 10, 11]);
+        assert!(window.is_short(delay(5)) && !window.is_short(delay(6)));
     }
 
     #[test]
     fn what_was_long_ago_is_forgotten() {
         let mut window = QueueWindow::default();
-        window.on_sample(at(0), delay(100));
+        sample(&mut window, 0, &[100, 101]);
         window.on_sample(at(6), delay(10));
         assert!(window.is_short(delay(50)), "of the previous span");
-        window.on_sample(at(12), delay(10));
+        window.on_sample(at(12), delay(11));
         assert!(!window.is_short(delay(6)));
+        sample(&mut window, 12, &[100, 101]);
+        window.on_sample(at(60), delay(40));
+        assert!(!window.is_short(delay(6)), "a minute later: not two in a row");
     }
 
     #[test]
