@@ -31,12 +31,11 @@ impl<O: Observer> Host<O> {
     }
 
     /// The MTU of the path to `remote` became known (RFC 1191, RFC 8201): segments shrink, and
-    /// what is in flight and too long is retransmitted in pieces.
+    /// what is in flight and too long is retransmitted in pieces. A tunnel's may be below the 1280 bytes of
+    /// IPv6, so what a router reports is checked where it arrives. Less than 68 bytes is taken for 68
+    /// (RFC 1191, 3), and segments have an MSS of 48 bytes at least.
     pub fn set_path_mtu(&mut self, now: Instant, local: IpAddr, remote: IpAddr, mtu: u16) {
-        /// RFC 1191, 3 and RFC 8200, 5: no reported MTU may be smaller.
-        const MIN_V4: u16 = 68;
-        const MIN_V6: u16 = 1280;
-        let mtu = mtu.max(if remote.is_ipv4() { MIN_V4 } else { MIN_V6 });
+        let mtu = mtu.max(68);
         if let Some(path) = self.paths.find(&PathKey { local, remote }) {
             self.paths.set_mtu(path, mtu);
             self.on_path_mtu_changed(now, path);
