@@ -86,11 +86,11 @@ pub struct Features {
     /// The path is the sender's own, such as a trunk: what it loses at any rate is damage, also where no damage
     /// is seen. Needs the ledger.
     pub own_path: bool,
-    /// Repeat small segments that are in flight in the next small one, where the path damages packets (redundant
-    /// bundling, Evensen and others, 2008). Needs the ledger.
+    /// Repeat small segments that are in flight in the next small one, where the path damages packets or connections share a window
+    /// (redundant bundling, Evensen and others, 2008). Needs the ledger.
     pub bundling: bool,
     /// Send what is in the network at the end of what there is to send once more, within a budget, where the path damages
-    /// packets or is the sender's own (Flach and others, 2013). Needs the ledger.
+    /// packets or is the sender's own, and where connections share a window (Flach and others, 2013). Needs the ledger.
     pub tail_copies: bool,
     /// Repair damaged headers from what is known of the connection.
     pub repair: bool,

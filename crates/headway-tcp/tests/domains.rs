@@ -79,8 +79,11 @@ impl Network {
     }
 
     fn connect(&mut self) {
+        self.connect_with(self.profile.clone());
+    }
+
+    fn connect_with(&mut self, profile: Arc<Profile>) {
         let local = SocketAddr::new(address(0), 5000 + self.opened);
-        let profile = self.profile.clone();
         let member = self.hosts[0].connect_in(self.now, self.domain, local, server(), profile).unwrap();
         self.members.push(member);
         self.opened += 1;
@@ -198,6 +201,28 @@ fn members_share_one_window_and_take_turns() {
         let (least, most) = (*received.iter().min().unwrap(), *received.iter().max().unwrap());
         assert!(received.iter().sum::<u64>() > 1_000_000, "the link was used: {received:?}");
         assert!(most - least <= most / 10, "to each the same: {received:?}");
+    }
+}
+
+#[test]
+fn a_turn_has_as_many_bytes_whatever_the_length_of_segments() {
+    for profile in profiles() {
+        let mut network = Network::new(profile.clone(), 0);
+        for mtu in [1500, 1500, 600, 300] {
+            network.connect_with(Arc::new(Profile { mtu, ..profile.clone() }));
+        }
+        network.run(Duration::from_millis(100), |_| {});
+        network.run(Duration::from_secs(3), keep_writing(0..4));
+        // On the wire: data, and the 40 bytes of headers and 12 of timestamps of each segment.
+        let sent: Vec<u64> = (0..4)
+            .map(|member| {
+                let statistics = network.statistics(member);
+                statistics.bytes_sent + statistics.segments_sent * 52
+            })
+            .collect();
+        let (least, most) = (*sent.iter().min().unwrap(), *sent.iter().max().unwrap());
+        assert!(sent.iter().sum::<u64>() > 3_000_000, "the link was used: {sent:?}");
+        assert!(most - least <= most / 20, "to each the same: {sent:?}");
     }
 }
 
@@ -337,4 +362,27 @@ fn single_messages_arrive_whatever_is_damaged() {
         let received = network.received();
         assert_eq!(received, [30 * MESSAGE as u64, 30 * MESSAGE as u64, 0], "seed {seed}");
     }
+}
+
+/// Before anything is known of damage: copies, and a timer that does not back off.
+#[test]
+fn a_message_is_repeated_often_where_all_of_it_is_lost() {
+    let profile = Variant::Headway.apply(Profile::modern().with_window(1 << 20));
+    let mut network = Network::new(profile, 2);
+    network.lose = vec![5000; 8];
+    assert_eq!(network.hosts[0].write(network.members[0], &[7; 500]), Ok(500));
+    let mut waited = Duration::ZERO;
+    while network.received()[0] == 0 {
+        network.run(Duration::from_millis(10), |_| {});
+        waited += Duration::from_millis(10);
+        // It takes 990 ms, and 1950 with a timer that backs off, or without copies.
+        assert!(waited < Duration::from_millis(1200), "{} are still to be lost", network.lose.len());
+    }
+    assert!(network.lose.is_empty());
+    // On a path that is dead the timer backs off after six: with a copy of each, the seventh after 480 ms.
+    network.lose = vec![5000; 100];
+    assert_eq!(network.hosts[0].write(network.members[0], &[7; 500]), Ok(500));
+    network.run(Duration::from_secs(60), |_| {});
+    let sent = 100 - network.lose.len();
+    assert!((18..=30).contains(&sent), "{sent} transmissions");
 }

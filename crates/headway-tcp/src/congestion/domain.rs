@@ -53,7 +53,9 @@ struct Shared {
     /// Bytes in the network of all members but the one that it is lent to.
     others: u32,
     /// Members that the window or pacing holds back: the first is the next to send.
-    turns: VecDeque<ConnectionId>,
+    turns: VecDeque<Turn>,
+    /// How many bytes a turn is: as many as the longest packet that a member sent in its turn has.
+    quantum: u32,
     /// A member has set the controller's segment size.
     started: bool,
     /// When the window was last reduced because of a loss, and whose.
@@ -61,6 +63,14 @@ struct Shared {
     /// What all members have delivered and lost, and when one last had something delivered.
     deliveries: Deliveries,
     delivered_at: Option<Instant>,
+}
+
+/// A member that waits, and what it may still send when it is the first: deficit round robin (Shreedhar and Varghese,
+/// 1996), where a packet may go beyond what is left, which the next turn is shorter by.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    member: ConnectionId,
+    left: i64,
 }
 
 impl CongestionDomain {
@@ -76,6 +86,7 @@ impl CongestionDomain {
             members: 0,
             others: 0,
             turns: VecDeque::new(),
+            quantum: 0,
             started: false,
             reduced: None,
             deliveries: Deliveries::default(),
@@ -98,7 +109,7 @@ impl CongestionDomain {
         let Some(shared) = &mut self.shared else { return true };
         shared.members -= 1;
         shared.others -= pipe;
-        shared.turns.retain(|&waiting| waiting != member);
+        shared.turns.retain(|turn| turn.member != member);
         shared.members == 0 && !shared.open
     }
 
@@ -136,7 +147,7 @@ impl CongestionDomain {
         Others {
             deliveries: shared.deliveries,
             pipe: shared.others,
-            wait: shared.turns.iter().any(|&waiting| waiting != member),
+            wait: shared.turns.iter().any(|turn| turn.member != member),
             load: self.control.load(),
         }
     }
@@ -160,7 +171,7 @@ impl CongestionDomain {
         if !waits {
             self.end_turn(member);
         }
-        self.shared.as_ref()?.turns.front().copied().filter(|&next| next != member)
+        self.shared.as_ref()?.turns.front().map(|turn| turn.member).filter(|&next| next != member)
     }
 
     /// What all members have in the network, of which `own` is the one's that it is lent to.
@@ -193,7 +204,7 @@ impl CongestionDomain {
     /// Whether `member` may send data; if not, it waits for its turn.
     pub(crate) fn takes_turn(&mut self, member: ConnectionId) -> bool {
         let Some(shared) = &self.shared else { return true };
-        let is_next = shared.turns.front().is_none_or(|&next| next == member);
+        let is_next = shared.turns.front().is_none_or(|next| next.member == member);
         if !is_next {
             self.wait(member);
         }
@@ -203,23 +214,37 @@ impl CongestionDomain {
     /// The window or pacing holds `member` back.
     pub(crate) fn wait(&mut self, member: ConnectionId) {
         if let Some(shared) = &mut self.shared
-            && !shared.turns.contains(&member)
+            && !shared.is_waiting(member)
         {
-            shared.turns.push_back(member);
+            shared.turns.push_back(Turn { member, left: i64::from(shared.quantum) });
         }
     }
 
     /// Whether `member` waits for its turn, the window or pacing.
     pub(crate) fn is_waiting(&self, member: ConnectionId) -> bool {
-        self.shared.as_ref().is_some_and(|shared| shared.turns.contains(&member))
+        self.shared.as_ref().is_some_and(|shared| shared.is_waiting(member))
     }
 
-    /// `member` has sent, or has nothing to send.
-    pub(crate) fn end_turn(&mut self, member: ConnectionId) {
-        if let Some(shared) = &mut self.shared
-            && shared.turns.front() == Some(&member)
-        {
+    /// `member` has sent a packet of that many bytes. If its turn is over, it waits for the next one.
+    pub(crate) fn spend_turn(&mut self, member: ConnectionId, bytes: u32) {
+        let Some(shared) = &mut self.shared else { return };
+        let Some(turn) = shared.turns.front_mut().filter(|turn| turn.member == member) else { return };
+        shared.quantum = shared.quantum.max(bytes);
+        turn.left -= i64::from(bytes);
+        if turn.left <= 0 {
+            let next = Turn { member, left: turn.left + i64::from(shared.quantum) };
             shared.turns.pop_front();
+            shared.turns.push_back(next);
+        }
+    }
+
+    /// `member` has nothing to send. One that waits in the middle is asked again when it is the first.
+    pub(crate) fn end_turn(&mut self, member: ConnectionId) {
+        let Some(shared) = &mut self.shared else { return };
+        if shared.turns.front().is_some_and(|turn| turn.member == member) {
+            shared.turns.pop_front();
+        } else if shared.turns.back().is_some_and(|turn| turn.member == member) {
+            shared.turns.pop_back();
         }
     }
 
@@ -321,7 +346,10 @@ impl CongestionDomain {
     ) {
         if let Some(shared) = &mut self.shared {
             if shared.delivered_at.is_some_and(|at| at > sent_at) {
-                self.on_loss(member, now, own, sent_at);
+                // One message that is lost again and again is one loss to all.
+                if first {
+                    self.on_loss(member, now, own, sent_at);
+                }
                 return;
             }
             shared.reduced = Some((now, member));
@@ -370,11 +398,32 @@ impl CongestionDomain {
     }
 }
 
+impl Shared {
+    fn is_waiting(&self, member: ConnectionId) -> bool {
+        self.turns.iter().any(|turn| turn.member == member)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::reno::Reno;
     use super::super::testing::setup;
     use super::*;
+
+    #[test]
+    fn one_message_that_is_lost_again_and_again_reduces_the_window_once() {
+        let mut domain = CongestionDomain::shared(Box::new(Reno::new(&setup(10))));
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let member = ConnectionId::of_test();
+        let mut arrived = Deliveries::default();
+        for (millis, own) in [(100, 20_000), (300, 12_000), (500, 8000)] {
+            // Something of another member arrives in between.
+            arrived.on_delivered(at(millis), 1000);
+            domain.set_deliveries(at(millis), arrived);
+            domain.on_timeout(member, at(millis + 100), own, (at(millis - 50), millis == 100));
+            assert_eq!(domain.ssthresh(), 10_000, "half of what was in the network at first");
+        }
+    }
 
     #[test]
     fn members_share_the_budget_of_copies_and_none_goes_before_what_waits() {

@@ -62,6 +62,8 @@ pub struct Ack {
     pub duplicate: bool,
     /// Whether it acknowledged a retransmitted segment.
     pub retransmitted: bool,
+    /// Whether the path is known to damage packets.
+    pub damages: bool,
     /// The delivery-rate sample, if measured.
     pub rate: Option<RateSample>,
 }

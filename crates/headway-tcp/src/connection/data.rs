@@ -23,15 +23,18 @@ impl Connection {
             return None;
         }
         let sent = self.send_in_turn(cx, buffer).or_else(|| self.send_tail_copy(cx, buffer));
-        let is_held_back = sent.is_none()
-            && self.snd.has_data_to_send()
-            && (self.is_paced_out(cx) || cx.domain.room(self.snd.pipe()) < self.snd.mss());
-        if is_held_back {
-            cx.domain.wait(cx.id);
-        } else {
-            cx.domain.end_turn(cx.id);
+        match sent {
+            Some(len) => cx.domain.spend_turn(cx.id, len as u32),
+            None if self.is_held_back(cx) => cx.domain.wait(cx.id),
+            None => cx.domain.end_turn(cx.id),
         }
         sent
+    }
+
+    /// Whether there is data that the window or pacing holds back.
+    fn is_held_back<O>(&mut self, cx: &Context<'_, O>) -> bool {
+        self.snd.has_data_to_send()
+            && (self.is_paced_out(cx) || cx.domain.room(self.snd.pipe()) < self.snd.mss())
     }
 
     fn send_in_turn<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {

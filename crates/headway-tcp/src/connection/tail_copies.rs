@@ -14,15 +14,16 @@ impl Connection {
         }
     }
 
-    /// Where the path damages packets, and timestamps tell what an ACK answers. Not where the peer asks for parts of
-    /// segments: it would mean parts of the copy.
+    /// Where the path damages packets, or connections share a window: a gateway's, whose first messages go before any
+    /// damage is known. Timestamps must tell what an ACK answers. Not where the peer asks for parts of segments: it
+    /// would mean parts of the copy.
     fn copies_tail<O>(&self, cx: &Context<'_, O>) -> bool {
         let features = &self.profile.features;
         features.tail_copies
             && features.ledger
             && self.negotiated.timestamps
             && !self.negotiated.partial
-            && cx.path.ledger.damages()
+            && (cx.domain.is_shared() || cx.path.ledger.damages())
     }
 
     /// Nothing was sent for a while. A part of the tail is not copied: the rest would be lost as often, and what the budget

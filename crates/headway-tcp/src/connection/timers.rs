@@ -149,7 +149,7 @@ impl Connection {
         let outcome = recovery.on_timeout(&mut work, last_received);
         self.timers.stop(Timer::Reorder);
         self.timers.stop(Timer::TailProbe);
-        self.snd.rtt_mut().on_timeout(cx.now, outcome.steady);
+        self.snd.rtt_mut().on_timeout(cx.now, outcome.pace);
         // The answer to congestion: a backoff and a window of one segment.
         if outcome.phase == Some(RecoveryPhase::Timeout) {
             if timeouts == 1 {

@@ -17,8 +17,20 @@ pub(crate) struct RttEstimator {
     /// Timeout before backoff.
     base: Duration,
     backoff: u32,
-    /// It expires each round trip instead; and when it would expire with its backoff.
+    /// In an outage it expires each round trip instead; and when it would expire with its backoff.
     steady: Option<Instant>,
+}
+
+/// How the retransmission timer goes on after it has expired.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum TimeoutPace {
+    /// RFC 6298 (5.5): after twice the time.
+    #[default]
+    BackOff,
+    /// After the same time.
+    Linear,
+    /// After a round trip: the path was interrupted.
+    RoundTrip,
 }
 
 /// The shortest round trip that it then takes for granted.
@@ -168,13 +180,16 @@ impl RttEstimator {
         self.steady.is_none_or(|due| now >= due)
     }
 
-    /// The timer expired over data; `steady`: in an outage.
-    pub(crate) fn on_timeout(&mut self, now: Instant, steady: bool) {
+    /// The timer expired over data.
+    pub(crate) fn on_timeout(&mut self, now: Instant, pace: TimeoutPace) {
+        let is_steady = pace == TimeoutPace::RoundTrip;
         if self.counts_timeout(now) {
-            self.back_off();
+            if pace != TimeoutPace::Linear {
+                self.back_off();
+            }
             self.steady = None;
-            self.steady = steady.then(|| now + self.timeout());
-        } else if !steady {
+            self.steady = is_steady.then(|| now + self.timeout());
+        } else if !is_steady {
             self.steady = None;
         }
     }

@@ -1,5 +1,5 @@
 //! Copies of the tail: what is in the network at the end of what there is to send is sent once more, where the path
-//! damages packets. Nothing that is sent later shows that the tail is lost, and its repair costs a round trip and more
+//! damages packets, and in shared domains. Nothing that is sent later shows that the tail is lost, and its repair costs a round trip and more
 //! each time ("Proactive" of Flach and others: "Reducing Web Latency: the Virtue of Gentle Aggression", SIGCOMM 2013,
 //! which copies everything; here a budget bounds the copies to a small part of what is sent).
 //!

@@ -36,6 +36,7 @@ use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
 use standing_queue::{StandingQueue, micros};
+use startup::Doubt;
 
 /// "Beta: A constant specifying the default multiplicative decrease [...] (the value is 0.7)", in
 /// percent, like all shares here.
@@ -89,6 +90,7 @@ pub struct Bbr {
     round_count: u64,
     /// The count when Drain began, modulo 2^32.
     drain_start_round: u32,
+    doubt: Doubt,
     total_delivered: u64,
     /// Bytes in the network.
     inflight: u32,
@@ -154,6 +156,7 @@ impl Bbr {
             round_start: false,
             round_count: 0,
             drain_start_round: 0,
+            doubt: Doubt::default(),
             total_delivered: 0,
             inflight: 0,
             damaged: 0,
@@ -334,6 +337,9 @@ impl CongestionControl for Bbr {
         let newly_acked = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         self.inflight = ack.pipe;
         self.in_fast_recovery = ack.in_recovery;
+        if ack.damages {
+            self.reconsider_startup();
+        }
         self.usage.on_ack(ack);
         if self.model.delay.min_rtt.is_none()
             && let Some(rtt) = ack.rtt
@@ -376,6 +382,7 @@ impl CongestionControl for Bbr {
     fn on_segment_lost(&mut self, lost: &LostSegment) {
         // 5.5.10.2, HandleLostPacket.
         self.note_loss();
+        self.doubt.on_loss(self.state == State::Startup);
         self.bounds.count_hole(lost);
         if self.cycle.is_probe_sample && is_too_high(lost.lost, lost.in_flight) {
             self.handle_inflight_too_high(lost.now, inflight_at_loss(lost), lost.app_limited);
@@ -417,6 +424,7 @@ impl CongestionControl for Bbr {
     fn on_ecn(&mut self, loss: &Loss) {
         self.note_loss();
         self.retreat();
+        self.doubt.dismiss();
         if self.state == State::Startup {
             self.leave_startup_for_congestion();
         } else if self.cycle.is_probe_sample {
@@ -437,12 +445,7 @@ impl CongestionControl for Bbr {
         self.bounds.inflight_shortterm = self.bounds.inflight_shortterm.max(undo.inflight_shortterm);
         self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(undo.inflight_longterm);
         match undo.state {
-            Some(State::Startup) if self.state != State::Startup => {
-                self.full_pipe.reached = false;
-                if self.state != State::ProbeRtt {
-                    self.state = State::Startup;
-                }
-            }
+            Some(State::Startup) if self.state != State::Startup => self.return_to_startup(),
             Some(State::Up) if !matches!(self.state, State::Up | State::ProbeRtt) => {
                 self.start_refill();
             }

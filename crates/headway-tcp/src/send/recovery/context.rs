@@ -9,7 +9,7 @@ use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::delay::Delay;
 use crate::path::ledger::CauseLedger;
 use crate::ring::Ring;
-use crate::send::rtt::RttEstimator;
+use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Acknowledged, SentQueue};
 
@@ -53,6 +53,7 @@ impl RecoveryContext<'_> {
             in_recovery: in_recovery || ack.holds_window,
             duplicate: false,
             retransmitted: ack.acknowledged.retransmitted,
+            damages: false,
             rate: None,
         });
     }
@@ -153,8 +154,8 @@ pub(crate) struct RecoveryOutcome {
     pub(crate) reorder_deadline: Option<Instant>,
     /// The delivery rate that the ACK measured.
     pub(crate) rate: Option<RateSample>,
-    /// After this timeout the timer goes on at the interval of a round trip: the path was interrupted.
-    pub(crate) steady: bool,
+    /// How the timer goes on after this timeout.
+    pub(crate) pace: TimeoutPace,
 }
 
 /// What may be sent, bytes.

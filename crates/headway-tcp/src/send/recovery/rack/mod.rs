@@ -27,7 +27,7 @@ use crate::congestion::{Ack, Load};
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger};
 use crate::profile::Features;
-use crate::send::rtt::RttEstimator;
+use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Marks, Sent, SentQueue};
 use crate::send::transmissions::{Delivery, Transmission};
@@ -374,6 +374,7 @@ impl RecoveryEngine for Rack {
                 in_recovery: self.in_fast_recovery() || ack.holds_window,
                 duplicate,
                 retransmitted: ack.acknowledged.retransmitted,
+                damages: cx.ledger.as_deref().is_some_and(CauseLedger::damages),
                 rate,
             });
             let load = cx.domain.control().load();
@@ -430,7 +431,13 @@ impl RecoveryEngine for Rack {
             return RecoveryOutcome::default();
         }
         let silence = damages && (!received || flight >= outage::WINDOW * cx.mss);
-        let steady = self.outage.on_timeout(cx.now, silence);
+        let pace = if self.outage.on_timeout(cx.now, silence) {
+            TimeoutPace::RoundTrip
+        } else if self.is_thin(cx) {
+            TimeoutPace::Linear
+        } else {
+            TimeoutPace::BackOff
+        };
         let first = self.timeouts == 0;
         cx.report_timeout(flight, first);
         self.timeouts += 1;
@@ -443,7 +450,7 @@ impl RecoveryEngine for Rack {
         let frto =
             if self.features.frto && first && self.phase == Phase::Open { Frto::Sent } else { Frto::Off };
         self.phase = Phase::Timeout { point: cx.nxt, order: cx.queue.transmissions(), frto };
-        RecoveryOutcome { phase: Some(RecoveryPhase::Timeout), steady, ..RecoveryOutcome::default() }
+        RecoveryOutcome { phase: Some(RecoveryPhase::Timeout), pace, ..RecoveryOutcome::default() }
     }
 
     /// RFC 8985, 6.3.

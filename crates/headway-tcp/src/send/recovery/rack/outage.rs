@@ -15,6 +15,10 @@ use crate::send::recovery::{RecoveryContext, RecoveryOutcome};
 pub(super) const WINDOW: u32 = 16;
 /// An outage that lasts longer is left to the backoff of RFC 6298.
 const LONGEST: Duration = Duration::from_secs(120);
+/// Segments outstanding up to which a connection is thin, and its timeouts in a row without backoff (as Linux has with
+/// `tcp_thin_linear_timeouts`).
+const THIN: u32 = 4;
+const THIN_TIMEOUTS: u32 = 6;
 
 /// An outage, if there is one: since when.
 #[derive(Clone, Copy, Default)]
@@ -36,6 +40,15 @@ impl Outage {
 }
 
 impl Rack {
+    /// Whether the timer goes on without backoff for a few messages of a connection that shares its window: the window
+    /// is for all, and at first no damage is known that might be the reason.
+    pub(super) fn is_thin(&self, cx: &RecoveryContext<'_>) -> bool {
+        cx.ledger.is_some()
+            && cx.domain.is_shared()
+            && cx.queue.outstanding() <= THIN * cx.mss
+            && self.timeouts < THIN_TIMEOUTS
+    }
+
     /// Something arrived: an outage is over, and the window was not too large.
     pub(super) fn end_outage(&mut self, cx: &mut RecoveryContext<'_>, outcome: &mut RecoveryOutcome) {
         if !self.outage.end() {
