@@ -84,7 +84,11 @@ async fn losses_have_causes_and_every_metric_that_is_named_is_exported() {
     assert!(peer.arrived.intact > 20, "ACKs: {:?}", peer.arrived);
     let path = peer.path.expect("something was sent");
     let LossStatus { announced, .. } = path.losses;
-    assert!(announced > 20 && path.losses.damage() >= announced, "{path:?}");
+    assert!(path.losses.damage() >= announced, "{path:?}");
+    // Whatever else is lost, where the machine is busy: what the relay damages is announced, except for bits of headers that
+    // cannot be repaired, and nothing else is.
+    let hits = u64::from(pair.road.hits[0].load(Ordering::Relaxed));
+    assert!(hits > 100 && (hits / 2..=hits).contains(&announced), "{hits} hits: {path:?}");
     assert!(path.segments_sent > 2000 && path.delivery_rate_bits_per_second > Some(0), "{path:?}");
     assert!(
         path.min_rtt_seconds > Some(0.0) && path.smoothed_rtt_seconds >= path.min_rtt_seconds,
@@ -92,7 +96,7 @@ async fn losses_have_causes_and_every_metric_that_is_named_is_exported() {
     );
     let recent = peer.recent.expect("samples");
     let damaged = recent.damaged_share.expect("something was sent");
-    assert!((0.01..0.3).contains(&damaged), "{recent:?}");
+    assert!(damaged > 0.01, "{recent:?}");
     // A full packet of 1500 bytes has 1403 bytes of data.
     let bound = recent.bound_bits_per_second.expect("the link's rate is configured");
     assert!((bound / (100e6 * 1403.0 / 1500.0 * (1.0 - damaged)) - 1.0).abs() < 0.01, "{recent:?}");

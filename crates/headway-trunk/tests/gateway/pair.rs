@@ -26,6 +26,8 @@ pub(crate) struct Road {
     pub(crate) damaged: AtomicU32,
     /// The number in 1000 that are dropped.
     pub(crate) dropped: AtomicU32,
+    /// How many datagrams of each end had a bit flipped.
+    pub(crate) hits: [AtomicU32; 2],
 }
 
 pub(crate) struct Pair {
@@ -64,6 +66,7 @@ impl Pair {
                     if rng.below(1000_u32) < road.damaged.load(Ordering::Relaxed) {
                         let bit = rng.below(8 * datagram.len());
                         datagram[bit / 8] ^= 1 << (bit % 8);
+                        road.hits[end].fetch_add(1, Ordering::Relaxed);
                     }
                     true
                 }
