@@ -112,8 +112,8 @@ impl MinRtt {
 pub(super) struct Aggregation {
     start: Instant,
     delivered: u64,
-    /// The largest excess of each of the last rounds: (round, bytes).
-    excess: [(u64, u32); FILTER_ROUNDS],
+    /// The largest excess of each of the last rounds: (the round's low bits, bytes).
+    excess: [(u32, u32); FILTER_ROUNDS],
 }
 
 /// "ExtraAckedFilterLen: [...] 10 (in units of packet-timed round trips)".
@@ -138,14 +138,15 @@ impl Aggregation {
         self.delivered += u64::from(newly_acked);
         let extra = u32::try_from(self.delivered - expected).unwrap_or(u32::MAX).min(cwnd);
         let slot = &mut self.excess[(round % FILTER_ROUNDS as u64) as usize];
+        let round = round as u32;
         *slot = if slot.0 == round { (round, slot.1.max(extra)) } else { (round, extra) };
     }
 
     /// `BBR.extra_acked`: the largest excess of this round and of the nine before; in Startup ("just
     /// remember 1 round") of this round only.
     pub(super) fn extra_acked(&self, round: u64, startup: bool) -> u32 {
-        let length = if startup { 1 } else { FILTER_ROUNDS as u64 };
-        let recent = self.excess.iter().filter(|(at, _)| at + length > round);
+        let length = if startup { 1 } else { FILTER_ROUNDS as u32 };
+        let recent = self.excess.iter().filter(|(at, _)| (round as u32).wrapping_sub(*at) < length);
         recent.map(|&(_, extra)| extra).max().unwrap_or(0)
     }
 }
