@@ -2,12 +2,13 @@
 
 use headway_sim::Content;
 use headway_sim::race::{Scenario, TcpSender, run};
+use headway_units::Duration;
 
 /// Seconds to send 5 MB over 10 Mbit/s, one-way delay 150 ms, with 10 % of all packets lost in silence.
 fn seconds(own: bool, seed: u64) -> f64 {
     let mut scenario = Scenario::default();
     for link in [&mut scenario.forward, &mut scenario.reverse] {
-        link.delay = headway_units::Duration::from_millis(150);
+        link.delay = Duration::from_millis(150);
         link.loss = "10%".parse().expect("a loss rate");
     }
     scenario.forward.damage = "none".parse().expect("a damage model");
@@ -27,4 +28,27 @@ fn what_is_lost_at_any_rate_does_not_slow_the_owner_down() {
         // 4.2 s at the rate of the link.
         assert!(owner < 13.0, "seed {seed}: {owner:.2} s");
     }
+}
+
+/// What is damaged while a probe's queue stands crossed the bottleneck too: where that takes as long as the time between two
+/// probes, the rate would be measured too low by as much as is lost.
+#[test]
+fn what_is_lost_while_the_queue_is_long_does_not_lower_the_measured_rate() {
+    let mut scenario = Scenario { duration: Some(Duration::from_secs(30)), ..Scenario::default() };
+    scenario.window = headway_units::Size::from_bytes(16 << 20);
+    scenario.forward.delay = Duration::from_millis(10);
+    scenario.reverse.delay = Duration::from_millis(10);
+    scenario.forward.damage = headway_link::Damage::None;
+    scenario.forward.loss = "5%".parse().expect("a loss rate");
+    scenario.features.set("own-path".parse().expect("a feature"), true);
+    let content = Content::generated(60 << 20);
+    let share = |seed| {
+        let sender: TcpSender = "headway".parse().expect("a sender");
+        let metrics = run(&scenario, sender, &content, seed, true).expect("a run").metrics;
+        metrics.share_of_bound.expect("a bound")
+    };
+    let mean = (1..=5).map(share).sum::<f64>() / 5.0;
+    println!("{mean:.4} of the bound");
+    // 0.961 if such losses do not count as delivered.
+    assert!(mean > 0.97, "{mean:.4} of the bound");
 }

@@ -327,6 +327,13 @@ impl CauseLedger {
         }
     }
 
+    /// Whether a loss that is answered as congestion probably crossed the bottleneck all the same: the path damages as
+    /// large a share of what meets a long queue as of the rest. On paths that others use too the sender stays on the safe
+    /// side of what it measures.
+    pub(crate) fn takes_crossing(&mut self) -> bool {
+        self.own && !self.is_exhausted() && self.silent.take_crossing()
+    }
+
     /// What the label says was damaged arrived intact, only late.
     ///
     /// What may be taken for damaged ([`MOST_DAMAGED`]) does not grow by that: it bounds what is sent, and the segment
@@ -391,6 +398,32 @@ mod tests {
             Cause::Unknown,
             "the first count is a mark to count from"
         );
+    }
+
+    #[test]
+    fn losses_cross_a_long_queue_on_paths_of_ones_own() {
+        let [crossing, shared] = [true, false].map(|own| {
+            let mut ledger = CauseLedger::default();
+            ledger.set_own(own);
+            ledger.advance(Instant::ZERO, delay(100));
+            ledger.on_reported(0);
+            for _ in 0..100 {
+                ledger.on_intact(19);
+                ledger.on_survived([0, 19, 0], Some(delay(100)));
+                attribute(&mut ledger, Some(delay(100)));
+            }
+            // A queue builds up.
+            for now in 1..=40 {
+                ledger.advance(Instant::ZERO + ms(10 * now), delay(100 + 5 * now));
+            }
+            ledger.on_intact(190);
+            ledger.on_survived([0, 190, 0], Some(delay(300)));
+            let lost = [(); 30].map(|()| attribute(&mut ledger, Some(delay(300))));
+            assert!(lost.iter().all(|cause| *cause == Cause::Congestion), "{lost:?}");
+            lost.iter().filter(|_| ledger.takes_crossing()).count()
+        });
+        assert!((10..=11).contains(&crossing), "{crossing} of 220");
+        assert_eq!(shared, 0);
     }
 
     #[test]

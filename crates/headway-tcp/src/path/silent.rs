@@ -99,6 +99,8 @@ pub(super) struct SilentLosses {
     test: RateTest,
     /// Losses that may be taken for damage now.
     allowance: u64,
+    /// Losses, of what was resolved while the queue was long, that are expected to have crossed the bottleneck.
+    crossing: u64,
     /// The number of the last lost transmission.
     last_lost: Option<u64>,
     /// Where transmissions are known to have arrived damaged.
@@ -108,7 +110,11 @@ pub(super) struct SilentLosses {
 impl SilentLosses {
     /// Segments sent under `load` reached the receiver, intact or not; `short`: while the queue was.
     pub(super) fn on_survived(&mut self, load: Load, segments: u32, short: bool, now: Instant) {
-        if segments == 0 || !short {
+        if segments == 0 {
+            return;
+        }
+        if !short {
+            self.expect_crossing(segments, now);
             return;
         }
         self.test.on_survived(load, segments, self.share_at(), now);
@@ -130,6 +136,7 @@ impl SilentLosses {
         let continues = self.last_lost.is_some_and(|last| order == last + 1);
         self.last_lost = Some(order);
         if !short {
+            self.expect_crossing(1, now);
             return (Verdict::Excess, None);
         }
         let in_burst = self.bursts.as_ref().is_some_and(|bursts| bursts.contain(order));
@@ -153,6 +160,25 @@ impl SilentLosses {
         self.allowance -= ONE;
         let verdict = if self.learnt().sent >= LEARNT { Verdict::Damage } else { Verdict::Unlearnt };
         (verdict, Some(entered))
+    }
+
+    /// Of segments that are resolved while the queue is long, the path damages as many as of others. Which ones is not
+    /// known, so all losses are answered as congestion; but the bytes of so many crossed the bottleneck.
+    fn expect_crossing(&mut self, segments: u32, now: Instant) {
+        let learnt = self.learnt();
+        if learnt.sent >= LEARNT && !self.test.depends(now) {
+            let share = (u64::from(learnt.lost) * ONE / u64::from(learnt.sent)).min(MOST);
+            self.crossing = (self.crossing + u64::from(segments) * share).min(self.deepest());
+        }
+    }
+
+    /// Whether a loss that is answered as congestion is one of those that are expected to have crossed the bottleneck.
+    pub(super) fn take_crossing(&mut self) -> bool {
+        let crosses = self.crossing >= ONE;
+        if crosses {
+            self.crossing -= ONE;
+        }
+        crosses
     }
 
     /// What was taken for damage arrived after all: the loss is entered no more, and its allowance is left for
@@ -267,6 +293,33 @@ mod tests {
         assert_eq!(path.send(Load::At, 5000, 10, false), (0, 500));
         let (damage, _) = path.send(Load::Above, 2000, 10, true);
         assert!(damage < 100, "{damage} of 200, where 1 % was learnt");
+    }
+
+    #[test]
+    fn of_losses_while_the_queue_is_long_as_many_cross_as_are_lost_at_any_rate() {
+        // Every `nth` of 1000 segments is lost while the queue is long; says of how many losses it is believed that they
+        // crossed the bottleneck.
+        let crossing = |path: &mut Path, nth| {
+            (0..1000)
+                .filter(|segment| {
+                    path.order += 1;
+                    if segment % nth != 0 {
+                        path.losses.on_survived(Load::At, 1, false, Instant::ZERO);
+                        return false;
+                    }
+                    path.losses.on_lost(Load::At, path.order, false, Instant::ZERO);
+                    path.losses.take_crossing()
+                })
+                .count()
+        };
+        let mut path = Path::new();
+        assert_eq!(crossing(&mut path, 20), 0, "nothing was learnt");
+        path.send(Load::At, 5000, 20, true);
+        assert!((48..=50).contains(&crossing(&mut path, 20)), "the path loses 5 %");
+        assert!((48..=50).contains(&crossing(&mut path, 4)), "of 25 % the queue dropped 20");
+        crossing(&mut path, 1_000_000);
+        let kept = (0..1000).filter(|_| path.losses.take_crossing()).count() as u64;
+        assert!(kept <= DEPTH_RUNS, "{kept}: what is not used is not kept for ever");
     }
 
     #[test]

@@ -419,6 +419,14 @@ impl SentQueue {
         Some(self.log.kept_mut()?.lose(sent, now))
     }
 
+    /// A transmission that is answered as dropped is expected to have crossed the bottleneck: it counts as delivered to
+    /// what measures the rate.
+    pub(crate) fn count_crossing(&mut self, sent: &Transmission, now: Instant) {
+        if let Some(log) = self.log.kept_mut() {
+            log.count_crossing(sent, now);
+        }
+    }
+
     /// What the ACK at hand has delivered, and what that says of the network's rate.
     pub(crate) fn take_delivery(
         &mut self,

@@ -269,6 +269,14 @@ impl TransmissionLog {
         self.totals.deliveries.on_lost(now, sent.len, sent.order, &sent.before)
     }
 
+    /// A lost transmission is expected to have crossed the bottleneck: it counts as delivered to what measures the rate.
+    pub(crate) fn count_crossing(&mut self, sent: &Transmission, now: Instant) {
+        if let Some(sent) = self.get_mut(sent.order) {
+            sent.passed = true;
+        }
+        self.totals.deliveries.on_delivered(now, sent.len);
+    }
+
     /// What the ACK at hand delivered; the next one begins with nothing.
     pub(crate) fn take_delivery(&mut self, now: Instant) -> Delivery {
         let delivery = core::mem::take(&mut self.current);
@@ -463,12 +471,25 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_for_damaged_and_arrives_counts_once() {
+    fn what_counts_as_delivered_and_arrives_counts_once() {
+        for passed in [true, false] {
+            counts_once(passed);
+        }
+    }
+
+    /// The first of two transmissions is taken for damaged (`passed`), or for dropped and crossing all the same.
+    fn counts_once(passed: bool) {
         let mut log = TransmissionLog::default();
         let at = Instant::from_nanos;
         log.sent(SeqNumber(0), 1000, 1, at(1), 0);
         log.sent(SeqNumber(1000), 1000, 2, at(2), 1000);
-        log.passed(1, at(10), 1000);
+        if passed {
+            log.passed(1, at(10), 1000);
+        } else {
+            let sent = *log.get_mut(1).expect("it was sent");
+            log.lose(&sent, at(10));
+            log.count_crossing(&sent, at(10));
+        }
         log.delivered(1, SeqNumber(1000), 1000, 0, false);
         log.delivered(2, SeqNumber(2000), 1000, 0, false);
         let delivery = log.take_delivery(at(11));
