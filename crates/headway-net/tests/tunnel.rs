@@ -4,12 +4,13 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use headway_net::{Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig};
-use headway_tcp::{Profile, Variant};
+use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
 use headway_trunk_proto::{PeerConfig, SecretKey, Tunnel, TunnelConfig as Settings};
+use headway_wire::crc::{crc16, crc32c};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
@@ -62,24 +63,25 @@ impl Pair {
         Self { stacks: [near, far], inner: [near_inner, far_inner], listener, address, _relay: relay }
     }
 
-    /// A transfer from the first stack to the second, of which every byte is compared. Returns the sender's largest payload
-    /// at its end.
-    async fn transfer(&self) -> u32 {
+    /// A transfer from the first stack to the second, of which every byte is compared. Returns what sender and receiver
+    /// counted.
+    async fn transfer(&self) -> [Statistics; 2] {
         let transfer = async {
             let (client, server) = tokio::join!(self.stacks[0].connect(self.address), self.listener.accept());
             let (mut client, mut server) = (client.unwrap(), server.unwrap().0);
             let send = async {
                 client.write_all(&Pattern(7).bytes(0, LEN)).await.unwrap();
-                let mss = client.statistics().unwrap().mss;
                 client.shutdown().await.unwrap();
-                mss
+                client
             };
             let receive = async {
                 let mut received = Vec::new();
                 server.read_to_end(&mut received).await.unwrap();
                 Pattern(7).check_all(LEN, &received);
+                server.statistics().unwrap()
             };
-            tokio::join!(send, receive).0
+            let (client, receiver) = tokio::join!(send, receive);
+            [client.statistics().unwrap(), receiver]
         };
         timeout(LONG, transfer).await.expect("in time")
     }
@@ -99,10 +101,70 @@ async fn full_segments_fill_a_datagram_and_damaged_headers_are_repaired() {
             }
         }
     });
-    assert_eq!(pair.transfer().await, 1403);
+    assert_eq!(pair.transfer().await[0].mss, 1403);
     let path = pair.stacks[1].path(pair.inner[1], pair.inner[0]).expect("a path");
     // Nearly all on an idle machine; what comes after a pause of the threads differs too much from what came before.
     assert!(path.repaired > 50 && path.unreadable < path.repaired, "{path:?}");
+}
+
+/// A sender that has partial recovery, which the tunnel's tags judge.
+fn partial() -> Profile {
+    let mut profile = Variant::Headway.apply(Profile::modern());
+    profile.features.partial = true;
+    profile.tagged_payloads = true;
+    profile
+}
+
+/// Where the payload of a data segment is, behind a compact header without SACK blocks.
+const PAYLOAD: usize = 9 + 28 + 32;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_damaged_payloads_the_bad_blocks_alone_are_sent_again() {
+    let pair = Pair::new(&partial(), |end| {
+        let mut rng = Rng::new(end as u64 + 5);
+        move |datagram: &mut [u8]| {
+            if datagram[0] == 0x57 && rng.permille(100) {
+                let bit = rng.below(8 * (datagram.len() - PAYLOAD));
+                datagram[PAYLOAD + bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    });
+    let [sender, receiver] = pair.transfer().await;
+    assert!(receiver.completed > 100, "{receiver:?}");
+    assert!(sender.cut >= receiver.completed && sender.bytes_spared > 1000 * sender.cut, "{sender:?}");
+}
+
+/// The bits of the product of two polynomials over GF(2): to both CRCs, whichever bytes it is added to, it is nothing.
+fn unnoticed() -> u64 {
+    // x^16 + x^12 + x^5 + 1 and the polynomial of CRC-32C.
+    let (blocks, whole): (u64, u64) = (0x1_1021, 0x1_1edc_6f41);
+    (0..17).filter(|bit| blocks >> bit & 1 == 1).fold(0, |product, bit| product ^ whole << bit)
+}
+
+/// An attacker under way changes payloads so that neither block sums nor the payload CRC notice: the receiver keeps them, the
+/// sender takes all blocks for held, and the tag does not hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_sum_notices_is_not_delivered() {
+    let forge = |payload: &mut [u8]| {
+        // Both CRCs take the lowest bit of a byte first, and the highest power.
+        let bits = unnoticed().reverse_bits() >> 15;
+        payload.iter_mut().zip(bits.to_le_bytes()).for_each(|(byte, flips)| *byte ^= flips);
+    };
+    let mut forged = vec![5; 200];
+    forge(&mut forged);
+    assert_ne!(forged, [5; 200]);
+    assert_eq!((crc16(&forged), crc32c(&forged)), (crc16(&[5; 200]), crc32c(&[5; 200])), "it is a forgery");
+
+    let pair = Pair::new(&partial(), |end| {
+        let mut rng = Rng::new(end as u64 + 5);
+        move |datagram: &mut [u8]| {
+            if datagram[0] == 0x57 && datagram.len() > 1000 && rng.permille(50) {
+                forge(&mut datagram[PAYLOAD..PAYLOAD + 200]);
+            }
+        }
+    });
+    let [sender, receiver] = pair.transfer().await;
+    assert!(sender.cut > 50 && receiver.completed == 0, "{sender:?} {receiver:?}");
 }
 
 /// Where HACK is not agreed on the headers are longer than the MTU takes account of: the first segments are too long, and then it
@@ -110,5 +172,5 @@ async fn full_segments_fill_a_datagram_and_damaged_headers_are_repaired() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_without_hack_gets_through() {
     let pair = Pair::new(&Profile::modern(), |_| |_: &mut [u8]| ());
-    assert_eq!(pair.transfer().await, 1399);
+    assert_eq!(pair.transfer().await[0].mss, 1399);
 }

@@ -199,6 +199,9 @@ pub struct Profile {
     /// Of the header of a corrupted segment the ACK number and the timestamps have to be possible too, not only the
     /// sequence number. The papers ask for none of it.
     pub checks_damaged: bool,
+    /// What partial recovery has completed is believed by a carrier's tag alone
+    /// ([`Host::receive_tagged`](crate::Host::receive_tagged)), never by its CRC: for carriers that encrypt.
+    pub tagged_payloads: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
@@ -264,6 +267,7 @@ impl Profile {
             sack: true,
             sack_fin: false,
             checks_damaged: false,
+            tagged_payloads: false,
             timestamps: true,
             window_scaling: true,
             hack: HackMode::Off,

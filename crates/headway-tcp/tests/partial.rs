@@ -1,5 +1,8 @@
 //! Partial recovery between two hosts, and with a peer that lies.
 
+use std::sync::Arc;
+
+use headway_tcp::hack::PayloadTag;
 use headway_tcp::{Profile, Variant};
 use headway_test_fixture::{
     packet,
@@ -7,7 +10,9 @@ use headway_test_fixture::{
 };
 use headway_units::Duration;
 use headway_wire::blocks::block_sums;
-use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request};
+use headway_wire::{
+    Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+};
 use proptest::prelude::*;
 
 /// Payload of a full segment.
@@ -15,9 +20,15 @@ const SEGMENT: usize = 1436;
 
 /// A connection whose ends want partial recovery, or do not.
 fn connected(partial: [bool; 2]) -> TwoHosts {
+    connected_with(partial, false)
+}
+
+/// `tagged`: by a carrier that has tags of payloads.
+fn connected_with(partial: [bool; 2], tagged: bool) -> TwoHosts {
     let profiles = partial.map(|partial| {
         let mut profile = Variant::Headway.apply(Profile::modern());
         profile.features.partial = partial;
+        profile.tagged_payloads = tagged;
         profile.features.pacing = false;
         profile.features.tlp = false;
         profile
@@ -135,6 +146,84 @@ fn both_ends_must_want_it() {
         assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
         assert_eq!(pair.statistics(CLIENT).cut, 0);
     }
+}
+
+/// A tag that cannot be forged: what was sent.
+#[derive(Debug)]
+struct TagOf(Vec<u8>);
+
+impl PayloadTag for TagOf {
+    fn holds(&self, payload: &[u8]) -> bool {
+        payload == self.0
+    }
+}
+
+/// The second of three segments arrives damaged, with the tag of `payload`. Returns what is retransmitted for it.
+fn damage_tagged(pair: &mut TwoHosts, payload: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
+    pair.write(CLIENT, 3 * SEGMENT);
+    let mut flight = pair.sent(CLIENT);
+    pair.advance(Duration::from_millis(20));
+    let tag = payload(Segment::parse(&flight[1]).unwrap().payload);
+    damage(&mut flight[1], 450);
+    pair.deliver(SERVER, &flight[..1]);
+    let (now, damaged) = (pair.now, Segment::parse(&flight[1]).unwrap());
+    match tag {
+        Some(tag) => {
+            let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(tag));
+            pair.hosts[SERVER].receive_tagged(now, &damaged, &tag);
+        }
+        None => pair.hosts[SERVER].receive(now, &Received::Corrupted(damaged)),
+    }
+    pair.deliver(SERVER, &flight[2..]);
+    let answers = pair.sent(SERVER);
+    pair.advance(Duration::from_millis(20));
+    pair.deliver(CLIENT, &answers);
+    pair.sent(CLIENT)
+}
+
+#[test]
+fn where_payloads_have_tags_the_tag_decides() {
+    let mut pair = connected_with([true; 2], true);
+    let retransmitted = damage_tagged(&mut pair, |sent| Some(sent.to_vec()));
+    assert_eq!(retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [206]);
+    pair.deliver(SERVER, &retransmitted);
+    assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 1));
+    wait(&mut pair);
+    assert_eq!(pair.statistics(CLIENT).timeouts, 0);
+}
+
+/// What was completed has the sent bytes and a CRC that holds, but the tag is another's: nothing is delivered by it,
+/// and the rest is sent too.
+#[test]
+fn what_has_not_the_right_tag_is_sent_again_although_its_crc_holds() {
+    let mut pair = connected_with([true; 2], true);
+    let retransmitted = damage_tagged(&mut pair, |sent| Some(sent[1..].to_vec()));
+    pair.deliver(SERVER, &retransmitted);
+    assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (SEGMENT, 0));
+    wait(&mut pair);
+    assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 0));
+}
+
+#[test]
+fn where_payloads_have_tags_nothing_is_kept_without() {
+    let mut pair = connected_with([true; 2], true);
+    let retransmitted = damage_tagged(&mut pair, |_| None);
+    assert_eq!(retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [SEGMENT]);
+    pair.deliver(SERVER, &retransmitted);
+    assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
+
+    // Nor that of a repaired header.
+    wait(&mut pair);
+    pair.write(CLIENT, 2 * SEGMENT);
+    let mut flight = pair.sent(CLIENT);
+    pair.advance(Duration::from_millis(20));
+    flight[0][20 + 5] ^= 4;
+    pair.deliver(SERVER, &flight);
+    assert_eq!(pair.hosts[SERVER].counters().repaired, 1);
+    let answers = pair.sent(SERVER);
+    pair.advance(Duration::from_millis(20));
+    pair.deliver(CLIENT, &answers);
+    assert_eq!(pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [SEGMENT]);
 }
 
 /// A receiver that says what it likes. `from` is a packet that it answers.

@@ -39,6 +39,7 @@ mod keys;
 mod message;
 mod mtu;
 pub mod packets;
+mod payload_seal;
 mod peer;
 pub mod records;
 mod replay;
@@ -49,6 +50,7 @@ mod tunnel;
 pub use addresses::inner_address;
 pub use flight::FlightRecorder;
 pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
+pub use payload_seal::PayloadSeal;
 pub use seal::{HEADROOM, SealError, Verdict, inner_mtu};
 pub use tunnel::{
     Arrival, Event, PeerConfig, PeerCounters, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel,

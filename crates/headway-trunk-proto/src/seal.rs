@@ -15,6 +15,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
+use std::sync::Arc;
 
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _};
@@ -24,6 +25,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::compact::{LEFT_OUT, compact, expand};
 use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
+use crate::payload_seal::PayloadSeal;
 use crate::replay::ReplayWindow;
 
 /// Bytes of a tag (RFC 8439, 2.8).
@@ -48,7 +50,8 @@ const NEAR: u64 = 4096;
 pub enum Verdict {
     /// Header and payload are as they were sealed.
     Intact,
-    /// The header is, the payload is not.
+    /// The header is, the payload is not. It was decrypted without being authenticated: what is completed from it is
+    /// believed if its [`PayloadSeal`] holds.
     Corrupted,
     /// Not even the header is. What stands in its place was decrypted without being authenticated: it may be used
     /// to find out what was lost, and for nothing else.
@@ -83,17 +86,30 @@ pub fn inner_mtu(longest: u16) -> u16 {
 
 /// The key of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
-struct Key([u8; 32]);
+pub(crate) struct Key([u8; 32]);
+
+impl Key {
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Encrypts, or decrypts without authenticating: a flipped bit stays one.
+    pub(crate) fn apply_keystream(&self, part: Part, number: u64, text: &mut [u8]) {
+        let mut cipher = ChaCha20::new(self.bytes().into(), &part.nonce(number));
+        cipher.seek(FIRST_BLOCK);
+        cipher.apply_keystream(text);
+    }
+}
 
 /// Header and payload of a packet have a nonce each.
 #[derive(Clone, Copy)]
-enum Part {
+pub(crate) enum Part {
     Header = 0,
     Payload = 1,
 }
 
 impl Part {
-    fn nonce(self, number: u64) -> Nonce {
+    pub(crate) fn nonce(self, number: u64) -> Nonce {
         let mut nonce = Nonce::default();
         nonce[3] = self as u8;
         nonce[4..].copy_from_slice(&number.to_le_bytes());
@@ -224,10 +240,11 @@ impl Inner {
 }
 
 /// What a sealed datagram is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Opened {
-    /// An IP packet, at this place of the datagram. `newest`: no packet with a higher number has arrived.
-    Segment { verdict: Verdict, packet: Range<usize>, newest: bool },
+    /// An IP packet, at this place of the datagram. `newest`: no packet with a higher number has arrived; `seal`: that of a
+    /// corrupted payload.
+    Segment { verdict: Verdict, packet: Range<usize>, newest: bool, seal: Option<PayloadSeal> },
     /// A control message, at this place.
     Control { message: Range<usize>, newest: bool },
     /// It was received before, or does not belong to this session.
@@ -237,7 +254,7 @@ pub(crate) enum Opened {
 /// Opens packets of one key.
 pub(crate) struct Opener {
     cipher: ChaCha20Poly1305,
-    key: Key,
+    key: Arc<Key>,
     /// Authenticated packets.
     received: ReplayWindow,
     /// Unreadable ones: each counts once, whatever is made of it on the way.
@@ -248,7 +265,7 @@ impl Opener {
     pub(crate) fn new(key: &[u8; 32]) -> Self {
         Self {
             cipher: ChaCha20Poly1305::new(key.into()),
-            key: Key(*key),
+            key: Arc::new(Key(*key)),
             received: ReplayWindow::new(),
             unreadable: ReplayWindow::new(),
         }
@@ -313,18 +330,22 @@ impl Opener {
         let (head, body) = datagram.split_at_mut(payload);
         let (text, tag) = head.split_at_mut(sealed);
         let (first, text) = text.split_at_mut(PREFIX);
+        let mut seal = None;
         let verdict = if self.unseal(Part::Header, (number, tag), first, text) {
             self.received.insert(number);
             if body.is_empty() || self.unseal(Part::Payload, (number, &text[header..]), &[], body) {
                 Verdict::Intact
             } else {
+                let tag = Tag::clone_from_slice(&text[header..]);
+                self.key.apply_keystream(Part::Payload, number, body);
+                seal = Some(PayloadSeal::new(self.key.clone(), number, tag));
                 Verdict::Corrupted
             }
         } else {
             if !self.is_near(number) || !self.unreadable.insert(number) {
                 return Opened::Nothing;
             }
-            self.decrypt(number, text);
+            self.key.apply_keystream(Part::Header, number, text);
             Verdict::Unreadable
         };
         // The TCP header is moved to its payload, and an IP header is put before it.
@@ -348,7 +369,8 @@ impl Opener {
         let len = room.len();
         match ip.emit(&mut room[at..], TCP, len - tcp) {
             Ok(_) => {
-                Opened::Segment { verdict, packet: at..len, newest: newest && verdict != Verdict::Unreadable }
+                let newest = newest && verdict != Verdict::Unreadable;
+                Opened::Segment { verdict, packet: at..len, newest, seal }
             }
             Err(_) => Opened::Nothing,
         }
@@ -357,13 +379,6 @@ impl Opener {
     fn unseal(&self, part: Part, (number, tag): (u64, &[u8]), ad: &[u8], bytes: &mut [u8]) -> bool {
         let Some(tag) = tag.first_chunk::<TAG>() else { return false };
         self.cipher.decrypt_in_place_detached(&part.nonce(number), ad, bytes, tag.into()).is_ok()
-    }
-
-    /// Decrypts a damaged header without authenticating it: a flipped bit stays one.
-    fn decrypt(&self, number: u64, text: &mut [u8]) {
-        let mut cipher = ChaCha20::new(&self.key.0.into(), &Part::Header.nonce(number));
-        cipher.seek(FIRST_BLOCK);
-        cipher.apply_keystream(text);
     }
 
     fn is_near(&self, number: u64) -> bool {

@@ -94,6 +94,43 @@ fn a_damaged_payload_behind_a_compact_header_is_corrupted_by_the_crcs_too() {
     }
 }
 
+/// Partial recovery completes what arrived damaged: a flipped bit is one after decryption, and the seal holds for what was
+/// sent, whatever arrived, and for nothing else.
+#[test]
+fn the_seal_of_a_corrupted_payload_holds_for_what_was_sent_alone() {
+    let mut world = World::connected();
+    let mut seals = Vec::new();
+    for has_compact_header in [true, false] {
+        for bit in 0..8 * 40_usize {
+            let sealed = match has_compact_header {
+                true => world.seal_data(true, bit as u32, &[7; 40], false),
+                false => world.seal(true, bit as u32, &[7; 40]),
+            };
+            let (mut sent, packet) = sealed.expect("a session");
+            let payload = sent.bytes.len() - 40;
+            sent.bytes[payload + bit / 8] ^= 1 << (bit % 8);
+            let (verdict, opened, seal) = world.deliver_sealed(sent).expect("a packet");
+            assert_eq!(verdict, Verdict::Corrupted);
+            let mut arrived = opened[packet.len() - 40..].to_vec();
+            let seal = seal.expect("a seal");
+            assert!(!seal.holds(&arrived) && !seal.holds(&[7; 39]) && !seal.holds(&[]), "bit {bit}");
+            arrived[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(arrived, [7; 40], "bit {bit}");
+            assert!(seal.holds(&arrived), "bit {bit}");
+            seals.push(seal);
+        }
+    }
+    // The same payload, sent again, has another seal: each holds under its own number.
+    assert!(seals.iter().all(|seal| seal.holds(&[7; 40])));
+    assert!(!format!("{:?}", seals[0]).contains("key"), "a log shows no key");
+    // What is intact or unreadable has none.
+    let (mut sent, _) = world.seal_data(true, 1, &[7; 40], false).expect("a session");
+    assert!(world.deliver_sealed(sent.clone()).is_some_and(|(.., seal)| seal.is_none()));
+    sent = world.seal_data(true, 2, &[7; 40], false).expect("a session").0;
+    sent.bytes[COMPACT.start] ^= 1;
+    assert!(world.deliver_sealed(sent).is_some_and(|(.., seal)| seal.is_none()));
+}
+
 /// One flipped bit, anywhere in a compact header: header repair finds it, and believes the header, not the payload.
 #[test]
 fn a_compact_header_with_a_flipped_bit_is_repaired() {

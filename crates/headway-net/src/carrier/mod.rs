@@ -15,8 +15,10 @@ mod virtio;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 use headway_tcp::OnlyPeer;
+use headway_tcp::hack::PayloadTag;
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Received};
 
@@ -38,13 +40,15 @@ pub struct Arrival<'a> {
     pub received: Received<'a>,
     /// Whether [`Carrier::accepted`] is to be called if the host accepts it.
     pub is_asking: bool,
+    /// That of a corrupted payload, if the carrier authenticates payloads.
+    pub tag: Option<Arc<dyn PayloadTag>>,
 }
 
 impl<'a> Arrival<'a> {
     /// Parses a packet and verifies the checksums that the carrier has not verified.
     #[inline]
     pub fn new(packet: &'a [u8], at: Instant, trust: ChecksumTrust) -> Self {
-        Self { packet, at, received: Received::parse(packet, trust), is_asking: false }
+        Self { packet, at, received: Received::parse(packet, trust), is_asking: false, tag: None }
     }
 }
 

@@ -10,8 +10,10 @@ use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use headway_tcp::hack::PayloadTag;
 use headway_trunk_proto::{
-    Event, FlightRecorder, HEADROOM, PeerId, PeerStatus, Tunnel, TunnelCounters, Verdict, inner_mtu,
+    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, Tunnel, TunnelCounters, Verdict,
+    inner_mtu,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -78,6 +80,23 @@ impl TunnelMonitor {
     }
 }
 
+/// What a datagram contained.
+struct TunnelArrival {
+    verdict: Verdict,
+    packet: Range<usize>,
+    tag: Option<Arc<dyn PayloadTag>>,
+}
+
+/// The seal of a corrupted payload, as TCP asks for it.
+#[derive(Debug)]
+struct SealedPayload(PayloadSeal);
+
+impl PayloadTag for SealedPayload {
+    fn holds(&self, payload: &[u8]) -> bool {
+        self.0.holds(payload)
+    }
+}
+
 /// The sealed tunnel to other gateways over UDP.
 pub struct TunnelCarrier {
     socket: Socket,
@@ -86,7 +105,7 @@ pub struct TunnelCarrier {
     mtu: u16,
     now: Instant,
     inbox: Inbox,
-    arrived: [Option<(Verdict, Range<usize>)>; BATCH],
+    arrived: [Option<TunnelArrival>; BATCH],
     /// Datagrams without checksum, and with.
     outbox: Outbox,
     checked: Outbox,
@@ -250,7 +269,11 @@ impl Carrier for TunnelCarrier {
             let Some(from) = self.inbox.packet(index).2.place() else { continue };
             let (room, _) = self.inbox.place(index);
             let arrival = self.tunnel.receive(self.now, from, room, HEADROOM, ecn);
-            self.arrived[index] = arrival.map(|arrival| (arrival.verdict, arrival.packet));
+            self.arrived[index] = arrival.map(|arrival| TunnelArrival {
+                verdict: arrival.verdict,
+                packet: arrival.packet,
+                tag: arrival.seal.map(|seal| Arc::new(SealedPayload(seal)) as Arc<dyn PayloadTag>),
+            });
         }
         self.is_stale = true;
         self.update(self.now);
@@ -259,7 +282,7 @@ impl Carrier for TunnelCarrier {
 
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
         for index in 0..self.inbox.len() {
-            let Some((verdict, packet)) = &self.arrived[index] else { continue };
+            let Some(TunnelArrival { verdict, packet, tag }) = &self.arrived[index] else { continue };
             let (room, at) = self.inbox.with_header(index, HEADROOM);
             let packet = &room[packet.clone()];
             let received = match verdict {
@@ -271,7 +294,7 @@ impl Carrier for TunnelCarrier {
                 // Whatever its own sums say: a header that was not authenticated is not believed.
                 Verdict::Unreadable => Received::Unreadable(Datagram::parse(packet).ok()),
             };
-            packets.push(Arrival { packet, at, received, is_asking: false });
+            packets.push(Arrival { packet, at, received, is_asking: false, tag: tag.clone() });
         }
     }
 

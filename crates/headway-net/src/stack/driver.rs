@@ -128,7 +128,7 @@ impl<C: Carrier> Driver<C> {
         if arrived || trouble.is_some() {
             core.trouble = trouble;
         }
-        for (index, Arrival { packet, at, received, is_asking }) in packets.iter().enumerate() {
+        for (index, Arrival { packet, at, received, is_asking, tag }) in packets.iter().enumerate() {
             // Packets of other protocols are not captured.
             if !matches!(received, Received::OtherProtocol(_)) {
                 self.recorder.record(*at, packet, Direction::Inbound, remark(received));
@@ -136,9 +136,10 @@ impl<C: Carrier> Driver<C> {
             if *is_asking && core.host.accepts(*at, received) {
                 self.accepted.push(index);
             }
-            match &mut self.only_peer {
-                Some(peer) => core.host.receive_from_only_peer(*at, peer, packet, received),
-                None => core.host.receive(*at, received),
+            match (&mut self.only_peer, tag, received) {
+                (_, Some(tag), Received::Corrupted(segment)) => core.host.receive_tagged(*at, segment, tag),
+                (Some(peer), ..) => core.host.receive_from_only_peer(*at, peer, packet, received),
+                (None, ..) => core.host.receive(*at, received),
             }
         }
         drop(packets);

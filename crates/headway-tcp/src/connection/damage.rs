@@ -11,6 +11,7 @@ use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
 use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
 use crate::hack::classic::receiver::PendingSpecialAck;
+use crate::hack::partial::Evidence;
 
 impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is notified of their count.
@@ -24,7 +25,7 @@ impl Connection {
     /// segment may, but nothing is learnt from its header.
     pub(crate) fn handle_repaired<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.statistics.repaired += 1;
-        self.take_damaged(cx, segment, true);
+        self.take_damaged(cx, segment, Evidence::Repaired);
     }
 
     /// A corrupted segment of this connection arrived. Says whether it may have been the peer who sent it.
@@ -32,8 +33,9 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
+        evidence: Evidence<'_>,
     ) -> bool {
-        let outcome = self.take_damaged(cx, segment, false);
+        let outcome = self.take_damaged(cx, segment, evidence);
         if outcome == Some(DamageOutcome::Requested) {
             self.record_header(cx.now, segment);
         }
@@ -45,7 +47,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
-        repaired: bool,
+        evidence: Evidence<'_>,
     ) -> Option<DamageOutcome> {
         let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
         // The peer's first data may come damaged before the ACK of our SYN has: it is worth asking for.
@@ -61,7 +63,7 @@ impl Connection {
         self.statistics.congestion_marks += u32::from(segment.ip.ecn == Ecn::Ce);
         let outcome = if self.is_plausible(cx.now, segment, len) {
             cx.path.damaged_data += 1;
-            self.answer_damage(cx, segment, len, repaired)
+            self.answer_damage(cx, segment, len, evidence)
         } else {
             self.statistics.damaged_implausible += 1;
             DamageOutcome::Implausible
@@ -105,7 +107,7 @@ impl Connection {
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
         len: u32,
-        repaired: bool,
+        evidence: Evidence<'_>,
     ) -> DamageOutcome {
         let seq = segment.tcp.seq;
         // Or damage would hide congestion. What lies below the window is no mark, as in an intact segment.
@@ -117,7 +119,7 @@ impl Connection {
             self.rcv.ack_at_once();
             return DamageOutcome::AlreadyHeld;
         };
-        if missing == seq && self.keep_corrupted(cx, segment, repaired) {
+        if missing == seq && self.keep_corrupted(cx, segment, evidence) {
             return DamageOutcome::Combined;
         }
         let special_ack = PendingSpecialAck {

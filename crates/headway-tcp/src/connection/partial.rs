@@ -6,6 +6,7 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, V2, V2Request};
 use super::{Connection, Context, Notification, State};
 use crate::event::{Event, Observer};
 use crate::hack::partial::receiver::Whole;
+use crate::hack::partial::{Evidence, Proof};
 
 impl Connection {
     /// Keeps the payload of a corrupted segment, of which nothing is held. Says whether it is whole by
@@ -14,7 +15,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
-        repaired: bool,
+        evidence: Evidence<'_>,
     ) -> bool {
         let data = segment.options.v2.as_ref().and_then(V2::as_data);
         let Some(data) = data.filter(|_| self.negotiated.partial && self.takes_text()) else { return false };
@@ -22,8 +23,15 @@ impl Connection {
         if segment.tcp.flags.contains(TcpFlags::FIN) {
             return false;
         }
+        let proof = match evidence {
+            Evidence::Tagged(tag) => Proof::Tag(tag.clone()),
+            // Anyone can compute a CRC.
+            _ if self.profile.tagged_payloads => return false,
+            Evidence::Valid | Evidence::Repaired => Proof::Crc(data.payload_crc),
+        };
+        let repaired = matches!(evidence, Evidence::Repaired);
         let payloads = self.corrupted_payloads.get_or_insert_default();
-        let whole = payloads.keep(segment.tcp.seq, segment.payload, data.payload_crc, repaired);
+        let whole = payloads.keep(segment.tcp.seq, segment.payload, proof, repaired);
         whole.map(|whole| self.take_whole(cx, &whole)).is_some()
     }
 
@@ -46,7 +54,7 @@ impl Connection {
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// The payload CRC holds for the whole payload: it is delivered as if it had arrived intact.
+    /// The payload CRC, or the tag, holds for the whole payload: it is delivered as if it had arrived intact.
     fn take_whole<O: Observer>(&mut self, cx: &mut Context<'_, O>, whole: &Whole) {
         let (seq, len) = (whole.seq, whole.payload.len() as u32);
         if self.rcv.first_missing(seq, len).is_none() {

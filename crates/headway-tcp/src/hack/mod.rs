@@ -30,6 +30,8 @@ pub(crate) mod classic;
 pub(crate) mod partial;
 pub(crate) mod repair;
 
+pub use partial::PayloadTag;
+
 /// What a SYN's kind-14 option carries to say "I understand kind 16": the papers ignore the value
 /// there, and a sender that does not understand kind 16 would take such an ACK for a duplicate.
 pub const XHACK_PERMITTED: u16 = 0x5848;

@@ -1,5 +1,6 @@
 //! What carriers ask of a host: packets in, packets out, and the time.
 
+use alloc::sync::Arc;
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
@@ -10,6 +11,8 @@ use super::listeners::PassiveOpen;
 use super::{ConnectionId, Host, ListenerId};
 use crate::connection::{Connection, Endpoints, Reply};
 use crate::event::Observer;
+use crate::hack::PayloadTag;
+use crate::hack::partial::Evidence;
 
 impl<O: Observer> Host<O> {
     /// A packet arrived at `at`, on which round-trip samples depend.
@@ -30,24 +33,25 @@ impl<O: Observer> Host<O> {
                     None => self.receive_unmatched(&ends, at, segment),
                 }
             }
-            Received::Corrupted(segment) if self.is_ours(segment.ip.dst) => {
-                match self.connections.find_arrival(&ends_of(segment)) {
-                    Some(id) => self.receive_corrupted(id, at, segment),
-                    None => self.counters.corrupted_unmatched += 1,
-                }
-            }
+            Received::Corrupted(segment) => self.receive_corrupted(at, segment, Evidence::Valid),
             Received::Unreadable(Some(datagram)) if self.is_ours(datagram.header.dst) => {
                 self.receive_unreadable(at, datagram);
             }
             Received::Icmp { dst, message } if self.is_ours(*dst) => self.receive_icmp(at, *dst, message),
-            Received::Intact(_)
-            | Received::Corrupted(_)
-            | Received::Unreadable(Some(_))
-            | Received::Icmp { .. } => self.counters.not_ours += 1,
+            Received::Intact(_) | Received::Unreadable(Some(_)) | Received::Icmp { .. } => {
+                self.counters.not_ours += 1
+            }
             Received::Unreadable(None) => self.counters.unreadable += 1,
             Received::OtherProtocol(_) => self.counters.other_protocols += 1,
             Received::Malformed(_) => self.counters.malformed += 1,
         }
+    }
+
+    /// A corrupted segment arrived at `at`, by a carrier that authenticated its header and, with that, a tag of its
+    /// payload. What is completed by partial recovery is believed if the tag holds
+    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)).
+    pub fn receive_tagged(&mut self, at: Instant, segment: &Segment<'_>, tag: &Arc<dyn PayloadTag>) {
+        self.receive_corrupted(at, segment, Evidence::Tagged(tag));
     }
 
     /// Whether a packet, to be asked before [`Host::receive`] takes it, is surely from the peer of an open
@@ -66,10 +70,18 @@ impl<O: Observer> Host<O> {
         self.config.addresses.contains(&address) || self.interception.is_some()
     }
 
-    fn receive_corrupted(&mut self, id: ConnectionId, at: Instant, segment: &Segment<'_>) {
+    fn receive_corrupted(&mut self, at: Instant, segment: &Segment<'_>, evidence: Evidence<'_>) {
+        if !self.is_ours(segment.ip.dst) {
+            self.counters.not_ours += 1;
+            return;
+        }
+        let Some(id) = self.connections.find_arrival(&ends_of(segment)) else {
+            self.counters.corrupted_unmatched += 1;
+            return;
+        };
         let plausible = self.with_connection(id, at, |connection, cx| {
             cx.path.corrupted += 1;
-            connection.handle_corrupted(cx, segment)
+            connection.handle_corrupted(cx, segment, evidence)
         });
         if plausible == Some(true) {
             self.record_receiver(id);

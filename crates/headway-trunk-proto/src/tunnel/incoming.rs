@@ -74,9 +74,9 @@ impl Tunnel {
             Opened::Segment { verdict: Verdict::Unreadable, packet, .. } => {
                 self.counters.unreadable += 1;
                 self.peers[id.0].counters.unreadable += 1;
-                Some(Arrival { peer: id, verdict: Verdict::Unreadable, packet })
+                Some(Arrival { peer: id, verdict: Verdict::Unreadable, packet, seal: None })
             }
-            Opened::Segment { verdict, packet, newest } => {
+            Opened::Segment { verdict, packet, newest, seal } => {
                 let (all, peer) = (&mut self.counters, &mut self.peers[id.0].counters);
                 let (all, peer) = match verdict {
                     Verdict::Intact => (&mut all.intact, &mut peer.intact),
@@ -86,7 +86,7 @@ impl Tunnel {
                 *peer += 1;
                 self.authenticated(now, id, index, newest.then_some(from));
                 self.peers[id.0].on_segment(now, &room[packet.clone()]);
-                Some(Arrival { peer: id, verdict, packet })
+                Some(Arrival { peer: id, verdict, packet, seal })
             }
             Opened::Control { message, newest } => {
                 self.authenticated(now, id, index, newest.then_some(from));

@@ -7,6 +7,7 @@ use headway_units::Instant;
 
 use super::PeerId;
 use crate::keys::PublicKey;
+use crate::payload_seal::PayloadSeal;
 use crate::seal::Verdict;
 
 /// What has happened.
@@ -45,7 +46,7 @@ pub struct Transmit {
 }
 
 /// Where a segment has arrived from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Arrival {
     /// The peer.
     pub peer: PeerId,
@@ -53,6 +54,8 @@ pub struct Arrival {
     pub verdict: Verdict,
     /// Where in the buffer the IP packet is.
     pub packet: Range<usize>,
+    /// That of a corrupted payload.
+    pub seal: Option<PayloadSeal>,
 }
 
 /// A sealed packet.

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use headway_trunk_proto::{
-    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey, Tunnel, TunnelConfig,
-    Verdict,
+    Event, HEADROOM, PayloadSeal, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey, Tunnel,
+    TunnelConfig, Verdict,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, emit};
@@ -110,6 +110,11 @@ impl World {
     }
 
     pub(crate) fn deliver(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>)> {
+        self.deliver_sealed(sent).map(|(verdict, packet, _)| (verdict, packet))
+    }
+
+    /// The seal too, of a corrupted payload.
+    pub(crate) fn deliver_sealed(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>, Option<PayloadSeal>)> {
         if self.is_down || self.drops_unchecked && !sent.checksum || sent.bytes.len() > self.longest {
             return None;
         }
@@ -122,7 +127,7 @@ impl World {
         room.extend_from_slice(&sent.bytes);
         let arrival = tunnel.receive(self.now, sent.from, &mut room, HEADROOM, Ecn::Ce)?;
         assert_eq!(arrival.peer, PeerId(0));
-        Some((arrival.verdict, room[arrival.packet].to_vec()))
+        Some((arrival.verdict, room[arrival.packet].to_vec(), arrival.seal))
     }
 
     /// A segment without HACK of either end's, sealed, and the packet that it was made from.

@@ -1,4 +1,53 @@
 //! Partial recovery: of a segment whose payload arrived damaged, only the damaged blocks are retransmitted
 //! (`docs/repair.md`). Which blocks the sender spares is its recovery's business (`send/recovery/peer_held.rs`).
 
+use alloc::sync::Arc;
+use core::fmt;
+
+use headway_wire::crc::crc32c;
+
 pub(crate) mod receiver;
+
+/// Says whether a payload is the one that was sent, for a carrier that authenticates headers and payloads apart
+/// from each other ([`Host::receive_tagged`](crate::Host::receive_tagged)).
+pub trait PayloadTag: fmt::Debug + Send + Sync {
+    /// Whether `payload` is, byte for byte, what the tag was made of.
+    fn holds(&self, payload: &[u8]) -> bool;
+}
+
+/// What is known of the header of a segment whose payload arrived damaged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Evidence<'a> {
+    /// Its sums hold.
+    Valid,
+    /// It was authenticated, and this tag of the payload with it.
+    Tagged(&'a Arc<dyn PayloadTag>),
+    /// It had to be repaired.
+    Repaired,
+}
+
+/// What decides whether a kept payload has become what was sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Proof {
+    /// The payload CRC of its header.
+    Crc(u32),
+    /// The carrier's tag.
+    Tag(Arc<dyn PayloadTag>),
+}
+
+impl Proof {
+    fn holds(&self, payload: &[u8]) -> bool {
+        match self {
+            Self::Crc(crc) => crc32c(payload) == *crc,
+            Self::Tag(tag) => tag.holds(payload),
+        }
+    }
+
+    /// Whether it may be of another transmission of the same bytes. Each transmission has a tag of its own.
+    fn may_be_of_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Crc(one), Self::Crc(other)) => one == other,
+            _ => true,
+        }
+    }
+}

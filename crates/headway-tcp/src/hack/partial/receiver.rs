@@ -8,6 +8,7 @@ use headway_wire::SeqNumber;
 use headway_wire::blocks::{COUNT, block_range, block_sums};
 use headway_wire::crc::crc32c;
 
+use super::Proof;
 use crate::send::recovery::MIN_PAYLOAD;
 
 /// Bytes that are kept at most; the oldest payloads go first.
@@ -15,11 +16,11 @@ const MAX_BYTES: usize = 1 << 20;
 /// Payloads that are kept at most.
 const MAX_ENTRIES: usize = 1024;
 
-/// A payload as it arrived, with the CRC that its header vouched for.
+/// A payload as it arrived, with what its header vouched for.
 struct Entry {
     seq: SeqNumber,
     payload: Box<[u8]>,
-    crc: u32,
+    proof: Proof,
     /// The header had to be repaired: only together with bytes that arrived intact is it believed.
     repaired: bool,
 }
@@ -30,7 +31,7 @@ impl Entry {
     }
 
     fn is_sound(&self) -> bool {
-        crc32c(&self.payload) == self.crc
+        self.proof.holds(&self.payload)
     }
 }
 
@@ -50,16 +51,25 @@ pub(crate) struct CorruptedPayloads {
 
 impl CorruptedPayloads {
     /// A payload arrived damaged. Together with an earlier copy of it, damaged elsewhere, it may be
-    /// whole; otherwise it is kept.
-    pub(crate) fn keep(&mut self, seq: SeqNumber, payload: &[u8], crc: u32, repaired: bool) -> Option<Whole> {
+    /// whole by its CRC; otherwise it is kept. (To test a tag takes longer: 128 of them for a packet would be too many.)
+    pub(crate) fn keep(
+        &mut self,
+        seq: SeqNumber,
+        payload: &[u8],
+        proof: Proof,
+        repaired: bool,
+    ) -> Option<Whole> {
         if !(MIN_PAYLOAD..=MAX_BYTES).contains(&payload.len()) {
             return None;
         }
-        let same = |entry: &Entry| (entry.seq, entry.payload.len(), entry.crc) == (seq, payload.len(), crc);
+        let same = |entry: &Entry| {
+            (entry.seq, entry.payload.len()) == (seq, payload.len()) && entry.proof.may_be_of_same(&proof)
+        };
         if let Some(place) = self.entries.iter().position(same) {
             let earlier = self.remove(place)?;
             if !repaired
                 && !earlier.repaired
+                && let Proof::Crc(crc) = proof
                 && let Some(payload) = combine(&earlier.payload, payload, crc)
             {
                 return Some(Whole { seq, payload });
@@ -69,7 +79,7 @@ impl CorruptedPayloads {
             self.remove(0)?;
         }
         self.bytes += payload.len();
-        self.entries.push_back(Entry { seq, payload: payload.into(), crc, repaired });
+        self.entries.push_back(Entry { seq, payload: payload.into(), proof, repaired });
         None
     }
 
@@ -169,7 +179,11 @@ mod tests {
     fn blocks_that_came_again_make_it_whole() {
         let mut payloads = CorruptedPayloads::default();
         let crc = crc32c(&sent());
-        assert!(payloads.keep(SeqNumber(u32::MAX - 700), &damaged(&[100, 8000]), crc, false).is_none());
+        assert!(
+            payloads
+                .keep(SeqNumber(u32::MAX - 700), &damaged(&[100, 8000]), Proof::Crc(crc), false)
+                .is_none()
+        );
         let ours = block_sums((&sent(), &[]));
         let sums = payloads.sums(SeqNumber(u32::MAX - 700)).unwrap();
         let differ: Vec<usize> = (0..COUNT).filter(|&block| sums[block] != ours[block]).collect();
@@ -190,16 +204,16 @@ mod tests {
     fn two_copies_make_one() {
         let mut payloads = CorruptedPayloads::default();
         let crc = crc32c(&sent());
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[100, 5000]), crc, false).is_none());
-        let whole = payloads.keep(SeqNumber(7), &damaged(&[3000, 11_000]), crc, false).unwrap();
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[100, 5000]), Proof::Crc(crc), false).is_none());
+        let whole = payloads.keep(SeqNumber(7), &damaged(&[3000, 11_000]), Proof::Crc(crc), false).unwrap();
         assert_eq!(&whole.payload[..], &sent()[..]);
         // Damaged in the same block: nothing fits, and the newer copy stays.
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[100]), crc, false).is_none());
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[200]), crc, false).is_none());
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[100]), Proof::Crc(crc), false).is_none());
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[200]), Proof::Crc(crc), false).is_none());
         assert_eq!(payloads.entries.len(), 1);
         // A header that had to be repaired delivers nothing by itself.
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[3000]), crc, true).is_none());
-        assert!(payloads.keep(SeqNumber(7), &sent(), crc, true).is_none());
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[3000]), Proof::Crc(crc), true).is_none());
+        assert!(payloads.keep(SeqNumber(7), &sent(), Proof::Crc(crc), true).is_none());
         assert_eq!(payloads.fill(SeqNumber(7), &sent()[..1]).len(), 1, "with an intact byte it does");
     }
 
@@ -207,13 +221,13 @@ mod tests {
     fn memory_is_bounded() {
         let mut payloads = CorruptedPayloads::default();
         for n in 0..5000 {
-            payloads.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), 1, false);
+            payloads.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), Proof::Crc(1), false);
             assert!(payloads.bytes <= MAX_BYTES && payloads.entries.len() <= MAX_ENTRIES);
         }
         assert!(payloads.sums(SeqNumber(4999 * 2000)).is_some() && payloads.sums(SeqNumber(0)).is_none());
         assert_eq!(payloads.bytes, payloads.entries.iter().map(|entry| entry.payload.len()).sum::<usize>());
         for len in [0, MIN_PAYLOAD - 1, MAX_BYTES + 1] {
-            payloads.keep(SeqNumber(1), &alloc::vec![0; len], 1, false);
+            payloads.keep(SeqNumber(1), &alloc::vec![0; len], Proof::Crc(1), false);
             assert!(payloads.sums(SeqNumber(1)).is_none(), "{len}");
         }
         payloads.prune(|_, _| true);
@@ -236,7 +250,7 @@ mod tests {
             let mut pieces = pieces.into_iter();
             for (bits, repaired) in copies {
                 let bits: Vec<usize> = bits;
-                if let Some(whole) = payloads.keep(base, &damaged(&bits), crc, repaired) {
+                if let Some(whole) = payloads.keep(base, &damaged(&bits), Proof::Crc(crc), repaired) {
                     prop_assert_eq!(&whole.payload[..], &sent()[..]);
                 }
                 for (start, len) in pieces.by_ref().take(5) {
