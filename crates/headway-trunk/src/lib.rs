@@ -22,6 +22,7 @@ mod networks;
 mod packets;
 mod policy;
 mod proxy_header;
+mod quic;
 mod recent;
 mod redirection;
 mod relay;

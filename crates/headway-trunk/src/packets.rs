@@ -99,7 +99,7 @@ impl PacketQueue {
 }
 
 /// Addresses, protocol and ports, so that each flow has its turn.
-fn flow(packet: &[u8]) -> u64 {
+pub(crate) fn flow(packet: &[u8]) -> u64 {
     let part = match packet.first().map_or(0, |first| first >> 4) {
         4 => {
             let header = usize::from(packet[0] & 15) * 4;

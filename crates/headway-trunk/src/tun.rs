@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use headway_net::{
-    Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Prefix, Stack, StackConfig, TunCarrier,
-    TunConfig,
+    Clock, Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Prefix, Stack, StackConfig,
+    TunCarrier, TunConfig,
 };
 use headway_tcp::{Profile, Refusal};
 use headway_units::Duration;
@@ -22,7 +22,8 @@ use tokio::sync::Semaphore;
 use crate::TrunkError;
 use crate::link::Link;
 use crate::networks::Networks;
-use crate::packets::PacketQueue;
+use crate::packets::{self, PacketQueue};
+use crate::quic::QuicFlows;
 use crate::request::{Destination, Ends, Outcome};
 
 /// Connections that wait for the far gateway.
@@ -95,7 +96,7 @@ impl Tun {
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) link: Arc<Link>,
-    /// For datagrams, and for packets of TCP.
+    /// For packets that may be delivered in any order, and for those of TCP and QUIC.
     pub(crate) queues: [Arc<PacketQueue>; 2],
 }
 
@@ -165,12 +166,14 @@ fn refusal(outcome: Outcome) -> Refusal {
 }
 
 async fn serve_packets(mut diverted: Diverted, networks: &Networks, peers: &[Peer]) {
+    let (mut quic, clock) = (QuicFlows::default(), Clock::new());
     while let Some(packet) = diverted.next().await {
         let Some((_, destination)) = ends(&packet) else { continue };
         // What goes nowhere is dropped, as by a router without a route.
         let Some(peer) = networks.peer_of(destination).and_then(|peer| peers.get(peer)) else { continue };
-        let is_tcp = protocol(&packet) == Some(TCP);
-        peer.queues[usize::from(is_tcp)].push(packet);
+        let is_ordered =
+            protocol(&packet) == Some(TCP) || quic.contains(clock.now(), packets::flow(&packet), &packet);
+        peer.queues[usize::from(is_ordered)].push(packet);
     }
 }
 
