@@ -39,7 +39,7 @@ impl<O: Observer> Host<O> {
             }
             Received::Icmp { dst, message } if self.is_ours(*dst) => self.receive_icmp(at, *dst, message),
             Received::Intact(_) | Received::Unreadable(Some(_)) | Received::Icmp { .. } => {
-                self.counters.not_ours += 1
+                self.counters.not_ours += 1;
             }
             Received::Unreadable(None) => self.counters.unreadable += 1,
             Received::OtherProtocol(_) => self.counters.other_protocols += 1,
