@@ -128,6 +128,8 @@ pub struct CauseLedger {
     evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
+    /// What [`CauseLedger::crosses`] says.
+    crosses: bool,
     total: Attributed,
 }
 
@@ -305,6 +307,7 @@ impl CauseLedger {
     }
 
     fn judge(&mut self, delay: Option<Delay>, order: u64, load: Load) -> (Cause, Option<Reason>) {
+        self.crosses = false;
         if self.is_exhausted() {
             return (Cause::Congestion, None);
         }
@@ -324,14 +327,18 @@ impl CauseLedger {
             Verdict::Damage => (Cause::Damage, reason),
             Verdict::Unlearnt => (Cause::Silent, reason),
             Verdict::Excess => (Cause::Congestion, None),
+            Verdict::Crossing => {
+                self.crosses = self.own;
+                (Cause::Congestion, None)
+            }
         }
     }
 
-    /// Whether a loss that is answered as congestion probably crossed the bottleneck all the same: the path damages as
-    /// large a share of what meets a long queue as of the rest. On paths that others use too the sender stays on the safe
-    /// side of what it measures.
-    pub(crate) fn takes_crossing(&mut self) -> bool {
-        self.own && !self.is_exhausted() && self.silent.take_crossing()
+    /// Whether the loss that was attributed last is answered as congestion, and probably crossed the bottleneck all the same:
+    /// the path damages as large a share of what meets a long queue as of the rest. On paths that others use too the
+    /// sender stays on the safe side of what it measures.
+    pub(crate) fn crosses(&self) -> bool {
+        self.crosses
     }
 
     /// What the label says was damaged arrived intact, only late.
@@ -418,9 +425,11 @@ mod tests {
             }
             ledger.on_intact(190);
             ledger.on_survived([0, 190, 0], Some(delay(300)));
-            let lost = [(); 30].map(|()| attribute(&mut ledger, Some(delay(300))));
-            assert!(lost.iter().all(|cause| *cause == Cause::Congestion), "{lost:?}");
-            lost.iter().filter(|_| ledger.takes_crossing()).count()
+            let crosses = [(); 30].map(|()| {
+                assert_eq!(attribute(&mut ledger, Some(delay(300))), Cause::Congestion);
+                ledger.crosses()
+            });
+            crosses.iter().filter(|crosses| **crosses).count()
         });
         assert!((10..=11).contains(&crossing), "{crossing} of 220");
         assert_eq!(shared, 0);

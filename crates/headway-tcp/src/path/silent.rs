@@ -76,6 +76,9 @@ pub(super) enum Verdict {
     Unlearnt,
     /// More than that.
     Excess,
+    /// It was found while the queue was long, so it is not told from others. But of the losses of that time as many as these are
+    /// expected to be damage.
+    Crossing,
 }
 
 /// What one loss was entered as.
@@ -99,7 +102,7 @@ pub(super) struct SilentLosses {
     test: RateTest,
     /// Losses that may be taken for damage now.
     allowance: u64,
-    /// Losses, of what was resolved while the queue was long, that are expected to have crossed the bottleneck.
+    /// Losses, of what was resolved since the queue is long, that are expected to have crossed the bottleneck.
     crossing: u64,
     /// The number of the last lost transmission.
     last_lost: Option<u64>,
@@ -117,6 +120,7 @@ impl SilentLosses {
             self.expect_crossing(segments, now);
             return;
         }
+        self.crossing = 0;
         self.test.on_survived(load, segments, self.share_at(), now);
         if let Some(tally) = self.tally(load) {
             tally.sent += segments;
@@ -137,8 +141,10 @@ impl SilentLosses {
         self.last_lost = Some(order);
         if !short {
             self.expect_crossing(1, now);
-            return (Verdict::Excess, None);
+            let crosses = self.take_crossing(now);
+            return (if crosses { Verdict::Crossing } else { Verdict::Excess }, None);
         }
+        self.crossing = 0;
         let in_burst = self.bursts.as_ref().is_some_and(|bursts| bursts.contain(order));
         let lone = !continues && !in_burst;
         let share = self.share_at();
@@ -172,9 +178,8 @@ impl SilentLosses {
         }
     }
 
-    /// Whether a loss that is answered as congestion is one of those that are expected to have crossed the bottleneck.
-    pub(super) fn take_crossing(&mut self) -> bool {
-        let crosses = self.crossing >= ONE;
+    fn take_crossing(&mut self, now: Instant) -> bool {
+        let crosses = self.crossing >= ONE && !self.test.depends(now);
         if crosses {
             self.crossing -= ONE;
         }
@@ -263,10 +268,11 @@ mod tests {
                 self.order += 1;
                 if nth == 0 || !self.order.is_multiple_of(nth) {
                     self.losses.on_survived(load, 1, short, Instant::ZERO);
-                } else if self.losses.on_lost(load, self.order, short, Instant::ZERO).0 == Verdict::Excess {
-                    excess += 1;
                 } else {
-                    damage += 1;
+                    match self.losses.on_lost(load, self.order, short, Instant::ZERO).0 {
+                        Verdict::Excess | Verdict::Crossing => excess += 1,
+                        Verdict::Damage | Verdict::Unlearnt => damage += 1,
+                    }
                 }
             }
             (damage, excess)
@@ -297,29 +303,38 @@ mod tests {
 
     #[test]
     fn of_losses_while_the_queue_is_long_as_many_cross_as_are_lost_at_any_rate() {
-        // Every `nth` of 1000 segments is lost while the queue is long; says of how many losses it is believed that they
+        // Every `nth` of so many segments is lost while the queue is long; says of how many losses it is believed that they
         // crossed the bottleneck.
-        let crossing = |path: &mut Path, nth| {
-            (0..1000)
+        let crossing = |path: &mut Path, segments: u64, nth| {
+            (0..segments)
                 .filter(|segment| {
                     path.order += 1;
                     if segment % nth != 0 {
                         path.losses.on_survived(Load::At, 1, false, Instant::ZERO);
                         return false;
                     }
-                    path.losses.on_lost(Load::At, path.order, false, Instant::ZERO);
-                    path.losses.take_crossing()
+                    let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, Instant::ZERO);
+                    verdict == Verdict::Crossing
                 })
                 .count()
         };
         let mut path = Path::new();
-        assert_eq!(crossing(&mut path, 20), 0, "nothing was learnt");
+        assert_eq!(crossing(&mut path, 1000, 20), 0, "nothing was learnt");
         path.send(Load::At, 5000, 20, true);
-        assert!((48..=50).contains(&crossing(&mut path, 20)), "the path loses 5 %");
-        assert!((48..=50).contains(&crossing(&mut path, 4)), "of 25 % the queue dropped 20");
-        crossing(&mut path, 1_000_000);
-        let kept = (0..1000).filter(|_| path.losses.take_crossing()).count() as u64;
-        assert!(kept <= DEPTH_RUNS, "{kept}: what is not used is not kept for ever");
+        assert!((48..=50).contains(&crossing(&mut path, 1000, 20)), "the path loses 5 %");
+        assert!((48..=50).contains(&crossing(&mut path, 1000, 4)), "of 25 % the queue dropped 20");
+        crossing(&mut path, 999, 1_000_000);
+        let kept = crossing(&mut path, 1000, 1);
+        assert!((50..=50 + DEPTH_RUNS as usize).contains(&kept), "{kept}: not all that is not used is kept");
+        // What was expected of one queue says nothing of the next.
+        crossing(&mut path, 999, 1_000_000);
+        path.losses.on_survived(Load::At, 1, true, Instant::ZERO);
+        let kept = crossing(&mut path, 100, 1);
+        assert!((4..=6).contains(&kept), "{kept}");
+        crossing(&mut path, 999, 1_000_000);
+        path.losses.on_lost(Load::At, path.order, true, Instant::ZERO);
+        let kept = crossing(&mut path, 100, 1);
+        assert!((4..=6).contains(&kept), "{kept}");
     }
 
     #[test]
@@ -332,6 +347,10 @@ mod tests {
         assert!(path.losses.test.depends(Instant::ZERO));
         let (damage, excess) = path.send(Load::At, 1000, 10, true);
         assert!(excess > 80, "{damage} and {excess} of 100");
+        path.order += 1;
+        path.losses.crossing = 10 * ONE;
+        let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, Instant::ZERO);
+        assert_eq!(verdict, Verdict::Excess, "and none is expected to cross a long queue");
         // It has to be shown again after a while.
         assert!(!path.losses.test.depends(Instant::from_nanos(31_000_000_000)));
     }

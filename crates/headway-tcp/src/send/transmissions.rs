@@ -385,6 +385,9 @@ impl TransmissionLog {
         let mut counts = self.totals.deliveries;
         counts.on_app_limited(0);
         let before = Before { counts, in_flight: 0 };
+        // What has been counted as delivered is not counted again when it arrives.
+        let passed: Vec<u64> =
+            self.transmissions.iter().filter(|sent| sent.passed).map(|sent| sent.order).collect();
         (self.gone, self.resolved) = (0, 0);
         self.transmissions.clear();
         self.transmissions.extend(live.map(|(order, seq, len, sent_at)| Transmission {
@@ -394,7 +397,7 @@ impl TransmissionLog {
             order,
             live: true,
             gone: false,
-            passed: false,
+            passed: passed.binary_search(&order).is_ok(),
             copied: false,
             before,
             load: Load::Above,
@@ -473,12 +476,14 @@ mod tests {
     #[test]
     fn what_counts_as_delivered_and_arrives_counts_once() {
         for passed in [true, false] {
-            counts_once(passed);
+            counts_once(passed, false);
+            counts_once(passed, true);
         }
     }
 
-    /// The first of two transmissions is taken for damaged (`passed`), or for dropped and crossing all the same.
-    fn counts_once(passed: bool) {
+    /// The first of two transmissions is taken for damaged (`passed`), or for dropped and crossing all the same. Then, maybe,
+    /// that turns out to be wrong with a timeout that is undone.
+    fn counts_once(passed: bool, undone: bool) {
         let mut log = TransmissionLog::default();
         let at = Instant::from_nanos;
         log.sent(SeqNumber(0), 1000, 1, at(1), 0);
@@ -490,11 +495,20 @@ mod tests {
             log.lose(&sent, at(10));
             log.count_crossing(&sent, at(10));
         }
+        if undone {
+            let under_way =
+                [1, 2].map(|order| (order, SeqNumber(1000 * (order as u32 - 1)), 1000, at(order)));
+            log.rebuild(under_way.into_iter());
+        }
         log.delivered(1, SeqNumber(1000), 1000, 0, false);
         log.delivered(2, SeqNumber(2000), 1000, 0, false);
         let delivery = log.take_delivery(at(11));
+        assert_eq!((delivery.bytes, delivery.counted_before), (2000, 1000));
+        if undone {
+            return;
+        }
         let counted = log.rate(&delivery, at(11), None).map(|sample| sample.delivered);
-        assert_eq!((delivery.bytes, counted), (2000, Some(2000)));
+        assert_eq!(counted, Some(2000));
         assert_eq!(log.take_late(), [1]);
         assert!(log.take_late().is_empty());
     }
