@@ -55,3 +55,15 @@ fn copies_of_the_tail_save_round_trips() {
         assert!(sent <= needed + more, "{damage}, {size} KiB: {sent:.3} and {needed:.3} bytes for each");
     }
 }
+
+/// Where the peer keeps damaged payloads, it keeps that of the segment and that of the copy.
+#[test]
+fn copies_go_with_partial_recovery() {
+    let [with, without] = [true, false].map(|copies| {
+        let mut scenario = scenario(copies, "burst:5%:5");
+        scenario.features.set("partial".parse().expect("a feature"), true);
+        mean(&scenario, 16 << 10, 60).0
+    });
+    println!("{with:.3} and {without:.3} s");
+    assert!(with <= 0.92 * without, "{with:.3} and {without:.3} s");
+}

@@ -200,7 +200,8 @@ pub struct Profile {
     /// sequence number. The papers ask for none of it.
     pub checks_damaged: bool,
     /// What partial recovery has completed is believed by a carrier's tag alone
-    /// ([`Host::receive_tagged`](crate::Host::receive_tagged)), never by its CRC: for carriers that encrypt.
+    /// ([`Host::receive_tagged`](crate::Host::receive_tagged)), never by its CRC: for carriers that encrypt. To be set with the
+    /// carrier, as `headway-net` does; elsewhere anyone on the path could have a CRC hold.
     pub tagged_payloads: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,

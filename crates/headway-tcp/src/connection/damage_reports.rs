@@ -39,7 +39,8 @@ impl Connection {
                 newest,
                 vouched,
                 tsecr: tsecr.filter(|_| newest),
-                blocks: blocks.filter(|_| newest),
+                // Those of a bundle are not the segment's.
+                blocks: blocks.filter(|_| newest && latest == Some(seq)),
             };
             let is_new = recovery.on_damage_report(&mut work, &report);
             accepted += u8::from(is_new);

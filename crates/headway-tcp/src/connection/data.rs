@@ -163,12 +163,10 @@ impl Connection {
     }
 
     /// Whether small segments are repeated in later ones: where the path damages packets, and beside connections
-    /// whose transfers may overflow a queue. Not where the peer asks for parts of segments: it would mean other parts.
+    /// whose transfers may overflow a queue.
     fn bundles<O>(&self, cx: &Context<'_, O>) -> bool {
         let features = &self.profile.features;
-        features.bundling
-            && !self.negotiated.partial
-            && (cx.domain.is_shared() || features.ledger && cx.path.ledger.damages())
+        features.bundling && (cx.domain.is_shared() || features.ledger && cx.path.ledger.damages())
     }
 
     fn may_send_now<O>(&mut self, cx: &mut Context<'_, O>, next: &NextSegment) -> bool {

@@ -3,7 +3,7 @@
 
 use headway_wire::{Segment, SeqNumber, TcpFlags, V2, V2Request};
 
-use super::{Connection, Context, Notification, State};
+use super::{Connection, Context, State};
 use crate::event::{Event, Observer};
 use crate::hack::partial::receiver::Whole;
 use crate::hack::partial::{Evidence, Proof};
@@ -65,12 +65,7 @@ impl Connection {
         let placed = self.rcv.place(seq, &whole.payload, false, self.longest_segment());
         self.statistics.bytes_received += u64::from(placed.advanced);
         self.rcv.ack_at_once();
-        if placed.advanced > 0 {
-            self.notify(Notification::Readable);
-        }
-        if self.rcv.fin_reached() {
-            self.fin_reached(cx);
-        }
+        self.tell_reader(cx, &placed);
     }
 
     /// What a special ACK for the segment at `seq` asks for, if some of its blocks do.

@@ -15,14 +15,12 @@ impl Connection {
     }
 
     /// Where the path damages packets, or connections share a window: a gateway's, whose first messages go before any
-    /// damage is known. Timestamps must tell what an ACK answers. Not where the peer asks for parts of segments: it
-    /// would mean parts of the copy.
+    /// damage is known. Timestamps must tell what an ACK answers.
     fn copies_tail<O>(&self, cx: &Context<'_, O>) -> bool {
         let features = &self.profile.features;
         features.tail_copies
             && features.ledger
             && self.negotiated.timestamps
-            && !self.negotiated.partial
             && (cx.domain.is_shared() || cx.path.ledger.damages())
     }
 

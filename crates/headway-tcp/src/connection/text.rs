@@ -50,6 +50,11 @@ impl Connection {
         }
         self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
         self.rcv.schedule_ack(cx.now, placed, fin, self.snd.rtt().timeout());
+        self.tell_reader(cx, placed);
+    }
+
+    /// Text was placed: whoever reads can go on, or has read all.
+    pub(super) fn tell_reader<O: Observer>(&mut self, cx: &mut Context<'_, O>, placed: &Placed) {
         if placed.advanced > 0 || (placed.out_of_order && self.profile.unordered) {
             self.notify(Notification::Readable);
         }

@@ -42,12 +42,4 @@ impl Proof {
             Self::Tag(tag) => tag.holds(payload),
         }
     }
-
-    /// Whether it may be of another transmission of the same bytes. Each transmission has a tag of its own.
-    fn may_be_of_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Crc(one), Self::Crc(other)) => one == other,
-            _ => true,
-        }
-    }
 }

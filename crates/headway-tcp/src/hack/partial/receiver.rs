@@ -15,6 +15,8 @@ use crate::send::recovery::MIN_PAYLOAD;
 const MAX_BYTES: usize = 1 << 20;
 /// Payloads that are kept at most.
 const MAX_ENTRIES: usize = 1024;
+/// Transmissions of one segment that are kept at most: it, and the copy of a tail.
+const MAX_SAME: usize = 2;
 
 /// A payload as it arrived, with what its header vouched for.
 struct Entry {
@@ -50,8 +52,9 @@ pub(crate) struct CorruptedPayloads {
 }
 
 impl CorruptedPayloads {
-    /// A payload arrived damaged. Together with an earlier copy of it, damaged elsewhere, it may be
-    /// whole by its CRC; otherwise it is kept. (To test a tag takes longer: 128 of them for a packet would be too many.)
+    /// A payload arrived damaged. Together with an earlier transmission of it, damaged elsewhere, it may be
+    /// whole by its CRC; otherwise it is kept, beside that one: either may be what the sender completes. (To test a tag takes longer: 128
+    /// of them for a packet would be too many.)
     pub(crate) fn keep(
         &mut self,
         seq: SeqNumber,
@@ -62,18 +65,19 @@ impl CorruptedPayloads {
         if !(MIN_PAYLOAD..=MAX_BYTES).contains(&payload.len()) {
             return None;
         }
-        let same = |entry: &Entry| {
-            (entry.seq, entry.payload.len()) == (seq, payload.len()) && entry.proof.may_be_of_same(&proof)
-        };
-        if let Some(place) = self.entries.iter().position(same) {
-            let earlier = self.remove(place)?;
-            if !repaired
-                && !earlier.repaired
-                && let Proof::Crc(crc) = proof
-                && let Some(payload) = combine(&earlier.payload, payload, crc)
-            {
-                return Some(Whole { seq, payload });
-            }
+        let same = |entry: &Entry| entry.seq == seq && entry.payload.len() == payload.len();
+        let sound = self.entries.iter().filter(|entry| same(entry) && !entry.repaired && !repaired);
+        let mut whole = sound.filter_map(|earlier| match (&earlier.proof, &proof) {
+            (Proof::Crc(one), Proof::Crc(other)) if one == other => combine(&earlier.payload, payload, *one),
+            _ => None,
+        });
+        if let Some(whole) = whole.next() {
+            self.prune(|at, len| at == seq && len as usize == payload.len());
+            return Some(Whole { seq, payload: whole });
+        }
+        let oldest = self.entries.iter().position(same);
+        if self.entries.iter().filter(|entry| same(entry)).count() >= MAX_SAME {
+            oldest.and_then(|place| self.remove(place));
         }
         while self.bytes + payload.len() > MAX_BYTES || self.entries.len() >= MAX_ENTRIES {
             self.remove(0)?;
@@ -160,7 +164,11 @@ fn combine(one: &[u8], other: &[u8], crc: u32) -> Option<Box<[u8]>> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::sync::Arc;
+    use core::ops::Range;
+
     use super::*;
+    use crate::hack::PayloadTag;
     use proptest::prelude::*;
 
     const LEN: usize = 1436;
@@ -207,10 +215,13 @@ mod tests {
         assert!(payloads.keep(SeqNumber(7), &damaged(&[100, 5000]), Proof::Crc(crc), false).is_none());
         let whole = payloads.keep(SeqNumber(7), &damaged(&[3000, 11_000]), Proof::Crc(crc), false).unwrap();
         assert_eq!(&whole.payload[..], &sent()[..]);
-        // Damaged in the same block: nothing fits, and the newer copy stays.
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[100]), Proof::Crc(crc), false).is_none());
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[200]), Proof::Crc(crc), false).is_none());
-        assert_eq!(payloads.entries.len(), 1);
+        assert!(payloads.is_empty());
+        // Damaged in the same block: nothing fits, and the two newest stay.
+        for bit in [100, 200, 300] {
+            assert!(payloads.keep(SeqNumber(7), &damaged(&[bit]), Proof::Crc(crc), false).is_none());
+        }
+        assert_eq!(payloads.entries.len(), 2);
+        assert_eq!(payloads.sums(SeqNumber(7)), Some(block_sums((&damaged(&[300]), &[]))));
         // A header that had to be repaired delivers nothing by itself.
         assert!(payloads.keep(SeqNumber(7), &damaged(&[3000]), Proof::Crc(crc), true).is_none());
         assert!(payloads.keep(SeqNumber(7), &sent(), Proof::Crc(crc), true).is_none());
@@ -234,6 +245,67 @@ mod tests {
         assert!(payloads.is_empty() && payloads.bytes == 0);
     }
 
+    /// A tag that cannot be forged: what was sent.
+    #[derive(Debug)]
+    struct TagOf(Vec<u8>);
+
+    impl PayloadTag for TagOf {
+        fn holds(&self, payload: &[u8]) -> bool {
+            payload == self.0
+        }
+    }
+
+    fn tag() -> Proof {
+        Proof::Tag(Arc::new(TagOf(sent())))
+    }
+
+    /// A segment and the copy of a tail, damaged in different blocks: the sender completes the one that was reported first.
+    #[test]
+    fn either_of_two_is_completed() {
+        let hit = [2_usize, 5];
+        for proof in [tag(), Proof::Crc(crc32c(&sent()))] {
+            for completed in hit {
+                let mut payloads = CorruptedPayloads::default();
+                for block in hit {
+                    // Beside its own block, so that the two do not make one.
+                    let bits = [block_range(LEN, block).start * 8, block_range(LEN, 6).start * 8 + block];
+                    assert!(payloads.keep(SeqNumber(7), &damaged(&bits), proof.clone(), false).is_none());
+                }
+                let fill = |payloads: &mut CorruptedPayloads, block: usize| {
+                    let range = block_range(LEN, block);
+                    payloads.fill(SeqNumber(7) + range.start as u32, &sent()[range])
+                };
+                assert!(fill(&mut payloads, completed).is_empty());
+                let whole = fill(&mut payloads, 6);
+                assert_eq!(whole.len(), 1);
+                assert_eq!(whole[0].payload[..], sent()[..]);
+                payloads.prune(|_, _| true);
+                assert_eq!(payloads.bytes, 0);
+            }
+        }
+    }
+
+    /// Segments of other boundaries have tags of their own, and each is completed for itself.
+    #[test]
+    fn overlapping_payloads_are_completed_apart() {
+        let mut payloads = CorruptedPayloads::default();
+        let whole = sent();
+        let part = |range: Range<usize>| Proof::Tag(Arc::new(TagOf(whole[range].to_vec())));
+        let mut first = whole[..1000].to_vec();
+        let mut second = whole[400..].to_vec();
+        first[500] ^= 1;
+        second[100] ^= 1;
+        second[1000] ^= 1;
+        payloads.keep(SeqNumber(0), &first, part(0..1000), false);
+        payloads.keep(SeqNumber(400), &second, part(400..LEN), false);
+        let completed = payloads.fill(SeqNumber(450), &whole[450..600]);
+        assert_eq!(completed.iter().map(|whole| whole.seq).collect::<Vec<_>>(), [SeqNumber(0)]);
+        assert_eq!(completed[0].payload[..], whole[..1000]);
+        let completed = payloads.fill(SeqNumber(1399), &whole[1399..]);
+        assert_eq!(completed[0].payload[..], whole[400..]);
+        assert!(payloads.is_empty());
+    }
+
     proptest! {
         /// Whatever is damaged, and whatever comes again, in whatever pieces: what is given out as
         /// whole is what was sent.
@@ -243,16 +315,18 @@ mod tests {
                 (prop::collection::vec(0..LEN * 8, 1..40), any::<bool>()), 1..6,
             ),
             pieces in prop::collection::vec((0..LEN, 1..600_usize), 0..30),
+            tagged in any::<bool>(),
         ) {
             let mut payloads = CorruptedPayloads::default();
-            let crc = crc32c(&sent());
+            let proof = if tagged { tag() } else { Proof::Crc(crc32c(&sent())) };
             let base = SeqNumber(u32::MAX - 500);
             let mut pieces = pieces.into_iter();
             for (bits, repaired) in copies {
                 let bits: Vec<usize> = bits;
-                if let Some(whole) = payloads.keep(base, &damaged(&bits), Proof::Crc(crc), repaired) {
+                if let Some(whole) = payloads.keep(base, &damaged(&bits), proof.clone(), repaired) {
                     prop_assert_eq!(&whole.payload[..], &sent()[..]);
                 }
+                prop_assert!(payloads.entries.len() <= MAX_SAME);
                 for (start, len) in pieces.by_ref().take(5) {
                     let end = (start + len).min(LEN);
                     for whole in payloads.fill(base + start as u32, &sent()[start..end]) {

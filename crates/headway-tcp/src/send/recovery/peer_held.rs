@@ -10,10 +10,12 @@ use headway_wire::SeqNumber;
 use headway_wire::blocks::{COUNT, block_range};
 
 use super::retransmit_queue::DamageReport;
+use crate::send::bundling;
 use crate::send::sent_queue::{Marks, SentQueue};
 
-/// A shorter payload is asked for as a whole: headers would take more than the blocks save.
-pub(crate) const MIN_PAYLOAD: usize = 64 * COUNT;
+/// A shorter payload is asked for as a whole: the headers of blocks take nearly what these save, and it may be a bundle's,
+/// whose number is another segment's.
+pub(crate) const MIN_PAYLOAD: usize = bundling::LONGEST as usize + 1;
 /// Bytes that agree between two blocks that do not are sent with them if they are fewer: a segment of
 /// its own costs as much.
 const WORTH_SPARING: u32 = 64;
