@@ -111,7 +111,6 @@ async fn full_segments_fill_a_datagram_and_damaged_headers_are_repaired() {
 fn partial() -> Profile {
     let mut profile = Variant::Headway.apply(Profile::modern());
     profile.features.partial = true;
-    profile.tagged_payloads = true;
     profile
 }
 

@@ -322,7 +322,6 @@ fn profile(outage: Duration, own_path: bool) -> Profile {
     profile.features.own_path = own_path;
     // Of a damaged payload only the bad blocks are sent again, and the tunnel's tag says whether it is whole.
     profile.features.partial = true;
-    profile.tagged_payloads = true;
     // A delayed ACK of one stream looks like a queue to the many that share its window.
     profile.delayed_ack = DelayedAck { timeout: Duration::ZERO, adaptive: false };
     // What a host wrote is sent as it was written.

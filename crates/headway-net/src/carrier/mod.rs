@@ -73,6 +73,12 @@ pub trait Carrier: Send {
         true
     }
 
+    /// Whether damaged payloads have a tag ([`Arrival::tag`]), and nothing but that is to be believed
+    /// ([`Profile::tagged_payloads`](headway_tcp::Profile::tagged_payloads)).
+    fn tags_payloads(&self) -> bool {
+        false
+    }
+
     /// The only host that packets come from, if there is exactly one. The carrier then also delivers packets
     /// whose IP header is corrupted, which the host counts as damaged packets of that peer
     /// ([`Host::receive_from_only_peer`](headway_tcp::Host::receive_from_only_peer)).
@@ -164,6 +170,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn keeps_segments(&self) -> bool {
         (**self).keeps_segments()
+    }
+
+    fn tags_payloads(&self) -> bool {
+        (**self).tags_payloads()
     }
 
     fn only_peer(&self) -> Option<OnlyPeer> {

@@ -73,6 +73,7 @@ impl Stack {
         }
         let mut profile = config.profile.unwrap_or_else(Profile::modern);
         profile.mtu = profile.mtu.min(carrier.mtu());
+        profile.tagged_payloads = carrier.tags_payloads();
         profile.not_sent = profile.not_sent.min(NOT_SENT);
         profile.check().map_err(NetError::Profile)?;
         let carries_hack = carrier.keeps_segments();
@@ -196,7 +197,7 @@ impl Stack {
     ///
     /// # Errors
     /// As for [`Stack::connect`].
-    pub async fn connect_with(&self, remote: SocketAddr, profile: Arc<Profile>) -> io::Result<TcpStream> {
+    pub async fn connect_with(&self, remote: SocketAddr, mut profile: Arc<Profile>) -> io::Result<TcpStream> {
         if profile.mtu > self.handle.profile.mtu {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -211,6 +212,9 @@ impl Stack {
                 io::ErrorKind::InvalidInput,
                 "a profile with HACK: expected one without, as the carrier coalesces segments",
             ));
+        }
+        if profile.tagged_payloads != self.handle.profile.tagged_payloads {
+            Arc::make_mut(&mut profile).tagged_payloads = self.handle.profile.tagged_payloads;
         }
         let ours = self.handle.addresses.iter().find(|address| address.is_ipv4() == remote.is_ipv4());
         let ours = *ours.ok_or_else(|| {
