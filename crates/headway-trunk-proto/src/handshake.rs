@@ -11,7 +11,7 @@ use crate::message::{
 
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Both ends must speak this version of the protocol.
-const PROLOGUE: &[u8] = b"headway trunk 2";
+const PROLOGUE: &[u8] = b"headway trunk 3";
 /// The preshared key is mixed into the second message.
 const PSK_AT: u8 = 2;
 

@@ -117,6 +117,16 @@ impl Part {
     }
 }
 
+/// What is authenticated with a segment's header: the prefix, and how long the payload is. A datagram that was cut or made longer has
+/// none.
+fn header_ad(prefix: &[u8], payload: &[u8]) -> [u8; PREFIX + 2] {
+    let mut ad = [0; PREFIX + 2];
+    ad[..PREFIX].copy_from_slice(prefix);
+    // No IP packet is longer than 16 bits say.
+    ad[PREFIX..].copy_from_slice(&(payload.len() as u16).to_be_bytes());
+    ad
+}
+
 /// Seals packets under one key.
 pub(crate) struct Sealer {
     cipher: ChaCha20Poly1305,
@@ -177,13 +187,14 @@ impl Sealer {
         }
         datagram[..PREFIX].copy_from_slice(&first);
         let (head, payload) = datagram.split_at_mut(payload - start);
+        let ad = header_ad(&first, payload);
         let mut sealed = PREFIX + header;
         if tags > TAG {
             let tag = self.seal(Part::Payload, number, &[], payload)?;
             head[sealed..sealed + TAG].copy_from_slice(&tag);
             sealed += TAG;
         }
-        let tag = self.seal(Part::Header, number, &first, &mut head[PREFIX..sealed])?;
+        let tag = self.seal(Part::Header, number, &ad, &mut head[PREFIX..sealed])?;
         head[sealed..].copy_from_slice(&tag);
         Ok((start..packet.end, short.is_some()))
     }
@@ -331,7 +342,7 @@ impl Opener {
         let (text, tag) = head.split_at_mut(sealed);
         let (first, text) = text.split_at_mut(PREFIX);
         let mut seal = None;
-        let verdict = if self.unseal(Part::Header, (number, tag), first, text) {
+        let verdict = if self.unseal(Part::Header, (number, tag), &header_ad(first, body), text) {
             self.received.insert(number);
             if body.is_empty() || self.unseal(Part::Payload, (number, &text[header..]), &[], body) {
                 Verdict::Intact
