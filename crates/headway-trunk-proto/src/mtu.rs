@@ -1,22 +1,35 @@
 //! How long datagrams to a peer may be: packetization layer path MTU discovery for datagrams (RFC 8899).
 //!
 //! The longest one is used from the start, and probed: on most paths it passes, and nothing is lost by waiting. Where
-//! probes do not arrive, though other packets of the peer do, a shorter one is used at once, and the longest that passes
-//! is searched. While long datagrams are sent their length is probed again and again, so that a path that has become
-//! narrower is noticed: no router has to say so.
+//! probes do not arrive, though short ones that were sent with them do, a shorter one is used at once, and the longest
+//! that passes is searched. While long datagrams are sent their length is probed again and again, so that a path that
+//! has become narrower is noticed: no router has to say so.
 
 use headway_units::{Duration, Instant};
 
+use crate::message::PADDED_LEN;
+
 /// RFC 8899, 5.1.2: BASE_PLPMTU, for IPv4 and IPv6 alike; bytes of UDP payload.
 const BASE: u16 = 1200;
+/// MIN_PLPMTU: what a link is taken to carry whatever was lost. Every host has to take IPv4 packets of 576 bytes (RFC
+/// 791, 3.1).
+const LEAST: u16 = 576 - 28;
+/// A probe of this length goes with each: if it is answered and the long one is not, it is the length.
+pub(crate) const SHORTEST: u16 = PADDED_LEN as u16;
 /// MAX_PROBES. The default of RFC 8899, 5.1.2, is 3, for a path that loses few packets; here one of five may be.
 const MAX_PROBES: u32 = 6;
-/// Between two probes of a length.
-const PROBE_EVERY: Duration = Duration::from_secs(1);
+/// After the first probe of a length, which is the only one where the path is as it was.
+const SECOND_PROBE_AFTER: Duration = Duration::from_secs(1);
+/// Between two of the others: a burst of damage is shorter.
+const PROBE_EVERY: Duration = Duration::from_millis(250);
 /// PROBE_TIMER, of the last: longer than a round trip.
 const PROBE_TIMER: Duration = Duration::from_secs(3);
-/// CONFIRMATION_TIMER: while long datagrams are sent.
+/// CONFIRMATION_TIMER: while long datagrams are sent,
 const CONFIRM_EVERY: Duration = Duration::from_secs(10);
+/// and while at least `MANY` were.
+const CONFIRM_SOON: Duration = Duration::from_secs(2);
+/// A probe costs at most this share of what is sent.
+const MANY: u32 = 256;
 /// PMTU_RAISE_TIMER.
 const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// The search ends when it is known as exactly as this, in bytes.
@@ -28,19 +41,8 @@ struct Probing {
     size: u16,
     sent: u32,
     next: Instant,
-    /// When the last one was sent.
-    last: Option<Instant>,
-    /// After how many of them something else of the peer arrived.
-    heard: u32,
-}
-
-/// What is done next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// A probe of this many bytes is to be sent.
-    Probe(u16),
-    /// Nothing.
-    Wait,
+    /// How many of the short ones were answered.
+    short_seen: u32,
 }
 
 /// The search for the longest datagram that reaches a peer. Lengths are of UDP payload.
@@ -51,11 +53,13 @@ pub(crate) struct PathMtu {
     passes: u16,
     fails: Option<u16>,
     used: u16,
+    /// What was last said of `used`.
+    told: u16,
     probing: Option<Probing>,
-    /// When a probe is due again; `None` before the first session.
-    next_check: Option<Instant>,
-    /// A datagram as long as the longest used was sent since the last check.
-    is_active: bool,
+    /// When the last probe was settled; `None` before the first session.
+    settled: Option<Instant>,
+    /// How many datagrams about as long as the longest used were sent since.
+    long_sent: u32,
     /// When the longest is tried again.
     raise_at: Option<Instant>,
 }
@@ -63,15 +67,15 @@ pub(crate) struct PathMtu {
 impl PathMtu {
     /// Before anything is known; `longest` bytes are what the configuration allows.
     pub(crate) fn new(longest: u16) -> Self {
-        let passes = BASE.min(longest);
         Self {
             longest,
-            passes,
+            passes: LEAST.min(longest),
             fails: None,
             used: longest,
+            told: longest,
             probing: None,
-            next_check: None,
-            is_active: false,
+            settled: None,
+            long_sent: 0,
             raise_at: None,
         }
     }
@@ -81,94 +85,129 @@ impl PathMtu {
         self.used
     }
 
+    /// The longest datagram to be sent, if it is another one than was said last.
+    pub(crate) fn take_change(&mut self) -> Option<u16> {
+        let told = std::mem::replace(&mut self.told, self.used);
+        (told != self.used).then_some(self.used)
+    }
+
     /// There is a path, or another than before.
     pub(crate) fn restart(&mut self, now: Instant) {
-        *self = Self::new(self.longest);
+        *self = Self { told: self.told, ..Self::new(self.longest) };
         self.probe(self.longest, now);
     }
 
     fn probe(&mut self, size: u16, now: Instant) {
-        let is_known = size <= self.passes && size <= BASE;
-        self.probing = (!is_known).then_some(Probing { size, sent: 0, next: now, last: None, heard: 0 });
+        self.probing = (size > LEAST).then_some(Probing { size, sent: 0, next: now, short_seen: 0 });
     }
 
     /// A datagram of `len` bytes was sent.
     pub(crate) fn on_sent(&mut self, len: usize) {
-        self.is_active |= len > usize::from(BASE) && len + usize::from(EXACT) >= usize::from(self.used);
+        let is_long = len > usize::from(LEAST) && len + usize::from(EXACT) >= usize::from(self.used);
+        self.long_sent = self.long_sent.saturating_add(is_long.into());
     }
 
-    /// The peer reports that a probe of `size` bytes has arrived. Says whether the length used is another one now.
-    pub(crate) fn on_seen(&mut self, now: Instant, size: u16) -> bool {
+    /// The peer reports that a probe of `size` bytes has arrived.
+    pub(crate) fn on_seen(&mut self, now: Instant, size: u16) {
+        if size == SHORTEST {
+            if let Some(probing) = &mut self.probing {
+                probing.short_seen += 1;
+            }
+            return;
+        }
         if size > self.longest || self.fails.is_some_and(|fails| size >= fails) {
-            return false;
+            return;
         }
         self.passes = self.passes.max(size);
-        let used = self.used.max(self.passes);
-        let before = std::mem::replace(&mut self.used, used);
+        self.used = self.used.max(self.passes);
         if self.probing.is_some_and(|probing| probing.size <= size) {
             self.go_on(now);
         }
-        self.used != before
+    }
+
+    /// This host cannot send datagrams of `size` bytes: its interface carries shorter ones.
+    pub(crate) fn on_refused(&mut self, now: Instant, size: u16) {
+        if (LEAST + 1..=self.longest).contains(&size) && self.fails.is_none_or(|fails| size < fails) {
+            self.on_failed(now, size);
+        }
+    }
+
+    /// Datagrams of `size` bytes do not pass.
+    fn on_failed(&mut self, now: Instant, size: u16) {
+        self.fails = Some(size);
+        if size <= self.passes {
+            // It passed before: the path is another one.
+            self.passes = LEAST;
+        }
+        self.used = if self.base_is_open() { BASE } else { self.passes };
+        self.go_on(now);
+    }
+
+    /// Whether it is not known if datagrams of the base length pass. Nearly all paths carry them.
+    fn base_is_open(&self) -> bool {
+        self.passes < BASE && self.fails.is_some_and(|fails| fails > BASE)
     }
 
     /// The length at hand is settled: the next one, or the end of the search.
     fn go_on(&mut self, now: Instant) {
         self.probing = None;
-        self.is_active = false;
-        self.next_check = Some(now + CONFIRM_EVERY);
-        if let Some(fails) = self.fails {
-            if fails - self.passes > EXACT {
-                self.probe(self.passes + (fails - self.passes) / 2, now);
-            } else {
-                self.raise_at = Some(now + RAISE_AFTER);
-            }
+        (self.settled, self.long_sent) = (Some(now), 0);
+        let Some(fails) = self.fails else { return };
+        if self.base_is_open() {
+            self.probe(BASE, now);
+        } else if fails - self.passes > EXACT {
+            self.probe(self.passes + (fails - self.passes) / 2, now);
+        } else {
+            self.raise_at = Some(now + RAISE_AFTER);
         }
+    }
+
+    /// When the length used is to be confirmed.
+    fn confirm_at(&self) -> Option<Instant> {
+        let after = match self.long_sent {
+            0 => return None,
+            1..MANY => CONFIRM_EVERY,
+            _ => CONFIRM_SOON,
+        };
+        Some(self.settled? + after)
     }
 
     /// When [`PathMtu::step`] is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         match self.probing {
             Some(probing) => Some(probing.next),
-            None => self.next_check.filter(|_| self.is_active).into_iter().chain(self.raise_at).min(),
+            None => self.confirm_at().into_iter().chain(self.raise_at).min(),
         }
     }
 
-    /// Does what is due. `heard`: when something of the peer last arrived. Says also whether the length used is another
-    /// one now.
-    pub(crate) fn step(&mut self, now: Instant, heard: Option<Instant>) -> (Step, bool) {
+    /// Does what is due. Returns the length of a probe that is to be sent now, with one of the shortest.
+    pub(crate) fn step(&mut self, now: Instant) -> Option<u16> {
         if self.probing.is_none() {
             if self.raise_at.is_some_and(|at| at <= now) {
                 (self.raise_at, self.fails) = (None, None);
                 self.probe(self.longest, now);
-            } else if self.is_active && self.next_check.is_some_and(|at| at <= now) {
+            } else if self.confirm_at().is_some_and(|at| at <= now) {
                 self.probe(self.used, now);
-                self.is_active = false;
             }
         }
-        let Some(probing) = &mut self.probing else { return (Step::Wait, false) };
-        if probing.next > now {
-            return (Step::Wait, false);
-        }
-        probing.heard += u32::from(heard.zip(probing.last).is_some_and(|(heard, last)| heard >= last));
+        let probing = self.probing.as_mut().filter(|probing| probing.next <= now)?;
         if probing.sent < MAX_PROBES {
             probing.sent += 1;
-            probing.last = Some(now);
-            probing.next = now + if probing.sent < MAX_PROBES { PROBE_EVERY } else { PROBE_TIMER };
-            return (Step::Probe(probing.size), false);
+            let wait = match probing.sent {
+                1 => SECOND_PROBE_AFTER,
+                2..MAX_PROBES => PROBE_EVERY,
+                _ => PROBE_TIMER,
+            };
+            probing.next = now + wait;
+            return Some(probing.size);
         }
         // Where nothing arrives at all, the path is down, and says nothing of lengths.
-        if probing.heard < MAX_PROBES / 2 {
-            (probing.sent, probing.last, probing.heard) = (0, None, 0);
-            return (Step::Wait, false);
+        if probing.short_seen < MAX_PROBES / 2 {
+            (probing.sent, probing.short_seen) = (0, 0);
+            return None;
         }
         let size = probing.size;
-        self.fails = Some(size);
-        if size <= self.passes {
-            // It passed before: the path is another one.
-            self.passes = BASE.min(size);
-        }
-        let before = std::mem::replace(&mut self.used, self.passes);
-        self.go_on(now);
-        (Step::Wait, self.used != before)
+        self.on_failed(now, size);
+        None
     }
 }

@@ -21,6 +21,9 @@ use crate::tunnel::PeerCounters;
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(900);
 /// Data was sent, and nothing has arrived for this long: the peer may have been restarted.
 const SILENCE: Duration = Duration::from_secs(2);
+/// While the peer does not answer, it is asked once a round trip, but not more often than the first and not less often than the second:
+/// what waits is sent when it is heard.
+const ASK_EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The first initiations follow one another in this time, later ones in twice the time before, up to [`MOST_WAIT`];
 /// where there is a session, all of them.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -78,6 +81,11 @@ pub(crate) struct Peer {
     unanswered: Option<Instant>,
     /// The last packet since the peer sent data, unless it was asked since then whether it is still there.
     listening: Option<Instant>,
+    /// When it was last asked, and the first time since an answer.
+    last_asked: Option<Instant>,
+    first_asked: Option<Instant>,
+    /// The shortest time until an answer, at its present address.
+    min_rtt: Option<Duration>,
 }
 
 impl Peer {
@@ -112,6 +120,9 @@ impl Peer {
             last_sent: None,
             unanswered: None,
             listening: None,
+            last_asked: None,
+            first_asked: None,
+            min_rtt: None,
         }
     }
 
@@ -190,13 +201,34 @@ impl Peer {
     /// When the peer is to be asked whether it is there.
     pub(crate) fn ask_at(&self) -> Option<Instant> {
         self.current.as_ref()?;
-        Some(self.listening? + SILENCE)
+        let again = self.unanswered.map(|since| {
+            let every = self.min_rtt.unwrap_or(ASK_EVERY.1).clamp(ASK_EVERY.0, ASK_EVERY.1);
+            self.last_asked.map_or(since + SILENCE, |last| (since + SILENCE).max(last + every))
+        });
+        let listening = self.listening.map(|since| since + SILENCE);
+        again.into_iter().chain(listening).min()
     }
 
     /// It was asked.
     pub(crate) fn on_asked(&mut self, now: Instant) {
         self.listening = None;
+        self.last_asked = Some(now);
+        self.first_asked.get_or_insert(now);
         self.on_sent(now, true);
+    }
+
+    /// A probe was sent, which is answered if it arrives.
+    pub(crate) fn on_probe(&mut self, now: Instant) {
+        self.first_asked.get_or_insert(now);
+        self.on_sent(now, false);
+    }
+
+    /// It has answered. If an earlier question was lost, the time since then is too long, and another one is shorter.
+    pub(crate) fn on_answer(&mut self, now: Instant) {
+        if let Some(asked) = self.first_asked.take() {
+            let rtt = now.saturating_since(asked);
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
     }
 
     /// Something was sent; `asks`: the peer will answer if it is there.
@@ -213,7 +245,7 @@ impl Peer {
             self.initiations.remove(0);
         }
         self.initiations.push(initiation);
-        // While streams wait for the link to return, it is asked for every second.
+        // While streams wait for the link to return, the peer may have been restarted.
         let doubled = if self.current.is_some() { 0 } else { self.attempts.min(8) };
         let wait = Duration::from_nanos(FIRST_WAIT.as_nanos() << doubled).min(MOST_WAIT);
         self.attempts += 1;
@@ -291,6 +323,7 @@ impl Peer {
         self.endpoint = Some(endpoint);
         self.elsewhere = None;
         self.unchecked = Unchecked::Probing { sent: 0, next: now };
+        (self.first_asked, self.min_rtt) = (None, None);
         self.mtu.restart(now);
     }
 }

@@ -583,6 +583,7 @@ proptest! {
                 prop_assert_eq!(opened, packet);
             }
             Some((Verdict::Corrupted, opened)) => {
+                prop_assert_eq!(opened.len(), packet.len());
                 prop_assert_eq!(&opened[TCP.start..CRCS.start], &packet[TCP.start..CRCS.start]);
                 prop_assert_eq!(judge(&opened), Ok(Integrity::Corrupted));
             }
@@ -633,7 +634,7 @@ fn longest(world: &World) -> usize {
 
 #[test]
 fn the_longest_datagram_that_passes_is_found() {
-    for passes in [1472, 1471, 1400, 1280, 1201] {
+    for passes in [1472, 1471, 1400, 1280, 1201, 1200, 1199, 1000, 700, 560] {
         let mut world = World::new();
         world.longest = passes;
         world.run(Duration::from_millis(100));
@@ -664,6 +665,70 @@ fn a_path_that_becomes_narrower_is_noticed_and_one_that_becomes_wider_is_used() 
     assert_eq!(longest(&world), 1472);
 }
 
+/// Where much is sent it is noticed within some seconds, also if not even 1200 bytes pass any more.
+#[test]
+fn on_a_busy_path_it_is_noticed_soon() {
+    for passes in [1300, 900] {
+        let mut world = World::connected();
+        world.longest = passes;
+        let mut noticed = None;
+        for second in 0..60 {
+            for _ in 0..300 {
+                let payload = vec![7; longest(&world) - 82];
+                let _ = world.seal(true, second, &payload).map(|(sent, _)| world.deliver(sent));
+            }
+            world.run(Duration::from_secs(1));
+            if longest(&world) <= passes {
+                noticed.get_or_insert(second);
+            }
+        }
+        let allowed = if passes > 1200 { 8 } else { 14 };
+        assert!(noticed.is_some_and(|second| second < allowed), "{passes}: {noticed:?}");
+        assert!((passes - 16..=passes).contains(&longest(&world)), "{passes}: {}", longest(&world));
+        world.longest = 1472;
+        world.run(Duration::from_secs(700));
+        assert_eq!(longest(&world), 1472);
+    }
+}
+
+/// What the interface of this host does not carry is not sent again in that length.
+#[test]
+fn what_this_host_cannot_send_is_shorter_at_once() {
+    let mut world = World::connected();
+    let told = |world: &World, used| world.saw(true, Event::Mtu(PeerId(0), used));
+    // Another's address, and what was not sent.
+    world.near.refused(world.now, at("192.0.2.9:4433"), 1472);
+    world.near.refused(world.now, world.far_at, 1480);
+    world.near.refused(world.now, world.far_at, 100);
+    assert_eq!(longest(&world), 1472);
+    world.longest = 1300;
+    world.near.refused(world.now, world.far_at, 1472);
+    assert_eq!(longest(&world), 1200);
+    world.run(Duration::from_millis(100));
+    assert_eq!(told(&world, 1200), 1);
+    world.run(Duration::from_secs(60));
+    assert!((1284..=1300).contains(&longest(&world)), "{}", longest(&world));
+    assert_eq!(told(&world, longest(&world) as u16), 1, "{:?}", world.events);
+}
+
+/// A peer that has moved is at another path, whose length is told.
+#[test]
+fn a_new_path_is_tried_with_the_longest_again() {
+    let mut world = World::new();
+    world.longest = 1300;
+    world.run(Duration::from_secs(100));
+    assert!(longest(&world) <= 1300);
+    (world.longest, world.far_at) = (1472, at("192.0.2.9:4433"));
+    world.events.clear();
+    for seq in 0..3 {
+        let (sent, _) = world.seal(false, seq, b"moved").expect("a session");
+        world.deliver(sent);
+    }
+    world.run(Duration::from_secs(1));
+    assert_eq!(longest(&world), 1472);
+    assert_eq!(world.saw(true, Event::Mtu(PeerId(0), 1472)), 1, "{:?}", world.events);
+}
+
 #[test]
 fn a_link_that_is_down_says_nothing_of_lengths() {
     let mut world = World::connected();
@@ -691,23 +756,48 @@ fn probes_are_no_burden_for_an_idle_path() {
     assert_eq!(sent, 0);
 }
 
-/// What is sent in an outage is asked for every second, and both ends learn when the link is back.
+/// In an outage the peer is asked for once a round trip, between every 50 ms and every second, and both ends learn when the
+/// link is back.
 #[test]
 fn both_ends_learn_when_the_link_returns() {
-    let mut world = World::connected();
-    world.run(Duration::from_secs(5));
+    for (one_way, every) in [(0, 50), (30, 60), (100, 200), (600, 1000)] {
+        let mut world = World::new();
+        world.delay = Duration::from_millis(one_way);
+        world.run(Duration::from_secs(10));
+        world.is_down = true;
+        for near in [true, false] {
+            let (sent, _) = world.seal(near, 1, b"data").expect("a session");
+            world.deliver(sent);
+        }
+        world.run(Duration::from_secs(120));
+        for near in [true, false] {
+            assert_eq!(world.saw(near, Event::Returned(PeerId(0))), 0);
+        }
+        world.is_down = false;
+        world.run(Duration::from_millis(every + one_way + 20));
+        for near in [true, false] {
+            assert_eq!(world.saw(near, Event::Returned(PeerId(0))), 1, "{one_way} ms: {:?}", world.events);
+        }
+    }
+}
+
+/// And not more often.
+#[test]
+fn an_outage_is_no_burden() {
+    let mut world = World::new();
+    world.delay = Duration::from_millis(100);
+    world.run(Duration::from_secs(10));
     world.is_down = true;
-    for near in [true, false] {
-        let (sent, _) = world.seal(near, 1, b"data").expect("a session");
-        world.deliver(sent);
+    let (sent, _) = world.seal(true, 1, b"data").expect("a session");
+    world.deliver(sent);
+    let mut bytes = 0;
+    for _ in 0..10_000 {
+        world.now += Duration::from_millis(10);
+        world.near.handle_timeout(world.now);
+        bytes += std::iter::from_fn(|| world.near.poll_transmit())
+            .map(|sent| sent.datagram.len() + 28)
+            .sum::<usize>();
     }
-    world.run(Duration::from_secs(120));
-    for near in [true, false] {
-        assert_eq!(world.saw(near, Event::Returned(PeerId(0))), 0);
-    }
-    world.is_down = false;
-    world.run(Duration::from_millis(1100));
-    for near in [true, false] {
-        assert_eq!(world.saw(near, Event::Returned(PeerId(0))), 1, "{:?}", world.events);
-    }
+    // Two questions each 200 ms, and an initiation a second.
+    assert!(bytes < 100 * (10 * 60 + 250), "{bytes}");
 }

@@ -1,6 +1,7 @@
 //! Buffers for batches of packets.
 
 use std::io::{self, IoSlice};
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
 use headway_units::Instant;
@@ -120,6 +121,8 @@ pub(crate) struct Outbox {
     count: usize,
     sent: usize,
     refusal: Option<io::Error>,
+    /// The last that this host's interface does not carry, and its length.
+    too_long: Option<(Name, usize)>,
 }
 
 impl Outbox {
@@ -136,6 +139,7 @@ impl Outbox {
             count: 0,
             sent: 0,
             refusal: None,
+            too_long: None,
         }
     }
 
@@ -188,11 +192,17 @@ impl Outbox {
             });
             match sys::send_batch(socket, packets) {
                 Ok(sent) => self.sent += sent,
-                Err(error) => match self.refused(error) {
-                    Refusal::Wait => return Ok(false),
-                    Refusal::Fatal(error) => return Err(error),
-                    Refusal::Drop => self.sent += 1,
-                },
+                Err(error) => {
+                    if error.raw_os_error() == Some(libc::EMSGSIZE) {
+                        let (start, end) = self.spans[self.sent];
+                        self.too_long = Some((self.names[self.sent], end - start));
+                    }
+                    match self.refused(error) {
+                        Refusal::Wait => return Ok(false),
+                        Refusal::Fatal(error) => return Err(error),
+                        Refusal::Drop => self.sent += 1,
+                    }
+                }
             }
         }
         self.clear();
@@ -239,6 +249,12 @@ impl Outbox {
     /// Why the system refused a packet, since the last call.
     pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
         self.refusal.take()
+    }
+
+    /// The address and the length of a packet that is too long for this host's interface, since the last call.
+    pub(crate) fn take_too_long(&mut self) -> Option<(SocketAddr, usize)> {
+        let (name, len) = self.too_long.take()?;
+        Some((name.place()?, len))
     }
 
     fn clear(&mut self) {

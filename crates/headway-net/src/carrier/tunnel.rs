@@ -220,7 +220,12 @@ impl TunnelCarrier {
             self.is_unchecked = unchecked;
         }
         let outbox = if unchecked { &mut self.outbox } else { &mut self.checked };
-        outbox.send(self.socket.as_fd(), true)
+        let result = outbox.send(self.socket.as_fd(), true);
+        if let Some((to, len)) = outbox.take_too_long() {
+            self.tunnel.refused(self.now, to, len);
+            self.update(self.now);
+        }
+        result
     }
 
     /// Queues the tunnel's own datagrams, as far as there is room.
@@ -248,6 +253,10 @@ impl Carrier for TunnelCarrier {
 
     fn name(&self) -> String {
         format!("tunnel at UDP {}", self.local)
+    }
+
+    fn tags_payloads(&self) -> bool {
+        true
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {

@@ -9,6 +9,7 @@ use super::{Arrival, Event, PeerId, Tunnel};
 use crate::control::Control;
 use crate::flight::Arrived;
 use crate::message::{Kind, Message};
+use crate::mtu::SHORTEST;
 use crate::peer::Unchecked;
 use crate::seal::{Inner, Opened, Verdict};
 
@@ -151,9 +152,11 @@ impl Tunnel {
             Some(Control::Close) => self.events.push_back(Event::Restarted(id)),
             Some(Control::MtuSeen(size)) => {
                 let peer = &mut self.peers[id.0];
-                if peer.mtu.on_seen(now, size) {
-                    self.events.push_back(Event::Mtu(id, peer.mtu.used()));
+                if size == SHORTEST {
+                    peer.on_answer(now);
                 }
+                peer.mtu.on_seen(now, size);
+                self.tell_mtu(id);
             }
             Some(Control::MtuProbe(_) | Control::KeepAlive) | None => {}
         }

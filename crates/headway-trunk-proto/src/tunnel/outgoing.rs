@@ -1,6 +1,6 @@
 //! Packets that are sealed, and control messages.
 
-use std::net::Ipv6Addr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
 use headway_units::Instant;
@@ -8,13 +8,9 @@ use headway_wire::Ecn;
 
 use super::{Event, PeerId, SealedPacket, Transmit, Tunnel};
 use crate::control::Control;
-use crate::message::PADDED_LEN;
-use crate::mtu::Step;
+use crate::mtu::SHORTEST;
 use crate::peer::{Unchecked, asks};
 use crate::seal::{Inner, SealError};
-
-/// The shortest probe for the length of datagrams.
-const SHORTEST_PROBE: u16 = PADDED_LEN as u16;
 
 impl Tunnel {
     /// Seals the IP packet at `packet` of `room`, in place; [`HEADROOM`](crate::HEADROOM) bytes must be before it.
@@ -61,21 +57,36 @@ impl Tunnel {
 
     /// RFC 8899: sends a probe, or takes note that none arrives.
     pub(super) fn probe_mtu(&mut self, now: Instant, id: PeerId) {
-        let peer = &mut self.peers[id.0];
-        let (step, changed) = peer.mtu.step(now, peer.last_received);
-        if changed {
-            self.events.push_back(Event::Mtu(id, peer.mtu.used()));
-        }
-        let Step::Probe(size) = step else { return };
-        let checksum = peer.unchecked != Unchecked::Passes;
-        // A short one goes with it: if that is answered and the long one is not, it is the length.
-        for size in [size, SHORTEST_PROBE] {
+        let step = self.peers[id.0].mtu.step(now);
+        self.tell_mtu(id);
+        let Some(size) = step else { return };
+        let checksum = self.peers[id.0].unchecked != Unchecked::Passes;
+        for size in [size, SHORTEST] {
             let peer = &mut self.peers[id.0];
             let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
             let message = Control::MtuProbe(size).bytes();
             let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
-            peer.on_sent(now, false);
+            peer.on_probe(now);
             self.queue(Transmit { to, datagram, checksum });
+        }
+    }
+
+    /// Datagrams of `size` bytes to `to` cannot be sent: the interface of this host carries shorter ones. To be called for
+    /// what the host itself says; what routers say can be forged.
+    pub fn refused(&mut self, now: Instant, to: SocketAddr, size: usize) {
+        let Ok(size) = u16::try_from(size) else { return };
+        for id in (0..self.peers.len()).map(PeerId) {
+            if self.peers[id.0].endpoint == Some(to) {
+                self.peers[id.0].mtu.on_refused(now, size);
+                self.tell_mtu(id);
+            }
+        }
+    }
+
+    /// Says how long datagrams may be, if that has changed.
+    pub(super) fn tell_mtu(&mut self, id: PeerId) {
+        if let Some(used) = self.peers[id.0].mtu.take_change() {
+            self.events.push_back(Event::Mtu(id, used));
         }
     }
 

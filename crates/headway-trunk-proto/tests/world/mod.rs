@@ -1,5 +1,6 @@
 //! Two gateways in virtual time, and what is between them.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use headway_trunk_proto::{
@@ -53,6 +54,9 @@ pub(crate) struct World {
     pub(crate) longest: usize,
     /// Everything is.
     pub(crate) is_down: bool,
+    /// How long what the ends send of their own is under way.
+    pub(crate) delay: Duration,
+    under_way: VecDeque<(Instant, Sent)>,
     pub(crate) events: Vec<(bool, Event)>,
 }
 
@@ -73,6 +77,8 @@ impl World {
             drops_unchecked: false,
             longest: 1472,
             is_down: false,
+            delay: Duration::ZERO,
+            under_way: VecDeque::new(),
             events: Vec::new(),
         }
     }
@@ -83,7 +89,7 @@ impl World {
         world
     }
 
-    /// What the ends send of their own, delivered at once, for a time.
+    /// What the ends send of their own, delivered after `delay`, for a time.
     pub(crate) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
@@ -94,7 +100,14 @@ impl World {
                 let sent: Vec<_> = std::iter::from_fn(|| tunnel.poll_transmit()).collect();
                 for sent in sent {
                     let sent = Sent { from, to: sent.to, bytes: sent.datagram, checksum: sent.checksum };
-                    self.deliver(sent);
+                    // What is lost is lost on its first metre.
+                    if !self.is_down {
+                        self.under_way.push_back((self.now + self.delay, sent));
+                    }
+                }
+                while self.under_way.front().is_some_and(|(due, _)| *due <= self.now) {
+                    let sent = self.under_way.pop_front().map(|(_, sent)| sent);
+                    sent.and_then(|sent| self.deliver(sent));
                 }
             }
             let events = [(true, &mut self.near), (false, &mut self.far)].map(|(near, tunnel)| {
@@ -104,7 +117,9 @@ impl World {
             if self.now == end {
                 return;
             }
-            let next = [self.near.next_deadline(), self.far.next_deadline()].into_iter().flatten().min();
+            let arrival = self.under_way.front().map(|(due, _)| *due);
+            let next = [self.near.next_deadline(), self.far.next_deadline(), arrival];
+            let next = next.into_iter().flatten().min();
             self.now = next.unwrap_or(end).clamp(self.now + Duration::from_millis(1), end);
         }
     }
