@@ -34,6 +34,7 @@ mod compact;
 mod control;
 mod cookie;
 mod flight;
+pub mod flow_order;
 mod handshake;
 mod keys;
 mod message;

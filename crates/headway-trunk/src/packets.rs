@@ -1,8 +1,8 @@
 //! Packets that cross the trunk as they are: those of other protocols, and of TCP where that is asked.
 //!
 //! They wait in a short queue that drops what waits too long (FQ-CoDel), and leave in a connection of the trunk, so
-//! under its rate and with its recovery. Datagrams are delivered as they arrive, whatever is missing ahead of them; a
-//! packet of a TCP connection keeps its order.
+//! under its rate and with its recovery. Datagrams are delivered as they arrive, whatever is missing ahead of them, but
+//! those of QUIC in the order of their flow. Packets of TCP keep their order in a connection of their own.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io;
@@ -11,7 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use headway_link::{EnqueueResult, FqCodel, Frame, Headers, LinkCounters, QueueDiscipline as _, QueueLimit};
 use headway_net::{Clock, PacketWriter, TcpStream};
-use headway_trunk_proto::records::{self, RecordReader};
+use headway_trunk_proto::flow_order::{self, FlowNumbers, FlowOrder};
+use headway_trunk_proto::records::{self, MAX_MESSAGE, RecordReader};
 use headway_units::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Notify;
@@ -47,8 +48,29 @@ pub(crate) struct PacketQueue {
 }
 
 struct Waiting {
-    queue: FqCodel<Vec<u8>>,
+    queue: FqCodel<Packet>,
     counters: LinkCounters,
+}
+
+/// An IP packet on its way to the peer.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    pub(crate) bytes: Vec<u8>,
+    /// Its flow is delivered in order.
+    pub(crate) keeps_order: bool,
+}
+
+impl AsMut<[u8]> for Packet {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// A packet that is to be sent now: when it was added, and its flow.
+struct Taken {
+    added: Instant,
+    flow: u64,
+    packet: Packet,
 }
 
 impl PacketQueue {
@@ -62,9 +84,9 @@ impl PacketQueue {
     }
 
     /// Adds a packet; it may be dropped, now or later.
-    pub(crate) fn push(&self, packet: Vec<u8>) {
+    pub(crate) fn push(&self, packet: Packet) {
         let now = self.clock.now();
-        let (len, flow) = (packet.len(), flow(&packet));
+        let (len, flow) = (packet.bytes.len(), flow(&packet.bytes));
         let frame = Frame { packet, len, headers: Headers::default(), exposed: false, flow, enqueued: now };
         {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,8 +98,8 @@ impl PacketQueue {
         self.filled.notify_one();
     }
 
-    /// Takes the next packet, and when it was added. Cancel safe.
-    async fn next(&self) -> (Instant, Vec<u8>) {
+    /// Takes the next packet. Cancel safe.
+    async fn next(&self) -> Taken {
         loop {
             if let Some(taken) = self.take() {
                 return taken;
@@ -86,10 +108,11 @@ impl PacketQueue {
         }
     }
 
-    fn take(&self) -> Option<(Instant, Vec<u8>)> {
+    fn take(&self) -> Option<Taken> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let Waiting { queue, counters } = &mut *waiting;
-        queue.dequeue(self.clock.now(), counters).map(|frame| (frame.enqueued, frame.packet))
+        let frame = queue.dequeue(self.clock.now(), counters)?;
+        Some(Taken { added: frame.enqueued, flow: frame.flow, packet: frame.packet })
     }
 
     /// Packets that were dropped.
@@ -123,17 +146,24 @@ pub(crate) async fn send(link: &Link, queue: &PacketQueue) {
     }
 }
 
-async fn send_over(link: &Link, queue: &PacketQueue, first: (Instant, Vec<u8>)) -> io::Result<()> {
+async fn send_over(link: &Link, queue: &PacketQueue, first: Taken) -> io::Result<()> {
     let mut stream = link.request(&Request::Packets { unordered: queue.unordered }).await?;
-    let mut next = first;
-    let mut record = Vec::new();
+    let (mut next, mut record) = (first, Vec::new());
+    let (mut numbers, mut message) = (FlowNumbers::default(), Vec::new());
     let mut looked = queue.clock.now();
     stream.set_not_sent(LEAST_AHEAD)?;
     loop {
-        let (at, packet) = next;
-        record.clear();
-        let stamp = (at.as_nanos() / 1_000_000) as u32;
-        if records::append(&mut record, &[&stamp.to_be_bytes()[..], &packet].concat()) {
+        let Taken { added, flow, packet } = next;
+        // One that is too long for a record has no number: what is behind it does not wait for it.
+        if STAMP + flow_order::HEADER + packet.bytes.len() <= MAX_MESSAGE {
+            message.clear();
+            message.extend_from_slice(&((added.as_nanos() / 1_000_000) as u32).to_be_bytes());
+            if packet.keeps_order && queue.unordered {
+                message.extend_from_slice(&numbers.header(flow));
+            }
+            message.extend_from_slice(&packet.bytes);
+            record.clear();
+            records::append(&mut record, &message);
             stream.write_all(&record).await?;
             link.counters.packets_to_peer.fetch_add(1, Ordering::Relaxed);
         }
@@ -170,7 +200,7 @@ pub(crate) async fn receive(
 ) -> io::Result<()> {
     stream.set_unordered(unordered)?;
     let (mut reader, clock) = (RecordReader::new(), Clock::new());
-    let mut ages = Ages::default();
+    let (mut ages, mut order, mut ready) = (Ages::default(), FlowOrder::default(), Vec::new());
     loop {
         let arrived = stream.read_unordered(|runs| {
             let mut messages = Vec::new();
@@ -182,13 +212,22 @@ pub(crate) async fn receive(
         });
         let Some(messages) = arrived.await? else { return Ok(()) };
         let now = (clock.now().as_nanos() / 1_000_000) as u32;
-        for message in messages {
-            let Some((stamp, packet)) = message.split_first_chunk::<STAMP>() else { continue };
-            let age = ages.of(now, u32::from_be_bytes(*stamp));
-            if unordered && age > delivery.deadline {
+        for mut message in messages {
+            let Some((stamp, rest)) = message.split_first_chunk::<STAMP>() else { continue };
+            let stamp = u32::from_be_bytes(*stamp);
+            let (place, packet) = flow_order::parse(rest);
+            let len = packet.len();
+            let packet = message.split_off(message.len() - len);
+            match place.filter(|_| unordered) {
+                Some(place) => order.take(place, len, (stamp, packet), |packet| ready.push(packet)),
+                None => ready.push((stamp, packet)),
+            }
+        }
+        for (stamp, packet) in ready.drain(..) {
+            if unordered && ages.of(now, stamp) > delivery.deadline {
                 link.counters.packets_late.fetch_add(1, Ordering::Relaxed);
             } else {
-                deliver(link, delivery, packet);
+                deliver(link, delivery, &packet);
             }
         }
     }
@@ -258,10 +297,11 @@ mod tests {
         };
         let queue = PacketQueue::new(true);
         for _ in 0..10 {
-            queue.push(packet(1, 1400));
+            queue.push(Packet { bytes: packet(1, 1400), keeps_order: false });
         }
-        queue.push(packet(2, 100));
-        let taken: Vec<_> = (0..3).filter_map(|_| queue.take()).map(|(_, packet)| packet.len()).collect();
+        queue.push(Packet { bytes: packet(2, 100), keeps_order: false });
+        let taken: Vec<_> =
+            (0..3).filter_map(|_| queue.take()).map(|taken| taken.packet.bytes.len()).collect();
         assert!(taken.contains(&100), "{taken:?}");
         for packet in [vec![], vec![0x45], vec![0x4f; 20], vec![0x60; 39], vec![0xff; 60]] {
             flow(&packet);

@@ -1,7 +1,7 @@
 //! Which UDP flows are QUIC.
 //!
 //! QUIC takes a packet for lost when one that was sent three later is acknowledged (RFC 9002, 6.1.1), so it slows down where
-//! the trunk delivers what was repaired behind what was sent later. Its flows keep their order, as TCP's do.
+//! the trunk delivers what was repaired behind what was sent later. Its flows keep their order.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,7 @@ const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 /// RFC 9000, 15, and RFC 9369, 3.1.
 const VERSIONS: [[u8; 4]; 2] = [[0, 0, 0, 1], [0x6b, 0x33, 0x43, 0xcf]];
-/// When there are too many flows, those that were silent for so long are forgotten; if there are none, new ones are not
-/// remembered, and delivered in any order.
+/// Flows that were silent for so long are forgotten. If there are too many others, new ones are delivered in any order.
 const SILENCE: Duration = Duration::from_secs(600);
 const MOST: usize = 1 << 16;
 
@@ -31,7 +30,9 @@ impl QuicFlows {
     /// show it; later ones do not (RFC 8999, 5).
     pub(crate) fn contains(&mut self, now: Instant, flow: u64, packet: &[u8]) -> bool {
         let Some(payload) = datagram(packet) else { return false };
-        if let Some(seen) = self.seen.get_mut(&flow) {
+        if let Some(seen) = self.seen.get_mut(&flow)
+            && now.saturating_since(*seen) < SILENCE
+        {
             *seen = now;
             return true;
         }
@@ -41,10 +42,11 @@ impl QuicFlows {
         if self.seen.len() >= MOST {
             self.sweep(now);
         }
-        if self.seen.len() < MOST {
+        let is_kept = self.seen.len() < MOST || self.seen.contains_key(&flow);
+        if is_kept {
             self.seen.insert(flow, now);
         }
-        true
+        is_kept
     }
 
     /// Forgets flows that were silent for long, once a second at most: a host that opens flows without end is to cost little.
@@ -137,10 +139,11 @@ mod tests {
         let later = packet(4, UDP, LATER);
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         for flow in 0..MOST as u64 + 10 {
-            assert!(flows.contains(at(0), flow, &first));
+            assert_eq!(flows.contains(at(0), flow, &first), flow < MOST as u64);
         }
         assert_eq!(flows.seen.len(), MOST);
         assert!(flows.contains(at(1), 5, &later) && !flows.contains(at(1), MOST as u64 + 1, &later));
+        assert!(!flows.contains(at(600), 6, &later), "it was silent for long");
         // The others were silent, and make room.
         assert!(flows.contains(at(600), MOST as u64 + 1, &first));
         assert!(flows.contains(at(600), MOST as u64 + 1, &later) && flows.contains(at(600), 5, &later));

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use crate::TrunkError;
 use crate::link::Link;
 use crate::networks::Networks;
-use crate::packets::{self, PacketQueue};
+use crate::packets::{self, Packet, PacketQueue};
 use crate::quic::QuicFlows;
 use crate::request::{Destination, Ends, Outcome};
 
@@ -171,9 +171,9 @@ async fn serve_packets(mut diverted: Diverted, networks: &Networks, peers: &[Pee
         let Some((_, destination)) = ends(&packet) else { continue };
         // What goes nowhere is dropped, as by a router without a route.
         let Some(peer) = networks.peer_of(destination).and_then(|peer| peers.get(peer)) else { continue };
-        let is_ordered =
-            protocol(&packet) == Some(TCP) || quic.contains(clock.now(), packets::flow(&packet), &packet);
-        peer.queues[usize::from(is_ordered)].push(packet);
+        let keeps_order = quic.contains(clock.now(), packets::flow(&packet), &packet);
+        let is_tcp = protocol(&packet) == Some(TCP);
+        peer.queues[usize::from(is_tcp)].push(Packet { bytes: packet, keeps_order });
     }
 }
 
