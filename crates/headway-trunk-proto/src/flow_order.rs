@@ -4,11 +4,11 @@
 //! packets of a flow, and the receiver delivers them by number. Flows share [`GROUPS`] sequences of numbers, so neither
 //! end keeps a list of flows: two flows that meet in one sequence keep an order between them too.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Sequences of numbers.
 pub const GROUPS: u16 = 4096;
-/// The bytes ahead of a packet that has a number: [`MARK`], group, number.
+/// The bytes ahead of a packet that has a number: a mark, the group, the number.
 pub const HEADER: usize = 5;
 /// What an IP packet does not begin with.
 const MARK: u8 = 1;
@@ -67,14 +67,14 @@ struct Group<T> {
 /// Brings the packets of one stream into the order of their flows.
 #[derive(Debug)]
 pub struct FlowOrder<T> {
-    groups: HashMap<u16, Group<T>>,
+    groups: BTreeMap<u16, Group<T>>,
     /// Bytes that wait.
     held: usize,
 }
 
 impl<T> Default for FlowOrder<T> {
     fn default() -> Self {
-        Self { groups: HashMap::new(), held: 0 }
+        Self { groups: BTreeMap::new(), held: 0 }
     }
 }
 
