@@ -431,7 +431,7 @@ mod tests {
             });
             crosses.iter().filter(|crosses| **crosses).count()
         });
-        assert!((10..=11).contains(&crossing), "{crossing} of 220");
+        assert!((9..=10).contains(&crossing), "{crossing} of 30");
         assert_eq!(shared, 0);
     }
 
