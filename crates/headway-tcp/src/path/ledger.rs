@@ -128,7 +128,7 @@ pub struct CauseLedger {
     evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
-    /// What [`CauseLedger::crosses`] says.
+    /// What [`CauseLedger::takes_crossing`] says.
     crosses: bool,
     total: Attributed,
 }
@@ -335,10 +335,14 @@ impl CauseLedger {
     }
 
     /// Whether the loss that was attributed last is answered as congestion, and probably crossed the bottleneck all the same:
-    /// the path damages as large a share of what meets a long queue as of the rest. On paths that others use too the
-    /// sender stays on the safe side of what it measures.
-    pub(crate) fn crosses(&self) -> bool {
-        self.crosses
+    /// the path damages as large a share of what meets a long queue as of the rest. Says so once. On paths that others
+    /// use too the sender stays on the safe side of what it measures.
+    pub(crate) fn takes_crossing(&mut self) -> bool {
+        let crosses = core::mem::take(&mut self.crosses);
+        if crosses {
+            self.silent.take_crossing();
+        }
+        crosses
     }
 
     /// What the label says was damaged arrived intact, only late.
@@ -427,7 +431,7 @@ mod tests {
             ledger.on_survived([0, 190, 0], Some(delay(300)));
             let crosses = [(); 30].map(|()| {
                 assert_eq!(attribute(&mut ledger, Some(delay(300))), Cause::Congestion);
-                ledger.crosses()
+                ledger.takes_crossing()
             });
             crosses.iter().filter(|crosses| **crosses).count()
         });

@@ -236,7 +236,7 @@ impl Rack {
         if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
-        if cx.ledger.as_deref().is_some_and(CauseLedger::crosses) {
+        if cx.ledger.as_deref_mut().is_some_and(CauseLedger::takes_crossing) {
             cx.queue.count_crossing(sent, cx.now);
         }
         true
