@@ -1,8 +1,6 @@
 //! Control messages: what two gateways say to each other beside TCP. They are sealed whole, and repeated where it
 //! matters: a damaged one is lost.
 
-use crate::mtu::SHORTEST;
-
 /// A control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Control {
@@ -21,9 +19,6 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    /// The shortest probe: its answer says that the peer is there.
-    pub(crate) const ASK: Self = Self::MtuProbe(SHORTEST);
-
     /// The message. Receivers ignore what follows it, and messages that they do not know.
     pub(crate) fn bytes(self) -> Vec<u8> {
         let sized = |kind: u8, size: u16| [&[kind], &size.to_be_bytes()[..]].concat();

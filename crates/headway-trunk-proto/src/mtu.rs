@@ -14,8 +14,11 @@ const BASE: u16 = 1200;
 /// MIN_PLPMTU: what a link is taken to carry whatever was lost. Every host has to take IPv4 packets of 576 bytes (RFC
 /// 791, 3.1).
 const LEAST: u16 = 576 - 28;
-/// A probe of this length goes with each: if it is answered and the long one is not, it is the length.
+/// A probe of this length goes with each: if it is answered and the long one is not, it is the length. Nothing else has
+/// it.
 pub(crate) const SHORTEST: u16 = PADDED_LEN as u16;
+/// The length of a probe whose answer says that the peer is there, and nothing of lengths.
+pub(crate) const ASK: u16 = SHORTEST + 1;
 /// MAX_PROBES. The default of RFC 8899, 5.1.2, is 3, for a path that loses few packets; here one of five may be.
 const MAX_PROBES: u32 = 6;
 /// After the first probe of a length, which is the only one where the path is as it was.
@@ -28,7 +31,7 @@ const PROBE_TIMER: Duration = Duration::from_secs(3);
 const CONFIRM_EVERY: Duration = Duration::from_secs(10);
 /// and while at least `MANY` were.
 const CONFIRM_SOON: Duration = Duration::from_secs(2);
-/// A probe costs at most this share of what is sent.
+/// Then a probe costs at most this share of what is sent.
 const MANY: u32 = 256;
 /// PMTU_RAISE_TIMER.
 const RAISE_AFTER: Duration = Duration::from_secs(600);
@@ -40,9 +43,13 @@ const EXACT: u16 = 16;
 struct Probing {
     size: u16,
     sent: u32,
+    /// When the last was sent, and when the next is due.
+    last: Instant,
     next: Instant,
     /// How many of the short ones were answered.
     short_seen: u32,
+    /// None of them decided anything: the path is down, and probing goes on when the peer is heard.
+    is_paused: bool,
 }
 
 /// The search for the longest datagram that reaches a peer. Lengths are of UDP payload.
@@ -58,7 +65,7 @@ pub(crate) struct PathMtu {
     probing: Option<Probing>,
     /// When the last probe was settled; `None` before the first session.
     settled: Option<Instant>,
-    /// How many datagrams about as long as the longest used were sent since.
+    /// How many datagrams that may be too long were sent since.
     long_sent: u32,
     /// When the longest is tried again.
     raise_at: Option<Instant>,
@@ -98,31 +105,43 @@ impl PathMtu {
     }
 
     fn probe(&mut self, size: u16, now: Instant) {
-        self.probing = (size > LEAST).then_some(Probing { size, sent: 0, next: now, short_seen: 0 });
+        let probing = Probing { size, sent: 0, last: now, next: now, short_seen: 0, is_paused: false };
+        self.probing = (size > LEAST).then_some(probing);
+    }
+
+    /// Something of the peer has arrived.
+    pub(crate) fn on_heard(&mut self, now: Instant) {
+        if let Some(probing) = self.probing.as_mut().filter(|probing| probing.is_paused) {
+            (probing.is_paused, probing.next) = (false, now);
+        }
     }
 
     /// A datagram of `len` bytes was sent.
     pub(crate) fn on_sent(&mut self, len: usize) {
-        let is_long = len > usize::from(LEAST) && len + usize::from(EXACT) >= usize::from(self.used);
+        // Segments of a peer with a smaller MTU, and packets of programs, never are as long as may be.
+        let is_long = len > usize::from(LEAST) && self.used > LEAST;
         self.long_sent = self.long_sent.saturating_add(is_long.into());
     }
 
-    /// The peer reports that a probe of `size` bytes has arrived.
-    pub(crate) fn on_seen(&mut self, now: Instant, size: u16) {
+    /// The peer reports that a probe of `size` bytes has arrived. Returns the round-trip time if it is sure which probe that was.
+    pub(crate) fn on_seen(&mut self, now: Instant, size: u16) -> Option<Duration> {
         if size == SHORTEST {
             if let Some(probing) = &mut self.probing {
                 probing.short_seen += 1;
             }
-            return;
+            return None;
         }
         if size > self.longest || self.fails.is_some_and(|fails| size >= fails) {
-            return;
+            return None;
         }
+        let only = self.probing.filter(|probing| probing.size == size && probing.sent == 1);
+        let rtt = only.map(|only| now.saturating_since(only.last));
         self.passes = self.passes.max(size);
         self.used = self.used.max(self.passes);
         if self.probing.is_some_and(|probing| probing.size <= size) {
             self.go_on(now);
         }
+        rtt
     }
 
     /// This host cannot send datagrams of `size` bytes: its interface carries shorter ones.
@@ -139,7 +158,8 @@ impl PathMtu {
             // It passed before: the path is another one.
             self.passes = LEAST;
         }
-        self.used = if self.base_is_open() { BASE } else { self.passes };
+        // What is shorter already is known to pass.
+        self.used = if self.base_is_open() { self.used.min(BASE) } else { self.passes };
         self.go_on(now);
     }
 
@@ -158,7 +178,7 @@ impl PathMtu {
         } else if fails - self.passes > EXACT {
             self.probe(self.passes + (fails - self.passes) / 2, now);
         } else {
-            self.raise_at = Some(now + RAISE_AFTER);
+            self.raise_at.get_or_insert(now + RAISE_AFTER);
         }
     }
 
@@ -175,7 +195,7 @@ impl PathMtu {
     /// When [`PathMtu::step`] is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         match self.probing {
-            Some(probing) => Some(probing.next),
+            Some(probing) => (!probing.is_paused).then_some(probing.next),
             None => self.confirm_at().into_iter().chain(self.raise_at).min(),
         }
     }
@@ -190,7 +210,7 @@ impl PathMtu {
                 self.probe(self.used, now);
             }
         }
-        let probing = self.probing.as_mut().filter(|probing| probing.next <= now)?;
+        let probing = self.probing.as_mut().filter(|probing| probing.next <= now && !probing.is_paused)?;
         if probing.sent < MAX_PROBES {
             probing.sent += 1;
             let wait = match probing.sent {
@@ -198,12 +218,12 @@ impl PathMtu {
                 2..MAX_PROBES => PROBE_EVERY,
                 _ => PROBE_TIMER,
             };
-            probing.next = now + wait;
+            (probing.last, probing.next) = (now, now + wait);
             return Some(probing.size);
         }
         // Where nothing arrives at all, the path is down, and says nothing of lengths.
         if probing.short_seen < MAX_PROBES / 2 {
-            (probing.sent, probing.short_seen) = (0, 0);
+            (probing.sent, probing.short_seen, probing.is_paused) = (0, 0, true);
             return None;
         }
         let size = probing.size;

@@ -81,11 +81,10 @@ pub(crate) struct Peer {
     unanswered: Option<Instant>,
     /// The last packet since the peer sent data, unless it was asked since then whether it is still there.
     listening: Option<Instant>,
-    /// When it was last asked, and the first time since an answer.
+    /// When it was last asked.
     last_asked: Option<Instant>,
-    first_asked: Option<Instant>,
-    /// The shortest time until an answer, at its present address.
-    min_rtt: Option<Duration>,
+    /// The shortest time until a probe was answered, at its present address.
+    pub(crate) min_rtt: Option<Duration>,
 }
 
 impl Peer {
@@ -121,7 +120,6 @@ impl Peer {
             unanswered: None,
             listening: None,
             last_asked: None,
-            first_asked: None,
             min_rtt: None,
         }
     }
@@ -181,6 +179,7 @@ impl Peer {
     pub(crate) fn on_received(&mut self, now: Instant) -> bool {
         let returned = self.unanswered.is_some_and(|since| now.saturating_since(since) >= SILENCE);
         self.last_received = Some(now);
+        self.mtu.on_heard(now);
         self.unanswered = None;
         self.listening = self.listening.map(|_| now);
         if self.current.as_ref().is_some_and(|session| session.replace_at() > now) {
@@ -213,22 +212,7 @@ impl Peer {
     pub(crate) fn on_asked(&mut self, now: Instant) {
         self.listening = None;
         self.last_asked = Some(now);
-        self.first_asked.get_or_insert(now);
         self.on_sent(now, true);
-    }
-
-    /// A probe was sent, which is answered if it arrives.
-    pub(crate) fn on_probe(&mut self, now: Instant) {
-        self.first_asked.get_or_insert(now);
-        self.on_sent(now, false);
-    }
-
-    /// It has answered. If an earlier question was lost, the time since then is too long, and another one is shorter.
-    pub(crate) fn on_answer(&mut self, now: Instant) {
-        if let Some(asked) = self.first_asked.take() {
-            let rtt = now.saturating_since(asked);
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
-        }
     }
 
     /// Something was sent; `asks`: the peer will answer if it is there.
@@ -323,7 +307,7 @@ impl Peer {
         self.endpoint = Some(endpoint);
         self.elsewhere = None;
         self.unchecked = Unchecked::Probing { sent: 0, next: now };
-        (self.first_asked, self.min_rtt) = (None, None);
+        self.min_rtt = None;
         self.mtu.restart(now);
     }
 }

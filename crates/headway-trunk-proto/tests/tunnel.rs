@@ -665,29 +665,81 @@ fn a_path_that_becomes_narrower_is_noticed_and_one_that_becomes_wider_is_used() 
     assert_eq!(longest(&world), 1472);
 }
 
-/// Where much is sent it is noticed within some seconds, also if not even 1200 bytes pass any more.
+/// `count` segments that fill the longest datagram in a second.
+fn send_for_a_second(world: &mut World, count: u32) {
+    for seq in 0..count {
+        let payload = vec![7; longest(world) - 82];
+        let _ = world.seal(true, seq, &payload).map(|(sent, _)| world.deliver(sent));
+    }
+    world.run(Duration::from_secs(1));
+}
+
+/// Where much is sent it is noticed within some seconds, also if not even 1200 bytes pass any more. After ten minutes the
+/// longest is tried, and nothing longer than what passes is used for that.
 #[test]
 fn on_a_busy_path_it_is_noticed_soon() {
-    for passes in [1300, 900] {
+    for passes in [1300, 900, 548] {
         let mut world = World::connected();
         world.longest = passes;
         let mut noticed = None;
-        for second in 0..60 {
-            for _ in 0..300 {
-                let payload = vec![7; longest(&world) - 82];
-                let _ = world.seal(true, second, &payload).map(|(sent, _)| world.deliver(sent));
-            }
-            world.run(Duration::from_secs(1));
+        for second in 0..1500 {
+            send_for_a_second(&mut world, 150);
             if longest(&world) <= passes {
                 noticed.get_or_insert(second);
             }
+            assert!(
+                second < 60 || longest(&world) <= passes,
+                "{passes}: {} after {second} s",
+                longest(&world)
+            );
         }
         let allowed = if passes > 1200 { 8 } else { 14 };
         assert!(noticed.is_some_and(|second| second < allowed), "{passes}: {noticed:?}");
         assert!((passes - 16..=passes).contains(&longest(&world)), "{passes}: {}", longest(&world));
         world.longest = 1472;
-        world.run(Duration::from_secs(700));
+        for _ in 0..620 {
+            send_for_a_second(&mut world, 150);
+        }
         assert_eq!(longest(&world), 1472);
+    }
+}
+
+/// On the narrowest path too, what is too long for it makes nothing due for ever.
+#[test]
+fn a_segment_that_is_too_long_for_the_narrowest_path_does_no_harm() {
+    let mut world = World::new();
+    world.longest = 548;
+    world.run(Duration::from_secs(60));
+    assert_eq!(longest(&world), 548);
+    let (sent, _) = world.seal(true, 1, &[7; 600]).expect("a session");
+    world.deliver(sent);
+    world.run(Duration::from_secs(60));
+    assert_eq!(longest(&world), 548);
+}
+
+/// An outage says nothing of lengths, whenever it begins and however long it is.
+#[test]
+fn an_outage_is_no_narrower_path() {
+    for (delay, length) in
+        [10, 100, 300].into_iter().flat_map(|delay| (1..40).step_by(4).map(move |length| (delay, length)))
+    {
+        let mut world = World::new();
+        world.delay = Duration::from_millis(delay);
+        world.run(Duration::from_secs(5));
+        for _ in 0..5 {
+            send_for_a_second(&mut world, 150);
+        }
+        world.run(Duration::from_millis(37 * length));
+        world.is_down = true;
+        for _ in 0..3 {
+            send_for_a_second(&mut world, 100);
+        }
+        world.run(Duration::from_millis(230 * length));
+        world.is_down = false;
+        for _ in 0..15 {
+            send_for_a_second(&mut world, 100);
+            assert_eq!(longest(&world), 1472, "{delay} ms, {length}");
+        }
     }
 }
 

@@ -118,6 +118,8 @@ pub struct TunnelCarrier {
     next_update: Instant,
     /// Something has been counted since the last update.
     is_stale: bool,
+    /// A datagram was too long for this host: what is shorter now is due at once.
+    has_refused: bool,
 }
 
 impl TunnelCarrier {
@@ -159,6 +161,7 @@ impl TunnelCarrier {
             monitor: TunnelMonitor::default(),
             next_update: Instant::ZERO,
             is_stale: true,
+            has_refused: false,
         };
         carrier.update(Instant::ZERO);
         Ok(carrier)
@@ -223,7 +226,7 @@ impl TunnelCarrier {
         let result = outbox.send(self.socket.as_fd(), true);
         if let Some((to, len)) = outbox.take_too_long() {
             self.tunnel.refused(self.now, to, len);
-            self.update(self.now);
+            self.has_refused = true;
         }
         result
     }
@@ -353,11 +356,13 @@ impl Carrier for TunnelCarrier {
 
     fn next_deadline(&self) -> Option<Instant> {
         let update = self.is_stale.then_some(self.next_update);
-        self.tunnel.next_deadline().into_iter().chain(update).min()
+        let at_once = self.has_refused.then_some(Instant::ZERO);
+        self.tunnel.next_deadline().into_iter().chain(update).chain(at_once).min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
+        self.has_refused = false;
         self.tunnel.handle_timeout(now);
         self.update(now);
     }

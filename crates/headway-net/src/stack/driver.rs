@@ -110,7 +110,10 @@ impl<C: Carrier> Driver<C> {
                 Turn::Over => self.sleep(None)?,
                 Turn::Again if !self.congested => self.sleep(Some(Instant::ZERO))?,
                 Turn::Again => self.sleep(None)?,
-                Turn::Sleep(until) => self.sleep(until)?,
+                // What could not be sent may have made something due.
+                Turn::Sleep(until) => {
+                    self.sleep(until.into_iter().chain(self.carrier.next_deadline()).min())?
+                }
             };
         }
     }
@@ -149,17 +152,17 @@ impl<C: Carrier> Driver<C> {
         for peer in self.carrier.returned_peers() {
             core.host.retransmit_to(shared.clock.now(), peer);
         }
-        for &(ours, theirs, mtu) in self.carrier.path_mtus() {
-            if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
-                core.host.set_path_mtu(shared.clock.now(), ours, theirs, mtu);
-            }
-        }
         for index in self.accepted.drain(..) {
             self.carrier.accepted(index);
         }
         let now = shared.clock.now();
         core.host.handle_timeout(now);
         self.carrier.handle_timeout(now);
+        for &(ours, theirs, mtu) in self.carrier.path_mtus() {
+            if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
+                core.host.set_path_mtu(now, ours, theirs, mtu);
+            }
+        }
         let mut over = false;
         if let Some(until) = core.closing
             && (now >= until || core.is_quiet())

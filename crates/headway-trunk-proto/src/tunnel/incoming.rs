@@ -9,7 +9,6 @@ use super::{Arrival, Event, PeerId, Tunnel};
 use crate::control::Control;
 use crate::flight::Arrived;
 use crate::message::{Kind, Message};
-use crate::mtu::SHORTEST;
 use crate::peer::Unchecked;
 use crate::seal::{Inner, Opened, Verdict};
 
@@ -152,10 +151,8 @@ impl Tunnel {
             Some(Control::Close) => self.events.push_back(Event::Restarted(id)),
             Some(Control::MtuSeen(size)) => {
                 let peer = &mut self.peers[id.0];
-                if size == SHORTEST {
-                    peer.on_answer(now);
-                }
-                peer.mtu.on_seen(now, size);
+                let rtt = peer.mtu.on_seen(now, size);
+                peer.min_rtt = peer.min_rtt.into_iter().chain(rtt).min();
                 self.tell_mtu(id);
             }
             Some(Control::MtuProbe(_) | Control::KeepAlive) | None => {}

@@ -62,13 +62,18 @@ impl Tunnel {
         let Some(size) = step else { return };
         let checksum = self.peers[id.0].unchecked != Unchecked::Passes;
         for size in [size, SHORTEST] {
-            let peer = &mut self.peers[id.0];
-            let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
-            let message = Control::MtuProbe(size).bytes();
-            let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
-            peer.on_probe(now);
-            self.queue(Transmit { to, datagram, checksum });
+            self.send_probe(now, id, size, checksum);
         }
+    }
+
+    /// Sends a datagram of `size` bytes that is answered if it arrives whole.
+    pub(super) fn send_probe(&mut self, now: Instant, id: PeerId, size: u16, checksum: bool) {
+        let peer = &mut self.peers[id.0];
+        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
+        let message = Control::MtuProbe(size).bytes();
+        let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
+        peer.on_sent(now, false);
+        self.queue(Transmit { to, datagram, checksum });
     }
 
     /// Datagrams of `size` bytes to `to` cannot be sent: the interface of this host carries shorter ones. To be called for

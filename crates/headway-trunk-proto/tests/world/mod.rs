@@ -92,6 +92,7 @@ impl World {
     /// What the ends send of their own, delivered after `delay`, for a time.
     pub(crate) fn run(&mut self, time: Duration) {
         let end = self.now + time;
+        let mut overdue = 0;
         loop {
             for from_near in [true, false] {
                 let from = if from_near { self.near_at } else { self.far_at };
@@ -120,6 +121,8 @@ impl World {
             let arrival = self.under_way.front().map(|(due, _)| *due);
             let next = [self.near.next_deadline(), self.far.next_deadline(), arrival];
             let next = next.into_iter().flatten().min();
+            overdue = if next.is_some_and(|next| next <= self.now) { overdue + 1 } else { 0 };
+            assert!(overdue < 100, "something is due for ever");
             self.now = next.unwrap_or(end).clamp(self.now + Duration::from_millis(1), end);
         }
     }
