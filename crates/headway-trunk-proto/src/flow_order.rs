@@ -9,11 +9,9 @@ use std::collections::BTreeMap;
 /// Sequences of numbers.
 pub const GROUPS: u16 = 4096;
 /// The bytes ahead of a packet that has a number: a mark, the group, the number.
-pub const HEADER: usize = 5;
+pub const HEADER: usize = 7;
 /// What an IP packet does not begin with.
 const MARK: u8 = 1;
-/// Bytes that wait at most. A sender that keeps the rules has no more of them than its window, of 1 MiB.
-const MOST_HELD: usize = 4 << 20;
 /// What a waiting packet costs beside its bytes.
 const ENTRY: usize = 64;
 
@@ -21,12 +19,12 @@ const ENTRY: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     group: u16,
-    number: u16,
+    number: u32,
 }
 
 /// Numbers the packets of one stream.
 #[derive(Clone, Debug)]
-pub struct FlowNumbers(Box<[u16]>);
+pub struct FlowNumbers(Box<[u32]>);
 
 impl Default for FlowNumbers {
     fn default() -> Self {
@@ -41,17 +39,17 @@ impl FlowNumbers {
         let next = &mut self.0[usize::from(group)];
         let number = *next;
         *next = next.wrapping_add(1);
-        let ([a, b], [c, d]) = (group.to_be_bytes(), number.to_be_bytes());
-        [MARK, a, b, c, d]
+        let ([a, b], [c, d, e, f]) = (group.to_be_bytes(), number.to_be_bytes());
+        [MARK, a, b, c, d, e, f]
     }
 }
 
 /// The place of a packet, if it has one, and the packet.
 pub fn parse(message: &[u8]) -> (Option<Place>, &[u8]) {
     match message.split_first_chunk::<HEADER>() {
-        Some(([MARK, a, b, c, d], packet)) => {
+        Some(([MARK, a, b, number @ ..], packet)) => {
             let group = u16::from_be_bytes([*a, *b]) % GROUPS;
-            (Some(Place { group, number: u16::from_be_bytes([*c, *d]) }), packet)
+            (Some(Place { group, number: u32::from_be_bytes(*number) }), packet)
         }
         _ => (None, message),
     }
@@ -68,24 +66,26 @@ struct Group<T> {
 #[derive(Debug)]
 pub struct FlowOrder<T> {
     groups: BTreeMap<u16, Group<T>>,
-    /// Bytes that wait.
+    /// Bytes that wait, and how many may.
     held: usize,
-}
-
-impl<T> Default for FlowOrder<T> {
-    fn default() -> Self {
-        Self { groups: BTreeMap::new(), held: 0 }
-    }
+    most: usize,
 }
 
 impl<T> FlowOrder<T> {
+    /// In which `window` bytes wait at most, which is as many as the stream's window lets the sender have under way. Beyond that all
+    /// is delivered.
+    pub fn new(window: usize) -> Self {
+        // Short packets cost more than their bytes.
+        Self { groups: BTreeMap::new(), held: 0, most: window.saturating_mul(2) }
+    }
+
     /// A packet of `len` bytes has arrived, in whatever order. Gives to `deliver` what is in order with it.
     pub fn take(&mut self, place: Place, len: usize, packet: T, mut deliver: impl FnMut(T)) {
         let group =
             self.groups.entry(place.group).or_insert_with(|| Group { next: 0, held: BTreeMap::new() });
-        let ahead = place.number.wrapping_sub(group.next as u16);
+        let ahead = place.number.wrapping_sub(group.next as u32);
         // A sender that keeps the rules numbers each packet once, and has fewer under way.
-        if ahead > u16::MAX / 2 {
+        if ahead > u32::MAX / 2 {
             return deliver(packet);
         }
         let len = len + ENTRY;
@@ -99,7 +99,7 @@ impl<T> FlowOrder<T> {
             self.held -= len;
             deliver(packet);
         }
-        if self.held > MOST_HELD {
+        if self.held > self.most {
             self.give_up(deliver);
         }
     }
@@ -140,7 +140,7 @@ mod tests {
             let sent = numbered(flows);
             let mut arriving: Vec<usize> = (0..sent.len()).collect();
             arriving.sort_by_key(|at| (*at as u64 ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let (mut order, mut delivered) = (FlowOrder::default(), Vec::new());
+            let (mut order, mut delivered) = (FlowOrder::new(1 << 20), Vec::new());
             let mut arrived = Vec::new();
             for at in arriving {
                 let (header, packet) = sent[at];
@@ -161,12 +161,12 @@ mod tests {
 
         #[test]
         fn a_peer_that_breaks_the_rules_has_no_memory_and_loses_nothing(
-            places in prop::collection::vec((0_u16..3, any::<u16>()), 0..300), len in 0_usize..100_000,
+            places in prop::collection::vec((0_u16..3, any::<u32>()), 0..300), len in 0_usize..100_000,
         ) {
-            let (mut order, mut delivered) = (FlowOrder::default(), 0);
+            let (mut order, mut delivered) = (FlowOrder::new(2 << 20), 0);
             for (group, number) in &places {
                 order.take(Place { group: *group, number: *number }, len, (), |()| delivered += 1);
-                prop_assert!(order.held <= MOST_HELD);
+                prop_assert!(order.held <= 4 << 20);
             }
             let waiting: usize = order.groups.values().map(|group| group.held.len()).sum();
             prop_assert_eq!(delivered + waiting, places.len());
@@ -176,21 +176,39 @@ mod tests {
 
     #[test]
     fn numbers_wrap_around() {
-        let (mut order, mut delivered) = (FlowOrder::default(), Vec::new());
-        let sent = numbered(std::iter::repeat_n(7, 200_000));
+        let (mut order, mut delivered) = (FlowOrder::new(1 << 20), Vec::new());
+        order.groups.insert(7, Group { next: u64::from(u32::MAX) - 100, held: BTreeMap::new() });
+        let mut numbers = FlowNumbers::default();
+        numbers.0[7] = u32::MAX - 100;
+        let sent: Vec<_> = (0..1000).map(|at| (numbers.header(7), at)).collect();
         for pair in sent.chunks(2).map(|pair| [pair[1], pair[0]]) {
-            for (header, (_, at)) in pair {
+            for (header, at) in pair {
                 order.take(place(&header), 1000, at, |at| delivered.push(at));
             }
         }
-        assert!(delivered.iter().copied().eq(0..200_000));
+        assert!(delivered.iter().copied().eq(0..1000));
+    }
+
+    /// As many short packets of one flow as a window of 16 MiB holds, behind one hole.
+    #[test]
+    fn a_long_hole_holds_up_nothing_for_good() {
+        let (mut order, mut delivered) = (FlowOrder::new(16 << 20), Vec::new());
+        let sent = numbered(std::iter::repeat_n(7, 250_000));
+        for (header, (_, at)) in sent.iter().skip(1).chain(&sent[..1]) {
+            order.take(place(header), 60, *at, |at| delivered.push(at));
+        }
+        assert!(delivered.iter().copied().eq(0..250_000));
+        assert_eq!(order.held, 0);
     }
 
     #[test]
     fn an_ip_packet_has_no_place() {
-        for packet in [&[0x45, 0, 0, 0, 0, 0][..], &[0x60; 40], &[1, 2, 3], &[]] {
+        for packet in [&[0x45, 0, 0, 0, 0, 0, 0, 0][..], &[0x60; 40], &[1, 2, 3], &[]] {
             assert_eq!(parse(packet), (None, packet));
         }
-        assert_eq!(parse(&[1, 0xff, 0xff, 0, 9, 0x45]).0, Some(Place { group: 4095, number: 9 }));
+        assert_eq!(
+            parse(&[1, 0xff, 0xff, 0, 1, 0, 9, 0x45]).0,
+            Some(Place { group: 4095, number: 0x1_0009 })
+        );
     }
 }

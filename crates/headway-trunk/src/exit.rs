@@ -63,7 +63,11 @@ async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) ->
                 stream.reset();
                 return Ok(());
             };
-            return packets::receive(link, stream, delivery, unordered).await;
+            let replaced = link.replaces_packets(unordered);
+            return tokio::select! {
+                received = packets::receive(link, stream, delivery, unordered) => received,
+                _ = replaced => Ok(()),
+            };
         }
     };
     let destination = &ends.destination;

@@ -11,7 +11,7 @@ use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
 use headway_units::Rate;
 use ipnet::IpNet;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::budget::Budget;
@@ -60,6 +60,8 @@ pub(crate) struct Link {
     recent: Mutex<Recent>,
     /// The largest payload of a segment of the last stream, bytes.
     mss: AtomicU32,
+    /// Of the connections over which packets come, in order or not: dropped when another takes its place.
+    taking_packets: Mutex<[Option<oneshot::Sender<()>>; 2]>,
 }
 
 /// What the operator may change of a peer while the gateway runs.
@@ -114,6 +116,7 @@ impl Link {
             budget,
             recent: Mutex::default(),
             mss: AtomicU32::new(0),
+            taking_packets: Mutex::default(),
         })
     }
 
@@ -182,11 +185,30 @@ impl Link {
         opened
     }
 
-    /// Opens a connection and sends a request that has no answer.
+    /// Sends a request that has no answer, over a connection that was opened ahead if there is one.
     pub(crate) async fn request(&self, request: &Request) -> io::Result<TcpStream> {
+        if let Some(mut stream) = self.take()
+            && request.write(&mut stream).await.is_ok()
+        {
+            return Ok(stream);
+        }
         let mut stream = self.connect().await?;
         request.write(&mut stream).await?;
         Ok(stream)
+    }
+
+    /// How many bytes a peer may have under way in one stream.
+    pub(crate) fn window(&self) -> usize {
+        self.stack.profile().receive_buffer
+    }
+
+    /// Packets of the peer come over another connection: what this returns for the one before it is over. A peer has one of
+    /// each kind, so what waits for its order is bounded.
+    pub(crate) fn replaces_packets(&self, unordered: bool) -> oneshot::Receiver<()> {
+        let (sender, replaced) = oneshot::channel();
+        let mut taking = self.taking_packets.lock().unwrap_or_else(PoisonError::into_inner);
+        taking[usize::from(unordered)] = Some(sender);
+        replaced
     }
 
     /// Whether packets from `address` may come from this peer.

@@ -200,7 +200,8 @@ pub(crate) async fn receive(
 ) -> io::Result<()> {
     stream.set_unordered(unordered)?;
     let (mut reader, clock) = (RecordReader::new(), Clock::new());
-    let (mut ages, mut order, mut ready) = (Ages::default(), FlowOrder::default(), Vec::new());
+    let (mut ages, mut ready) = (Ages::default(), Vec::new());
+    let mut order = FlowOrder::new(link.window());
     loop {
         let arrived = stream.read_unordered(|runs| {
             let mut messages = Vec::new();

@@ -96,7 +96,7 @@ impl Tun {
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) link: Arc<Link>,
-    /// For packets that may be delivered in any order, and for those of TCP and QUIC.
+    /// For packets that may be delivered in any order, and for those of TCP.
     pub(crate) queues: [Arc<PacketQueue>; 2],
 }
 
