@@ -430,14 +430,18 @@ mod tests {
                 head.extend_from_slice(&tag);
                 body[0] ^= u8::from(damaged.0);
             }
-            let tag = sealer.seal(Part::Header, number, &first, &mut head).expect("sealed");
+            let tag = sealer.seal(Part::Header, number, &header_ad(&first, &body), &mut head).expect("sealed");
             first[8] ^= u8::from(damaged.1);
             let mut room = [&vec![0; start][..], &first, &head, &tag, &body].concat();
 
             let Some(Message::Sealed { low, kind, .. }) = Message::parse(&room[start..]) else { return Ok(()) };
             let inner = Inner { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::LOCALHOST, ecn: Ecn::NotEct };
             let opened = Opener::new(&KEY).open(&mut room, start, (low, kind), inner);
-            if let Opened::Segment { packet, .. } = opened {
+            if let Opened::Segment { packet, verdict, .. } = opened {
+                let (Kind::Segment { header } | Kind::Compact { header }) = kind else { panic!("a control message") };
+                let fits = head.len() == header + if body.is_empty() { 0 } else { TAG };
+                let sent = if fits && damaged == (false, false) { Verdict::Intact } else { verdict };
+                prop_assert_eq!(verdict, sent);
                 prop_assert!(packet.start + HEADROOM >= start && packet.end == room.len());
                 if let Kind::Compact { header } = kind {
                     prop_assert!(packet.len() > IP_HEADER + header + LEFT_OUT, "it has data");
