@@ -84,7 +84,7 @@ class Attacker:
         # The first are the gateways' own; later ones may be answers to the attack.
         if kind in (1, 2) and len(self.handshakes[side]) < 2:
             self.handshakes[side].append(data)
-        if kind & 0xF0 != 0x40:
+        if kind & 0xF0 not in (0x40, 0x50):
             return
         kept = self.captured[side]
         if len(kept) < 4096:
