@@ -100,6 +100,26 @@ fn an_empty_write_does_not_take_back_a_promise() {
     assert_eq!(pair.notifications(CLIENT), [Notification::Writable]);
 }
 
+/// A program that was told to wait may try again earlier, and wait after that for what it was promised.
+#[test]
+fn a_write_that_found_room_does_not_take_back_a_promise() {
+    let mut pair = TwoHosts::new(Profile { send_buffer: 30_000, initial_window: 2, ..Profile::standard() });
+    let [client, _] = pair.connect();
+    pair.notifications(CLIENT);
+    assert_eq!(pair.hosts[CLIENT].write(client, &[0; 40_000]), Ok(30_000));
+    assert_eq!(pair.hosts[CLIENT].write(client, &[0; 10_000]), Ok(0));
+    // One flight is acknowledged: there is room, and less than the notification waits for.
+    let flight = pair.sent(CLIENT);
+    pair.deliver(SERVER, &flight);
+    let acks = pair.sent(SERVER);
+    pair.deliver(CLIENT, &acks);
+    assert_eq!(pair.notifications(CLIENT), []);
+    assert_eq!(pair.hosts[CLIENT].write(client, &[0; 1000]), Ok(1000));
+    pair.settle();
+    pair.wait(Duration::from_secs(1));
+    assert_eq!(pair.notifications(CLIENT), [Notification::Writable]);
+}
+
 #[test]
 fn the_user_timeout_runs_from_the_last_advance() {
     let mut pair = TwoHosts::new(Profile::standard());

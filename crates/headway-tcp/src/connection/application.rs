@@ -16,8 +16,9 @@ impl Connection {
             return Err(ConnectionError::Closing);
         }
         let taken = self.snd.write(&data[..data.len().min(self.not_sent_room())]);
-        if !data.is_empty() {
-            self.notifications.set_write_blocked(taken < data.len());
+        if taken < data.len() {
+            // Until the notification: a later write that finds room does not take back the promise.
+            self.notifications.set_write_blocked();
         }
         Ok(taken)
     }
@@ -108,8 +109,7 @@ impl Connection {
             && self.snd.has_room_to_write()
             && self.not_sent_room() >= self.profile.not_sent / 2
         {
-            self.notifications.set_write_blocked(false);
-            self.notifications.add(Notification::Writable);
+            self.notifications.add_writable();
         }
     }
 }

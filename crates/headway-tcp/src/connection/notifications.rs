@@ -8,7 +8,8 @@ pub enum Notification {
     Connected,
     /// More has arrived, or the peer closed its side. What is left unread is not notified again.
     Readable,
-    /// There is room to write again, a third of the buffer or more, after a short write.
+    /// There is room to write again, a third of the buffer or more, after a short write. Writes in between that found
+    /// room do not change that it follows.
     Writable,
     /// The peer set the urgent pointer (RFC 9293, 3.8.5); its data comes in line.
     Urgent,
@@ -21,7 +22,7 @@ pub enum Notification {
 pub(super) struct Notifications {
     /// As bits.
     pending: u8,
-    /// The application wrote less than it wanted to.
+    /// The application wrote less than it wanted to, and has not been notified since.
     write_blocked: bool,
 }
 
@@ -48,8 +49,13 @@ impl Notifications {
         Some(notification)
     }
 
-    pub(super) fn set_write_blocked(&mut self, blocked: bool) {
-        self.write_blocked = blocked;
+    pub(super) fn set_write_blocked(&mut self) {
+        self.write_blocked = true;
+    }
+
+    pub(super) fn add_writable(&mut self) {
+        self.write_blocked = false;
+        self.add(Notification::Writable);
     }
 
     pub(super) fn is_write_blocked(self) -> bool {
