@@ -104,10 +104,12 @@ impl<C: Carrier> Driver<C> {
             for waker in self.wakers.drain(..) {
                 waker.wake();
             }
-            self.congested = !flushed?;
+            let was_congested = std::mem::replace(&mut self.congested, !flushed?);
             readable = match turn {
                 Turn::Over if !self.congested => return Ok(()),
                 Turn::Over => self.sleep(None)?,
+                // The host was not asked for packets.
+                Turn::Sleep(_) if was_congested && !self.congested => self.sleep(Some(Instant::ZERO))?,
                 Turn::Again if !self.congested => self.sleep(Some(Instant::ZERO))?,
                 Turn::Again => self.sleep(None)?,
                 // What could not be sent may have made something due.
