@@ -2,7 +2,7 @@
 
 use headway_units::Instant;
 
-use super::{Connection, Context, Notification, State};
+use super::{Connection, Context, State};
 use crate::ConnectionError;
 use crate::event::{Observer, Timer};
 
