@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
@@ -10,6 +11,17 @@ use std::time::Duration;
 pub fn say_skipped(why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {}", why.trim());
+}
+
+/// Whether there is such a program: one that says its version when it is asked for it. Says that the test is skipped
+/// where there is not.
+pub fn is_installed(program: &str, version: &str) -> bool {
+    let there =
+        Command::new(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !there {
+        say_skipped(&format!("there is no {program}"));
+    }
+    there
 }
 
 /// Addresses of the loopback that are free and that no other test gets: their ports are outside of the

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use headway_test_fixture::live_page::LivePage;
 use headway_test_fixture::namespace::{Namespace, Running};
+use headway_test_fixture::process::is_installed;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -214,8 +215,11 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// `None`, with a message, where there can be no namespaces.
+    /// `None`, with a message, where there can be no namespaces, or there is no `ping`.
     fn new() -> Option<Self> {
+        if !is_installed("ping", "-V") {
+            return None;
+        }
         let [left, middle, right] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
         for (end, host, address) in [("hwa", &left, "10.78.0.1/24"), ("hwb", &right, "10.78.0.2/24")] {
             middle.ip(&["link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", host.name()]);

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use headway_test_fixture::live_page::LivePage;
+use headway_test_fixture::process::is_installed;
 use serde_json::Value;
 
 use super::testbed::{KERNEL_RIGHT, Testbed};
@@ -27,6 +28,9 @@ fn samples(items: &[Value], source: u64) -> Vec<Vec<f64>> {
 /// Packets pass the box, and the page is told the counters that the box prints.
 #[test]
 fn a_box_shows_what_it_counts() {
+    if !is_installed("ping", "-V") {
+        return;
+    }
     // The libraries of the page can be had outside of the namespaces alone.
     let mut race = Command::new(HEADWAY);
     race.args(["race", "--size", "1KB", "--variant", "headway", "--watch"]);
