@@ -418,7 +418,7 @@ pub enum Variant {
     Modern,
     /// Today's TCP with HACK as published.
     ModernHack,
-    /// Today's TCP with HACK v2, the cause ledger, header repair, and BBRv3.
+    /// Today's TCP with HACK v2, the cause ledger, repair of headers, partial recovery of payloads, and BBRv3.
     Headway,
 }
 
@@ -474,8 +474,14 @@ impl Variant {
             Self::Headway => (true, HackMode::V2),
         };
         let ours = self == Self::Headway;
-        let features =
-            Features { ledger: ours, bundling: ours, tail_copies: ours, repair: ours, ..profile.features };
+        let features = Features {
+            ledger: ours,
+            bundling: ours,
+            tail_copies: ours,
+            repair: ours,
+            partial: ours,
+            ..profile.features
+        };
         // Its model takes no single loss for a sign, so what the ledger cannot explain costs it least.
         let congestion = if ours { Algorithm::Bbr } else { profile.congestion };
         Profile { sack, hack, features, congestion, ..profile }

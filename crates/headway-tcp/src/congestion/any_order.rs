@@ -128,6 +128,7 @@ fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
         hystart: true,
         pacing: true,
         deliveries: true,
+        own_path: seed % 2 == 1,
         seed,
     };
     let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };

@@ -233,6 +233,8 @@ pub struct Setup {
     /// Grow by every delivered byte, also selectively acknowledged or corrupted, instead of the advance
     /// of `SND.UNA`. The recovery must report [`Ack::delivered`] for every ACK.
     pub deliveries: bool,
+    /// No other traffic uses the path ([`Features::own_path`](crate::profile::Features::own_path)).
+    pub own_path: bool,
     /// The seed for randomised intervals.
     pub seed: u64,
 }

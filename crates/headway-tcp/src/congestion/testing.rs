@@ -11,6 +11,7 @@ pub(super) fn setup(initial_window: u32) -> Setup {
         hystart: false,
         pacing: false,
         deliveries: false,
+        own_path: false,
         seed: 1,
     }
 }

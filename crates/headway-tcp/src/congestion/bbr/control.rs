@@ -7,7 +7,8 @@ use super::bounds::NO_VOLUME;
 use super::model::volume;
 use super::{Bbr, State, rate_of};
 
-/// "PacingMarginPercent constant of 1".
+/// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". On a path of one's own, where no
+/// one else waits in the queue, there is none.
 const PACING_MARGIN: u64 = 1;
 /// "StartupPacingGain (2.77)", in percent, like all gains here.
 const STARTUP_PACING_GAIN: u64 = 277;
@@ -51,7 +52,8 @@ impl Bbr {
 
     /// 5.6.2, SetPacingRateWithGain: "if (BBR.full_bw_reached || rate > C.pacing_rate)".
     pub(super) fn set_pacing_rate(&mut self, gain: u64) {
-        let mut rate = gained(gained(self.bw, gain), 100 - PACING_MARGIN);
+        let margin = if self.own_path { 0 } else { PACING_MARGIN };
+        let mut rate = gained(gained(self.bw, gain), 100 - margin);
         if self.is_early()
             && let Some(min_rtt) = self.model.delay.min_rtt
         {

@@ -106,6 +106,8 @@ pub struct Bbr {
     queued: bool,
     standing_queue: StandingQueue,
     idle_restart: bool,
+    /// No other traffic uses the path.
+    own_path: bool,
     in_fast_recovery: bool,
     /// After a timeout: until this many bytes are delivered.
     timeout_recovery: Option<NonZeroU64>,
@@ -169,6 +171,7 @@ impl Bbr {
             queued: false,
             standing_queue: StandingQueue::new(),
             idle_restart: false,
+            own_path: setup.own_path,
             in_fast_recovery: false,
             timeout_recovery: None,
             prior_cwnd: 0,

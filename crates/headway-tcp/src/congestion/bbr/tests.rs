@@ -439,3 +439,20 @@ fn a_long_path_stays_full() {
     assert!(used >= 97, "{used} %");
     assert!(least_queue <= 750 * MSS, "{least_queue}: the queue is empty now and then");
 }
+
+/// Elsewhere a hundredth is left to others.
+#[test]
+fn on_its_own_path_it_cruises_at_the_whole_bandwidth() {
+    let rate = |own_path| {
+        let setup = Setup { pacing: true, deliveries: true, own_path, ..setup(10) };
+        let mut path = Bottleneck::new(Bbr::new(&setup), "10mbit", 100, 1000);
+        while path.control.state != State::Cruise {
+            path.run(1);
+        }
+        path.run(1);
+        let bbr = &path.control;
+        assert_eq!(bbr.state, State::Cruise);
+        bbr.pacing_rate * 1000 / bbr.bw
+    };
+    assert_eq!([false, true].map(rate), [990, 1000]);
+}
