@@ -38,7 +38,14 @@ impl Connection {
     /// An intact segment arrived: corrupted payloads may be whole with it.
     pub(super) fn fill_corrupted<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let Some(payloads) = &mut self.corrupted_payloads else { return };
+        let tsval =
+            segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|times| times.tsval);
         for whole in payloads.fill(segment.tcp.seq, segment.payload) {
+            // RFC 7323, 4.1: "an ACK for [...] the segment that filled the hole [...] should echo the timestamp" of that one.
+            // What filled it may begin behind the hole.
+            if let Some(tsval) = tsval {
+                self.rcv.update_ts_recent(whole.seq, tsval, cx.now);
+            }
             self.take_whole(cx, &whole);
         }
         let nxt = self.rcv.nxt();

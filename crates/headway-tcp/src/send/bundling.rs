@@ -57,7 +57,8 @@ impl SendSide {
         for index in (0..self.queue.len() - 1).rev().take(MOST) {
             let before = self.queue.get(index);
             all += before.len;
-            if before.has(Marks::SYN) || segment.len + all > longest {
+            // A short part of a long segment is no small message.
+            if before.has(Marks::SYN) || before.has(Marks::CUT) || segment.len + all > longest {
                 break;
             }
             if !before.has(Marks::SACKED) {

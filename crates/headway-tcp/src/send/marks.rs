@@ -35,6 +35,8 @@ impl Marks {
     pub(crate) const CUT: Self = Self(512);
     /// A copy of it was sent: an ACK may be the answer to that.
     pub(crate) const COPIED: Self = Self(1024);
+    /// Was held, and not retransmitted since: its bytes were counted as delivered when the damaged transmission arrived.
+    pub(crate) const COUNTED: Self = Self(2048);
 
     pub(crate) const fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0

@@ -149,9 +149,9 @@ impl SentQueue {
         self.segments.back()
     }
 
-    /// The place of the last segment that is not selectively acknowledged.
+    /// The place of the last segment that the peer is not known to have, all or in part.
     pub(crate) fn last_unsacked(&self) -> Option<usize> {
-        self.segments.iter().rposition(|sent| !sent.has(Marks::SACKED))
+        self.segments.iter().rposition(|sent| !sent.has(Marks::SACKED) && !sent.has(Marks::HELD))
     }
 
     #[cfg(test)]
@@ -245,7 +245,7 @@ impl SentQueue {
     /// Records that segment `index` is retransmitted.
     pub(crate) fn retransmit(&mut self, index: usize, now: Instant, tsval: u32) {
         self.transmissions += 1;
-        let before = self.segments[index].marks.without(Marks::HELD);
+        let before = self.segments[index].marks.without(Marks::HELD).without(Marks::COUNTED);
         let mut marks = before.with(Marks::RETRANSMITTED).with(Marks::EVER_RETRANSMITTED);
         if self.log.kept().is_some() {
             // The order of sending says what a later ACK means: no mark needs to.
@@ -360,7 +360,7 @@ impl SentQueue {
         }
         // What the peer held of a damaged transmission was counted when that transmission arrived.
         if let Some(log) = self.log.kept_mut()
-            && !marks.has(Marks::HELD)
+            && !marks.has(Marks::COUNTED)
         {
             let sent = &self.segments[index];
             log.delivered(sent.order, sent.end(), sent.len, sent.tsval, marks.has(Marks::EVER_RETRANSMITTED));
@@ -537,7 +537,7 @@ impl SentQueue {
             acknowledged.bytes += head.len;
             if let Some(log) = self.log.kept_mut() {
                 let retransmitted = head.has(Marks::EVER_RETRANSMITTED);
-                if !head.has(Marks::SACKED) && !head.has(Marks::HELD) {
+                if !head.has(Marks::SACKED) && !head.has(Marks::COUNTED) {
                     log.delivered(head.order, head.end(), head.len, head.tsval, retransmitted);
                 }
             }
@@ -600,7 +600,7 @@ impl SentQueue {
     pub(crate) fn hold(&mut self, index: usize) {
         let marks = self.segments[index].marks;
         if marks.is_missing() {
-            self.set(index, marks.with(Marks::HELD).with(Marks::EVER_RETRANSMITTED));
+            self.set(index, marks.with(Marks::HELD).with(Marks::COUNTED).with(Marks::EVER_RETRANSMITTED));
         }
     }
 

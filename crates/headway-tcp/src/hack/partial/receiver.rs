@@ -11,12 +11,15 @@ use headway_wire::crc::crc32c;
 use super::Proof;
 use crate::send::recovery::MIN_PAYLOAD;
 
-/// Bytes that are kept at most; the oldest payloads go first.
+/// Bytes that are kept at most. What does not fit is asked for as a whole: to make room for it, payloads whose blocks are under way
+/// would have to go.
 const MAX_BYTES: usize = 1 << 20;
 /// Payloads that are kept at most.
 const MAX_ENTRIES: usize = 1024;
 /// Transmissions of one segment that are kept at most: it, and the copy of a tail.
 const MAX_SAME: usize = 2;
+/// Payloads that an intact segment is put into at most: segments of one length overlap two, each perhaps with its copy.
+const MAX_FILLED: usize = 8;
 
 /// A payload as it arrived, with what its header vouched for.
 struct Entry {
@@ -79,8 +82,8 @@ impl CorruptedPayloads {
         if self.entries.iter().filter(|entry| same(entry)).count() >= MAX_SAME {
             oldest.and_then(|place| self.remove(place));
         }
-        while self.bytes + payload.len() > MAX_BYTES || self.entries.len() >= MAX_ENTRIES {
-            self.remove(0)?;
+        if self.bytes + payload.len() > MAX_BYTES || self.entries.len() >= MAX_ENTRIES {
+            return None;
         }
         self.bytes += payload.len();
         self.entries.push_back(Entry { seq, payload: payload.into(), proof, repaired });
@@ -104,13 +107,16 @@ impl CorruptedPayloads {
     pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
         let end = seq + data.len() as u32;
         let mut whole = Vec::new();
-        let mut place = 0;
-        while let Some(entry) = self.entries.get_mut(place) {
+        let (mut place, mut filled) = (0, 0);
+        while filled < MAX_FILLED
+            && let Some(entry) = self.entries.get_mut(place)
+        {
             let (from, to) = (seq.max(entry.seq), end.min(entry.end()));
             place += 1;
             if !from.lt(to) {
                 continue;
             }
+            filled += 1;
             let theirs = (from - seq) as usize..(to - seq) as usize;
             let ours = (from - entry.seq) as usize..(to - entry.seq) as usize;
             entry.payload[ours].copy_from_slice(&data[theirs]);
@@ -235,7 +241,7 @@ mod tests {
             payloads.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), Proof::Crc(1), false);
             assert!(payloads.bytes <= MAX_BYTES && payloads.entries.len() <= MAX_ENTRIES);
         }
-        assert!(payloads.sums(SeqNumber(4999 * 2000)).is_some() && payloads.sums(SeqNumber(0)).is_none());
+        assert!(payloads.sums(SeqNumber(0)).is_some() && payloads.sums(SeqNumber(4999 * 2000)).is_none());
         assert_eq!(payloads.bytes, payloads.entries.iter().map(|entry| entry.payload.len()).sum::<usize>());
         for len in [0, MIN_PAYLOAD - 1, MAX_BYTES + 1] {
             payloads.keep(SeqNumber(1), &alloc::vec![0; len], Proof::Crc(1), false);
@@ -243,6 +249,21 @@ mod tests {
         }
         payloads.prune(|_, _| true);
         assert!(payloads.is_empty() && payloads.bytes == 0);
+    }
+
+    /// What is kept may overlap in any way, and each intact byte tests what it is put into.
+    #[test]
+    fn work_is_bounded() {
+        let mut payloads = CorruptedPayloads::default();
+        for n in 0..500 {
+            payloads.keep(SeqNumber(n), &damaged(&[100]), Proof::Crc(1), false);
+        }
+        payloads.fill(SeqNumber(600), &[0xFF]);
+        let filled = payloads
+            .entries
+            .iter()
+            .filter(|entry| entry.payload[(SeqNumber(600) - entry.seq) as usize] == 0xFF);
+        assert_eq!(filled.count(), MAX_FILLED);
     }
 
     /// A tag that cannot be forged: what was sent.

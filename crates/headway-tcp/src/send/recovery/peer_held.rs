@@ -16,9 +16,6 @@ use crate::send::sent_queue::{Marks, SentQueue};
 /// A shorter payload is asked for as a whole: the headers of blocks take nearly what these save, and it may be a bundle's,
 /// whose number is another segment's.
 pub(crate) const MIN_PAYLOAD: usize = bundling::LONGEST as usize + 1;
-/// Bytes that agree between two blocks that do not are sent with them if they are fewer: a segment of
-/// its own costs as much.
-const WORTH_SPARING: u32 = 64;
 
 /// The ranges of such segments, in the order in which they were reported.
 #[derive(Default)]
@@ -166,7 +163,6 @@ impl Runs {
     }
 
     fn push(&mut self, bytes: u32, differs: bool) {
-        let differs = differs || (bytes < WORTH_SPARING && self.len > 0);
         match self.runs[..self.len].last_mut() {
             _ if bytes == 0 => {}
             Some(last) if last.1 == differs => last.0 += bytes,
@@ -256,10 +252,32 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_sends_what_the_peer_lacks() {
+        let (mut queue, _) = cut();
+        assert_eq!(queue.last_unsacked(), Some(3));
+        queue.mark_sacked(3);
+        assert_eq!(queue.last_unsacked(), Some(1));
+    }
+
+    #[test]
     fn a_timeout_takes_nothing_for_held() {
         let (mut queue, _) = cut();
         queue.mark_lost(2);
         assert!(!queue.get(2).has(Marks::HELD) && queue.get(2).is_missing());
+        // The peer did hold it: its bytes were counted when they arrived.
+        queue.acknowledge(SeqNumber(2000));
+        let (delivery, _) = queue.take_delivery(Instant::ZERO, None);
+        assert_eq!(delivery.bytes, 1300);
+    }
+
+    #[test]
+    fn what_is_retransmitted_after_a_timeout_is_counted_when_it_arrives() {
+        let (mut queue, _) = cut();
+        queue.mark_lost(2);
+        queue.retransmit(2, Instant::ZERO, 10);
+        queue.acknowledge(SeqNumber(2000));
+        let (delivery, _) = queue.take_delivery(Instant::ZERO, None);
+        assert_eq!(delivery.bytes, 2000);
     }
 
     #[test]
@@ -291,7 +309,7 @@ mod tests {
         );
         assert_eq!(runs(&[0, 1, 2, 3, 4, 5, 6], 1436), (alloc::vec![(1436, true)], 0));
         assert_eq!(runs(&[], 1436), (alloc::vec![(1, true), (1435, false)], 1435));
-        let (parts, spared) = runs(&[1, 3, 5], 448);
-        assert_eq!((parts.len(), spared), (7, 256));
+        let (parts, spared) = runs(&[1, 3, 5], MIN_PAYLOAD as u32);
+        assert_eq!((parts.len(), spared), (7, 291));
     }
 }

@@ -253,8 +253,11 @@ impl Rack {
             if (index > 0 && !late) || sent.has(Marks::SACKED) || sent.is_missing() {
                 continue;
             }
-            let cause = self.attribute(cx, index, cx.queue.load_of(index));
-            congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
+            // What the peer holds of a damaged segment was attributed when that was reported.
+            if !sent.has(Marks::HELD) {
+                let cause = self.attribute(cx, index, cx.queue.load_of(index));
+                congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
+            }
             cx.queue.mark_lost(index);
         }
         congestion
