@@ -20,6 +20,8 @@ ETH, IP, UDP = 14, 20, 8
 HEADERS = ETH + IP + UDP
 # Offset in a datagram of the sealed TCP header: type, index and number are before it (docs/trunk-protocol.md, section 2).
 SEALED = 9
+# The tags of payload and header, behind it.
+TAGS = 32
 
 
 def ip_checksum(header):
@@ -52,6 +54,7 @@ def flipped(payload, bits, first, last, rng):
 class Attacker:
     def __init__(self, kind, interfaces):
         self.kind = kind
+        self.is_race = kind.startswith("race")
         self.rng = random.Random(1)
         self.sockets = []
         for name in interfaces:
@@ -91,12 +94,14 @@ class Attacker:
             kept.append(data)
         else:
             kept[self.rng.randrange(4096)] = data
-        if self.kind == "race" and begun:
+        if self.is_race and begun:
             payload = data[HEADERS:]
-            # Of the header's bits only: so that the copy is taken for a damaged packet.
-            last = SEALED + 4 * (kind & 0xF)
-            if last > SEALED + 4 and len(payload) >= last:
-                self.send(side, frame(data, flipped(payload, 2, SEALED, last, self.rng)))
+            # Of the header's bits only, or of the payload's: so that the copy is taken for a damaged packet.
+            first, last = SEALED, SEALED + 4 * (kind & 0xF)
+            if self.kind == "race-payload":
+                first, last = last + TAGS, len(payload)
+            if first + 4 < last <= len(payload):
+                self.send(side, frame(data, flipped(payload, 2, first, last, self.rng)))
 
     def drain(self):
         for side, raw in enumerate(self.sockets):
@@ -151,7 +156,7 @@ class Attacker:
         due = time.monotonic()
         while not ended:
             self.drain()
-            if self.kind == "race" or not begun or not any(self.captured):
+            if self.is_race or not begun or not any(self.captured):
                 select.select(self.sockets, [], [], 0.05)
                 due = time.monotonic()
                 continue

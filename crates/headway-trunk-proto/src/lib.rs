@@ -33,6 +33,7 @@ mod addresses;
 mod compact;
 mod control;
 mod cookie;
+mod damage_trust;
 mod flight;
 pub mod flow_order;
 mod handshake;

@@ -17,11 +17,6 @@ impl ReplayWindow {
         Self { next: 0, words: Box::new([0; (SPAN / WORD) as usize]) }
     }
 
-    /// One more than the highest number received.
-    pub(crate) fn next(&self) -> u64 {
-        self.next
-    }
-
     /// Whether `number` was not received and is not too old to tell.
     pub(crate) fn is_new(&self, number: u64) -> bool {
         if number >= self.next {
@@ -47,12 +42,12 @@ impl ReplayWindow {
         self.words[word(number)] |= bit(number);
         true
     }
+}
 
-    /// The number whose low bits are `low`, near the highest received.
-    pub(crate) fn expand(&self, low: u32) -> u64 {
-        let distance = low.wrapping_sub(self.next as u32) as i32;
-        self.next.checked_add_signed(i64::from(distance)).unwrap_or(u64::from(low))
-    }
+/// The number nearest to `near` whose low bits are `low`.
+pub(crate) fn number(near: u64, low: u32) -> u64 {
+    let distance = low.wrapping_sub(near as u32) as i32;
+    near.checked_add_signed(i64::from(distance)).unwrap_or(u64::from(low))
 }
 
 fn word(number: u64) -> usize {
@@ -93,11 +88,8 @@ mod tests {
 
     #[test]
     fn numbers_are_expanded_from_their_low_bits() {
-        let mut window = ReplayWindow::new();
-        assert_eq!(window.expand(5), 5);
-        window.insert((1 << 32) - 2);
-        assert_eq!(window.expand(3), (1 << 32) + 3);
-        window.insert((1 << 32) + 3);
-        assert_eq!(window.expand(u32::MAX), (1 << 32) - 1);
+        assert_eq!(number(0, 5), 5);
+        assert_eq!(number((1 << 32) - 1, 3), (1 << 32) + 3);
+        assert_eq!(number((1 << 32) + 4, u32::MAX), (1 << 32) - 1);
     }
 }

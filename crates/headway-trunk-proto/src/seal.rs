@@ -24,9 +24,10 @@ use headway_wire::{Ecn, IpHeader};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::compact::{LEFT_OUT, compact, expand};
+use crate::damage_trust::{DamageTrust, Head};
 use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
 use crate::payload_seal::PayloadSeal;
-use crate::replay::ReplayWindow;
+use crate::replay::{self, ReplayWindow};
 
 /// Bytes of a tag (RFC 8439, 2.8).
 const TAG: usize = 16;
@@ -258,6 +259,8 @@ pub(crate) enum Opened {
     Segment { verdict: Verdict, packet: Range<usize>, newest: bool, seal: Option<PayloadSeal> },
     /// A control message, at this place.
     Control { message: Range<usize>, newest: bool },
+    /// A damaged packet, of which it is not believed that it will not arrive intact: most of the last ones did.
+    Disbelieved,
     /// It was received before, or does not belong to this session.
     Nothing,
 }
@@ -266,10 +269,15 @@ pub(crate) enum Opened {
 pub(crate) struct Opener {
     cipher: ChaCha20Poly1305,
     key: Arc<Key>,
-    /// Authenticated packets.
+    /// One more than the highest number of an authentic header.
+    next: u64,
+    /// Intact packets.
     received: ReplayWindow,
-    /// Unreadable ones: each counts once, whatever is made of it on the way.
+    /// Corrupted ones: each counts once, and may still arrive intact. Someone on the path may have sent a damaged copy ahead of it.
+    corrupted: ReplayWindow,
+    /// Unreadable ones, likewise.
     unreadable: ReplayWindow,
+    trust: DamageTrust,
 }
 
 impl Opener {
@@ -277,8 +285,11 @@ impl Opener {
         Self {
             cipher: ChaCha20Poly1305::new(key.into()),
             key: Arc::new(Key(*key)),
+            next: 0,
             received: ReplayWindow::new(),
+            corrupted: ReplayWindow::new(),
             unreadable: ReplayWindow::new(),
+            trust: DamageTrust::default(),
         }
     }
 
@@ -291,11 +302,11 @@ impl Opener {
         (low, kind): (u32, Kind),
         inner: Inner,
     ) -> Opened {
-        let number = self.received.expand(low);
+        let number = replay::number(self.next, low);
         if !self.received.is_new(number) {
             return Opened::Nothing;
         }
-        let newest = number >= self.received.next();
+        let newest = number >= self.next;
         match kind {
             Kind::Control => self.control(room, start, (number, newest)),
             Kind::Padded => match room.get_mut(..start + PREFIX + PADDED_MESSAGE + TAG) {
@@ -319,6 +330,7 @@ impl Opener {
             return Opened::Nothing;
         }
         self.received.insert(number);
+        self.next = self.next.max(number + 1);
         Opened::Control { message: start + PREFIX..end, newest }
     }
 
@@ -341,20 +353,34 @@ impl Opener {
         let (head, body) = datagram.split_at_mut(payload);
         let (text, tag) = head.split_at_mut(sealed);
         let (first, text) = text.split_at_mut(PREFIX);
+        let Some(head) = text.first_chunk().map(|bytes| Head::from_be_bytes(*bytes)) else {
+            return Opened::Nothing;
+        };
         let mut seal = None;
         let verdict = if self.unseal(Part::Header, (number, tag), &header_ad(first, body), text) {
-            self.received.insert(number);
+            self.next = self.next.max(number + 1);
             if body.is_empty() || self.unseal(Part::Payload, (number, &text[header..]), &[], body) {
+                self.received.insert(number);
+                self.trust.on_intact(number, head);
                 Verdict::Intact
             } else {
+                if !self.corrupted.insert(number) {
+                    return Opened::Nothing;
+                }
+                if !self.trust.on_damaged(number, head) {
+                    return Opened::Disbelieved;
+                }
                 let tag = Tag::clone_from_slice(&text[header..]);
                 self.key.apply_keystream(Part::Payload, number, body);
                 seal = Some(PayloadSeal::new(self.key.clone(), number, tag));
                 Verdict::Corrupted
             }
         } else {
-            if !self.is_near(number) || !self.unreadable.insert(number) {
+            if !self.is_near(number) || !self.corrupted.is_new(number) || !self.unreadable.insert(number) {
                 return Opened::Nothing;
+            }
+            if !self.trust.on_damaged(number, head) {
+                return Opened::Disbelieved;
             }
             self.key.apply_keystream(Part::Header, number, text);
             Verdict::Unreadable
@@ -393,7 +419,7 @@ impl Opener {
     }
 
     fn is_near(&self, number: u64) -> bool {
-        number.abs_diff(self.received.next()) <= NEAR
+        number.abs_diff(self.next) <= NEAR
     }
 }
 

@@ -260,6 +260,7 @@ impl Gateway {
                 intact: peer.counters.intact,
                 corrupted: peer.counters.corrupted,
                 unreadable: peer.counters.unreadable,
+                disbelieved: peer.counters.disbelieved,
                 ignored: peer.counters.ignored,
             },
             handshakes: peer.counters.handshakes,

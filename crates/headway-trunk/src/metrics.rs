@@ -84,6 +84,7 @@ const PEER: &[Metric<PeerStatus>] = &[
             labelled("verdict", "intact", peer.arrived.intact),
             labelled("verdict", "corrupted", peer.arrived.corrupted),
             labelled("verdict", "unreadable", peer.arrived.unreadable),
+            labelled("verdict", "disbelieved", peer.arrived.disbelieved),
             labelled("verdict", "ignored", peer.arrived.ignored),
         ]
     }),

@@ -85,6 +85,9 @@ pub struct ArrivedStatus {
     pub corrupted: u64,
     /// Packets with a damaged header.
     pub unreadable: u64,
+    /// Damaged packets that were not announced to the peer, since most of those before them arrived intact too.
+    #[serde(default)]
+    pub disbelieved: u64,
     /// Packets that were replayed, or are damaged beyond use.
     pub ignored: u64,
 }

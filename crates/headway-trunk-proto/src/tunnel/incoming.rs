@@ -56,7 +56,7 @@ impl Tunnel {
             return None;
         };
         let verdict = match &opened {
-            Opened::Nothing => None,
+            Opened::Nothing | Opened::Disbelieved => None,
             Opened::Segment { verdict, .. } => Some(*verdict),
             Opened::Control { .. } => Some(Verdict::Intact),
         };
@@ -69,6 +69,10 @@ impl Tunnel {
             Opened::Nothing => {
                 self.counters.ignored += 1;
                 self.peers[id.0].counters.ignored += 1;
+                None
+            }
+            Opened::Disbelieved => {
+                self.peers[id.0].counters.disbelieved += 1;
                 None
             }
             Opened::Segment { verdict: Verdict::Unreadable, packet, .. } => {

@@ -103,6 +103,8 @@ pub struct PeerCounters {
     pub corrupted: u64,
     /// Sealed packets of a session with it whose header is damaged.
     pub unreadable: u64,
+    /// Damaged packets that were not announced, since most of those before them arrived intact too.
+    pub disbelieved: u64,
     /// Packets of a session with it that were replayed, or are damaged beyond use.
     pub ignored: u64,
     /// Handshakes that came to a session.

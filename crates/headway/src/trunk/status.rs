@@ -65,8 +65,8 @@ fn describe(text: &mut String, peer: &PeerStatus) {
     let arrived = peer.arrived;
     let _ = writeln!(
         text,
-        "  arrived: {} intact, {} corrupted, {} unreadable, {} ignored",
-        arrived.intact, arrived.corrupted, arrived.unreadable, arrived.ignored
+        "  arrived: {} intact, {} corrupted, {} unreadable, {} disbelieved, {} ignored",
+        arrived.intact, arrived.corrupted, arrived.unreadable, arrived.disbelieved, arrived.ignored
     );
 }
 
