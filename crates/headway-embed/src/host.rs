@@ -90,7 +90,7 @@ impl Clock {
 
 impl EmbeddedHost {
     /// A host of one IP address, whose connections have what `keys` say: `variant` (`headway` unless given),
-    /// `profile`, `cc`, `rules`, features such as `partial=on`, `window`, `mtu`, `retries`. Its secrets (sequence
+    /// `profile`, `cc`, `rules`, features such as `partial=off`, `window`, `mtu`, `retries`. Its secrets (sequence
     /// numbers, ports) come from `seed` and `name`: hosts of one network have different names.
     ///
     /// # Errors

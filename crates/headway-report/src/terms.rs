@@ -31,7 +31,8 @@ impl Term {
                  bandwidth-delay product"
             }
             Self::Bound => {
-                "the goodput that no sender can exceed: the link's rate less headers and the share of damaged packets"
+                "the most that a sender of whole packets can reach: the link's rate less headers and the share of damaged \
+                 packets; partial recovery can exceed it"
             }
             Self::SpecialAck => {
                 "an ACK that reports a corrupted segment: its sender retransmits it without slowing down"

@@ -38,7 +38,7 @@ pub(super) struct Row {
 /// Dots to be drawn.
 pub(super) struct Dots<'a> {
     pub(super) rows: Vec<Row>,
-    /// A value that none of them can exceed, with its name.
+    /// A value to compare with, with its name.
     pub(super) bound: Option<(f64, String)>,
     /// Whether there are percentiles to show.
     pub(super) whiskers: bool,
