@@ -22,6 +22,8 @@ HEADERS = ETH + IP + UDP
 SEALED = 9
 # The tags of payload and header, behind it.
 TAGS = 32
+# After this time, in seconds, a datagram has crossed the link.
+OLD = 2
 
 
 def ip_checksum(header):
@@ -89,11 +91,11 @@ class Attacker:
             self.handshakes[side].append(data)
         if kind & 0xF0 not in (0x40, 0x50):
             return
-        kept = self.captured[side]
+        kept, stamped = self.captured[side], (time.monotonic(), data)
         if len(kept) < 4096:
-            kept.append(data)
+            kept.append(stamped)
         else:
-            kept[self.rng.randrange(4096)] = data
+            kept[self.rng.randrange(4096)] = stamped
         if self.is_race and begun:
             payload = data[HEADERS:]
             # Of the header's bits only, or of the payload's: so that the copy is taken for a damaged packet.
@@ -128,16 +130,20 @@ class Attacker:
                 payload = payload[:4] + rng.randbytes(len(payload) - 4)
             if not self.handshakes[side]:
                 # Against the gateway that sends initiations and gets none: to its own address.
-                data = self.captured[side][0] if self.captured[side] else data
+                data = self.captured[side][0][1] if self.captured[side] else data
             source = rng.randbytes(4) if rng.random() < 0.25 else None
             if source and (source[0] in (0, 127) or source[0] >= 224):
                 source = None
             return self.send(side, frame(data, payload, source, rng.randrange(1024, 65536)))
         if not self.captured[side]:
             return
-        data = rng.choice(self.captured[side])
+        then, data = rng.choice(self.captured[side])
         payload = data[HEADERS:]
         if self.kind == "replay":
+            # What is still on the link would come early, and be no replay.
+            if time.monotonic() - then > OLD:
+                self.send(side, frame(data, payload))
+        elif self.kind == "early":
             self.send(side, frame(data, payload))
         elif self.kind == "flips":
             self.send(side, frame(data, flipped(payload, rng.randrange(1, 9), 0, len(payload), rng)))
