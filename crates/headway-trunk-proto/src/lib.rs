@@ -33,10 +33,12 @@ mod addresses;
 mod compact;
 mod control;
 mod cookie;
+mod counters;
 mod damage_trust;
 mod flight;
 pub mod flow_order;
 mod handshake;
+mod key;
 mod keys;
 mod message;
 mod mtu;
@@ -50,11 +52,11 @@ mod session;
 mod tunnel;
 
 pub use addresses::inner_address;
+pub use counters::{PeerCounters, TunnelCounters};
 pub use flight::FlightRecorder;
 pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
 pub use payload_seal::PayloadSeal;
 pub use seal::{HEADROOM, SealError, Verdict, inner_mtu};
 pub use tunnel::{
-    Arrival, Event, PeerConfig, PeerCounters, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel,
-    TunnelConfig, TunnelCounters,
+    Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel, TunnelConfig,
 };

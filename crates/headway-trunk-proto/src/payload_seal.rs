@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Tag};
 
-use crate::seal::{Key, Part};
+use crate::key::{Key, Part};
 
 /// The tag of one payload and the key that it was made with. Its header was authenticated, and the tag with it.
 #[derive(Clone)]

@@ -7,6 +7,7 @@ use headway_wire::TcpFlags;
 
 use crate::compact::LEFT_OUT;
 use crate::control::Control;
+use crate::counters::PeerCounters;
 use crate::flight::FlightRecorder;
 use crate::handshake::{Boot, Initiator};
 use crate::keys::{PresharedKey, PublicKey};
@@ -14,7 +15,6 @@ use crate::message::MAC;
 use crate::mtu::PathMtu;
 use crate::seal::{IP_HEADER, inner_mtu};
 use crate::session::Session;
-use crate::tunnel::PeerCounters;
 
 /// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
 /// until a handshake gets through.

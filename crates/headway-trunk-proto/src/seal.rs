@@ -17,14 +17,12 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
 use std::sync::Arc;
 
-use chacha20::ChaCha20;
-use chacha20::cipher::{KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _};
-use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Nonce, Tag};
+use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Tag};
 use headway_wire::{Ecn, IpHeader};
-use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::compact::{LEFT_OUT, compact, expand};
 use crate::damage_trust::{DamageTrust, Head};
+use crate::key::{Key, Part};
 use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
 use crate::payload_seal::PayloadSeal;
 use crate::replay::{self, ReplayWindow};
@@ -39,8 +37,6 @@ const MAX_OVERHEAD: usize = PREFIX + 2 * TAG;
 pub const HEADROOM: usize = 16;
 /// TCP's number among the IP protocols.
 const TCP: u8 = 6;
-/// RFC 8439, 2.4: the first block of the keystream makes the key of the tag, the text begins with the second.
-const FIRST_BLOCK: u64 = 64;
 /// The numbers of a session. It is replaced long before.
 pub(crate) const MOST_PACKETS: u64 = 1 << 32;
 /// Unreadable packets are believed to belong to a session if their number is as near to the highest received.
@@ -83,39 +79,6 @@ pub enum SealError {
 /// [`Event::LongHeaders`](crate::Event::LongHeaders).
 pub fn inner_mtu(longest: u16) -> u16 {
     longest.saturating_sub((MAX_OVERHEAD - LEFT_OUT) as u16).saturating_add(IP_HEADER as u16)
-}
-
-/// The key of one direction.
-#[derive(Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Key([u8; 32]);
-
-impl Key {
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// Encrypts, or decrypts without authenticating: a flipped bit stays one.
-    pub(crate) fn apply_keystream(&self, part: Part, number: u64, text: &mut [u8]) {
-        let mut cipher = ChaCha20::new(self.bytes().into(), &part.nonce(number));
-        cipher.seek(FIRST_BLOCK);
-        cipher.apply_keystream(text);
-    }
-}
-
-/// Header and payload of a packet have a nonce each.
-#[derive(Clone, Copy)]
-pub(crate) enum Part {
-    Header = 0,
-    Payload = 1,
-}
-
-impl Part {
-    pub(crate) fn nonce(self, number: u64) -> Nonce {
-        let mut nonce = Nonce::default();
-        nonce[3] = self as u8;
-        nonce[4..].copy_from_slice(&number.to_le_bytes());
-        nonce
-    }
 }
 
 /// What is authenticated with a segment's header: the prefix, and how long the payload is. A datagram that was cut or made longer has
@@ -284,7 +247,7 @@ impl Opener {
     pub(crate) fn new(key: &[u8; 32]) -> Self {
         Self {
             cipher: ChaCha20Poly1305::new(key.into()),
-            key: Arc::new(Key(*key)),
+            key: Arc::new(Key::new(key)),
             next: 0,
             received: ReplayWindow::new(),
             corrupted: ReplayWindow::new(),

@@ -16,6 +16,7 @@ mod entry;
 mod error;
 mod exit;
 mod gateway;
+mod ip_packet;
 mod link;
 mod metrics;
 mod networks;

@@ -18,9 +18,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use crate::ip_packet::ends;
 use crate::link::Link;
 use crate::request::Request;
-use crate::tun;
 
 /// RFC 8289, section 4.3: the interval is the longest round trip that is usual, and the target 5 % of it. Hosts behind
 /// a gateway are a trunk's round trip away from what answers them.
@@ -235,8 +235,8 @@ pub(crate) async fn receive(
 }
 
 fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
-    let is_allowed = tun::ends(packet)
-        .is_some_and(|(source, destination)| link.is_behind(source) && link.allows(destination));
+    let is_allowed =
+        ends(packet).is_some_and(|(source, destination)| link.is_behind(source) && link.allows(destination));
     let counter = match is_allowed.then(|| delivery.writer.write(packet)) {
         Some(Ok(())) => &link.counters.packets_from_peer,
         Some(Err(error)) => {
@@ -306,7 +306,7 @@ mod tests {
         assert!(taken.contains(&100), "{taken:?}");
         for packet in [vec![], vec![0x45], vec![0x4f; 20], vec![0x60; 39], vec![0xff; 60]] {
             flow(&packet);
-            assert!(packet.len() >= 20 || tun::ends(&packet).is_none());
+            assert!(packet.len() >= 20 || ends(&packet).is_none());
         }
     }
 }

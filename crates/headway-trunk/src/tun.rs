@@ -5,7 +5,6 @@
 //! ([`packets`](crate::packets)).
 
 use std::io;
-use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use ipnet::IpNet;
 use tokio::sync::Semaphore;
 
 use crate::TrunkError;
+use crate::ip_packet::{ends, protocol};
 use crate::link::Link;
 use crate::networks::Networks;
 use crate::packets::{self, Packet, PacketQueue};
@@ -179,24 +179,6 @@ async fn serve_packets(mut diverted: Diverted, networks: &Networks, peers: &[Pee
 
 /// The protocol number of TCP.
 const TCP: u8 = 6;
-
-/// Source and destination of an IP packet.
-pub(crate) fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
-    let v4 = |at: usize| packet.get(at..at + 4)?.first_chunk::<4>().map(|bytes| IpAddr::from(*bytes));
-    let v6 = |at: usize| packet.get(at..at + 16)?.first_chunk::<16>().map(|bytes| IpAddr::from(*bytes));
-    match packet.first()? >> 4 {
-        4 => Some((v4(12)?, v4(16)?)),
-        6 => Some((v6(8)?, v6(24)?)),
-        _ => None,
-    }
-}
-
-fn protocol(packet: &[u8]) -> Option<u8> {
-    match packet.first()? >> 4 {
-        4 => packet.get(9).copied(),
-        _ => packet.get(6).copied(),
-    }
-}
 
 /// Routes `net` into `device`. The kernel removes the route with the device.
 fn add_route(net: IpNet, device: &str) -> Result<(), TrunkError> {

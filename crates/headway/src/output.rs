@@ -2,7 +2,7 @@
 
 use std::fmt::Arguments;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use headway_trace::TraceError;
@@ -56,6 +56,12 @@ pub(crate) fn notify(text: Arguments<'_>) {
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(OutputError::Standard)
+}
+
+/// Creates the file of something that lasts, and is written as it comes.
+pub(crate) fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
+    let file = File::create(path).map_err(|source| OutputError::File { path: path.into(), source })?;
+    Ok(Box::new(BufWriter::new(file)))
 }
 
 pub(crate) fn create_directory(path: &Path) -> Result<(), OutputError> {

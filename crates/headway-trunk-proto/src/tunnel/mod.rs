@@ -12,13 +12,14 @@ use std::net::Ipv6Addr;
 
 use crate::addresses::inner_address;
 use crate::cookie::CookieJar;
+use crate::counters::TunnelCounters;
 use crate::flight::FlightRecorder;
 use crate::handshake::Boot;
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::peer::{Peer, Unchecked};
 
 pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
-pub use report::{Arrival, Event, PeerCounters, PeerStatus, SealedPacket, Transmit, TunnelCounters};
+pub use report::{Arrival, Event, PeerStatus, SealedPacket, Transmit};
 
 /// Handshake messages and control messages that wait to be sent; more are dropped.
 const MOST_WAITING: usize = 256;

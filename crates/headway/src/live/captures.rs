@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use headway_net::CaptureFile;
 use headway_trace::Capture;
 
-use super::network_arguments::create;
-use crate::output::OutputError;
+use crate::output::{OutputError, create};
 
 /// A capture of these interfaces in one file.
 pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, OutputError> {

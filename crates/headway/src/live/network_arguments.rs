@@ -1,7 +1,5 @@
 //! Options of the carrier, the address and the TCP.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +18,7 @@ use super::captures::open_capture;
 use super::error::LiveError;
 use super::transport::{Reach, Tcp, Transport};
 use crate::failure::BadOption;
-use crate::output::OutputError;
+use crate::output::{OutputError, create};
 
 /// The network options of every live command.
 #[derive(Args)]
@@ -327,11 +325,6 @@ pub(super) fn start_log(verbose: u8) {
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).finish();
     // It fails only if it is set already.
     let _ = tracing::subscriber::set_global_default(subscriber);
-}
-
-pub(super) fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
-    let file = File::create(path).map_err(|source| OutputError::File { path: path.into(), source })?;
-    Ok(Box::new(BufWriter::new(file)))
 }
 
 fn open_log(path: &Path) -> Result<LogFile, OutputError> {
