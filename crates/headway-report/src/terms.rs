@@ -31,8 +31,7 @@ impl Term {
                  bandwidth-delay product"
             }
             Self::Bound => {
-                "the most that a sender of whole packets can reach: the link's rate less headers and the share of damaged \
-                 packets; partial recovery can exceed it"
+                "the most for senders of whole packets: rate less headers and damaged packets; partial recovery can exceed it"
             }
             Self::SpecialAck => {
                 "an ACK that reports a corrupted segment: its sender retransmits it without slowing down"
