@@ -41,8 +41,8 @@ impl Connection {
         let tsval =
             segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|times| times.tsval);
         for whole in payloads.fill(segment.tcp.seq, segment.payload) {
-            // RFC 7323, 4.1: "an ACK for [...] the segment that filled the hole [...] should echo the timestamp" of that one.
-            // What filled it may begin behind the hole.
+            // RFC 7323, 4.3 (C): "the timestamp from the latest segment (which filled the hole) MUST be echoed". What filled
+            // this one may begin behind its start.
             if let Some(tsval) = tsval {
                 self.rcv.update_ts_recent(whole.seq, tsval, cx.now);
             }
