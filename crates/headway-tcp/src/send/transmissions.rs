@@ -263,10 +263,10 @@ impl TransmissionLog {
         self.totals.deliveries.on_delivered(now, bytes);
     }
 
-    /// The transmission is lost, and not to damage.
-    pub(crate) fn lose(&mut self, sent: &Transmission, now: Instant) -> LostSegment {
+    /// The transmission is lost, and not to damage. It counts as `bytes`.
+    pub(crate) fn lose(&mut self, sent: &Transmission, bytes: u32, now: Instant) -> LostSegment {
         self.resolve(sent.order);
-        self.totals.deliveries.on_lost(now, sent.len, sent.order, &sent.before)
+        self.totals.deliveries.on_lost(now, bytes, sent.order, &sent.before)
     }
 
     /// A lost transmission is expected to have crossed the bottleneck: it counts as delivered to what measures the rate.
@@ -492,7 +492,7 @@ mod tests {
             log.passed(1, at(10), 1000);
         } else {
             let sent = *log.get_mut(1).expect("it was sent");
-            log.lose(&sent, at(10));
+            log.lose(&sent, sent.len, at(10));
             log.count_crossing(&sent, at(10));
         }
         if undone {

@@ -233,7 +233,7 @@ impl Rack {
             }
             Cause::Congestion | Cause::Unknown => {}
         }
-        if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.now) {
+        if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.mss, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
         if cx.ledger.as_deref_mut().is_some_and(CauseLedger::takes_crossing) {
