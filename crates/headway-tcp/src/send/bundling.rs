@@ -130,6 +130,17 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_long_segment_are_not_repeated() {
+        let mut side = SendSide::new(SeqNumber(0), &Arc::new(Profile::modern()), Instant::ZERO);
+        (side.una, side.nxt, side.mss) = (SeqNumber(1), SeqNumber(1), 1000);
+        send(&mut side, 0);
+        side.queue.mark_damaged(0);
+        side.queue.cut(0, 60);
+        assert_eq!(send(&mut side, 20), (101, 100));
+        assert_eq!(send(&mut side, 40), (101, 200), "whole ones are");
+    }
+
+    #[test]
     fn what_was_bundled_long_ago_explains_nothing_new() {
         let mut bundled = Bundled(SeqNumber(1000));
         for una in (0..8_u32).map(|turn| SeqNumber(1000) + turn * (1 << 29)) {

@@ -73,6 +73,11 @@ impl PeerHeldRanges {
         self.add(seq, end, runs.spared);
     }
 
+    /// `bytes` that were spared are retransmitted after all.
+    pub(crate) fn unspare(&mut self, bytes: u32) {
+        self.spared = self.spared.saturating_sub(bytes.into());
+    }
+
     /// Of the segment `[start, end)` `spared` bytes need not be retransmitted.
     fn add(&mut self, start: SeqNumber, end: SeqNumber, spared: u32) {
         self.ranges.push_back((start, end));
@@ -107,7 +112,7 @@ impl PeerHeldRanges {
         if self.ranges.is_empty() {
             self.ranges = VecDeque::new();
         }
-        self.spared -= u64::from(failed);
+        self.unspare(failed);
         failed
     }
 
@@ -124,7 +129,8 @@ impl PeerHeldRanges {
             && let Some((start, end)) = self.ranges.remove(place)
         {
             let first = queue.first_from(start);
-            self.spared -= u64::from(release(queue, first, end));
+            let released = release(queue, first, end);
+            self.unspare(released);
         }
         true
     }

@@ -254,7 +254,9 @@ impl Rack {
                 continue;
             }
             // What the peer holds of a damaged segment was attributed when that was reported.
-            if !sent.has(Marks::HELD) {
+            if sent.has(Marks::HELD) {
+                self.peer_held.unspare(sent.len);
+            } else {
                 let cause = self.attribute(cx, index, cx.queue.load_of(index));
                 congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
             }
