@@ -36,8 +36,7 @@ fn share_kept(mut scenario: Scenario, flows: usize) -> f64 {
         [(HEADWAY, Damage::Random { p: Share::new(0.02).expect("a share") }), (BBR, Damage::None)].map(
             |(sender, damage)| {
                 scenario.forward.damage = damage;
-                scenario.companions =
-                    [vec![Companion::new(sender); flows - 1], vec![rival.clone(); flows]].concat();
+                scenario.companions = [vec![Companion::new(sender); flows - 1], vec![rival; flows]].concat();
                 let mut kept = SEEDS.map(|seed| {
                     let outcome = run(&scenario, sender, &Content::generated(200 << 20), seed, false)
                         .expect("an explicable run");
