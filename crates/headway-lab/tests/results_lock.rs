@@ -53,6 +53,18 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("no-ledger", OURS, r#"ledger = "off""#),
     ("no-repair", OURS, r#"repair = "off""#),
     (
+        "partial-dropped",
+        r#"variant = ["headway"]
+           damage = ["random:2%"]"#,
+        r#"aqm = "codel"
+           queue = "334p"
+           window = "8MiB"
+           delay = "50ms"
+           size = "4MB"
+           companions = "3 headway"
+           rivals = "4 modern:bbr undamaged""#,
+    ),
+    (
         "partial",
         r#"variant = ["headway:newreno", "headway:cubic", "headway:bbr"]
            damage = ["random:3%", "burst:4%:4"]"#,

@@ -7,10 +7,9 @@
 
 use headway_units::{Duration, Instant};
 
-use super::cross_traffic::CrossTraffic;
 use super::delay::Delay;
 use super::evidence::Evidence;
-use super::queue_window::{Queue, QueueWindow};
+use super::queue_window::QueueWindow;
 use super::silent::{Entered, SilentLosses, Verdict};
 use crate::congestion::Load;
 
@@ -121,8 +120,6 @@ pub struct CauseLedger {
     silent: SilentLosses,
     /// How long the queue was lately.
     queue: QueueWindow,
-    /// Whether others keep one.
-    cross_traffic: CrossTraffic,
     /// The latest round-trip times of the connection that was last heard of.
     delay: Option<Delay>,
     /// The time of the last call that brought it.
@@ -192,23 +189,9 @@ impl CauseLedger {
 
     /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent.
     pub(crate) fn on_survived(&mut self, survived: [u32; 3], delay: Option<Delay>) {
-        if let Some(delay) = delay {
-            let found_queue = self.queue.length(delay) != Queue::Empty;
-            self.cross_traffic.on_arrived(survived[1], found_queue);
-        }
-        let short = delay.is_some_and(|delay| self.is_short(delay));
+        let short = delay.is_some_and(|delay| self.queue.is_short(delay));
         for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
             self.silent.on_survived(load, segments, short, self.now);
-        }
-    }
-
-    /// Whether the queue is so short that it drops nothing. Where others keep one, active queue management may drop
-    /// packets of any that stands; and whoever explains all losses takes the share of those who respond to them.
-    fn is_short(&self, delay: Delay) -> bool {
-        match self.queue.length(delay) {
-            Queue::Empty => true,
-            Queue::Short => self.own || !self.cross_traffic.keeps_queue(),
-            Queue::Long => false,
         }
     }
 
@@ -336,7 +319,7 @@ impl CauseLedger {
             self.evidence.add(self.now);
             return (Cause::Damage, Some(Reason::Counted));
         }
-        let short = delay.is_some_and(|delay| self.is_short(delay));
+        let short = delay.is_some_and(|delay| self.queue.is_short(delay));
         let (verdict, entered) = self.silent.on_lost(load, order, short, self.now);
         let reason = entered.map(Reason::Inferred);
         match verdict {

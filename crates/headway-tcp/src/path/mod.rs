@@ -1,7 +1,6 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
 mod bursts;
-mod cross_traffic;
 pub(crate) mod delay;
 mod evidence;
 pub mod ledger;

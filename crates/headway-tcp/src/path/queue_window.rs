@@ -16,20 +16,6 @@ const SPAN: Duration = Duration::from_secs(5);
 const NOISE: Duration = Duration::from_millis(1);
 const NOISE_PART: u32 = 64;
 
-/// Active queue management drops nothing that waits for less: CoDel's target (RFC 8289, 4.3), a third of PIE's (RFC 8033, 4.2).
-const UNMANAGED: Duration = Duration::from_millis(5);
-
-/// How long a queue was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queue {
-    /// So short that nothing drops its packets.
-    Empty,
-    /// So short that it cannot have overflowed.
-    Short,
-    /// It may have overflowed.
-    Long,
-}
-
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueWindow {
@@ -60,18 +46,10 @@ impl QueueWindow {
         }
     }
 
-    /// How long the queue was at the time of the sample `delay`.
-    pub(super) fn length(&self, delay: Delay) -> Queue {
-        let half = self.present.max(self.previous) / 2;
-        let noise = (delay.min / NOISE_PART).max(NOISE);
-        let wait = delay.wait();
-        if wait <= (half / 2).min(UNMANAGED).max(noise) {
-            Queue::Empty
-        } else if wait <= half.max(noise) {
-            Queue::Short
-        } else {
-            Queue::Long
-        }
+    /// Whether the wait was so short that the queue cannot have overflowed.
+    pub(super) fn is_short(&self, delay: Delay) -> bool {
+        let longest = self.present.max(self.previous);
+        delay.wait() <= (longest / 2).max(delay.min / NOISE_PART).max(NOISE)
     }
 }
 
@@ -94,25 +72,20 @@ mod tests {
         }
     }
 
-    /// Whether a queue of this wait cannot have overflowed.
-    fn is_short(window: &QueueWindow, wait: u64) -> bool {
-        window.length(delay(wait)) != Queue::Long
-    }
-
     #[test]
     fn half_of_the_longest_wait_is_long_however_shallow_the_queue() {
         let mut window = QueueWindow::default();
         sample(&mut window, 0, &[0, 11, 10, 0]);
-        assert!(is_short(&window, 5) && !is_short(&window, 6));
+        assert!(window.is_short(delay(5)) && !window.is_short(delay(6)));
         sample(&mut window, 2, &[101, 100]);
-        assert!(is_short(&window, 50) && !is_short(&window, 51));
+        assert!(window.is_short(delay(50)) && !window.is_short(delay(51)));
     }
 
     #[test]
     fn a_delayed_ack_is_no_queue() {
         let mut window = QueueWindow::default();
         sample(&mut window, 0, &[10, 11, 60, 60, 10, 11]);
-        assert!(is_short(&window, 5) && !is_short(&window, 6));
+        assert!(window.is_short(delay(5)) && !window.is_short(delay(6)));
     }
 
     #[test]
@@ -120,29 +93,17 @@ mod tests {
         let mut window = QueueWindow::default();
         sample(&mut window, 0, &[100, 101]);
         window.on_sample(at(6), delay(10));
-        assert!(is_short(&window, 50), "of the previous span");
+        assert!(window.is_short(delay(50)), "of the previous span");
         window.on_sample(at(12), delay(11));
-        assert!(!is_short(&window, 6));
+        assert!(!window.is_short(delay(6)));
         sample(&mut window, 12, &[100, 101]);
         window.on_sample(at(60), delay(40));
-        assert!(!is_short(&window, 6), "a minute later: not two in a row");
+        assert!(!window.is_short(delay(6)), "a minute later: not two in a row");
     }
 
     #[test]
     fn noise_says_nothing() {
-        assert!(is_short(&QueueWindow::default(), 1));
-        assert!(!is_short(&QueueWindow::default(), 3));
-    }
-
-    #[test]
-    fn what_no_discipline_drops_is_empty() {
-        let mut window = QueueWindow::default();
-        sample(&mut window, 0, &[101, 100]);
-        let lengths = [5, 6, 50, 51].map(|wait| window.length(delay(wait)));
-        assert_eq!(lengths, [Queue::Empty, Queue::Short, Queue::Short, Queue::Long]);
-        let mut shallow = QueueWindow::default();
-        sample(&mut shallow, 0, &[9, 8]);
-        let lengths = [2, 3, 4, 5].map(|wait| shallow.length(delay(wait)));
-        assert_eq!(lengths, [Queue::Empty, Queue::Short, Queue::Short, Queue::Long], "a quarter is less");
+        assert!(QueueWindow::default().is_short(delay(1)));
+        assert!(!QueueWindow::default().is_short(delay(3)));
     }
 }
