@@ -18,66 +18,43 @@
 
 use std::ops::RangeInclusive;
 
+use headway_wire::IpHeader;
 use headway_wire::crc::crc32c;
 use headway_wire::integrity::header_crc;
-use headway_wire::options::kind;
-use headway_wire::{EXID, IpHeader, TcpFlags};
+use headway_wire::usual::{HEADER_CRC, HeaderBytes, LONGEST, TIMESTAMPS, Usual, V2_DATA};
 
 /// By how many bytes a compact header is shorter.
 pub(crate) const LEFT_OUT: usize = 16;
 /// How many bytes compact headers have: without further options, and with as many as a TCP header has room for.
 pub(crate) const LENGTHS: RangeInclusive<usize> = 28..=LONGEST - LEFT_OUT;
 
-/// The longest TCP header (RFC 9293, 3.1).
-const LONGEST: usize = 60;
 /// The fixed TCP header.
 const FIXED: usize = 20;
-/// What is before each of the two options that are always there.
-const TIMESTAMPS: [u8; 4] = [kind::NOP, kind::NOP, kind::TIMESTAMPS, 10];
-const V2_DATA: [u8; 4] = [kind::EXPERIMENT, 12, EXID.to_be_bytes()[0], EXID.to_be_bytes()[1]];
-/// Where the CRCs are in a TCP header, and the one that is sent in a compact header.
-const HEADER_CRC: usize = 36;
-const PAYLOAD_CRC: usize = 40;
+/// Where the payload's CRC is in a TCP header, and where the header's is in a compact one.
+const PAYLOAD_CRC: usize = HEADER_CRC + 4;
 const COMPACT_CRC: usize = 24;
 
 /// A TCP header with its options, or a compact one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Header {
-    bytes: [u8; LONGEST],
-    len: usize,
-}
+pub(crate) struct Header(HeaderBytes);
 
 impl Header {
-    /// The parts one after the other: [`LONGEST`] bytes at most.
-    fn of(parts: &[&[u8]]) -> Self {
-        let mut header = Self { bytes: [0; LONGEST], len: 0 };
-        for part in parts {
-            header.bytes[header.len..header.len + part.len()].copy_from_slice(part);
-            header.len += part.len();
-        }
-        header
-    }
-
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    fn put(&mut self, at: usize, value: u32) {
-        self.bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
+        self.0.bytes()
     }
 
     /// The header CRC that a TCP header should have before a payload of so many bytes.
     fn crc(&self, ip: &IpHeader, payload: usize) -> u32 {
         let (fixed, options) = self.bytes().split_first_chunk().unwrap_or((&[0; FIXED], &[]));
-        header_crc(ip, self.len + payload, fixed, options, HEADER_CRC - FIXED)
+        header_crc(ip, self.bytes().len() + payload, fixed, options, HEADER_CRC - FIXED)
     }
 
     /// Gives an expanded header the CRCs that say of the bytes of `payload` whether they are what was sealed.
     pub(crate) fn set_crcs(&mut self, ip: &IpHeader, payload: &[u8], is_intact: bool) {
         let crc = crc32c(payload);
         // The complement differs in every bit: such a segment is corrupted to all that judge by the CRCs.
-        self.put(PAYLOAD_CRC, if is_intact { crc } else { !crc });
-        self.put(HEADER_CRC, self.crc(ip, payload.len()));
+        self.0.put(PAYLOAD_CRC, if is_intact { crc } else { !crc });
+        self.0.put(HEADER_CRC, self.crc(ip, payload.len()));
     }
 }
 
@@ -85,20 +62,14 @@ impl Header {
 /// SYN or urgent data, or whose options are not those that `headway_wire` writes on a data segment with timestamps and
 /// HACK v2. `ip` has the addresses that the packet is given when it is opened.
 pub(crate) fn compact(header: &[u8], payload: usize, ip: &IpHeader) -> Option<Header> {
-    if payload == 0 || header.len() > LONGEST {
+    if payload == 0 {
         return None;
     }
-    let (front, rest) = header.split_first_chunk::<16>()?;
-    let ([_, _, urgent @ ..], rest) = rest.split_first_chunk::<4>()?;
-    let (timestamps, rest) = rest.strip_prefix(&TIMESTAMPS)?.split_first_chunk::<8>()?;
-    let (_crcs, further) = rest.strip_prefix(&V2_DATA)?.split_first_chunk::<8>()?;
-    let flags = TcpFlags::from_bits(front[13]);
-    if *urgent != [0; 2] || flags.intersects(TcpFlags::SYN | TcpFlags::URG) {
-        return None;
-    }
-    let mut compact = Header::of(&[front, timestamps, &[0; 4], further]);
+    let Usual { front, timestamps, v2 } = Usual::of(header)?;
+    let (_crcs, further) = v2.strip_prefix(&V2_DATA)?.split_first_chunk::<8>()?;
+    let mut compact = HeaderBytes::of(&[front, timestamps, &[0; 4], further])?;
     compact.put(COMPACT_CRC, expand(compact.bytes())?.crc(ip, payload));
-    Some(compact)
+    Some(Header(compact))
 }
 
 /// The TCP header of a compact one. Its payload CRC is 0: it says nothing of the payload before [`Header::set_crcs`]. Nothing
@@ -114,13 +85,16 @@ pub(crate) fn expand(compact: &[u8]) -> Option<Header> {
     let (front, rest) = compact.split_first_chunk::<16>()?;
     let (timestamps, rest) = rest.split_first_chunk::<8>()?;
     let (crc, further) = rest.split_first_chunk::<4>()?;
-    Some(Header::of(&[front, &[0; 4], &TIMESTAMPS, timestamps, &V2_DATA, crc, &[0; 4], further]))
+    let header =
+        HeaderBytes::of(&[front, &[0; 4], &TIMESTAMPS, timestamps, &V2_DATA, crc, &[0; 4], further])?;
+    Some(Header(header))
 }
 
 #[cfg(test)]
 mod tests {
     use headway_wire::{
-        Ecn, Integrity, SackBlocks, SeqNumber, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit, judge,
+        Ecn, Integrity, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+        emit, judge,
     };
     use proptest::prelude::*;
 

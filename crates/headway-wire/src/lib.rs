@@ -80,6 +80,7 @@ pub mod repair;
 pub mod segment;
 mod seq;
 mod tcp;
+pub mod usual;
 mod words;
 
 pub use addresses::change_addresses;
