@@ -8,6 +8,8 @@
 //!   only verifies its checksums.
 //! - [`ip::Datagram`] reads an IP packet of any protocol; [`icmp`] reads error messages about segments
 //!   and answers echo requests.
+//! - [`compact`] leaves out of a header what the receiver can restore, for carriers that know both ends
+//!   to understand it.
 //! - [`repair`] tries what a corrupted header may have been, [`blocks`] finds the intact parts of a
 //!   corrupted payload.
 //!
@@ -66,6 +68,7 @@
 mod addresses;
 pub mod blocks;
 pub mod checksum;
+pub mod compact;
 pub mod crc;
 mod error;
 mod flow;

@@ -231,8 +231,8 @@ fn what_is_not_ours_is_skipped() {
         assert_eq!(TcpOptions::parse(&bytes), skipped(length), "{length}");
     }
     // Unknown flags of a SYN.
-    let flags = TcpOptions::parse(&[253, 8, 0x48, 0x57, 2, 0xfe, 0, 9]).unwrap().0;
-    assert_eq!(flags.v2.unwrap(), V2::Syn(headway_wire::V2Syn { partial_recovery: false, path_check: 9 }));
+    let flags = TcpOptions::parse(&[253, 8, 0x48, 0x57, 2, 0xfc, 0, 9]).unwrap().0;
+    assert_eq!(flags.v2.unwrap(), V2::Syn(headway_wire::V2Syn { path_check: 9, ..Default::default() }));
 }
 
 #[test]

@@ -156,7 +156,8 @@ fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
     words.put(word([kind::EXPERIMENT, v2.len() as u8, 0, 0]) | u32::from(EXID));
     match v2 {
         V2::Syn(syn) => {
-            let flags = if syn.partial_recovery { v2::PARTIAL_RECOVERY } else { 0 };
+            let flags = if syn.partial_recovery { v2::PARTIAL_RECOVERY } else { 0 }
+                | if syn.compact { v2::COMPACT } else { 0 };
             words.put(word([v2::VERSION, flags, 0, 0]) | computed(syn.path_check.into()));
         }
         V2::Data(data) => {

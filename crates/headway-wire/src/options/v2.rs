@@ -15,6 +15,9 @@ pub(super) const VERSION: u8 = 2;
 /// The bit of a SYN's flags that says "partial recovery understood".
 pub(super) const PARTIAL_RECOVERY: u8 = 1;
 
+/// The bit of a SYN's flags that says "compact headers understood".
+pub(super) const COMPACT: u8 = 2;
+
 /// The lengths of the option in its forms, kind and length included.
 mod len {
     /// On a segment with SYN.
@@ -44,6 +47,8 @@ pub struct V2Syn {
     /// Whether the sender understands partial recovery: as a receiver of data it may send block
     /// sums, as a sender it can act on them.
     pub partial_recovery: bool,
+    /// Whether the sender's carrier understands compact headers ([`compact`](crate::compact)).
+    pub compact: bool,
     /// The path check: 16 bits of a CRC-32C over what must not be rewritten on the way (addresses,
     /// ports, sequence and acknowledgement number). Computed by [`emit()`](crate::emit()).
     pub path_check: u16,
@@ -157,6 +162,7 @@ impl V2 {
         let form = match (value.len() + 4, value) {
             (len::SYN, [VERSION, flags, c0, c1]) => Self::Syn(V2Syn {
                 partial_recovery: flags & PARTIAL_RECOVERY != 0,
+                compact: flags & COMPACT != 0,
                 path_check: u16::from_be_bytes([*c0, *c1]),
             }),
             (len::DATA, [h0, h1, h2, h3, p0, p1, p2, p3]) => Self::Data(V2Data {

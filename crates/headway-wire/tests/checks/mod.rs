@@ -3,11 +3,17 @@
 
 use headway_wire::{
     ChecksumTrust, EmitError, HeaderLayout, Integrity, ParseError, Received, Segment, TcpFlags, TcpOptions,
-    V2, emit, ip::Datagram, judge, layout, repair::HeaderRepair,
+    V2,
+    compact::{MOST_LEFT_OUT, compact, expand},
+    emit,
+    ip::Datagram,
+    judge, layout,
+    repair::HeaderRepair,
 };
 
 /// Parses, judges and re-emits a packet.
 pub(crate) fn check_segment(bytes: &[u8]) {
+    check_compact(bytes);
     let layout = layout(bytes);
     let verdicts = judge(bytes);
     let datagram = Datagram::parse(bytes);
@@ -37,6 +43,23 @@ pub(crate) fn check_segment(bytes: &[u8]) {
     assert_eq!(datagram.body.len(), header_len - ip_header_len + segment.payload.len());
     check_repair(&segment, bytes);
     re_emit(&segment);
+}
+
+/// As the packet of an IPv4 header and a datagram: what is restored has the same compact form again.
+fn check_compact(bytes: &[u8]) {
+    let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(bytes) else { return };
+    let mut room = vec![0; MOST_LEFT_OUT];
+    room.extend(body);
+    let longer = expand(&mut room, MOST_LEFT_OUT, &header);
+    let mut segment = room.split_off(MOST_LEFT_OUT - longer);
+    assert_eq!(segment.len(), body.len() + longer);
+    let whole = segment.clone();
+    let shorter = compact(&mut segment);
+    if longer > 0 {
+        assert_eq!((shorter, &segment[longer..]), (Some(longer), &bytes[header_len..][..body.len()]));
+    } else if shorter.is_none() {
+        assert_eq!(segment, whole);
+    }
 }
 
 /// The header's CRC holds for the repairer if it does for the judge, and one flip is undone.

@@ -65,8 +65,9 @@ pub(crate) fn tcp_header() -> impl Strategy<Value = TcpHeader> {
 
 /// The option of version 2 in any form.
 pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
-    let syn = any::<(bool, u16)>()
-        .prop_map(|(partial_recovery, path_check)| V2::Syn(V2Syn { partial_recovery, path_check }));
+    let syn = any::<(bool, bool, u16)>().prop_map(|(partial_recovery, compact, path_check)| {
+        V2::Syn(V2Syn { partial_recovery, compact, path_check })
+    });
     let data = any::<(u32, u32)>()
         .prop_map(|(header_crc, payload_crc)| V2::Data(V2Data { header_crc, payload_crc }));
     let segments = vec(any::<u32>(), 0..=7).prop_map(|list| {
