@@ -203,6 +203,11 @@ pub struct Profile {
     /// ([`Host::receive_tagged`](crate::Host::receive_tagged)), never by its CRC: for carriers that encrypt. To be set with the
     /// carrier, as `headway-net` does; elsewhere anyone on the path could have a CRC hold.
     pub tagged_payloads: bool,
+    /// The carrier can give segments their compact form, and understands it ([`headway_wire::compact`]). It is offered with
+    /// HACK v2 and timestamps. Where the peer accepts it, segments are [`LEFT_OUT`](headway_wire::compact::LEFT_OUT) bytes
+    /// longer, and [`Host::takes_compact`](crate::Host::takes_compact) says which. To be set with the carrier, as
+    /// `headway-net` does.
+    pub compact_headers: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
@@ -269,6 +274,7 @@ impl Profile {
             sack_fin: false,
             checks_damaged: false,
             tagged_payloads: false,
+            compact_headers: false,
             timestamps: true,
             window_scaling: true,
             hack: HackMode::Off,

@@ -48,7 +48,8 @@ impl Connection {
         }
         let mut options = self.fixed_options(cx, len > 0);
         // Whatever of the packet and of the option space is left may report holes of our own.
-        let packet = usize::from(self.mtu(cx));
+        let left_out = if len > 0 { self.left_out() as usize } else { 0 };
+        let packet = usize::from(self.mtu(cx)) + left_out;
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
         self.add_sack_blocks(&mut options, spare);
         cx.domain.on_data_sent(cx.now, data.len);

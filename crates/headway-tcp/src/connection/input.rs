@@ -171,7 +171,8 @@ impl Connection {
             && segment.tcp.ack == self.snd.nxt()
             && segment.tcp.seq == self.rcv.nxt()
         {
-            self.negotiated = Negotiated { v2: false, hack: false, partial: false, ..self.negotiated };
+            self.negotiated =
+                Negotiated { v2: false, hack: false, partial: false, compact: false, ..self.negotiated };
             self.update_mss(cx, false);
         }
     }

@@ -1,6 +1,6 @@
 //! What SYNs offer, and what two ends agree on (RFC 9293, 3.5).
 
-use headway_wire::{Segment, TcpOptions, Timestamps, V2};
+use headway_wire::{Segment, TcpOptions, Timestamps, V2, V2Syn};
 
 use super::ecn;
 use crate::hack::XHACK_PERMITTED;
@@ -26,6 +26,8 @@ pub struct Negotiated {
     pub v2: bool,
     /// Block sums may be sent to the peer.
     pub partial: bool,
+    /// The carriers of both ends understand compact headers ([`headway_wire::compact`]).
+    pub compact: bool,
     /// RFC 3168.
     pub ecn: bool,
 }
@@ -63,7 +65,11 @@ pub(crate) fn syn_options(
         window_scale: offer.window_scaling.then(|| offered_scale(profile.receive_buffer)),
         // A SYN offers both; a SYN-ACK takes one.
         hack: (offer.hack && !bare && !(offer.v2 && answers)).then_some(xhack),
-        v2: (offer.v2 && !bare).then(|| V2::syn(offer.partial)),
+        v2: (offer.v2 && !bare).then_some(V2::Syn(V2Syn {
+            partial_recovery: offer.partial,
+            compact: offer.compact,
+            path_check: 0,
+        })),
         ..TcpOptions::default()
     }
 }
@@ -76,14 +82,16 @@ pub(crate) fn agree(profile: &Profile, syn: &Segment<'_>) -> Negotiated {
         .as_ref()
         .and_then(V2::as_syn)
         .filter(|_| profile.hack == HackMode::V2 && profile.sack && options.sack_permitted);
+    let timestamps = profile.timestamps && options.timestamps.is_some();
     Negotiated {
         sack: profile.sack && options.sack_permitted,
-        timestamps: profile.timestamps && options.timestamps.is_some(),
+        timestamps,
         window_scaling: profile.window_scaling && options.window_scale.is_some(),
         hack: profile.offers_hack() && (options.hack.is_some() || v2.is_some()),
         xhack: profile.offers_xhack() && options.hack == Some(XHACK_PERMITTED),
         v2: v2.is_some(),
         partial: profile.features.partial && v2.is_some_and(|v2| v2.partial_recovery),
+        compact: profile.compact_headers && timestamps && v2.is_some_and(|v2| v2.compact),
         ecn: ecn::agreed(profile, syn.tcp.flags),
     }
 }

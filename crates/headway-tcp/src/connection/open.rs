@@ -7,6 +7,7 @@
 use alloc::sync::Arc;
 
 use headway_units::Instant;
+use headway_wire::compact::LEFT_OUT;
 use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps};
 
 use super::offer::{Negotiated, SynShape, agree, bare_headers, syn_options};
@@ -64,7 +65,12 @@ impl Connection {
     /// timestamps.
     pub(super) fn longest_segment(&self) -> u32 {
         let options = if self.negotiated.timestamps { 12 } else { 0 };
-        u32::from(self.profile.mtu.saturating_sub(self.bare_headers() + options).max(1))
+        u32::from(self.profile.mtu.saturating_sub(self.bare_headers() + options).max(1)) + self.left_out()
+    }
+
+    /// By how many bytes the carrier shortens the header of every segment with data.
+    pub(super) fn left_out(&self) -> u32 {
+        if self.negotiated.compact { LEFT_OUT as u32 } else { 0 }
     }
 
     /// The largest packet that the path takes.
@@ -84,6 +90,7 @@ impl Connection {
                 xhack: false,
                 v2: self.profile.hack == HackMode::V2 && self.profile.sack,
                 partial: self.profile.features.partial,
+                compact: self.profile.compact_headers && self.profile.timestamps,
                 ecn: self.profile.features.ecn,
             }
         } else {
@@ -159,8 +166,14 @@ impl Connection {
 
     /// The peer does without HACK after all.
     pub(super) fn give_up_hack<O>(&mut self, cx: &mut Context<'_, O>) {
-        self.negotiated =
-            Negotiated { hack: false, xhack: false, v2: false, partial: false, ..self.negotiated };
+        self.negotiated = Negotiated {
+            hack: false,
+            xhack: false,
+            v2: false,
+            partial: false,
+            compact: false,
+            ..self.negotiated
+        };
         self.update_mss(cx, true);
     }
 
@@ -177,7 +190,7 @@ impl Connection {
         } else if self.negotiated.hack {
             options += 4;
         }
-        let mss = u32::from(self.peer_mss.min(fits).max(MIN_MSS)) - options;
+        let mss = u32::from(self.peer_mss.min(fits).max(MIN_MSS)) - options + self.left_out();
         self.snd.set_mss(mss);
         cx.domain.set_mss(mss, initial);
     }

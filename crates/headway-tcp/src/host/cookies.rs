@@ -67,9 +67,10 @@ impl Kept {
         Self { size, bits: agreed.timestamps.then_some(bits) }
     }
 
-    /// What remains of `agreed`: without timestamps, nothing that needs room.
+    /// What remains of `agreed`: without timestamps, nothing that needs room; and never compact headers, for which the bits
+    /// have no place.
     pub(super) fn agreed(self, agreed: Negotiated) -> Negotiated {
-        if self.bits.is_some() { agreed } else { Negotiated::default() }
+        if self.bits.is_some() { Negotiated { compact: false, ..agreed } } else { Negotiated::default() }
     }
 
     /// The latest timestamp up to `stamp` that carries the options.

@@ -151,6 +151,8 @@ pub struct Host<O: Observer = ()> {
     /// Made when it is needed first.
     repairer: Option<Box<Repairer>>,
     counters: HostCounters,
+    /// Of the packet built last.
+    takes_compact: bool,
     observer: O,
 }
 
@@ -178,6 +180,7 @@ impl<O: Observer> Host<O> {
             next_port: 0,
             repairer: None,
             counters: HostCounters::default(),
+            takes_compact: false,
             observer,
         }
     }

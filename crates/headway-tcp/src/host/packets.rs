@@ -192,7 +192,8 @@ impl<O: Observer> Host<O> {
     }
 
     /// Builds the next packet to send into `buffer` and returns its length; `None` when there is
-    /// nothing more to send now. `buffer` must hold the largest MTU of any profile in use.
+    /// nothing more to send now. `buffer` must hold the largest MTU of any profile in use, and
+    /// [`LEFT_OUT`](headway_wire::compact::LEFT_OUT) bytes more if one has [`Profile::compact_headers`](crate::Profile::compact_headers).
     ///
     /// The table of [`Host`] says which calls may change the answer.
     ///
@@ -201,11 +202,15 @@ impl<O: Observer> Host<O> {
     /// `buffer` is shorter than a packet to be built.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
         if let Some(len) = self.replies.poll_transmit(buffer).or_else(|| self.echoes.poll_transmit(buffer)) {
+            self.takes_compact = false;
             return Some(len);
         }
         while let Some(id) = self.connections.pop_ready() {
-            let sent = self.lend(id, now, |connection, cx| connection.poll_transmit(cx, buffer));
-            if let Some(len) = sent.flatten() {
+            let sent = self.lend(id, now, |connection, cx| {
+                connection.poll_transmit(cx, buffer).map(|len| (len, connection.negotiated().compact))
+            });
+            if let Some((len, takes_compact)) = sent.flatten() {
+                self.takes_compact = takes_compact;
                 // Connections take turns.
                 self.connections.push_ready(id);
                 return Some(len);
@@ -216,6 +221,13 @@ impl<O: Observer> Host<O> {
             self.reap(id, now);
         }
         None
+    }
+
+    /// Whether the packet that [`Host::poll_transmit`] has built last may have the compact form
+    /// ([`compact`](headway_wire::compact::compact)). Then it must have it if there is one: with data it may be longer than the
+    /// path carries whole segments.
+    pub fn takes_compact(&self) -> bool {
+        self.takes_compact
     }
 
     /// When [`Host::handle_timeout`] must be called at the latest. Valid after
