@@ -100,6 +100,10 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
             // Random bytes of any length.
             let len = roll as usize / 8 % 200;
             chance.fill(&mut buffer[..len]);
+            if roll.is_multiple_of(16) {
+                // A layout of compact headers, and values that none has.
+                buffer[12] &= 0x7f;
+            }
             len
         } else {
             let len = segment(&mut buffer, &mut chance, &last);

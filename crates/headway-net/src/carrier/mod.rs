@@ -79,6 +79,12 @@ pub trait Carrier: Send {
         false
     }
 
+    /// Whether it understands segments in the compact form, and gives it to those that it is told to
+    /// ([`Carrier::queue_compact`], [`Profile::compact_headers`](headway_tcp::Profile::compact_headers)).
+    fn compacts_headers(&self) -> bool {
+        false
+    }
+
     /// The only host that packets come from, if there is exactly one. The carrier then also delivers packets
     /// whose IP header is corrupted, which the host counts as damaged packets of that peer
     /// ([`Host::receive_from_only_peer`](headway_tcp::Host::receive_from_only_peer)).
@@ -103,11 +109,18 @@ pub trait Carrier: Send {
         let _ = index;
     }
 
-    /// A buffer of [`Carrier::mtu`] bytes for a packet to send; `None` if the batch is full.
+    /// A buffer of [`Carrier::mtu`] bytes for a packet to send, and of as many more as compact headers are shorter
+    /// ([`LEFT_OUT`](headway_wire::compact::LEFT_OUT)) if it [has](Carrier::compacts_headers) those; `None` if the batch is full.
     fn slot(&mut self) -> Option<&mut [u8]>;
 
     /// Queues the packet of `len` bytes that was written to the last slot.
     fn queue(&mut self, len: usize);
+
+    /// As [`Carrier::queue`], in the compact form if the segment has one: the peer understands it
+    /// ([`Host::takes_compact`](headway_tcp::Host::takes_compact)).
+    fn queue_compact(&mut self, len: usize) {
+        self.queue(len);
+    }
 
     /// Sends the queued packets; returns whether all were sent. The others are kept until the carrier is
     /// writable. A packet that the system refuses is dropped.
@@ -176,6 +189,10 @@ impl Carrier for Box<dyn Carrier> {
         (**self).tags_payloads()
     }
 
+    fn compacts_headers(&self) -> bool {
+        (**self).compacts_headers()
+    }
+
     fn only_peer(&self) -> Option<OnlyPeer> {
         (**self).only_peer()
     }
@@ -198,6 +215,10 @@ impl Carrier for Box<dyn Carrier> {
 
     fn queue(&mut self, len: usize) {
         (**self).queue(len);
+    }
+
+    fn queue_compact(&mut self, len: usize) {
+        (**self).queue_compact(len);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

@@ -197,7 +197,11 @@ impl<C: Carrier> Driver<C> {
         while let Some(slot) = self.carrier.slot() {
             let Some(len) = core.host.poll_transmit(now, slot) else { return true };
             self.recorder.record(now, &slot[..len], Direction::Outbound, None);
-            self.carrier.queue(len);
+            if core.host.takes_compact() {
+                self.carrier.queue_compact(len);
+            } else {
+                self.carrier.queue(len);
+            }
         }
         false
     }

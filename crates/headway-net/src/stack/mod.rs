@@ -74,6 +74,7 @@ impl Stack {
         let mut profile = config.profile.unwrap_or_else(Profile::modern);
         profile.mtu = profile.mtu.min(carrier.mtu());
         profile.tagged_payloads = carrier.tags_payloads();
+        profile.compact_headers = carrier.compacts_headers();
         profile.not_sent = profile.not_sent.min(NOT_SENT);
         profile.check().map_err(NetError::Profile)?;
         let carries_hack = carrier.keeps_segments();
@@ -213,8 +214,10 @@ impl Stack {
                 "a profile with HACK: expected one without, as the carrier coalesces segments",
             ));
         }
-        if profile.tagged_payloads != self.handle.profile.tagged_payloads {
-            Arc::make_mut(&mut profile).tagged_payloads = self.handle.profile.tagged_payloads;
+        let Profile { tagged_payloads, compact_headers, .. } = *self.handle.profile;
+        if (profile.tagged_payloads, profile.compact_headers) != (tagged_payloads, compact_headers) {
+            let profile = Arc::make_mut(&mut profile);
+            (profile.tagged_payloads, profile.compact_headers) = (tagged_payloads, compact_headers);
         }
         let ours = self.handle.addresses.iter().find(|address| address.is_ipv4() == remote.is_ipv4());
         let ours = *ours.ok_or_else(|| {

@@ -1,7 +1,8 @@
 //! TCP segments in UDP datagrams without checksum: needs no privilege, and delivers damaged payloads if
 //! the links below do.
 //!
-//! A datagram contains one TCP segment without an IP header. The addresses of TCP's pseudo-header are zero: a
+//! A datagram contains one TCP segment without an IP header, in the compact form if both ends understand that
+//! ([`headway_wire::compact`]). The addresses of TCP's pseudo-header are zero: a
 //! translator on the path changes addresses that it does not find in the segment. Each end has names of its own
 //! for itself and its peers, the *inner* addresses, and the carrier changes the sums to them and back
 //! ([`change_addresses`]). The inner length is from the UDP header, and the ECN field is copied between inner and
@@ -19,6 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use headway_units::Instant;
+use headway_wire::compact::{self, LEFT_OUT, MOST_LEFT_OUT};
 use headway_wire::ip::Datagram;
 use headway_wire::{ChecksumTrust, Ecn, Integrity, IpHeader, TcpFlags, change_addresses, judge};
 use socket2::Socket;
@@ -34,8 +36,8 @@ use socket::open_socket;
 const TCP: u8 = 6;
 /// The length of a UDP header.
 const UDP_HEADER: u16 = 8;
-/// Room for the IP header that is written before received segments.
-const HEADROOM: usize = 40;
+/// Room for the IP header that is written before received segments, and for what is restored of TCP's.
+const HEADROOM: usize = 40 + MOST_LEFT_OUT;
 const HOP_LIMIT: u8 = 64;
 
 /// How a [`UdpCarrier`] is set up.
@@ -69,6 +71,8 @@ pub struct UdpCarrier {
     ends: Ends,
     mtu: u16,
     inbox: Inbox,
+    /// How many bytes of the headers were restored.
+    restored: [usize; BATCH],
     /// Of which packets of the inbox the host's acceptance matters.
     is_asking: [bool; BATCH],
     outbox: Outbox,
@@ -138,7 +142,7 @@ impl UdpCarrier {
         let inner_header = if inner_local.is_ipv4() { 20 } else { 40 };
         let mtu = config.mtu.saturating_sub(outer_header + UDP_HEADER).saturating_add(inner_header);
         // A peer may have a larger MTU.
-        let longest = usize::from(mtu).max(2048);
+        let longest = (usize::from(mtu) + LEFT_OUT).max(2048);
         Ok(Self {
             socket,
             local: bound,
@@ -146,6 +150,7 @@ impl UdpCarrier {
             ends,
             mtu,
             inbox: Inbox::new(HEADROOM, longest),
+            restored: [0; BATCH],
             is_asking: [false; BATCH],
             outbox: Outbox::new(0, longest),
             read_error: None,
@@ -176,6 +181,10 @@ impl Carrier for UdpCarrier {
         format!("UDP {}", self.local)
     }
 
+    fn compacts_headers(&self) -> bool {
+        true
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(_) => {}
@@ -191,6 +200,8 @@ impl Carrier for UdpCarrier {
         }
         for index in 0..self.inbox.len() {
             self.is_asking[index] = false;
+            self.restored[index] = compact::expand(self.inbox.place(index).0, HEADROOM, &WIRE);
+            let start = HEADROOM - self.restored[index];
             let src = self.source(index, clock.now());
             let header = IpHeader {
                 src,
@@ -200,9 +211,14 @@ impl Carrier for UdpCarrier {
                 identification: 0,
             };
             let header_len = header.emitted_len();
-            let (place, len) = self.inbox.place(index);
-            change_addresses(&mut place[HEADROOM..], &WIRE, &header);
-            if let Err(error) = header.emit(&mut place[HEADROOM - header_len..], TCP, len) {
+            let (place, _) = self.inbox.place(index);
+            let len = place.len() - start;
+            change_addresses(&mut place[start..], &WIRE, &header);
+            if self.restored[index] > 0 {
+                // As restored: the CRCs decide.
+                place[start..][CHECKSUM].fill(0);
+            }
+            if let Err(error) = header.emit(&mut place[start - header_len..], TCP, len) {
                 // It is counted as unreadable.
                 tracing::debug!(%error, "an inner header");
             }
@@ -211,9 +227,8 @@ impl Carrier for UdpCarrier {
     }
 
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
-        let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
         for index in 0..self.inbox.len() {
-            let (packet, at) = self.inbox.with_header(index, header_len);
+            let (packet, at) = self.packet(index);
             let arrival = Arrival::new(packet, at, ChecksumTrust::None);
             packets.push(Arrival { is_asking: self.is_asking[index], ..arrival });
         }
@@ -221,11 +236,10 @@ impl Carrier for UdpCarrier {
 
     fn accepted(&mut self, index: usize) {
         let Ends::Many(peers) = &mut self.ends else { return };
-        let (segment, _, name) = self.inbox.packet(index);
-        let header_len = if self.inner_local.is_ipv4() { 20 } else { 40 };
-        let (packet, _) = self.inbox.with_header(index, header_len);
-        if let (Some(place), Some(tcp_port), Ok(inner)) =
-            (name.place(), source_port(segment), Datagram::parse(packet))
+        let name = self.inbox.packet(index).2;
+        let (packet, _) = self.inbox.with_header(index, header_len(self.inner_local) + self.restored[index]);
+        if let (Some(place), Ok(inner)) = (name.place(), Datagram::parse(packet))
+            && let Some(tcp_port) = source_port(inner.body)
         {
             peers.on_accepted(SocketAddr::new(inner.header.src, tcp_port), place, name);
         }
@@ -236,22 +250,11 @@ impl Carrier for UdpCarrier {
     }
 
     fn queue(&mut self, len: usize) {
-        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
-        let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
-        let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
-        let peer = SocketAddr::new(header.dst, tcp_port.unwrap_or_default());
-        let name = match &self.ends {
-            Ends::One(inner) if *inner == header.dst => Name::NONE,
-            Ends::Many(peers) => match peers.name(peer) {
-                Some(name) => *name,
-                None => return,
-            },
-            // Other addresses are unreachable.
-            Ends::One(_) => return,
-        };
-        change_addresses(&mut packet[header_len..], &header, &WIRE);
-        let control = Control::of_ecn(header.ecn, self.local.is_ipv4());
-        self.outbox.queue_with((header_len, len), name, control);
+        self.queue_in(len, |_| 0);
+    }
+
+    fn queue_compact(&mut self, len: usize) {
+        self.queue_in(len, |segment| compact::compact(segment).unwrap_or_default());
     }
 
     fn trouble(&mut self) -> Option<String> {
@@ -285,11 +288,46 @@ const WIRE: IpHeader = IpHeader {
     identification: 0,
 };
 
+/// Where a TCP header has its checksum.
+const CHECKSUM: std::ops::Range<usize> = 16..18;
+
+/// The length of the IP header that segments of a host get.
+fn header_len(inner: IpAddr) -> usize {
+    if inner.is_ipv4() { 20 } else { 40 }
+}
+
 fn source_port(segment: &[u8]) -> Option<u16> {
     segment.first_chunk().map(|port| u16::from_be_bytes(*port))
 }
 
 impl UdpCarrier {
+    /// An arrived packet with its inner IP header, and when it arrived.
+    fn packet(&self, index: usize) -> (&[u8], Instant) {
+        self.inbox.with_header(index, header_len(self.inner_local) + self.restored[index])
+    }
+
+    /// Queues the packet in the last slot. `shorten` may take bytes from the front of the segment, and says how many.
+    fn queue_in(&mut self, len: usize, shorten: impl FnOnce(&mut [u8]) -> usize) {
+        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
+        let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
+        let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
+        let peer = SocketAddr::new(header.dst, tcp_port.unwrap_or_default());
+        let name = match &self.ends {
+            Ends::One(inner) if *inner == header.dst => Name::NONE,
+            Ends::Many(peers) => match peers.name(peer) {
+                Some(name) => *name,
+                None => return,
+            },
+            // Other addresses are unreachable.
+            Ends::One(_) => return,
+        };
+        let segment = &mut packet[header_len..];
+        change_addresses(segment, &header, &WIRE);
+        let start = header_len + shorten(segment);
+        let control = Control::of_ecn(header.ecn, self.local.is_ipv4());
+        self.outbox.queue_with((start, len), name, control);
+    }
+
     /// The inner address that an arrived segment is from.
     fn source(&mut self, index: usize, now: Instant) -> IpAddr {
         let peers = match &mut self.ends {
@@ -297,18 +335,20 @@ impl UdpCarrier {
             Ends::Many(peers) => peers,
         };
         let name = *self.inbox.packet(index).2;
-        let (place, len) = self.inbox.place(index);
-        let (Some(from), Some(tcp_port)) = (name.place(), source_port(&place[HEADROOM..])) else {
+        let segment_at = HEADROOM - self.restored[index];
+        let (place, _) = self.inbox.place(index);
+        let len = place.len() - segment_at;
+        let (Some(from), Some(tcp_port)) = (name.place(), source_port(&place[segment_at..])) else {
             return self.inner_local;
         };
         // A damaged segment creates nothing and moves no one.
-        let start = HEADROOM - WIRE.emitted_len();
+        let start = segment_at - WIRE.emitted_len();
         let is_readable = WIRE.emit(&mut place[start..], TCP, len).is_ok()
             && matches!(judge(&place[start..]), Ok(Integrity::Intact | Integrity::Corrupted));
         if !is_readable {
             return peers.find(from, tcp_port).unwrap_or(from.ip());
         }
-        let flags = TcpFlags::from_bits(place[HEADROOM + 13]);
+        let flags = TcpFlags::from_bits(place[segment_at + 13]);
         let is_syn = flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK);
         let (src, is_asking) = peers.on_received(Origin { place: from, name: &name, tcp_port, is_syn }, now);
         self.is_asking[index] = is_asking;
