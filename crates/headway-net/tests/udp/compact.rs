@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig, UdpCarrier, UdpConfig};
-use headway_tcp::{HostCounters, Profile, Statistics, Variant};
-use headway_test_fixture::pattern::Pattern;
+use headway_tcp::{HostCounters, Profile, Variant};
 use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
@@ -16,7 +15,7 @@ use headway_trace::reader::Reader;
 use headway_trace::{Capture, Direction};
 use headway_wire::{ChecksumTrust, Received};
 
-use crate::pair::{INNER, Pair, receive, send};
+use crate::pair::{INNER, Pair, both_ways};
 
 /// A packet of 1500 bytes without IPv4 and UDP header.
 const LONGEST: usize = 1472;
@@ -118,27 +117,6 @@ impl Passed {
     fn of(counter: &AtomicUsize) -> usize {
         counter.load(Ordering::Relaxed)
     }
-}
-
-/// Transfers `len` bytes each way over one connection, and compares all of them.
-async fn both_ways(pair: &Pair, len: usize) -> [Statistics; 2] {
-    let (mut client, mut server) = pair.connect().await;
-    let (up, down) = (Pattern(21), Pattern(22));
-    let (up_bytes, down_bytes) = (up.bytes(0, len), down.bytes(0, len));
-    {
-        let ((client_in, client_out), (server_in, server_out)) =
-            (tokio::io::split(&mut client), tokio::io::split(&mut server));
-        let (sent_up, sent_down, got_up, got_down) = tokio::join!(
-            send(client_out, &up_bytes),
-            send(server_out, &down_bytes),
-            receive(server_in, up),
-            receive(client_in, down),
-        );
-        sent_up.unwrap();
-        sent_down.unwrap();
-        assert_eq!((got_up.unwrap(), got_down.unwrap()), (len, len));
-    }
-    [client.statistics().unwrap(), server.statistics().unwrap()]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

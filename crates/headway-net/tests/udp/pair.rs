@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use headway_net::{Stack, StackConfig, TcpListener, TcpStream, UdpCarrier, UdpConfig};
-use headway_tcp::Profile;
+use headway_tcp::{Profile, Statistics};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
 use headway_test_fixture::relay::Relay;
@@ -62,6 +62,27 @@ impl Pair {
         let (client, server) = tokio::join!(self.client.connect(self.address), self.listener.accept());
         (client.unwrap(), server.unwrap().0)
     }
+}
+
+/// Transfers `len` bytes each way over one connection, and compares all of them. What both ends say of it.
+pub(crate) async fn both_ways(pair: &Pair, len: usize) -> [Statistics; 2] {
+    let (mut client, mut server) = pair.connect().await;
+    let (up, down) = (Pattern(21), Pattern(22));
+    let (up_bytes, down_bytes) = (up.bytes(0, len), down.bytes(0, len));
+    {
+        let ((client_in, client_out), (server_in, server_out)) =
+            (tokio::io::split(&mut client), tokio::io::split(&mut server));
+        let (sent_up, sent_down, got_up, got_down) = tokio::join!(
+            send(client_out, &up_bytes),
+            send(server_out, &down_bytes),
+            receive(server_in, up),
+            receive(client_in, down),
+        );
+        sent_up.unwrap();
+        sent_down.unwrap();
+        assert_eq!((got_up.unwrap(), got_down.unwrap()), (len, len));
+    }
+    [client.statistics().unwrap(), server.statistics().unwrap()]
 }
 
 /// Sends all data and a FIN.

@@ -4,27 +4,9 @@ use std::net::IpAddr;
 
 use headway_net::UdpConfig;
 use headway_tcp::{Profile, Variant};
-use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
 
-use crate::pair::{INNER, Pair, receive, send};
-
-async fn both_ways(pair: &Pair, len: usize) {
-    let (client, server) = pair.connect().await;
-    let [up, down] = [Pattern(1), Pattern(2)];
-    let [up_bytes, down_bytes] = [up, down].map(|pattern| pattern.bytes(0, len));
-    let (client_in, client_out) = tokio::io::split(client);
-    let (server_in, server_out) = tokio::io::split(server);
-    let (sent_up, sent_down, got_up, got_down) = tokio::join!(
-        send(client_out, &up_bytes),
-        send(server_out, &down_bytes),
-        receive(server_in, up),
-        receive(client_in, down),
-    );
-    sent_up.unwrap();
-    sent_down.unwrap();
-    assert_eq!((got_up.unwrap(), got_down.unwrap()), (len, len));
-}
+use crate::pair::{INNER, Pair, both_ways};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_megabytes_each_way_at_once() {
