@@ -178,6 +178,10 @@ pub trait CongestionControl: Debug + Send {
     fn recovers_by_itself(&self) -> bool {
         false
     }
+    /// The share of losses, in percent, that it does not take for congestion.
+    fn tolerates(&self) -> u32 {
+        0
+    }
     /// A loss was detected that congestion may have caused: called once at the start of each recovery.
     fn on_loss(&mut self, loss: &Loss);
     /// Called for each lost segment, not lost to corruption, before [`Self::on_loss`].

@@ -189,6 +189,10 @@ impl CauseLedger {
 
     /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent.
     pub(crate) fn on_survived(&mut self, survived: [u32; 3], delay: Option<Delay>) {
+        let [_, at, _] = survived;
+        if let Some(delay) = delay {
+            self.queue.on_survived(at, delay);
+        }
         let short = delay.is_some_and(|delay| self.queue.is_short(delay));
         for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
             self.silent.on_survived(load, segments, short, self.now);
@@ -287,14 +291,16 @@ impl CauseLedger {
     /// The cause of the loss of a segment that no special ACK reported; and where it is damage, the label that can be
     /// withdrawn if the segment turns out to have arrived.
     ///
-    /// `order` is its transmission number, and `load` what it was sent under.
+    /// `order` is its transmission number, and `load` what it was sent under. `tolerated`: the share of losses, in percent,
+    /// that the controller tolerates ([`CongestionControl::tolerates`](crate::congestion::CongestionControl::tolerates)).
     pub(crate) fn attribute(
         &mut self,
         delay: Option<Delay>,
         order: u64,
         load: Load,
+        tolerated: u32,
     ) -> (Cause, Option<Label>) {
-        let (cause, reason) = self.judge(delay, order, load);
+        let (cause, reason) = self.judge(delay, order, load, tolerated);
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
@@ -306,7 +312,13 @@ impl CauseLedger {
         (cause, reason.map(|reason| Label { at: self.now, interval: self.current, reason }))
     }
 
-    fn judge(&mut self, delay: Option<Delay>, order: u64, load: Load) -> (Cause, Option<Reason>) {
+    fn judge(
+        &mut self,
+        delay: Option<Delay>,
+        order: u64,
+        load: Load,
+        tolerated: u32,
+    ) -> (Cause, Option<Reason>) {
         self.crosses = false;
         if self.is_exhausted() {
             return (Cause::Congestion, None);
@@ -320,13 +332,16 @@ impl CauseLedger {
             return (Cause::Damage, Some(Reason::Counted));
         }
         let short = delay.is_some_and(|delay| self.queue.is_short(delay));
-        let (verdict, entered) = self.silent.on_lost(load, order, short, self.now);
+        // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
+        // takes no more than its share.
+        let tolerated = if self.own || !self.queue.is_of_others() { 0 } else { tolerated };
+        let (verdict, entered) = self.silent.on_lost(load, order, short, tolerated, self.now);
         let reason = entered.map(Reason::Inferred);
         match verdict {
             _ if !self.damages() => (Cause::Unknown, None),
             Verdict::Damage => (Cause::Damage, reason),
             Verdict::Unlearnt => (Cause::Silent, reason),
-            Verdict::Excess => (Cause::Congestion, None),
+            Verdict::Excess | Verdict::Tolerated => (Cause::Congestion, None),
             Verdict::Crossing => {
                 self.crosses = self.own;
                 (Cause::Congestion, None)
@@ -391,7 +406,7 @@ mod tests {
 
     /// The cause given to the next loss of a sender that sends what the path carries.
     fn attribute(ledger: &mut CauseLedger, delay: Option<Delay>) -> Cause {
-        ledger.attribute(delay, 0, Load::At).0
+        ledger.attribute(delay, 0, Load::At, 0).0
     }
 
     fn delay(latest: u64) -> Delay {
@@ -533,7 +548,7 @@ mod tests {
     #[test]
     fn what_arrived_after_all_is_no_evidence_and_its_credit_is_another_packets() {
         let mut ledger = credited(1);
-        let (cause, label) = ledger.attribute(Some(delay(100)), 7, Load::At);
+        let (cause, label) = ledger.attribute(Some(delay(100)), 7, Load::At, 0);
         assert_eq!((cause, ledger.credits), (Cause::Damage, 0));
         ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
         assert!(!ledger.damages() && !ledger.sees_damage());
@@ -546,11 +561,11 @@ mod tests {
     #[test]
     fn a_credit_is_not_given_back_a_round_trip_later() {
         let mut ledger = credited(1);
-        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At);
+        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At, 0);
         ledger.withdraw(label.expect("damage has a label"), true, Some(delay(100)));
         assert_eq!((ledger.credits, ledger.damages()), (0, false));
         let mut ledger = credited(2);
-        let labels = [(); 2].map(|()| ledger.attribute(Some(delay(100)), 7, Load::At).1);
+        let labels = [(); 2].map(|()| ledger.attribute(Some(delay(100)), 7, Load::At, 0).1);
         ledger.advance(Instant::ZERO + ms(301), delay(100));
         for label in labels {
             ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
@@ -563,16 +578,40 @@ mod tests {
     fn withdrawing_leaves_the_evidence_of_others_and_of_reports() {
         let mut ledger = credited(2);
         ledger.on_reported(3);
-        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At);
+        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At, 0);
         ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
         assert!(ledger.damages() && ledger.sees_damage());
         // One that was given in an interval that is forgotten takes nothing from later ones.
-        let (_, label) = ledger.attribute(Some(delay(100)), 8, Load::At);
+        let (_, label) = ledger.attribute(Some(delay(100)), 8, Load::At, 0);
         ledger.advance(Instant::ZERO + ms(5000), delay(100));
         ledger.on_count(ledger.now, 4, 100);
         assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
         ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
         assert!(ledger.sees_damage());
+    }
+
+    #[test]
+    fn beside_others_a_tolerant_controller_answers_what_the_path_loses() {
+        for (own, tolerated, beside_others) in
+            [(false, 2, Cause::Congestion), (false, 0, Cause::Damage), (true, 2, Cause::Damage)]
+        {
+            let mut ledger = CauseLedger::default();
+            ledger.set_own(own);
+            ledger.on_reported(1);
+            let mut order = 0;
+            let mut lose = |ledger: &mut CauseLedger| {
+                order += 100;
+                ledger.on_intact(99);
+                ledger.on_survived([0, 99, 0], Some(delay(100)));
+                ledger.attribute(Some(delay(100)), order, Load::At, tolerated).0
+            };
+            for _ in 0..20 {
+                lose(&mut ledger);
+            }
+            assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
+            ledger.on_survived([0, 400, 0], Some(delay(110)));
+            assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
+        }
     }
 
     /// A peer that reports every retransmission as a duplicate: what is withdrawn does not let more be believed.
@@ -582,7 +621,7 @@ mod tests {
         ledger.on_intact(10);
         let mut damaged = 0;
         for _ in 0..1000 {
-            let (cause, label) = ledger.attribute(None, 7, Load::At);
+            let (cause, label) = ledger.attribute(None, 7, Load::At, 0);
             damaged += u32::from(cause == Cause::Damage);
             if let Some(label) = label {
                 ledger.withdraw(label, false, Some(delay(100)));

@@ -6,6 +6,7 @@ mod evidence;
 pub mod ledger;
 pub(crate) mod memory;
 mod mtu;
+mod others_queue;
 mod queue_window;
 mod rate_test;
 mod receivers;

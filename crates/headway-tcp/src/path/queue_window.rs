@@ -9,6 +9,7 @@
 use headway_units::{Duration, Instant};
 
 use super::delay::Delay;
+use super::others_queue::OthersQueue;
 
 /// The longest wait is of the present and of the previous span of this length.
 const SPAN: Duration = Duration::from_secs(5);
@@ -24,6 +25,8 @@ pub(super) struct QueueWindow {
     ends: Instant,
     /// The last wait.
     last: Duration,
+    /// Whether others keep the queue.
+    others: OthersQueue,
 }
 
 impl QueueWindow {
@@ -37,6 +40,7 @@ impl QueueWindow {
             self.previous = if lapsed { Duration::ZERO } else { self.present };
             self.present = Duration::ZERO;
             self.ends = now + SPAN;
+            self.others.halve();
         }
         let wait = delay.wait();
         // As long as no other is sampled, the latest is given again.
@@ -44,6 +48,16 @@ impl QueueWindow {
             self.present = self.present.max(wait.min(self.last));
             self.last = wait;
         }
+    }
+
+    /// Segments sent at the path's rate reached the receiver.
+    pub(super) fn on_survived(&mut self, segments: u32, delay: Delay) {
+        self.others.on_survived(segments, delay);
+    }
+
+    /// Whether others keep a queue.
+    pub(super) fn is_of_others(&self) -> bool {
+        self.others.stands()
     }
 
     /// Whether the wait was so short that the queue cannot have overflowed.

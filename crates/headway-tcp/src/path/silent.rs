@@ -79,6 +79,8 @@ pub(super) enum Verdict {
     Unlearnt,
     /// More than that.
     Excess,
+    /// The path loses so few that the controller tolerates them.
+    Tolerated,
     /// It was found while the queue was long, so it is not told from others. But of the losses of that time as many as these are
     /// expected to be damage.
     Crossing,
@@ -131,12 +133,13 @@ impl SilentLosses {
     }
 
     /// Transmission number `order`, sent under `load`, was lost in silence. If it is taken for damage, what was
-    /// entered can be withdrawn.
+    /// entered can be withdrawn. It is not while the path loses less than `tolerated` percent.
     pub(super) fn on_lost(
         &mut self,
         load: Load,
         order: u64,
         short: bool,
+        tolerated: u32,
         now: Instant,
     ) -> (Verdict, Option<Entered>) {
         let continues = self.last_lost.is_some_and(|last| order == last + 1);
@@ -164,8 +167,13 @@ impl SilentLosses {
         if self.allowance < ONE || self.test.depends(now) {
             return (Verdict::Excess, None);
         }
+        let learnt = self.learnt();
+        let is_learnt = learnt.sent >= LEARNT;
+        if is_learnt && u64::from(learnt.lost) * 100 < u64::from(learnt.sent) * u64::from(tolerated) {
+            return (Verdict::Tolerated, None);
+        }
         self.allowance -= ONE;
-        let verdict = if self.learnt().sent >= LEARNT { Verdict::Damage } else { Verdict::Unlearnt };
+        let verdict = if is_learnt { Verdict::Damage } else { Verdict::Unlearnt };
         (verdict, Some(entered))
     }
 
@@ -268,8 +276,8 @@ mod tests {
                 if nth == 0 || !self.order.is_multiple_of(nth) {
                     self.losses.on_survived(load, 1, short, Instant::ZERO);
                 } else {
-                    match self.losses.on_lost(load, self.order, short, Instant::ZERO).0 {
-                        Verdict::Excess | Verdict::Crossing => excess += 1,
+                    match self.losses.on_lost(load, self.order, short, 0, Instant::ZERO).0 {
+                        Verdict::Excess | Verdict::Tolerated | Verdict::Crossing => excess += 1,
                         Verdict::Damage | Verdict::Unlearnt => damage += 1,
                     }
                 }
@@ -289,6 +297,24 @@ mod tests {
         assert_eq!(path.send(Load::Above, 1000, 20, true), (50, 0), "and as many while more is");
         let (damage, excess) = path.send(Load::Above, 1000, 4, true);
         assert!(damage < 110 && excess > 140, "{damage}, {excess}: a quarter is not");
+    }
+
+    #[test]
+    fn what_the_controller_tolerates_is_not_explained() {
+        for (nth, tolerated, verdict) in
+            [(100, 0, Verdict::Damage), (100, 2, Verdict::Tolerated), (20, 2, Verdict::Damage)]
+        {
+            let mut path = Path::new();
+            path.send(Load::At, 5000, nth, true);
+            path.order += 2;
+            let lost = path.losses.on_lost(Load::At, path.order, true, tolerated, Instant::ZERO);
+            assert_eq!(lost.0, verdict, "1 of {nth}, {tolerated} %");
+            assert_eq!(lost.1.is_some(), verdict == Verdict::Damage, "there is nothing to withdraw");
+        }
+        let mut path = Path::new();
+        path.send(Load::At, 100, 0, true);
+        let (verdict, _) = path.losses.on_lost(Load::At, 200, true, 2, Instant::ZERO);
+        assert_eq!(verdict, Verdict::Unlearnt, "how many the path loses is not known yet");
     }
 
     #[test]
@@ -312,7 +338,7 @@ mod tests {
                         path.losses.on_survived(Load::At, 1, false, Instant::ZERO);
                         return false;
                     }
-                    let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, Instant::ZERO);
+                    let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, 0, Instant::ZERO);
                     if verdict == Verdict::Crossing {
                         path.losses.take_crossing();
                     }
@@ -346,7 +372,7 @@ mod tests {
         assert!(excess > 80, "{damage} and {excess} of 100");
         path.order += 1;
         path.losses.crossing = 10 * ONE;
-        let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, Instant::ZERO);
+        let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, 0, Instant::ZERO);
         assert_eq!(verdict, Verdict::Excess, "and none is expected to cross a long queue");
         // It has to be shown again after a while.
         assert!(!path.losses.test.depends(Instant::from_nanos(31_000_000_000)));
@@ -369,7 +395,7 @@ mod tests {
             (0..20)
                 .map(|_| {
                     path.order += 1;
-                    path.losses.on_lost(Load::At, path.order, true, Instant::ZERO).0
+                    path.losses.on_lost(Load::At, path.order, true, 0, Instant::ZERO).0
                 })
                 .collect::<alloc::vec::Vec<_>>()
         };
@@ -387,7 +413,7 @@ mod tests {
             path.send(Load::At, 5000, 20, true);
             let before = path.losses.clone();
             path.order += 2;
-            let (verdict, entered) = path.losses.on_lost(load, path.order, true, Instant::ZERO);
+            let (verdict, entered) = path.losses.on_lost(load, path.order, true, 0, Instant::ZERO);
             assert_eq!(verdict, Verdict::Damage);
             assert_ne!(path.losses, before);
             path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
@@ -409,7 +435,7 @@ mod tests {
         path.losses.on_damaged(1100);
         path.losses.on_damaged(1300);
         for (order, lone) in [(1103, false), (1200, true), (1302, false)] {
-            let (_, entered) = path.losses.on_lost(Load::At, order, true, Instant::ZERO);
+            let (_, entered) = path.losses.on_lost(Load::At, order, true, 0, Instant::ZERO);
             assert_eq!(entered.map(|entered| entered.lone), Some(lone), "{order}");
         }
     }
@@ -420,7 +446,7 @@ mod tests {
         path.send(Load::At, 5000, 20, true);
         path.send(Load::At, 5000, 0, true);
         let most = path.losses.allowance;
-        let (_, entered) = path.losses.on_lost(Load::At, 20_000, true, Instant::ZERO);
+        let (_, entered) = path.losses.on_lost(Load::At, 20_000, true, 0, Instant::ZERO);
         path.losses.on_survived(Load::At, 1000, true, Instant::ZERO);
         path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
         assert!(path.losses.allowance <= most, "{} of {most}", path.losses.allowance);

@@ -9,6 +9,10 @@ pub(super) const NO_RATE: u64 = u64::MAX;
 /// No bound on a volume.
 pub(super) const NO_VOLUME: u32 = u32::MAX;
 
+/// "BBR.LossThresh: A constant specifying the maximum tolerated per-round-trip packet loss rate when probing for bandwidth
+/// (the default is 2%)".
+pub(super) const LOSS_THRESH: u32 = 2;
+
 /// Bounds, and the delivery of the last round from which they follow. Rates in bits per second, volumes
 /// in bytes.
 #[derive(Debug)]
@@ -132,9 +136,9 @@ impl Bounds {
     }
 }
 
-/// IsInflightTooHigh: "RS.lost > RS.tx_in_flight * BBR.LossThresh", which is 2 %.
+/// IsInflightTooHigh: "RS.lost > RS.tx_in_flight * BBR.LossThresh".
 pub(super) fn is_too_high(lost: u64, in_flight: u32) -> bool {
-    lost.saturating_mul(50) > u64::from(in_flight)
+    lost.saturating_mul(100) > u64::from(in_flight) * u64::from(LOSS_THRESH)
 }
 
 /// InflightAtLoss: the volume in flight at which the losses exceeded the threshold, within the segment.

@@ -30,7 +30,7 @@ use super::careful_resume::{CarefulResume, SavedPath};
 use super::rounds::Rounds;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Load, Loss, LostSegment, RateSample, Setup};
-use bounds::{Bounds, inflight_at_loss, is_too_high};
+use bounds::{Bounds, LOSS_THRESH, inflight_at_loss, is_too_high};
 use full_pipe::FullPipe;
 use model::Model;
 use probe_bw::Cycle;
@@ -380,6 +380,10 @@ impl CongestionControl for Bbr {
 
     fn recovers_by_itself(&self) -> bool {
         true
+    }
+
+    fn tolerates(&self) -> u32 {
+        LOSS_THRESH
     }
 
     fn on_segment_lost(&mut self, lost: &LostSegment) {

@@ -126,7 +126,8 @@ impl Rack {
             cx.sample_rtt(sample);
             cx.rtt.clear_backoff();
         }
-        if delivery.bytes > 0 {
+        // An ACK that only reports damage acknowledges nothing, but what it reports was not lost in silence.
+        if delivery.bytes > 0 || delivery.survived != [0; 3] {
             cx.advance_ledger();
             if let Some(ledger) = &mut cx.ledger {
                 ledger.on_intact(delivery.bytes.div_ceil(cx.mss.max(1)));
@@ -267,10 +268,10 @@ impl Rack {
 
     /// The cause of the loss of the latest transmission of segment `index`, which was sent under `load`.
     fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, load: Load) -> Cause {
-        let delay = cx.delay();
+        let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
         let Some(ledger) = &mut cx.ledger else { return Cause::Unknown };
         let sent = cx.queue.get(index);
-        let (cause, label) = ledger.attribute(delay, sent.order, load);
+        let (cause, label) = ledger.attribute(delay, sent.order, load, tolerated);
         if let Some(label) = label {
             let range = (sent.seq, sent.end());
             let labelled = Labelled::new(range, sent.order, cx.now, label);

@@ -100,9 +100,9 @@ impl Rack {
         if !(probe.retransmitted && repaired) {
             return;
         }
-        let delay = cx.delay();
+        let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
         let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above).0,
+            Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above, tolerated).0,
             None => Cause::Unknown,
         };
         if matches!(cause, Cause::Congestion | Cause::Unknown) && !cx.answered {

@@ -1,0 +1,77 @@
+//! Whether others keep a queue at the bottleneck.
+//!
+//! What a sender with a model of the path sends at the path's rate leaves no queue of its own. So where a part of it waits
+//! all the same, other flows keep a queue, or the path's delay varies: waits do not tell which. So what follows from it
+//! must do little harm to a flow that is alone.
+
+use headway_units::Duration;
+
+use super::delay::Delay;
+
+/// No wait is shorter than this.
+const WAIT: Duration = Duration::from_millis(3);
+/// Others keep a queue if more than one in so many waits.
+const PART: u64 = 8;
+
+/// See the module's documentation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OthersQueue {
+    /// Segments that arrived, of those sent at the path's rate. Older ones count half.
+    arrived: u32,
+    /// Those of them that waited.
+    waited: u32,
+}
+
+impl OthersQueue {
+    /// Segments sent at the path's rate reached the receiver, after the delay of the last round-trip sample.
+    pub(super) fn on_survived(&mut self, segments: u32, delay: Delay) {
+        self.arrived = self.arrived.saturating_add(segments);
+        if delay.wait() > WAIT {
+            self.waited = self.waited.saturating_add(segments);
+        }
+    }
+
+    /// What arrived until now counts half.
+    pub(super) fn halve(&mut self) {
+        self.arrived /= 2;
+        self.waited /= 2;
+    }
+
+    /// Whether others keep a queue.
+    pub(super) fn stands(&self) -> bool {
+        u64::from(self.waited) * PART > u64::from(self.arrived)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delay(wait: u64) -> Delay {
+        let min = Duration::from_millis(100);
+        Delay { latest: min + Duration::from_millis(wait), min, smoothed: min }
+    }
+
+    #[test]
+    fn it_stands_where_more_than_an_eighth_waits() {
+        let mut queue = OthersQueue::default();
+        assert!(!queue.stands());
+        queue.on_survived(70, delay(3));
+        queue.on_survived(10, delay(4));
+        assert!(!queue.stands());
+        queue.on_survived(1, delay(4));
+        assert!(queue.stands());
+    }
+
+    #[test]
+    fn what_was_long_ago_is_forgotten() {
+        let mut queue = OthersQueue::default();
+        queue.on_survived(100, delay(10));
+        for _ in 0..3 {
+            assert!(queue.stands());
+            queue.halve();
+            queue.on_survived(100, delay(0));
+        }
+        assert!(!queue.stands());
+    }
+}
