@@ -18,7 +18,7 @@ mod statistics;
 mod sweep;
 mod testbed;
 
-pub use claims::{Evidence, EvidenceError, Judgement, Reading, Verdict, in_unit, judge, weigh};
+pub use claims::{Evidence, EvidenceError, Judgement, MissingCell, Reading, Verdict, in_unit, judge, weigh};
 pub use error::LabError;
 pub use experiment::{
     Aim, Cell, Change, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,

@@ -78,6 +78,12 @@ fn aims_are_judged_cell_by_cell() {
     assert!((judgements[1].ours.expect("runs") - 100.0 * shares[worst]).abs() < 1e-9);
     let place = ["worst: delay 10ms", "worst: delay 50ms"][worst];
     assert!(judgements[1].basis.ends_with(place), "{}", judgements[1].basis);
+    let missing = |at: usize| -> Vec<&str> {
+        judgements[at].missing.iter().map(|missing| missing.cell.as_str()).collect()
+    };
+    assert_eq!(missing(1), ["delay 10ms", "delay 50ms"]);
+    assert!((judgements[1].missing[worst].ours - 100.0 * shares[worst]).abs() < 1e-9);
+    assert_eq!(missing(0), [""; 0]);
     assert_eq!(judgements[2].ours, Some(1.0), "the oracle beside itself");
 
     // A cell without runs leaves an aim open that the others meet, and does not save one that they miss.

@@ -1,7 +1,7 @@
 //! Claims of a least or a greatest value: aims. Every cell counts for itself.
 
 use super::value::{Place, in_unit, value_of};
-use super::{NO_RUNS, Outcome, Question, Verdict};
+use super::{MissingCell, Outcome, Question, Verdict};
 use crate::experiment::Aim;
 use crate::results::Results;
 
@@ -18,9 +18,18 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     let Some(&(ours, worst)) =
         judged.iter().max_by(|one, other| badness(aim, one.0).total_cmp(&badness(aim, other.0)))
     else {
-        return Outcome { ours: None, ratio: None, verdict: Verdict::NoResults, basis: NO_RUNS.into() };
+        return Outcome::no_runs();
     };
-    let met = judged.iter().filter(|(value, _)| aim.is_met(*value)).count();
+    let name = |place: &Place| {
+        let own = place.iter().filter(|(axis, _)| !question.of.contains_key(*axis));
+        own.map(|(axis, value)| format!("{axis} {value}")).collect::<Vec<_>>().join(", ")
+    };
+    let missing: Vec<MissingCell> = judged
+        .iter()
+        .filter(|(value, _)| !aim.is_met(*value))
+        .map(|&(ours, place)| MissingCell { cell: name(place), ours })
+        .collect();
+    let met = judged.len() - missing.len();
     let without_runs = cells.len() - judged.len();
     let verdict = match met {
         met if met < judged.len() => Verdict::Missed,
@@ -30,18 +39,13 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     let mut basis = if judged.len() == 1 {
         "one cell".into()
     } else {
-        let names: Vec<String> = worst
-            .iter()
-            .filter(|(axis, _)| !question.of.contains_key(*axis))
-            .map(|(axis, value)| format!("{axis} {value}"))
-            .collect();
-        format!("met in {met} of {} cells; worst: {}", judged.len(), names.join(", "))
+        format!("met in {met} of {} cells; worst: {}", judged.len(), name(worst))
     };
     if without_runs > 0 {
         basis.push_str(&format!("; {without_runs} without runs"));
     }
     let ratio = Some(ours / aim.number()).filter(|ratio| ratio.is_finite());
-    Outcome { ours: Some(ours), ratio, verdict, basis }
+    Outcome { ours: Some(ours), ratio, verdict, basis, missing }
 }
 
 /// The value of one cell in the unit of the claim, or as a ratio to that of the cell that differs from it

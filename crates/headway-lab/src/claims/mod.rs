@@ -89,10 +89,21 @@ pub struct Judgement {
     /// What the verdict rests on: the distance and the tolerance, in how many places the order holds, or
     /// which cell is the worst.
     pub basis: String,
+    /// The cells that miss the aim.
+    pub missing: Vec<MissingCell>,
     /// Which parameter was chosen to fit what, if the claim rests on one.
     pub fitted: Option<String>,
     /// One line on why.
     pub why: String,
+}
+
+/// A cell that misses an aim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MissingCell {
+    /// Its values on the axes that the claim leaves open, "queue 1bdp, aqm codel"; empty if there is none.
+    pub cell: String,
+    /// Ours, in the unit of the claim.
+    pub ours: f64,
 }
 
 /// Judges every claim of the results' experiment.
@@ -103,13 +114,14 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
 
 fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
     let question = Question::own(claim, figure);
-    let Outcome { mut ours, mut ratio, mut verdict, mut basis } = question.ask(results);
+    let Outcome { mut ours, mut ratio, mut verdict, mut basis, mut missing } = question.ask(results);
     let changes = &results.manifest.changes;
     let mut why = claim.why.clone();
     if !changes.is_empty() {
         // The verdict and its reason belong to the conditions of the file.
         (ours, ratio, verdict) = (None, None, Verdict::NotJudged);
         basis = format!("run with --set {}", changes.join(" --set "));
+        missing.clear();
         why.clear();
     }
     Judgement {
@@ -124,6 +136,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
             verdict => verdict,
         },
         basis,
+        missing,
         fitted: claim.fitted.clone(),
         why,
     }
@@ -145,9 +158,15 @@ struct Outcome {
     ratio: Option<f64>,
     verdict: Verdict,
     basis: String,
+    missing: Vec<MissingCell>,
 }
 
-const NO_RUNS: &str = "no runs to judge by";
+impl Outcome {
+    fn no_runs() -> Self {
+        let basis = "no runs to judge by".into();
+        Self { ours: None, ratio: None, verdict: Verdict::NoResults, basis, missing: Vec::new() }
+    }
+}
 
 impl<'a> Question<'a> {
     /// As the claim's own experiment asks it.

@@ -2,7 +2,7 @@
 
 use super::compare::Compared;
 use super::value::{Place, in_unit, value_of};
-use super::{NO_RUNS, Outcome, Question, Verdict};
+use super::{Outcome, Question, Verdict};
 use crate::results::Results;
 
 /// A value may be off by this factor and still show the direction.
@@ -10,7 +10,7 @@ const SAME_DIRECTION: f64 = 3.0;
 
 pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
     let Some((ours, paper)) = ours(results, question).zip(question.claim.paper) else {
-        return Outcome { ours: None, ratio: None, verdict: Verdict::NoResults, basis: NO_RUNS.into() };
+        return Outcome::no_runs();
     };
     let claimed = Claimed { paper, tolerance: question.claim.tolerance, is_ratio: question.over.is_some() };
     let (mut verdict, mut basis) = claimed.judge(ours);
@@ -22,7 +22,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
             basis = format!("{}; the runs do not show on which side of 1", claimed.distance(ours));
         }
     }
-    Outcome { ours: Some(ours), ratio: Some(ours / paper), verdict, basis }
+    Outcome { ours: Some(ours), ratio: Some(ours / paper), verdict, basis, missing: Vec::new() }
 }
 
 /// The number in the unit of the claim.

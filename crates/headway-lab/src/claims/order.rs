@@ -2,7 +2,7 @@
 
 use super::compare::Compared;
 use super::value::Place;
-use super::{NO_RUNS, Outcome, Question, Verdict};
+use super::{Outcome, Question, Verdict};
 use crate::results::Results;
 
 pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]) -> Outcome {
@@ -21,7 +21,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]
     };
     let outcomes: Vec<Compared> = places(results, axis, &question.of).iter().filter_map(judged).collect();
     if outcomes.is_empty() {
-        return Outcome { ours: None, ratio: None, verdict: Verdict::NoResults, basis: NO_RUNS.into() };
+        return Outcome::no_runs();
     }
     let number = |wanted: Compared| outcomes.iter().filter(|&&outcome| outcome == wanted).count();
     let (holding, open) = (number(Compared::Greater), number(Compared::Open));
@@ -34,6 +34,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]
         ratio: None,
         verdict: verdict(holding, open, outcomes.len()),
         basis,
+        missing: Vec::new(),
     }
 }
 

@@ -36,6 +36,15 @@ pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
     judgement.verdict.name()
 }
 
+/// The cells that miss the aim, each with our number.
+pub(super) fn missing(judgement: &Judgement) -> String {
+    let cells = judgement.missing.iter().map(|missing| {
+        let name = if missing.cell.is_empty() { "the only one" } else { &missing.cell };
+        format!("{name}: {}", with_unit(&number(missing.ours), &judgement.unit))
+    });
+    cells.collect::<Vec<_>>().join("; ")
+}
+
 /// What the experiment's author says of the verdict, what it rests on, and what was fitted; nothing of what was not
 /// run.
 pub(super) fn why(entry: &Entry, judgement: &Judgement) -> String {

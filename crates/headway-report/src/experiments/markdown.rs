@@ -2,7 +2,7 @@
 
 use headway_lab::CODE;
 
-use super::judgement::{ours, paper, ratio, verdict, why};
+use super::judgement::{missing, ours, paper, ratio, verdict, why};
 use super::readings::{CONTRADICTED, Line, Standing, TABLES, lines};
 use super::tally::Tally;
 use super::{Entry, Kind};
@@ -42,6 +42,7 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
             finish(&mut text, if entry.figure.is_some() { "no claim" } else { "not run" }, "");
         }
     }
+    missing_cells(&mut text, entries);
     for (heading, lead, standing) in TABLES {
         let lines = lines(entries, standing);
         if !lines.is_empty() {
@@ -50,6 +51,21 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         }
     }
     text
+}
+
+/// Every cell that misses an aim, by name.
+fn missing_cells(text: &mut String, entries: &[Entry]) {
+    let judgements = entries.iter().flat_map(|entry| entry.judgements.iter().map(move |of| (entry, of)));
+    let mut missed = judgements.filter(|(_, judgement)| !judgement.missing.is_empty()).peekable();
+    if missed.peek().is_none() {
+        return;
+    }
+    text.push_str("\n## Cells that miss their aim\n\n| experiment | claim | aim | cells | why |\n|---|---|--:|---|---|\n");
+    for (entry, judgement) in missed {
+        let name = format!("`{}`", entry.name());
+        row(text, &[&name, &judgement.says, &paper(judgement), &missing(judgement), judgement.why.trim()]);
+        text.push_str("|\n");
+    }
 }
 
 fn readings(text: &mut String, lines: &[Line<'_>]) {

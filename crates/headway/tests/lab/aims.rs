@@ -70,6 +70,9 @@ fn several_files_are_run_and_their_aims_reported() {
     let row = table.lines().find(|line| line.contains("| It is as it was made to be |")).expect("a row");
     assert!(row.contains("| fitted | ") && row.ends_with("; fitted: the number to the result |"), "{row}");
     assert!(table.contains("| HACK is no faster | \u{2264} 0.5\u{d7} | "), "{table}");
+    let (_, missing) = table.split_once("\n## Cells that miss their aim\n").expect("a section");
+    let row = missing.lines().find(|line| line.contains("| HACK is no faster |")).expect("a row");
+    assert!(row.contains("length ") && row.matches("\u{d7}").count() == 3, "the aim, and two cells: {row}");
     let page = fs::read_to_string(root.join("page.html")).expect("a page");
     assert!(
         page.contains("<b>fitted</b>") && page.contains(">1 fitted<") && page.contains(">1 undecided<"),
