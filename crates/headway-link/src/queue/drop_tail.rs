@@ -22,6 +22,7 @@ impl<P> DropTail<P> {
         Self { limit: config.queue, mark: config.mark, waiting: VecDeque::new(), bytes: 0 }
     }
 
+    #[inline]
     fn has_room(&self, limit: QueueLimit, len: usize) -> bool {
         limit.admits(self.waiting.len(), self.bytes, len)
     }

@@ -11,16 +11,22 @@ const IDLE_PACKET: u64 = 1_500;
 
 /// A queue of the discipline that [`LinkConfig::aqm`] names.
 #[derive(Clone, Debug)]
-pub enum ManagedQueue<P> {
-    /// The plain queue.
+pub struct ManagedQueue<P>(Kind<P>);
+
+/// The plain queue apart from the others: most links have it, and every packet passes through several of its
+/// functions. So these are inlined, and those of the others are not.
+#[derive(Clone, Debug)]
+enum Kind<P> {
     DropTail(DropTail<P>),
-    /// CoDel.
+    Active(Box<Active<P>>),
+}
+
+/// A queue that drops or marks before it is full.
+#[derive(Clone, Debug)]
+enum Active<P> {
     Codel(Codel<P>),
-    /// FQ-CoDel.
-    FqCodel(Box<FqCodel<P>>),
-    /// PIE.
+    FqCodel(FqCodel<P>),
     Pie(Pie<P>),
-    /// RED.
     Red(Red<P>),
 }
 
@@ -29,33 +35,31 @@ impl<P> ManagedQueue<P> {
     /// randomness comes from `seed`.
     pub fn new(config: &LinkConfig, seed: u64) -> Self {
         let limit = config.queue;
-        let mut random = Streams::new(seed).queue;
-        match config.aqm {
-            Aqm::None => Self::DropTail(DropTail::new(config)),
-            Aqm::Codel { target, interval } => Self::Codel(Codel::new(limit, target, interval)),
+        let random = || Streams::new(seed).queue;
+        let active = match config.aqm {
+            Aqm::None => return Self(Kind::DropTail(DropTail::new(config))),
+            Aqm::Codel { target, interval } => Active::Codel(Codel::new(limit, target, interval)),
             Aqm::FqCodel { target, interval } => {
-                Self::FqCodel(Box::new(FqCodel::new(limit, target, interval, random.below(u64::MAX))))
+                Active::FqCodel(FqCodel::new(limit, target, interval, random().below(u64::MAX)))
             }
-            Aqm::Pie { target } => Self::Pie(Pie::new(limit, target, random)),
+            Aqm::Pie { target } => Active::Pie(Pie::new(limit, target, random())),
             Aqm::Red { min, max, max_p } => {
                 let bytes = IDLE_PACKET + u64::from(config.overhead);
                 let packet_time =
                     config.nominal_rate().map_or(Duration::ZERO, |rate| rate.transmit_time(bytes));
-                Self::Red(Red::new(limit, Thresholds { min, max, max_p }, packet_time, random))
+                Active::Red(Red::new(limit, Thresholds { min, max, max_p }, packet_time, random()))
             }
-        }
+        };
+        Self(Kind::Active(Box::new(active)))
     }
 }
 
 /// The same expression for whichever queue it is.
-macro_rules! each {
+macro_rules! either {
     ($self:ident, $queue:ident => $what:expr) => {
         match $self {
-            Self::DropTail($queue) => $what,
-            Self::Codel($queue) => $what,
-            Self::FqCodel($queue) => $what,
-            Self::Pie($queue) => $what,
-            Self::Red($queue) => $what,
+            ManagedQueue(Kind::DropTail($queue)) => $what,
+            ManagedQueue(Kind::Active($queue)) => $what,
         }
     };
 }
@@ -63,12 +67,12 @@ macro_rules! each {
 impl<P: AsMut<[u8]>> QueueDiscipline<P> for ManagedQueue<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, frame: Frame<P>, counters: &mut LinkCounters) -> EnqueueResult<P> {
-        each!(self, queue => queue.enqueue(now, frame, counters))
+        either!(self, queue => queue.enqueue(now, frame, counters))
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, counters: &mut LinkCounters) -> Option<Frame<P>> {
-        each!(self, queue => queue.dequeue(now, counters))
+        either!(self, queue => queue.dequeue(now, counters))
     }
 
     #[inline]
@@ -79,15 +83,65 @@ impl<P: AsMut<[u8]>> QueueDiscipline<P> for ManagedQueue<P> {
         frame: &mut Frame<P>,
         counters: &mut LinkCounters,
     ) -> bool {
-        each!(self, queue => queue.passes_idle(now, idle_since, frame, counters))
+        either!(self, queue => queue.passes_idle(now, idle_since, frame, counters))
     }
 
     #[inline]
     fn len(&self) -> usize {
-        each!(self, queue => queue.len())
+        either!(self, queue => queue.len())
     }
 
     #[inline]
+    fn bytes(&self) -> u64 {
+        either!(self, queue => queue.bytes())
+    }
+
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        let lengths: Box<dyn Iterator<Item = usize> + '_> = either!(self, queue => Box::new(queue.lengths()));
+        lengths
+    }
+}
+
+/// As [`either`], for the active ones.
+macro_rules! each {
+    ($self:ident, $queue:ident => $what:expr) => {
+        match $self {
+            Active::Codel($queue) => $what,
+            Active::FqCodel($queue) => $what,
+            Active::Pie($queue) => $what,
+            Active::Red($queue) => $what,
+        }
+    };
+}
+
+impl<P: AsMut<[u8]>> QueueDiscipline<P> for Active<P> {
+    #[inline(never)]
+    fn enqueue(&mut self, now: Instant, frame: Frame<P>, counters: &mut LinkCounters) -> EnqueueResult<P> {
+        each!(self, queue => queue.enqueue(now, frame, counters))
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, counters: &mut LinkCounters) -> Option<Frame<P>> {
+        each!(self, queue => queue.dequeue(now, counters))
+    }
+
+    #[inline(never)]
+    fn passes_idle(
+        &mut self,
+        now: Instant,
+        idle_since: Instant,
+        frame: &mut Frame<P>,
+        counters: &mut LinkCounters,
+    ) -> bool {
+        each!(self, queue => queue.passes_idle(now, idle_since, frame, counters))
+    }
+
+    #[inline(never)]
+    fn len(&self) -> usize {
+        each!(self, queue => queue.len())
+    }
+
+    #[inline(never)]
     fn bytes(&self) -> u64 {
         each!(self, queue => queue.bytes())
     }
