@@ -73,10 +73,10 @@ impl<F, A> Arq<F, A> {
         self.sequence[index] = place;
     }
 
-    /// The earliest time for the next retransmission.
-    #[inline]
-    pub(crate) fn next_retransmission(&self) -> Option<Instant> {
-        self.retransmissions.front().map(|(at, ..)| *at)
+    /// When the next retransmission begins, if the transmitter is free from `free_at` on.
+    #[inline(never)]
+    pub(crate) fn next_start(&self, free_at: Instant) -> Option<Instant> {
+        self.retransmissions.front().map(|(at, ..)| free_at.max(*at))
     }
 
     pub(crate) fn pop_retransmission(&mut self) -> Option<(Ticket, F)> {

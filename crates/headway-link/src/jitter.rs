@@ -156,6 +156,7 @@ impl Jitter {
     }
 
     /// Whether packets may overtake each other by it.
+    #[inline]
     pub(crate) fn reorders(&self) -> bool {
         !self.size.is_zero() && self.model.as_ref().is_some_and(|model| !model.ordered)
     }
@@ -163,10 +164,12 @@ impl Jitter {
     /// The delay of the next packet.
     #[inline]
     pub(crate) fn next_delay(&mut self) -> Duration {
+        if self.size.is_zero() { self.delay } else { self.varied_delay() }
+    }
+
+    #[inline(never)]
+    fn varied_delay(&mut self) -> Duration {
         let delay = self.delay;
-        if self.size.is_zero() {
-            return delay;
-        }
         if self.model.is_none() {
             return delay + Duration::from_nanos(self.stream.below(self.size.as_nanos().saturating_add(1)));
         }

@@ -146,7 +146,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
                 self.counters.queue_drops += 1;
                 return EnqueueResult::Dropped(frame.packet);
             }
-            self.transmit(frame, None, now);
+            self.transmit(frame, now);
             return EnqueueResult::Queued;
         }
         let result = self.queue.enqueue(now, frame, &mut self.counters);
@@ -231,24 +231,17 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     /// Begins every transmission that is due by `now`.
     #[inline]
     fn advance(&mut self, now: Instant) {
-        while let Some((start, source)) = self.next_start() {
-            if start > now {
-                return;
-            }
+        // Nothing begins while the transmitter is busy.
+        while self.serializer.free_at() <= now {
+            let Some((start, source)) = self.next_start().filter(|&(start, _)| start <= now) else { return };
             match source {
                 Source::Queue => {
                     // The queue may have dropped all that waited.
                     let Some(frame) = self.queue.dequeue(start, &mut self.counters) else { continue };
                     self.counters.queue_left += 1;
-                    self.transmit(frame, None, start);
+                    self.transmit(frame, start);
                 }
-                Source::Arq => {
-                    let Some((ticket, frame)) = self.arq.as_mut().and_then(Arq::pop_retransmission) else {
-                        return;
-                    };
-                    self.counters.arq_retransmissions += 1;
-                    self.transmit(frame, Some(ticket), start);
-                }
+                Source::Arq => self.retransmit(start),
             }
         }
     }
@@ -258,8 +251,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     fn next_start(&self) -> Option<(Instant, Source)> {
         let free_at = self.serializer.free_at();
         let is_waiting = !self.queue.is_empty();
-        let retransmission =
-            self.arq.as_ref().and_then(Arq::next_retransmission).map(|ready| ready.max(free_at));
+        let retransmission = self.arq.as_ref().and_then(|arq| arq.next_start(free_at));
         match retransmission {
             // A frame to retransmit stands at the head of the queue.
             Some(start) if !is_waiting || start <= free_at => Some((start, Source::Arq)),
@@ -269,19 +261,13 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         }
     }
 
-    /// Transmits a frame from `start` on and decides what becomes of it. `ticket` is there if a link ARQ
-    /// retransmits it.
+    /// Transmits a frame from `start` on and decides what becomes of it.
     #[inline]
-    fn transmit(&mut self, mut frame: Frame<P>, ticket: Option<Ticket>, start: Instant) {
-        let end = self.serializer.transmit(frame.len, start);
-        self.counters.transmissions += 1;
-        self.counters.transmitted_bytes += self.serializer.frame_bytes(frame.len);
-
-        if ticket.is_none() {
-            self.waits.add(end.saturating_since(frame.enqueued));
-        }
+    fn transmit(&mut self, mut frame: Frame<P>, start: Instant) {
+        let end = self.occupy(frame.len, start);
+        self.waits.add(end.saturating_since(frame.enqueued));
         if self.arq.is_some() {
-            return self.transmit_arq(frame, ticket, start, end);
+            return self.transmit_arq(frame, None, start, end);
         }
         // A packet that is lost moves the damage model on like any other: which ones are hit does not
         // depend on the loss.
@@ -299,7 +285,26 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         self.send(frame, at, damage);
     }
 
-    /// The part of [`transmit`](Self::transmit) that is special to a link ARQ.
+    /// The transmitter is busy with a frame of `len` bytes from `start` on. Gives the end.
+    #[inline]
+    fn occupy(&mut self, len: usize, start: Instant) -> Instant {
+        self.counters.transmissions += 1;
+        self.counters.transmitted_bytes += self.serializer.frame_bytes(len);
+        self.serializer.transmit(len, start)
+    }
+
+    /// Transmits the next frame that a link ARQ retransmits.
+    #[inline(never)]
+    fn retransmit(&mut self, start: Instant) {
+        let Some((ticket, frame)) = self.arq.as_mut().and_then(Arq::pop_retransmission) else { return };
+        self.counters.arq_retransmissions += 1;
+        let end = self.occupy(frame.len, start);
+        self.transmit_arq(frame, Some(ticket), start, end);
+    }
+
+    /// The part of [`transmit`](Self::transmit) that is special to a link ARQ. `ticket` is there if it retransmits
+    /// the frame.
+    #[inline(never)]
     fn transmit_arq(&mut self, mut frame: Frame<P>, ticket: Option<Ticket>, start: Instant, end: Instant) {
         // The receiving end drops a damaged copy; the frame here is the sending end's own.
         let outcome = self.impairments.damage(&mut frame, start, Effect::Spare);

@@ -24,9 +24,11 @@ impl Mutes {
     /// Whether any time from `start` to `end` is one of them.
     #[inline]
     pub(crate) fn any_in(&self, start: Instant, end: Instant) -> bool {
-        if self.0.is_empty() {
-            return false;
-        }
+        !self.0.is_empty() && self.find_in(start, end)
+    }
+
+    #[inline(never)]
+    fn find_in(&self, start: Instant, end: Instant) -> bool {
         let next = self.0.partition_point(|(_, until)| *until <= start);
         self.0.get(next).is_some_and(|(from, _)| *from <= end)
     }

@@ -63,6 +63,7 @@ impl TokenBucket {
     }
 
     /// Whether a packet of `bytes` bytes conforms; then its tokens are taken.
+    #[inline(never)]
     pub(crate) fn admits(&mut self, now: Instant, bytes: u64) -> bool {
         let gained = self.rate * u128::from(now.saturating_since(self.filled).as_nanos());
         self.tokens = self.size.min(self.tokens + gained);

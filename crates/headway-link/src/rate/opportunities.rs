@@ -135,6 +135,7 @@ impl Opportunities {
     }
 
     /// The end of a transmission of `bytes` bytes that begins at `start`.
+    #[inline(never)]
     pub(crate) fn transmit(&mut self, bytes: u64, start: Instant) -> Instant {
         if start > self.at || self.left == 0 {
             self.left = 0;

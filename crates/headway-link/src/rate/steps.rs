@@ -48,6 +48,7 @@ impl RateSteps {
     }
 
     /// The end of a transmission of `bytes` bytes that begins at `start`.
+    #[inline(never)]
     pub(crate) fn transmit(&self, bytes: u64, start: Instant) -> Instant {
         const NANOBITS_PER_BYTE: u128 = 8 * 1_000_000_000;
         let mut needed = u128::from(bytes) * NANOBITS_PER_BYTE;
