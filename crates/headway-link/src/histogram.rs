@@ -5,12 +5,12 @@ use headway_units::Duration;
 /// Buckets for each power of two: values have a precision of 1/32.
 const PRECISION: u32 = 5;
 const STEPS: usize = 1 << PRECISION;
-const BUCKETS: usize = (64 - PRECISION as usize + 1) * STEPS;
 
 /// A histogram of times with a precision of 3 %.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: Box<[u64; BUCKETS]>,
+    /// Up to the last bucket in use: most times of a link are far shorter than the longest possible.
+    counts: Vec<u64>,
     total: u64,
     max: Duration,
 }
@@ -31,23 +31,29 @@ pub struct Quantiles {
     pub max: Duration,
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), total: 0, max: Duration::ZERO }
-    }
-}
-
 impl Histogram {
     /// One more time.
     #[inline]
     pub fn add(&mut self, time: Duration) {
-        self.counts[bucket(time.as_nanos())] += 1;
+        let bucket = bucket(time.as_nanos());
+        if bucket >= self.counts.len() {
+            self.extend_to(bucket);
+        }
+        self.counts[bucket] += 1;
         self.total += 1;
         self.max = self.max.max(time);
     }
 
+    #[inline(never)]
+    fn extend_to(&mut self, bucket: usize) {
+        self.counts.resize(bucket + 1, 0);
+    }
+
     /// All times of another histogram.
     pub fn absorb(&mut self, other: &Self) {
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
         }
@@ -68,30 +74,31 @@ impl Histogram {
 
     /// Without any time.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        self.counts.clear();
         self.total = 0;
         self.max = Duration::ZERO;
     }
 
     /// What the times are spread over.
     pub fn quantiles(&self) -> Quantiles {
-        Quantiles {
-            count: self.total,
-            median: self.below(self.total.div_ceil(2)),
-            p95: self.below(self.total - self.total / 20),
-            p99: self.below(self.total - self.total / 100),
-            max: self.max,
-        }
+        let [median, p95, p99] =
+            self.below([self.total.div_ceil(2), self.total - self.total / 20, self.total - self.total / 100]);
+        Quantiles { count: self.total, median, p95, p99, max: self.max }
     }
 
-    /// The upper bound of the `rank` shortest times.
-    fn below(&self, rank: u64) -> Duration {
-        let mut seen = 0;
-        let found = self.counts.iter().position(|count| {
-            seen += count;
-            rank > 0 && seen >= rank
-        });
-        found.map_or(Duration::ZERO, |index| Duration::from_nanos(largest_in(index)).min(self.max))
+    /// The upper bounds of the `rank` shortest times, for each of some ranks in ascending order.
+    fn below<const N: usize>(&self, ranks: [u64; N]) -> [Duration; N] {
+        let (mut seen, mut counts) = (0, self.counts.iter().enumerate());
+        let mut last = None;
+        ranks.map(|rank| {
+            while seen < rank
+                && let Some((index, count)) = counts.next()
+            {
+                seen += count;
+                last = Some(index);
+            }
+            last.map_or(Duration::ZERO, |index| Duration::from_nanos(largest_in(index)).min(self.max))
+        })
     }
 }
 
@@ -111,6 +118,8 @@ fn largest_in(index: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BUCKETS: usize = (64 - PRECISION as usize + 1) * STEPS;
 
     #[test]
     fn buckets_are_exact_to_three_percent() {

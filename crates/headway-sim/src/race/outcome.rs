@@ -90,6 +90,7 @@ pub(super) struct Start {
     link_bytes: u64,
     payload_bytes: u64,
     gateways: Option<[GatewayStatistics; 2]>,
+    /// What the packets to the receiver of the first flow took.
     arrivals: Arrivals,
 }
 
@@ -103,7 +104,7 @@ impl Start {
             link_bytes: link_bytes(arena),
             payload_bytes: payload_bytes(arena),
             gateways: arena.gateways.map(|gateways| gateways.statistics(&arena.network)),
-            arrivals: arrivals(arena),
+            arrivals: arena.network.arrivals(arena.flows[0].receiver).cloned().unwrap_or_default(),
         }
     }
 }
@@ -126,11 +127,6 @@ fn payload_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
             })
             .sum(),
     }
-}
-
-/// What the packets to the receiver of the first flow took so far.
-fn arrivals<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> Arrivals {
-    arena.network.arrivals(arena.flows[0].receiver).cloned().unwrap_or_default()
 }
 
 /// What each flow had received when the first was done.
@@ -168,7 +164,8 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
     };
     let queue_drops = network.link_counters(arena.forward).queue_drops - start.queue_drops;
     let waits = network.link_waits(arena.forward).since(&start.waits).quantiles();
-    let arrivals = arrivals(arena).since(&start.arrivals);
+    let arrivals =
+        network.arrivals(first.receiver).map(|arrivals| arrivals.since(&start.arrivals)).unwrap_or_default();
     // What arrives behind a trunk was sent by its gateway.
     let is_direct = arena.gateways.is_none();
     let delays = Some(arrivals.delays().quantiles()).filter(|delays| is_direct && delays.count > 0);
