@@ -45,6 +45,10 @@ impl Echoes {
     /// An answer that is too long for `buffer` is dropped.
     #[inline]
     pub(super) fn poll_transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        if self.answers.is_empty() { None } else { self.transmit(buffer) }
+    }
+
+    fn transmit(&mut self, buffer: &mut [u8]) -> Option<usize> {
         loop {
             let answer = self.answers.pop_front()?;
             if let Some(place) = buffer.get_mut(..answer.len()) {

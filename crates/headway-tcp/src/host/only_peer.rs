@@ -53,21 +53,19 @@ impl<O: Observer> Host<O> {
         packet: &[u8],
         received: &Received<'_>,
     ) {
-        if let Received::Intact(segment) = received
-            && self.is_ours(segment.ip.dst)
-            && segment.ip.src != peer.remote
-        {
-            peer.refuted = true;
-        }
-        if !peer.refuted && self.hides_its_sender(packet, received) {
+        if let Received::Intact(segment) = received {
+            if segment.ip.src != peer.remote && self.is_ours(segment.ip.dst) {
+                peer.refuted = true;
+            }
+        } else if !peer.refuted && self.hides_its_sender(packet, received) {
             let key = PathKey { local: peer.local, remote: peer.remote };
-            self.receive_without_ip_header(at, &key, packet);
-        } else {
-            self.receive(at, received);
+            return self.receive_without_ip_header(at, &key, packet);
         }
+        self.receive(at, received);
     }
 
     /// Whether the addresses of a damaged packet are worth nothing.
+    #[inline(never)]
     fn hides_its_sender(&self, packet: &[u8], received: &Received<'_>) -> bool {
         match received {
             Received::Unreadable(None) => ip::is_header_corrupted(packet),

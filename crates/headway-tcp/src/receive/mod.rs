@@ -249,6 +249,7 @@ impl ReceiveSide {
 
     /// RFC 7323, 5.3, R1: "If SEG.TSval < TS.Recent, and if TS.Recent is valid". `lenient`: packets are
     /// expected to overtake each other by much.
+    #[inline]
     pub(crate) fn is_timestamp_old(&self, tsval: u32, now: Instant, lenient: bool) -> bool {
         self.ts_recent.is_older(tsval, now, lenient)
     }

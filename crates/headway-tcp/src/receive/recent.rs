@@ -59,9 +59,10 @@ impl Recent {
     /// the time, a retransmission that fills the first hole raises TS.Recent above everything that was sent
     /// before it; what another packet overtook on the way would be dropped and taken for lost. Half a
     /// second is far less than old duplicates of a wrapped sequence space take.
+    #[inline]
     pub(crate) fn is_older(&self, tsval: u32, now: Instant, lenient: bool) -> bool {
         let is_recent = |past: &&(u32, u32)| millis(now).wrapping_sub(past.1) <= STEP * 4;
-        let past = self.past.iter().find(is_recent).filter(|_| lenient);
+        let past = if lenient { self.past.iter().find(is_recent) } else { None };
         let floor = past.map_or(self.value, |past| past.0);
         (tsval.wrapping_sub(floor) as i32) < 0 && now.saturating_since(self.at) < IDLE
     }
