@@ -89,6 +89,7 @@ impl Connection {
     }
 
     /// A later ACK was faster.
+    #[inline(never)]
     fn overtaken_ack<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,

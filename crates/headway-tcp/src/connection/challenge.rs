@@ -29,6 +29,7 @@ impl ChallengeAcks {
 
 impl Connection {
     /// Sends a challenge ACK, if the limit permits it.
+    #[inline(never)]
     pub(super) fn challenge(&mut self, now: Instant) {
         if self.challenges.admit(now) {
             self.rcv.ack_at_once();

@@ -9,6 +9,7 @@ use crate::send::recovery::DamageReport;
 impl Connection {
     /// Paper 000, section 3.3 and paper 003, section 4.2.3: what a special ACK reports is to be
     /// retransmitted. Says whether it reports a transmission that none reported before.
+    #[inline(never)]
     pub(super) fn special_ack<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,

@@ -8,6 +8,7 @@ use crate::send::recovery::{Allowance, Retransmission};
 use crate::send::{NextSegment, SendSide};
 
 impl Connection {
+    #[inline]
     pub(super) fn send_data<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
@@ -16,9 +17,18 @@ impl Connection {
         if self.pending.has_tail_probe() {
             return self.send_tail_probe(cx, buffer);
         }
-        if !cx.domain.is_shared() {
-            return self.send_in_turn(cx, buffer).or_else(|| self.send_tail_copy(cx, buffer));
+        if cx.domain.is_shared() {
+            return self.send_in_shared_turn(cx, buffer);
         }
+        self.send_in_turn(cx, buffer).or_else(|| self.send_tail_copy(cx, buffer))
+    }
+
+    #[inline(never)]
+    fn send_in_shared_turn<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
         if self.snd.has_data_to_send() && !cx.domain.takes_turn(cx.id) {
             return None;
         }
@@ -63,6 +73,7 @@ impl Connection {
 
     /// RFC 8985, 7.3: one segment beyond the window, "(1) if a segment of new data is available, send it,
     /// (2) else retransmit the highest-sequence segment sent so far".
+    #[inline(never)]
     fn send_tail_probe<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let new_data = self.snd.unsent() > 0 && self.snd.usable_window() > 0;
         let sent = if new_data {
@@ -105,6 +116,7 @@ impl Connection {
         self.snd.next_retransmit(allowance)
     }
 
+    #[inline(never)]
     fn retransmit<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
@@ -202,6 +214,7 @@ impl Connection {
     }
 
     /// Arms the persist timer if nothing outstanding keeps the connection alive.
+    #[inline(never)]
     fn watch_closed_window(&mut self, now: Instant) {
         if !self.snd.has_outstanding() && !self.timers.is_set(Timer::Persist) {
             self.timers.set(Timer::Persist, now + self.snd.rtt().timeout());

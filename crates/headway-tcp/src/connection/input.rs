@@ -117,21 +117,8 @@ impl Connection {
             return Reply::Nothing;
         }
         let tcp = &segment.tcp;
-        if self.state == State::SynReceived {
-            // "If SND.UNA < SEG.ACK =< SND.NXT, then enter ESTABLISHED state [...] If the segment
-            // acknowledgment is not acceptable, form a reset segment".
-            if !self.snd.acknowledges_new(tcp.ack) {
-                return Reply::Reset;
-            }
-            // The first segment behind the SYN lacks the option: the peer never saw our answer to its
-            // offer.
-            if self.negotiated.v2 && segment.options.v2.is_none() {
-                self.give_up_hack(cx);
-            }
-            self.acknowledge_syn(cx, segment);
-            self.set_state(cx, State::Established);
-            self.established(cx);
-            self.snd.set_window(tcp.window);
+        if self.state == State::SynReceived && !self.leave_syn_received(cx, segment) {
+            return Reply::Reset;
         }
         // RFC 5961, 5.2: "The ACK value is considered acceptable only if it is in the range of
         // ((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT). All incoming segments whose ACK value
@@ -161,8 +148,28 @@ impl Connection {
         Reply::Nothing
     }
 
+    /// "If SND.UNA < SEG.ACK =< SND.NXT, then enter ESTABLISHED state [...] If the segment
+    /// acknowledgment is not acceptable, form a reset segment". Says whether it is.
+    #[inline(never)]
+    fn leave_syn_received<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> bool {
+        if !self.snd.acknowledges_new(segment.tcp.ack) {
+            return false;
+        }
+        // The first segment behind the SYN lacks the option: the peer never saw our answer to its
+        // offer.
+        if self.negotiated.v2 && segment.options.v2.is_none() {
+            self.give_up_hack(cx);
+        }
+        self.acknowledge_syn(cx, segment);
+        self.set_state(cx, State::Established);
+        self.established(cx);
+        self.snd.set_window(segment.tcp.window);
+        true
+    }
+
     /// Our SYN-ACK took version 2, and the ACK of it lacks the option: it was taken out on the way, and the
     /// peer knows nothing of it.
+    #[inline(never)]
     fn give_up_v2<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let flags = segment.tcp.flags;
         let answers = flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
@@ -219,8 +226,17 @@ impl Connection {
             }
         }
         if acceptable(tcp.seq, segment.sequence_len(), nxt, wnd) {
-            return None;
+            None
+        } else {
+            Some(self.outside_window(cx, segment))
         }
+    }
+
+    /// A segment has no sequence number in the window: what it is good for all the same.
+    #[inline(never)]
+    fn outside_window<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> DropReason {
+        let tcp = &segment.tcp;
+        let (nxt, wnd) = (self.rcv.nxt(), self.rcv.wnd());
         // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be
         // made to accept valid ACKs, URGs, and RSTs."
         if wnd == 0 && tcp.seq == nxt && tcp.flags.contains(TcpFlags::ACK) {
@@ -229,7 +245,7 @@ impl Connection {
                 self.acknowledge(cx, segment);
                 self.closing_progress(cx);
             }
-            return Some(DropReason::OutsideWindow);
+            return DropReason::OutsideWindow;
         }
         // An ACK from a peer that sent one number more than it was offered, as a probe, and has not
         // learnt that it was accepted. If both ends are in this place, each has what the other waits for in
@@ -239,7 +255,7 @@ impl Connection {
             self.acknowledge(cx, segment);
             self.closing_progress(cx);
             if self.state == State::Closed {
-                return Some(DropReason::OutsideWindow);
+                return DropReason::OutsideWindow;
             }
         }
         self.answer_unacceptable(cx.now, segment);
@@ -248,7 +264,7 @@ impl Connection {
             // Acknowledge it, and restart the 2 MSL timeout."
             self.timers.set(Timer::TimeWait, cx.now + self.profile.time_wait);
         }
-        Some(DropReason::OutsideWindow)
+        DropReason::OutsideWindow
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless
@@ -259,6 +275,7 @@ impl Connection {
     /// duplicates and reorders, ACKs would multiply by themselves. A keep-alive probe (RFC 9293,
     /// 3.8.4) has its answer in any case. In SYN-RECEIVED all replies are limited: that the peer is at its
     /// address is not proven.
+    #[inline(never)]
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
         let probe = segment.tcp.seq + 1 == self.rcv.nxt();
         let possible = segment.sequence_len() > 0 && self.is_near(&segment.tcp);
@@ -278,6 +295,7 @@ impl Connection {
         }
     }
 
+    #[inline(never)]
     fn reset_arrived<O: Observer>(&mut self, cx: &mut Context<'_, O>, seq: SeqNumber) {
         // RFC 5961, 3.2, as in RFC 9293, 3.10.7.4: "If the RST bit is set and the sequence number exactly matches the next
         // expected sequence number (RCV.NXT), then TCP endpoints MUST reset the connection", and

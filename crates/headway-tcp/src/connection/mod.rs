@@ -255,6 +255,7 @@ impl Connection {
         self.notifications.add(notification);
     }
 
+    #[inline(never)]
     fn set_state<O: Observer>(&mut self, cx: &mut Context<'_, O>, state: State) {
         if state == self.state {
             return;
@@ -265,6 +266,7 @@ impl Connection {
     }
 
     /// The connection is over: every timer stops, buffers that only sending needs are given back.
+    #[inline(never)]
     fn finish<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         self.set_state(cx, State::Closed);
         self.timers.stop_all();

@@ -127,6 +127,7 @@ impl Connection {
 
     /// The peer's SYN came again, and offers what the first one did not: that one was sent in case the
     /// offer was why SYNs were lost. Nothing has followed yet that depends on the difference.
+    #[inline(never)]
     pub(super) fn take_better_offer<O: Observer>(&mut self, cx: &mut Context<'_, O>, syn: &Segment<'_>) {
         if self.opening.is_passive() && !self.negotiated.hack && agree(&self.profile, syn).hack {
             self.take_syn(cx, syn);
@@ -165,6 +166,7 @@ impl Connection {
     }
 
     /// The peer does without HACK after all.
+    #[inline(never)]
     pub(super) fn give_up_hack<O>(&mut self, cx: &mut Context<'_, O>) {
         self.negotiated = Negotiated {
             hack: false,
@@ -196,6 +198,7 @@ impl Connection {
     }
 
     /// RFC 9293, 3.10.7.3: SYN-SENT STATE.
+    #[inline(never)]
     pub(super) fn syn_sent<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
         let flags = segment.tcp.flags;
         let has_ack = flags.contains(TcpFlags::ACK);
@@ -243,6 +246,7 @@ impl Connection {
     }
 
     /// Our SYN is acknowledged: the first round-trip sample.
+    #[inline(never)]
     pub(super) fn acknowledge_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         // A copy of the peer's SYN may have come just before and asked for ours once more.
         self.pending.set_syn(false);
@@ -286,6 +290,7 @@ impl Connection {
         self.pending.set_syn(true);
     }
 
+    #[inline(never)]
     pub(super) fn established<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         self.arm_keep_alive(cx.now);
         self.notify(Notification::Connected);

@@ -52,6 +52,7 @@ impl Connection {
         None
     }
 
+    #[inline(never)]
     fn send_reset<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let flags = TcpFlags::RST | TcpFlags::ACK;
         // RFC 7323, 3.2: a TSopt "SHOULD be sent in an <RST> segment".
@@ -59,6 +60,7 @@ impl Connection {
         self.build(cx, buffer, &Outgoing::control(self.snd.nxt(), flags, &options))
     }
 
+    #[inline(never)]
     fn send_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let mut flags = TcpFlags::SYN;
         if self.state == State::SynReceived {
@@ -81,6 +83,7 @@ impl Connection {
 
     /// RFC 9293, 3.8.4: a segment with SEG.SEQ = SND.NXT-1 and no data. The peer answers it and takes
     /// nothing from it, as it is not acceptable: an ACK that is owed stays so.
+    #[inline(never)]
     fn send_keep_alive<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let options = self.fixed_options(cx, false);
         let outgoing = Outgoing::control(self.snd.nxt() - 1, TcpFlags::ACK, &options);
@@ -89,6 +92,7 @@ impl Connection {
 
     /// Paper 000, section 3.2 (3): "the 'special' ACK is sent to the sender of the corrupted
     /// packet".
+    #[inline(never)]
     fn send_special_ack<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,

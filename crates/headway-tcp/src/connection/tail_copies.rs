@@ -39,12 +39,22 @@ impl Connection {
     }
 
     /// The next copy, if there is one, and no connection that shares the window waits to send.
+    #[inline]
     pub(super) fn send_tail_copy<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
         buffer: &mut [u8],
     ) -> Option<usize> {
-        if !self.snd.has_tail_copies() || self.is_paced_out(cx) {
+        if self.snd.has_tail_copies() { self.send_next_tail_copy(cx, buffer) } else { None }
+    }
+
+    #[inline(never)]
+    fn send_next_tail_copy<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
+        if self.is_paced_out(cx) {
             return None;
         }
         if cx.domain.is_waited_for() {

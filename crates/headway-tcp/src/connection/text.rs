@@ -37,6 +37,7 @@ impl Connection {
     }
 
     /// Text that a SYN carried, now that the connection is ESTABLISHED.
+    #[inline(never)]
     pub(super) fn take_syn_text<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         let Some(text) = self.opening.take_text() else { return };
         let placed = self.rcv.place(self.rcv.irs() + 1, &text, false, self.longest_segment());
@@ -44,6 +45,7 @@ impl Connection {
         self.acknowledge_text(cx, &placed, false);
     }
 
+    #[inline]
     fn acknowledge_text<O: Observer>(&mut self, cx: &mut Context<'_, O>, placed: &Placed, fin: bool) {
         if let (true, Some((start, end))) = (self.negotiated.sack, placed.duplicate) {
             self.rcv.report_duplicate(start, end);
@@ -65,6 +67,7 @@ impl Connection {
 
     /// The peer's FIN has arrived, and a segment of the window after it: its text "should not occur, since a
     /// FIN has been received from the remote side. Ignore the segment text."
+    #[inline(never)]
     fn answer_after_fin<O>(&mut self, cx: &Context<'_, O>, segment: &Segment<'_>) {
         let time_wait = self.state == State::TimeWait;
         if segment.tcp.flags.contains(TcpFlags::FIN) {

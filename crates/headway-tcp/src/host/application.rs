@@ -140,6 +140,7 @@ impl<O: Observer> Host<O> {
     /// RFC 9293, 3.6.1: "If such a host issues a CLOSE call while received data is still pending in
     /// the TCP connection, or if new data is received after CLOSE is called, its TCP implementation
     /// SHOULD send a RST to show that data was lost".
+    #[inline(never)]
     pub(super) fn abort_unread(&mut self, now: Instant, id: ConnectionId) {
         let lost = |connection: &Connection| {
             connection.readable() > 0 && !matches!(connection.state(), State::TimeWait | State::Closed)

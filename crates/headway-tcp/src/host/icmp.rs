@@ -16,6 +16,7 @@ const MIN_REPORTED_MTU: u16 = 296;
 
 impl<O: Observer> Host<O> {
     /// See [`Host::receive`].
+    #[inline(never)]
     pub(super) fn receive_icmp(&mut self, at: Instant, dst: IpAddr, message: &IcmpMessage<'_>) {
         let counters = &mut self.counters;
         match message {

@@ -280,6 +280,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// A connection that came from a listener moved on: it waits to be accepted, or is over.
+    #[inline(never)]
     pub(super) fn listener_progress(&mut self, id: ConnectionId, listener: ListenerId) {
         let Some(entry) = self.connections.get_mut(id) else { return };
         let Some(found) = self.listeners.get_mut(listener.0) else { return };

@@ -246,20 +246,16 @@ impl<O: Observer> Host<O> {
         let path = self.paths.get_mut(entry.path())?;
         let connection = entry.connection_mut();
         if domain.is_shared() {
-            connection.set_others(&domain.lend(id, connection.pipe()));
+            take_over(id, connection, domain);
         }
         connection.set_transmissions(path.transmissions());
         let mut cx = Context { now, id, domain, path, observer: &mut self.observer };
         let result = work(connection, &mut cx);
         cx.path.set_transmissions(connection.transmissions());
-        if cx.domain.is_shared() {
-            if let Some(deliveries) = connection.deliveries() {
-                cx.domain.set_deliveries(now, deliveries);
-            }
-            let next = cx.domain.give_back(id, connection.pipe(), connection.has_data_to_send());
-            if let Some(next) = next {
-                self.wake(next);
-            }
+        if cx.domain.is_shared()
+            && let Some(next) = give_back(id, now, connection, cx.domain)
+        {
+            self.wake(next);
         }
         Some(result)
     }
@@ -279,6 +275,7 @@ impl<O: Observer> Host<O> {
         }
     }
 
+    #[inline(never)]
     fn remove(&mut self, id: ConnectionId, now: Instant) {
         let Some(entry) = self.connections.remove(id) else { return };
         if let Some(listener) = entry.listener() {
@@ -291,4 +288,24 @@ impl<O: Observer> Host<O> {
         }
         self.paths.release(entry.path(), now);
     }
+}
+
+/// A connection learns what the other members of its domain have done.
+#[inline(never)]
+fn take_over(id: ConnectionId, connection: &mut Connection, domain: &mut CongestionDomain) {
+    connection.set_others(&domain.lend(id, connection.pipe()));
+}
+
+/// The other members of a domain learn what a connection has done. Gives the one whose turn it is.
+#[inline(never)]
+fn give_back(
+    id: ConnectionId,
+    now: Instant,
+    connection: &Connection,
+    domain: &mut CongestionDomain,
+) -> Option<ConnectionId> {
+    if let Some(deliveries) = connection.deliveries() {
+        domain.set_deliveries(now, deliveries);
+    }
+    domain.give_back(id, connection.pipe(), connection.has_data_to_send())
 }

@@ -70,6 +70,7 @@ impl<O: Observer> Host<O> {
         self.config.addresses.contains(&address) || self.interception.is_some()
     }
 
+    #[inline(never)]
     fn receive_corrupted(&mut self, at: Instant, segment: &Segment<'_>, evidence: Evidence<'_>) {
         if !self.is_ours(segment.ip.dst) {
             self.counters.not_ours += 1;
@@ -95,13 +96,7 @@ impl<O: Observer> Host<O> {
         at: Instant,
         segment: &Segment<'_>,
     ) {
-        if let Some((listener, beyond)) = self.reopens(id, ends, segment) {
-            self.remove(id, at);
-            if let Some(listener) = listener {
-                self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, Some(beyond));
-            } else {
-                self.intercept_syn(ends, segment, Some(beyond));
-            }
+        if segment.tcp.flags.contains(TcpFlags::SYN) && self.reopen(id, ends, at, segment) {
             return;
         }
         if !segment.payload.is_empty() {
@@ -117,6 +112,19 @@ impl<O: Observer> Host<O> {
         if self.connections.get(id).is_some_and(Entry::is_released) {
             self.abort_unread(at, id);
         }
+    }
+
+    /// Lets a new connection take the place of one in TIME-WAIT, if the segment is for that; says whether it is.
+    #[inline(never)]
+    fn reopen(&mut self, id: ConnectionId, ends: &Endpoints, at: Instant, segment: &Segment<'_>) -> bool {
+        let Some((listener, beyond)) = self.reopens(id, ends, segment) else { return false };
+        self.remove(id, at);
+        if let Some(listener) = listener {
+            self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, Some(beyond));
+        } else {
+            self.intercept_syn(ends, segment, Some(beyond));
+        }
+        true
     }
 
     fn record_receiver(&mut self, id: ConnectionId) {
@@ -147,6 +155,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// A segment without a connection: a listener's, or no one's.
+    #[inline(never)]
     fn receive_unmatched(&mut self, ends: &Endpoints, at: Instant, segment: &Segment<'_>) {
         // RFC 9293, 3.9.2.3: "An incoming SYN with an invalid source address MUST be ignored", and who would
         // an answer to anything else go to?

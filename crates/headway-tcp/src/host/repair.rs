@@ -28,6 +28,7 @@ impl PathKey {
 impl<O: Observer> Host<O> {
     /// A packet whose TCP header is corrupted. It is repaired if the connections whose headers it resembles
     /// leave no doubt about what it was; otherwise it is counted.
+    #[inline(never)]
     pub(super) fn receive_unreadable(&mut self, at: Instant, datagram: &Datagram<'_>) {
         let (ip, body) = (datagram.header, datagram.body);
         let key = PathKey { local: ip.dst, remote: ip.src };
@@ -60,6 +61,7 @@ impl<O: Observer> Host<O> {
     /// `packet` may be one of the only peer's, at `key.remote`, and its IP header is corrupted. It is counted if
     /// what is behind that header resembles a connection's. Only the length of the packet as it arrived is known:
     /// an IPv4 header has up to 60 bytes, one of IPv6 with an extension header or two as well.
+    #[inline(never)]
     pub(super) fn receive_without_ip_header(&mut self, at: Instant, key: &PathKey, packet: &[u8]) {
         /// Hosts that use TCP HACK send no IP options.
         const IPV4_HEADER: usize = 20;

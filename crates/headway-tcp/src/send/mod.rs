@@ -231,6 +231,7 @@ impl SendSide {
     }
 
     /// Moves SND.UNA to `ack` and releases what it covers; `None` if it covers nothing new.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, ack: SeqNumber, now: Instant) -> Option<Acknowledged> {
         if !ack.gt(self.una) {
             return None;
