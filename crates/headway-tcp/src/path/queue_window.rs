@@ -116,6 +116,18 @@ mod tests {
     }
 
     #[test]
+    fn the_queue_of_others_is_forgotten_with_the_spans() {
+        let mut window = QueueWindow::default();
+        window.on_survived(100, delay(10));
+        for span in 0..3 {
+            assert!(window.is_of_others());
+            window.on_sample(at(6 * span), delay(0));
+            window.on_survived(100, delay(0));
+        }
+        assert!(!window.is_of_others());
+    }
+
+    #[test]
     fn noise_says_nothing() {
         assert!(QueueWindow::default().is_short(delay(1)));
         assert!(!QueueWindow::default().is_short(delay(3)));
