@@ -103,6 +103,8 @@ impl Bbr {
         let min = self.min_pipe_cwnd();
         let cap = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
+            // Headroom is for cross traffic. On a path of one's own there is none.
+            State::Cruise if self.own_path => self.bounds.inflight_longterm,
             State::ProbeRtt | State::Cruise => self.bounds.with_headroom(self.mss, min),
             State::Startup | State::Drain => NO_VOLUME,
         };

@@ -440,6 +440,19 @@ fn a_long_path_stays_full() {
     assert!(least_queue <= 750 * MSS, "{least_queue}: the queue is empty now and then");
 }
 
+/// Elsewhere three twentieths of the window are left to others.
+#[test]
+fn on_its_own_path_it_keeps_no_headroom() {
+    let window = |own_path| {
+        let mut bbr = Bbr::new(&Setup { own_path, ..setup(200) });
+        bbr.state = State::Cruise;
+        bbr.bounds.inflight_longterm = 100 * MSS;
+        bbr.set_cwnd(0);
+        bbr.cwnd / MSS
+    };
+    assert_eq!([false, true].map(window), [85, 100]);
+}
+
 /// Elsewhere a hundredth is left to others.
 #[test]
 fn on_its_own_path_it_cruises_at_the_whole_bandwidth() {
