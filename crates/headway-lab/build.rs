@@ -43,9 +43,12 @@ fn main() {
         }
     }
     let lock = fs::read_to_string(LOCK).unwrap_or_default();
-    for (name, key, paths) in
-        [("HEADWAY", "", &CODE[..]), ("HEADWAY_TRUNK", "trunk-", &trunk), ("HEADWAY_LINK", "link-", &LINK)]
-    {
+    for (name, key, paths) in [
+        ("HEADWAY", "", &CODE[..]),
+        ("HEADWAY_OWN_PATH", "own-path-", &CODE),
+        ("HEADWAY_TRUNK", "trunk-", &trunk),
+        ("HEADWAY_LINK", "link-", &LINK),
+    ] {
         // In a package the other crates are elsewhere; there the version represents their code.
         let tokens =
             fingerprint(paths).unwrap_or_else(|_| std::env::var("CARGO_PKG_VERSION").unwrap_or_default());

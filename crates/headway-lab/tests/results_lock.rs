@@ -146,6 +146,21 @@ const RUNS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Runs on paths of one's own, which have a digest of their own: no others depend on them.
+const OWN_PATHS: &[(&str, &str, &str)] = &[(
+    "own-path",
+    r#"variant = ["headway:cubic", "headway:bbr"]
+       loss = ["1%", "burst:10%:3"]
+       damage = ["none", "burst:5%:5"]
+       delay = ["10ms", "150ms"]"#,
+    r#"own-path = "on"
+       size = "2MB"
+       queue = "1bdp"
+       window = "4MiB"
+       header-hit = "40%"
+       hit-zone = "ip+tcp""#,
+)];
+
 /// Runs through gateways, which have a digest of their own: no others depend on them.
 const TRUNKS: &[(&str, &str, &str)] = &[
     (
@@ -213,6 +228,7 @@ fn the_lock_is_of_this_code() {
     let old = std::fs::read_to_string(&path).unwrap_or_default();
     let now = [
         Digests { key: "", code: env!("HEADWAY_TOKENS"), results: results(RUNS) },
+        Digests { key: "own-path-", code: env!("HEADWAY_OWN_PATH_TOKENS"), results: results(OWN_PATHS) },
         Digests { key: "trunk-", code: env!("HEADWAY_TRUNK_TOKENS"), results: results(TRUNKS) },
         Digests { key: "link-", code: env!("HEADWAY_LINK_TOKENS"), results: links() },
     ];

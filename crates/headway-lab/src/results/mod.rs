@@ -29,10 +29,10 @@ use crate::experiment::{Experiment, Measure};
 /// with it. Where the program was built from a package, it is the version.
 pub const CODE: &str = env!("HEADWAY_CODE");
 
-/// What all rows of this program are known by: of our senders, of runs through a trunk, and of other TCPs. Programs
-/// with the same fingerprint give the same rows.
+/// What all rows of this program are known by: of our senders, on shared paths and on their own, of runs through a trunk,
+/// and of other TCPs. Programs with the same fingerprint give the same rows.
 pub fn fingerprint() -> String {
-    [Code::OURS, Code::TRUNK, Code::LINK].map(|code| code.name).join("-")
+    [Code::OURS, Code::OWN_PATH, Code::TRUNK, Code::LINK].map(|code| code.name).join("-")
 }
 
 /// The code that determines the results of some cells.
@@ -46,11 +46,13 @@ pub(crate) struct Code {
 
 impl Code {
     const OURS: Self = Self { name: CODE, same: env!("HEADWAY_SAME") };
+    const OWN_PATH: Self = Self { name: env!("HEADWAY_OWN_PATH_CODE"), same: env!("HEADWAY_OWN_PATH_SAME") };
     const TRUNK: Self = Self { name: env!("HEADWAY_TRUNK_CODE"), same: env!("HEADWAY_TRUNK_SAME") };
     const LINK: Self = Self { name: env!("HEADWAY_LINK_CODE"), same: env!("HEADWAY_LINK_SAME") };
 
     /// The code of a cell with these settings. Other TCPs have their own; only the link is ours. What moves
-    /// packets in real time is not in it. Gateways, and links of the hosts' own, are in no other runs.
+    /// packets in real time is not in it. What concerns paths of one's own, gateways, or links of the hosts' own is in no
+    /// other runs.
     pub(crate) fn of(settings: &IndexMap<String, String>) -> Self {
         let variant = settings.get("variant").map(|name| name.parse());
         let is_of_trunk = |name: &String| key(name).is_some_and(|key| key.scope == Scope::Trunk);
@@ -58,6 +60,8 @@ impl Code {
             Self::LINK
         } else if settings.keys().any(is_of_trunk) {
             Self::TRUNK
+        } else if settings.get("own-path").is_some_and(|value| value == "on") {
+            Self::OWN_PATH
         } else {
             Self::OURS
         }
@@ -167,5 +171,24 @@ impl Results {
             })
             .collect();
         Self { manifest, rows, outdated }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_of_the_code_that_they_go_through() {
+        for (settings, code) in [
+            (&[("variant", "headway")][..], Code::OURS),
+            (&[("variant", "headway"), ("own-path", "off")], Code::OURS),
+            (&[("variant", "headway"), ("own-path", "on")], Code::OWN_PATH),
+            (&[("variant", "newreno"), ("trunk", "headway")], Code::TRUNK),
+            (&[("variant", "quinn:bbr"), ("own-path", "off")], Code::LINK),
+        ] {
+            let settings = settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+            assert_eq!(Code::of(&settings), code, "{settings:?}");
+        }
     }
 }
