@@ -7,7 +7,8 @@ use headway_scenario::{
 use indexmap::IndexMap;
 
 use super::Cell;
-use super::file::{ExperimentFile, line_of};
+use super::file::ExperimentFile;
+use super::place::line_of;
 use crate::error::LabError;
 
 /// A recorded link cannot be read.

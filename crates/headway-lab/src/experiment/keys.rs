@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use headway_scenario::{keys, unknown_key};
 use serde_json::Value;
 
-use super::file::{line_of, schema};
+use super::file::schema;
+use super::place::line_of;
 use crate::error::LabError;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&schema()).unwrap_or_default());

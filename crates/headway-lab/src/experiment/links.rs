@@ -6,7 +6,7 @@ use std::path::Path;
 use headway_link::LinkConfig;
 use headway_scenario::{Defaults, KeyError, Traces, keys, unknown_key};
 
-use super::file::{line_of, malformed};
+use super::place::{line_of, malformed};
 use crate::error::LabError;
 
 /// The keys of a link.

@@ -5,6 +5,7 @@ mod file;
 mod keys;
 mod links;
 mod measure;
+mod place;
 
 use std::path::Path;
 
@@ -139,6 +140,7 @@ impl Experiment {
         overrides: &Overrides,
         traces: &Traces<'_>,
     ) -> Result<Self, LabError> {
+        keys::check(file, text)?;
         let mut read = ExperimentFile::parse(file, text)?;
         let mut changes = Vec::new();
         for setting in &overrides.settings {
@@ -155,7 +157,7 @@ impl Experiment {
         let runs = overrides.runs.unwrap_or(read.runs);
         let complaint = |key: &str, problem: String| LabError::Invalid {
             file: file.into(),
-            line: file::line_of(key, text),
+            line: place::line_of(key, text),
             key: key.into(),
             problem,
         };

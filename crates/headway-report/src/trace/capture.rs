@@ -1,43 +1,16 @@
 //! Analysis of a capture file.
 
 use std::fs::{self, File};
-use std::io::{self, Seek as _, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use headway_trace::analysis::{Analyser, Analysis, Connection, Graphs, Offload, Options};
-use headway_trace::reader::{HalfWritten, Interface, LinkType, Network, Packet, ReadError, Reader};
+use headway_trace::reader::{HalfWritten, Interface, LinkType, Network, Packet};
 use headway_units::Instant;
 
-use super::merged;
+use super::capture_error::CaptureError;
+use super::packets;
 use super::units::plural;
-
-/// Why a capture cannot be analysed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CaptureError {
-    /// It cannot be read.
-    #[error("{}: {source}", path.display())]
-    Unreadable {
-        /// The capture.
-        path: PathBuf,
-        /// The error.
-        source: ReadError,
-    },
-    /// It can be read only once.
-    #[error("{}: expected a regular file: a capture is read twice", path.display())]
-    NotAFile {
-        /// The capture.
-        path: PathBuf,
-    },
-    /// It has no such interface.
-    #[error("{name}: {expected}")]
-    UnknownInterface {
-        /// The requested interface.
-        name: String,
-        /// Its interfaces.
-        expected: String,
-    },
-}
 
 /// An analysed capture.
 pub struct AnalysedCapture {
@@ -87,7 +60,7 @@ impl AnalysedCapture {
         graphs: Option<Graphs>,
     ) -> Result<Self, CaptureError> {
         let [path] = paths else {
-            return Self::analyse(paths.to_vec(), interface, graphs, |take| merged::read(paths, take));
+            return Self::analyse(paths.to_vec(), interface, graphs, |take| packets::of_files(paths, take));
         };
         Self::read(path, interface, graphs)
     }
@@ -104,7 +77,9 @@ impl AnalysedCapture {
         graphs: Option<Graphs>,
     ) -> Result<Self, CaptureError> {
         let unreadable = |source| CaptureError::Unreadable { path: path.into(), source };
-        Self::analyse(vec![path.into()], interface, graphs, |take| read(file, take).map_err(unreadable))
+        Self::analyse(vec![path.into()], interface, graphs, |take| {
+            packets::of_file(file, take).map_err(unreadable)
+        })
     }
 
     /// `read` reads all packets from the beginning.
@@ -223,19 +198,6 @@ impl AnalysedCapture {
         let is_unknown = |link: &LinkType| matches!(link.network(&[]), Network::UnknownLink);
         self.interfaces.iter().map(|interface| interface.link).find(is_unknown)
     }
-}
-
-/// Reads it from its beginning.
-pub(super) fn read(
-    mut file: &File,
-    take: &mut dyn FnMut(&Packet<'_>),
-) -> Result<(Vec<Interface>, Option<HalfWritten>), ReadError> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut reader = Reader::new(file)?;
-    while let Some(packet) = reader.next_packet()? {
-        take(&packet);
-    }
-    Ok((reader.interfaces().to_vec(), reader.half_written()))
 }
 
 fn place(interfaces: &[Interface], name: &str) -> Result<usize, CaptureError> {

@@ -1,14 +1,16 @@
 //! The statistics of the connections in a capture, and a page of graphs.
 
 mod capture;
+mod capture_error;
 mod data;
 mod json;
-mod merged;
 pub mod metrics;
+mod packets;
 mod page;
 pub mod units;
 
-pub use capture::{AnalysedCapture, CaptureError, Numbered};
+pub use capture::{AnalysedCapture, Numbered};
+pub use capture_error::CaptureError;
 pub use json::json;
 pub use page::page;
 

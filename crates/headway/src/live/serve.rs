@@ -5,6 +5,7 @@ mod folder;
 mod listing;
 mod log;
 mod read;
+mod response;
 mod upload;
 
 use std::io;

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::text::micros;
-
 /// Latencies, sorted.
 pub(super) struct Latencies(Vec<Duration>);
 
@@ -44,6 +42,10 @@ impl Latencies {
             "max_us": of(1.0),
         })
     }
+}
+
+pub(super) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 #[cfg(test)]

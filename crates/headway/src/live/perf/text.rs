@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::cpu::Usage;
-use super::latency_summary::Latencies;
+use super::latency_summary::{Latencies, micros};
 use super::progress::Interval;
 use super::protocol::{Flow, StreamResult, Test};
 
@@ -151,10 +151,6 @@ pub(super) fn seconds(result: &StreamResult) -> f64 {
 /// Bit/s.
 pub(super) fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
-}
-
-pub(super) fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
 }
 
 fn span(start: f64, end: f64) -> String {

@@ -1,20 +1,16 @@
 //! HTTP requests and responses.
 
 use std::convert::Infallible;
-use std::io;
 use std::sync::Arc;
 
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::folder::{Folder, Refusal};
+use super::folder::Folder;
 use super::log::{Counted, Log};
+use super::response::{Answer, text};
 use super::{read, upload};
-
-pub(super) type Answer = Response<UnsyncBoxBody<Bytes, io::Error>>;
 
 /// Answers a request. It is logged when the answer has been sent.
 pub(super) async fn answer(
@@ -52,31 +48,5 @@ fn not_allowed(folder: &Folder, reason: &str) -> Answer {
     let allowed = if folder.writable { "GET, HEAD, PUT" } else { "GET, HEAD" };
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, reason);
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
-    response
-}
-
-pub(super) fn refused(refusal: Refusal) -> Answer {
-    match refusal {
-        Refusal::BadPath => text(StatusCode::BAD_REQUEST, "invalid path\n"),
-        Refusal::Outside => text(StatusCode::FORBIDDEN, "outside of the folder\n"),
-        Refusal::Io(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                text(StatusCode::NOT_FOUND, "no such file\n")
-            }
-            io::ErrorKind::InvalidFilename => text(StatusCode::BAD_REQUEST, "invalid path\n"),
-            io::ErrorKind::PermissionDenied => text(StatusCode::FORBIDDEN, "not readable\n"),
-            _ => text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
-        },
-    }
-}
-
-pub(super) fn text(status: StatusCode, text: &str) -> Answer {
-    let body = Full::new(Bytes::copy_from_slice(text.as_bytes())).map_err(|never| match never {});
-    let mut response = Response::new(body.boxed_unsync());
-    *response.status_mut() = status;
-    if !text.is_empty() {
-        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-        response.headers_mut().insert(header::CONTENT_TYPE, plain);
-    }
     response
 }

@@ -10,8 +10,8 @@ use hyper::header::{self, HeaderValue};
 use indicatif::DecimalBytes;
 use maud::{DOCTYPE, html};
 
-use super::answer::{Answer, text};
 use super::folder::Folder;
+use super::response::{Answer, text};
 use crate::live::http::{percent_decode, percent_encode};
 
 const STYLE: &str = "\

@@ -10,9 +10,9 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tower_http::services::ServeFile;
 
-use super::answer::{Answer, refused, text};
 use super::folder::{Folder, Refusal};
 use super::listing::listing;
+use super::response::{Answer, refused, text};
 
 /// The headers that [`ServeFile`] looks at.
 const SELECTING: [header::HeaderName; 5] = [

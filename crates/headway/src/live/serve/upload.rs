@@ -9,9 +9,9 @@ use hyper::{Request, StatusCode};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
-use super::answer::{Answer, refused, text};
 use super::folder::{Folder, Refusal};
 use super::read::permits_change;
+use super::response::{Answer, refused, text};
 use crate::output;
 
 /// The file is renamed into place when it is complete. `received` counts its bytes.

@@ -1,17 +1,31 @@
-//! Several captures of one time, as one.
+//! The packets of a capture, or of several of one time as one.
 
 use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use headway_trace::Direction;
 use headway_trace::reader::{HalfWritten, Interface, LinkType, Packet, ReadError, Reader};
 use headway_units::Instant;
 
-use super::capture::{self, CaptureError};
+use super::capture_error::CaptureError;
 
-/// Reads all packets in the order of time; of one time, in the order of the files. Interfaces are counted through all
+/// Reads all packets of a capture, from its beginning. At the end, a last packet that is incomplete.
+pub(super) fn of_file(
+    mut file: &File,
+    take: &mut dyn FnMut(&Packet<'_>),
+) -> Result<(Vec<Interface>, Option<HalfWritten>), ReadError> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut reader = Reader::new(file)?;
+    while let Some(packet) = reader.next_packet()? {
+        take(&packet);
+    }
+    Ok((reader.interfaces().to_vec(), reader.half_written()))
+}
+
+/// Reads those of several in the order of time; of one time, in the order of the files. Interfaces are counted through all
 /// files. At the end, the first last packet that is incomplete.
-pub(super) fn read(
+pub(super) fn of_files(
     paths: &[PathBuf],
     take: &mut dyn FnMut(&Packet<'_>),
 ) -> Result<(Vec<Interface>, Option<HalfWritten>), CaptureError> {
@@ -25,7 +39,7 @@ pub(super) fn read(
             return Err(CaptureError::NotAFile { path: path.clone() });
         }
         // A file may name interfaces anywhere.
-        let (known, half) = capture::read(&file, &mut |_| {}).map_err(unreadable)?;
+        let (known, half) = of_file(&file, &mut |_| {}).map_err(unreadable)?;
         half_written = half_written.or(half);
         let first = interfaces.len();
         interfaces.extend(known);

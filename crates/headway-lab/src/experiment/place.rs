@@ -1,0 +1,29 @@
+//! Where in the text of a file a key is, or an error.
+
+use crate::error::LabError;
+
+/// The line on which `key` is set in a file's `text`, or where it would be expected; counted from 1.
+pub(super) fn line_of(key: &str, text: &str) -> usize {
+    let sets = |line: &str| {
+        let line = line.trim_start();
+        let named = line.strip_prefix('[').map_or(line, |rest| rest.trim_start_matches('['));
+        named
+            .trim_start_matches('"')
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']']))
+    };
+    text.lines().position(sets).map_or(1, |line| line + 1)
+}
+
+/// What is wrong with the TOML of a file.
+pub(super) fn malformed(file: &str, text: &str, error: &toml::de::Error) -> LabError {
+    LabError::Malformed {
+        file: file.into(),
+        line: line_at(text, error.span().map_or(0, |span| span.start)),
+        problem: error.message().trim().replace('\n', "; "),
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
+}
