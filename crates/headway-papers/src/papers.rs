@@ -12,10 +12,12 @@ static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 #[derive(Debug, thiserror::Error)]
 pub enum PaperError {
     /// No experiment has this name.
-    #[error("{name:?}: expected `all` or a name that `headway paper list` shows")]
+    #[error("{name:?}: expected {}a name that `headway paper list` shows", if *takes_all { "`all` or " } else { "" })]
     Unknown {
         /// The name.
         name: String,
+        /// Whether `all` would do.
+        takes_all: bool,
     },
     /// An experiment cannot be read, with these changes.
     #[error(transparent)]
@@ -42,7 +44,7 @@ fn files() -> Vec<(String, &'static str)> {
 /// No experiment has this name.
 pub fn text(wanted: &str) -> Result<&'static str, PaperError> {
     let found = files().into_iter().find(|(name, _)| name == wanted);
-    found.map(|(_, toml)| toml).ok_or_else(|| PaperError::Unknown { name: wanted.into() })
+    found.map(|(_, toml)| toml).ok_or_else(|| PaperError::Unknown { name: wanted.into(), takes_all: false })
 }
 
 /// A recording beside them.
@@ -73,7 +75,7 @@ pub fn experiments(names: &[String], overrides: &Overrides) -> Result<Vec<Experi
         .iter()
         .map(|wanted| match files.iter().find(|(name, _)| name == wanted) {
             Some((name, toml)) => read(name, toml, overrides),
-            None => Err(PaperError::Unknown { name: wanted.clone() }),
+            None => Err(PaperError::Unknown { name: wanted.clone(), takes_all: true }),
         })
         .collect()
 }

@@ -14,11 +14,14 @@ const LEN: usize = 32;
 
 /// A key that cannot be read. The text itself is left out: it may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a text of {got} characters: expected {LEN} bytes in base64 (44 characters), as `headway trunk keygen` prints them"
-)]
+#[error("a text of {got} characters: expected {}", Self::EXPECTED)]
 pub struct KeyError {
     got: usize,
+}
+
+impl KeyError {
+    /// What a key looks like.
+    pub const EXPECTED: &str = "32 bytes in base64 (44 characters), as `headway trunk keygen` prints them";
 }
 
 /// The secret key of a gateway (X25519).

@@ -4,10 +4,11 @@ use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use headway_net::Prefix;
-use headway_trunk_proto::{PresharedKey, PublicKey, SecretKey};
-use headway_units::{Duration, Size};
+use headway_trunk_proto::{KeyError, PublicKey, SecretKey};
+use headway_units::{Duration, ParseUnitError, Size};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -271,7 +272,8 @@ impl Config {
         let text =
             fs::read_to_string(path).map_err(|source| TrunkError::File { path: path.into(), source })?;
         let config = Self::parse(&text, path)?;
-        config.check()?;
+        let invalid = |source| TrunkError::Invalid { path: path.into(), source: Box::new(source) };
+        config.check().map_err(invalid)?;
         Ok(config)
     }
 
@@ -286,7 +288,14 @@ impl Config {
                 .span()
                 .and_then(|span| text.get(..span.start))
                 .map_or(1, |before| before.matches('\n').count() + 1);
-            let message = error.message().replace('\n', "; ");
+            let message = match error.message() {
+                // The only one that names neither the key nor what was expected.
+                "invalid socket address syntax" => {
+                    let entry = text.lines().nth(line - 1).unwrap_or_default().trim();
+                    format!("{entry}: expected a socket address with a port, such as 192.0.2.1:7000")
+                }
+                message => message.replace('\n', "; "),
+            };
             TrunkError::Syntax { path: path.into(), message: format!("line {line}: {message}") }
         };
         let mut config: Self = toml::from_str(text).map_err(syntax)?;
@@ -313,7 +322,7 @@ impl Config {
     }
 
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
-        let secret = read_secret(&self.gateway.key_file)?;
+        let secret: SecretKey = read_secret("gateway.key-file", &self.gateway.key_file)?;
         if !(576..=9000).contains(&self.gateway.mtu) {
             return Err(TrunkError::value("gateway.mtu", self.gateway.mtu.to_string(), "576 to 9000 bytes"));
         }
@@ -419,9 +428,10 @@ impl TunConfig {
 
 fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     let of = |key: &str| format!("peer {}: {key}", peer.name);
-    let key: PublicKey = peer.public_key.parse().map_err(|error: headway_trunk_proto::KeyError| {
-        TrunkError::value(of("public-key"), peer.public_key.clone(), error.to_string())
+    let key: PublicKey = peer.public_key.parse().map_err(|_| {
+        TrunkError::value(of("public-key"), format!("{:?}", peer.public_key), KeyError::EXPECTED)
     })?;
+    let read_preshared = |path| read_secret(&of("preshared-key-file"), path);
     let preshared = peer.preshared_key_file.as_deref().map(read_preshared).transpose()?;
     let keep_alive = peer.keep_alive.as_deref().map(|text| duration(&of("keep-alive"), text)).transpose()?;
     if keep_alive.is_some_and(|time| time < Duration::from_secs(1)) {
@@ -434,8 +444,9 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     let destinations = Destinations::parse(&peer.destinations)
         .map_err(|got| TrunkError::value(of("destinations"), got, "`any`, or a prefix such as 10.0.0.0/8"))?;
     let read = |text: &String| {
-        let rate = text.parse().map_err(|error: headway_units::ParseUnitError| error.to_string());
-        rate.map_err(|expected| TrunkError::value(of("link-rate"), text, expected))
+        text.parse().map_err(|error: ParseUnitError| {
+            TrunkError::value(of("link-rate"), format!("{text:?}"), error.expected)
+        })
     };
     let link_rate = peer.link_rate.as_ref().map(read).transpose()?;
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
@@ -460,36 +471,27 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
 const LEAST_MEMORY: u64 = 1 << 20;
 
 fn read_memory(text: &str) -> Result<u64, TrunkError> {
-    let wrong = |expected: String| TrunkError::value("gateway.memory", text, expected);
-    let size: Size = text.parse().map_err(|error: headway_units::ParseUnitError| wrong(error.to_string()))?;
+    let wrong = |expected: &str| TrunkError::value("gateway.memory", format!("{text:?}"), expected);
+    let size: Size = text.parse().map_err(|error: ParseUnitError| wrong(error.expected))?;
     if size.bytes() < LEAST_MEMORY {
-        return Err(wrong("at least 1MiB".into()));
+        return Err(wrong("at least 1MiB"));
     }
     Ok(size.bytes())
 }
 
 fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {
-    text.parse()
-        .map_err(|error: headway_units::ParseUnitError| TrunkError::value(key, text, error.to_string()))
+    text.parse().map_err(|error: ParseUnitError| TrunkError::value(key, format!("{text:?}"), error.expected))
 }
 
-/// Reads a secret key from a file that only its owner can read.
-fn read_secret(path: &Path) -> Result<SecretKey, TrunkError> {
-    read_private(path)?.parse().map_err(|error: headway_trunk_proto::KeyError| TrunkError::Syntax {
-        path: path.into(),
-        message: error.to_string(),
-    })
+/// Reads a secret from the file that `key` names, which only its owner can read.
+fn read_secret<T: FromStr<Err = KeyError>>(key: &str, path: &Path) -> Result<T, TrunkError> {
+    read_private(key, path)?
+        .parse()
+        .map_err(|error: KeyError| TrunkError::Syntax { path: path.into(), message: error.to_string() })
 }
 
-fn read_preshared(path: &Path) -> Result<PresharedKey, TrunkError> {
-    read_private(path)?.parse().map_err(|error: headway_trunk_proto::KeyError| TrunkError::Syntax {
-        path: path.into(),
-        message: error.to_string(),
-    })
-}
-
-fn read_private(path: &Path) -> Result<String, TrunkError> {
-    let file = |source| TrunkError::File { path: path.into(), source };
+fn read_private(key: &str, path: &Path) -> Result<String, TrunkError> {
+    let file = |source| TrunkError::KeyFile { key: key.into(), path: path.into(), source };
     let mode = fs::metadata(path).map_err(file)?.mode() & 0o7777;
     if mode & 0o077 != 0 {
         return Err(TrunkError::Exposed { path: path.into(), mode });

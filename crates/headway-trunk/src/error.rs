@@ -15,6 +15,24 @@ pub enum TrunkError {
         /// Why.
         source: io::Error,
     },
+    /// A value of a configuration, or a file that it names, cannot be used.
+    #[error("{path}: {source}")]
+    Invalid {
+        /// The configuration.
+        path: PathBuf,
+        /// Which and why.
+        source: Box<TrunkError>,
+    },
+    /// The file of a secret cannot be read.
+    #[error("{key}: {path}: {source}; expected a file that `headway trunk keygen` made")]
+    KeyFile {
+        /// The key that names it.
+        key: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The configuration is no TOML, or has unknown, missing or wrong keys.
     #[error("{path}: {message}")]
     Syntax {

@@ -43,9 +43,9 @@ pub(crate) fn exit_as(outcome: Result<ExitCode, impl Failure>) -> ExitCode {
     outcome.unwrap_or_else(|failure| exit(Err(failure)))
 }
 
-/// An option that was understood makes no sense.
+/// An option that was understood makes no sense. One without a value has an empty one.
 #[derive(Debug, thiserror::Error)]
-#[error("{option} {value}: {expected}")]
+#[error("{option}{}{value}: {expected}", if value.is_empty() { "" } else { " " })]
 pub(crate) struct BadOption {
     pub(crate) option: Cow<'static, str>,
     pub(crate) value: String,

@@ -64,8 +64,7 @@ enum Command {
     Completions(manuals::CompletionsArguments),
     /// Write manual pages
     Man(manuals::ManArguments),
-    /// Write the JavaScript libraries of pages into a folder
-    #[command(hide = true)]
+    /// Write the JavaScript libraries of pages into a folder, for machines without npm
     Libraries(libraries::LibrariesArguments),
     #[command(hide = true)]
     ParentDeath(parent_death::Arguments),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use clap::{Arg, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Id};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use headway_link::LinkConfig;
 use headway_scenario::{Defaults, Dimension, Key, KeyError, Scope, Settings, Traces, Unset, key, keys, read};
 use headway_sim::race::Feature;
@@ -54,6 +54,18 @@ impl Given {
     }
 }
 
+/// Options that say the same in another way, or say nothing without another: `rate` of a rate that changes, the trunk's
+/// without a trunk, the length of packets that are not sent.
+fn related(key: &'static Key, option: Arg) -> Arg {
+    match key.name {
+        "rate-steps" | "rate-trace" => option.conflicts_with("rate"),
+        "reverse-rate-steps" | "reverse-rate-trace" => option.conflicts_with("reverse-rate"),
+        "cross-packet" => option.requires("cross"),
+        name if name.starts_with("trunk-") => option.requires("trunk"),
+        _ => option,
+    }
+}
+
 /// A key as an option.
 fn option(key: &'static Key) -> Arg {
     let option = Arg::new(key.name)
@@ -65,14 +77,15 @@ fn option(key: &'static Key) -> Arg {
         Unset::Nothing(text) => option.help(format!("{} [default: {text}]", key.help)),
         default => option.default_value(default.text(Defaults::Commands)),
     };
-    match key.dimension {
+    let option = match key.dimension {
         Dimension::Flag => option.num_args(0..=1).require_equals(true).default_missing_value("on"),
         // A quantity below zero is a wrong value, and not another option.
         _ => option.allow_hyphen_values(true),
-    }
+    };
+    related(key, option)
 }
 
-/// A link, both directions, and its damage.
+/// A link, both directions, and its damage, unless `--config` gives a file with them.
 pub(crate) struct LinkArguments(Given);
 
 fn link_keys() -> impl Iterator<Item = &'static Key> {
@@ -90,13 +103,10 @@ impl LinkArguments {
 }
 
 impl Args for LinkArguments {
-    fn group_id() -> Option<Id> {
-        Some(Id::from("LinkArguments"))
-    }
-
     fn augment_args(command: Command) -> Command {
-        let group = ArgGroup::new("LinkArguments").multiple(true).args(link_keys().map(|key| key.name));
-        command.args(link_keys().map(option)).group(group)
+        // Not of the group: all of its members would be named, whichever was given.
+        let not_of_file = |option: Arg| option.conflicts_with("config");
+        command.args(link_keys().map(option).map(not_of_file))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -179,7 +189,7 @@ mod tests {
     #[test]
     fn a_race_has_an_option_for_every_key_and_a_box_for_those_of_the_link() {
         let race = crate::race::Arguments::augment_args(Command::new("race"));
-        let of_box = LinkArguments::augment_args(Command::new("box"));
+        let of_box = LinkArguments::augment_args(Command::new("box").arg(Arg::new("config")));
         let has = |command: &Command, name: &str| {
             command.get_arguments().any(|option| option.get_long() == Some(name))
         };

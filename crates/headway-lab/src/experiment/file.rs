@@ -407,6 +407,7 @@ impl ExperimentFile {
         } else {
             let axes = self.sweep.keys().map(String::as_str);
             let keys = headway_scenario::keys().iter().map(|key| key.name);
+            let keys = keys.filter(|key| !self.sweep.contains_key(*key));
             return Err(complaint(format!(
                 "{key:?} is neither an axis nor a key of [scenario]: {}",
                 unknown_key(key, axes.chain(keys))

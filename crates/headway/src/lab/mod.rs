@@ -30,7 +30,7 @@ Examples:
   headway lab check my.toml
   headway lab run my.toml
   headway lab run beyond/*.toml
-  headway lab run my.toml --runs 5 --set delay=150ms --set variant=sack,hack+sack
+  headway lab run my.toml --runs 5 --set delay=150ms --set variant=modern:cubic,headway
   headway lab run my.toml --dask tcp://10.0.0.1:8786
   headway lab live my.toml
   headway lab report results
@@ -48,7 +48,7 @@ Examples:
       clock, all in real time. Results then go to results/my-live, beside those of `headway lab run`.
   headway lab live live/*.toml --jobs 24
   headway lab report results
-  headway lab live my.toml --set variant=headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
+  headway lab live my.toml --set variant=modern:cubic,headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
 
 Each run has network namespaces of its own for two hosts and a box between them, which is the
 simulator's link on real packets. They end with this program, however it ends. Senders are ours,

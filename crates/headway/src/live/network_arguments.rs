@@ -20,6 +20,22 @@ use super::transport::{Reach, Tcp, Transport};
 use crate::failure::BadOption;
 use crate::output::{OutputError, create};
 
+/// Options of headway's own TCP and its carriers.
+const NOT_OF_THE_KERNEL: [&str; 12] = [
+    "address",
+    "peer_address",
+    "mtu",
+    "variant",
+    "cc",
+    "profile",
+    "with",
+    "without",
+    "window",
+    "pcap",
+    "events",
+    "qlog",
+];
+
 /// The network options of every live command.
 #[derive(Args)]
 #[command(next_help_heading = "Network")]
@@ -29,7 +45,7 @@ pub(crate) struct NetworkArgs {
     tun: Option<String>,
     /// Coalesce segments between the kernel and headway's TCP: faster, but without HACK, and damage is
     /// hidden
-    #[arg(long, action = ArgAction::SetTrue, requires = "tun")]
+    #[arg(long, action = ArgAction::SetTrue)]
     offload: bool,
     /// TCP segments in UDP datagrams without checksum, from LOCAL to PEER (`any`: any peer); needs no
     /// privilege
@@ -39,7 +55,7 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "INTERFACE", group = "carrier", requires = "address")]
     packet: Option<String>,
     /// The kernel's TCP, for comparison
-    #[arg(long, action = ArgAction::SetTrue, group = "carrier")]
+    #[arg(long, action = ArgAction::SetTrue, group = "carrier", conflicts_with_all = NOT_OF_THE_KERNEL)]
     kernel: bool,
     /// The local address with its prefix length, such as 10.77.2.2/24; with --udp, a
     /// name for this end, at this end only [default: the outer address]
@@ -50,11 +66,11 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "ADDRESS")]
     peer_address: Option<IpAddr>,
     /// With --packet, the gateway to other networks
-    #[arg(long, value_name = "ADDRESS", requires = "packet")]
+    #[arg(long, value_name = "ADDRESS")]
     gateway: Option<IpAddr>,
     /// With --packet, make the card deliver frames with a wrong check sequence while the command runs
     /// (`ethtool -K INTERFACE rx-all on`)
-    #[arg(long, action = ArgAction::SetTrue, requires = "packet")]
+    #[arg(long, action = ArgAction::SetTrue)]
     rx_all: bool,
     /// With --tun or --packet, the only host that packets come from: those whose IP header is corrupted are
     /// counted as its damaged packets
@@ -135,6 +151,7 @@ impl NetworkArgs {
                                     drops packets whose IP header is corrupted";
             return Err(bad("--only-peer", peer.to_string(), EXPECTED));
         }
+        self.check_carrier()?;
         if self.kernel {
             return Ok(Transport { tcp: Tcp::Kernel, reach: Reach::Any, limit: self.connect_limit()? });
         }
@@ -194,6 +211,21 @@ impl NetworkArgs {
         let config =
             StackConfig { addresses, profile: Some(profile), capture, log, qlog, ..StackConfig::default() };
         Ok(Transport { tcp: Tcp::Stack(Stack::start(carrier, config)?), reach, limit })
+    }
+
+    /// Whether the options of one carrier are given with it. The parser does not ask for a carrier where another is given.
+    fn check_carrier(&self) -> Result<(), LiveError> {
+        let of_packet = "expected --packet INTERFACE with it";
+        if let Some(gateway) = self.gateway.filter(|_| self.packet.is_none()) {
+            return Err(bad("--gateway", gateway.to_string(), of_packet));
+        }
+        if self.rx_all && self.packet.is_none() {
+            return Err(bad("--rx-all", "", of_packet));
+        }
+        if self.offload && self.tun.is_none() {
+            return Err(bad("--offload", "", "expected --tun DEVICE with it"));
+        }
+        Ok(())
     }
 
     fn connect_limit(&self) -> Result<std::time::Duration, LiveError> {

@@ -169,7 +169,15 @@ impl Arguments {
             return Ok(Content::generated(u64::MAX));
         };
         if let Some(file) = &self.file {
-            return Ok(Content::from_file(file, settings.size.map(Size::bytes))?);
+            let content = Content::from_file(file, settings.size.map(Size::bytes))?;
+            return match settings.size {
+                Some(size) if content.len() < size.bytes() => {
+                    let expected =
+                        format!("expected at most {} B, the length of {}", content.len(), file.display());
+                    Err(BadOption::new("--size", size.to_string(), expected).into())
+                }
+                _ => Ok(content),
+            };
         }
         Ok(Content::generated(size.bytes()))
     }

@@ -2,10 +2,10 @@
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
-use headway_link::{Damage, LinkConfig};
+use headway_link::{Aqm, Damage, LinkConfig};
 use headway_report::race::{COLUMNS, Results, groups, notes, row, sent};
 use headway_report::{foot_notes, rate_text};
-use headway_sim::race::{Scenario, Summary, rules_name};
+use headway_sim::race::{CrossTraffic, Scenario, Summary, rules_name};
 
 /// The most columns of text that the table takes.
 const WIDTH: u16 = 120;
@@ -43,13 +43,13 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
     text
 }
 
-/// The scenario in two lines.
+/// The scenario in two lines, and one for each of what is not in every race.
 pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     let link = &scenario.forward;
-    let rate = link.rate.map_or("no rate limit".into(), |rate| rate.to_string());
     let mut text = format!(
-        "{} over {rate}, one-way delay {}, queue {}, window {}; profile {}, {} rules",
+        "{} over {}, one-way delay {}, queue {}, window {}; profile {}, {} rules",
         sent(scenario, size),
+        rate(link),
         link.delay,
         link.queue,
         scenario.window,
@@ -77,7 +77,43 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
             text.push_str(&format!("\n{name}{}", impairments.join(", ")));
         }
     }
+    let others = others(scenario);
+    if !others.is_empty() {
+        text.push_str(&format!("\n{}", others.join("; ")));
+    }
     text
+}
+
+/// How fast a direction of the link is.
+fn rate(link: &LinkConfig) -> String {
+    match (&link.rate_trace, &link.rate_steps, link.rate) {
+        (Some(trace), ..) => format!("rates as recorded in {}", trace.name()),
+        (None, Some(steps), _) => steps.to_string(),
+        (None, None, Some(rate)) => rate.to_string(),
+        (None, None, None) => "no rate limit".into(),
+    }
+}
+
+/// What else uses the link, and what the packets go through.
+fn others(scenario: &Scenario) -> Vec<String> {
+    let flows: Vec<String> = scenario
+        .companions
+        .chunk_by(|one, next| one.sender == next.sender)
+        .map(|alike| match alike {
+            [one] => one.sender.to_string(),
+            _ => format!("{} {}", alike.len(), alike[0].sender),
+        })
+        .collect();
+    let cross = scenario.cross.as_ref().map(|cross| match cross {
+        CrossTraffic::Constant { rate, .. } => format!("cross traffic {rate}"),
+        CrossTraffic::Replay(trace) => format!("cross traffic as recorded in {}", trace.name()),
+    });
+    let trunk = scenario.trunk.as_ref();
+    let trunk = trunk.map(|trunk| format!("through a trunk of {}, {} mode", trunk.sender, trunk.mode.name()));
+    [(!flows.is_empty()).then(|| format!("beside {}", flows.join(", "))), cross, trunk]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// How the jitter is distributed, where that was said.
@@ -89,6 +125,11 @@ fn distribution(link: &LinkConfig) -> String {
 fn impairments(link: &LinkConfig) -> Vec<String> {
     let reordered = || format!("reorder {} by {}", link.reorder, link.reorder_delay);
     [
+        (link.aqm != Aqm::None).then(|| format!("queue management {}", link.aqm)),
+        link.mark.map(|limit| format!("mark beyond {limit}")),
+        link.policer.map(|policer| format!("policer {policer}")),
+        (link.overhead > 0).then(|| format!("overhead {} B", link.overhead)),
+        (!link.mute.is_empty()).then(|| format!("mute {}", link.mute)),
         (!link.loss.is_zero()).then(|| format!("loss {}", link.loss)),
         (!link.jitter.is_zero()).then(|| format!("jitter {}{}", link.jitter, distribution(link))),
         (!link.duplicate.is_zero()).then(|| format!("duplicate {}", link.duplicate)),

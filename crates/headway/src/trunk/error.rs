@@ -20,6 +20,8 @@ pub(crate) enum TrunkCommandError {
     Output(#[from] OutputError),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
+    #[error("{path}: the file exists; expected a new one: peers know the key in it")]
+    Exists { path: PathBuf },
     #[error("{path}: {source}")]
     Key { path: PathBuf, source: KeyError },
     #[error("gateway.metrics: {address}: {source}; expected a free TCP address and port of this machine")]
@@ -48,11 +50,13 @@ impl Failure for TrunkCommandError {
             Self::Trunk(error) => matches!(
                 error,
                 TrunkError::File { .. }
+                    | TrunkError::KeyFile { .. }
+                    | TrunkError::Invalid { .. }
                     | TrunkError::Syntax { .. }
                     | TrunkError::Value { .. }
                     | TrunkError::Exposed { .. }
             ),
-            Self::Key { .. } | Self::File { .. } | Self::NoStatusSocket => true,
+            Self::Key { .. } | Self::File { .. } | Self::Exists { .. } | Self::NoStatusSocket => true,
             _ => false,
         }
     }

@@ -21,7 +21,10 @@ pub(super) fn make(file: Option<&Path>, preshared: bool) -> Result<(), TrunkComm
         (key.to_base64(), Some(key.public()))
     };
     let Some(path) = file else { return Ok(output::print(&format!("{secret}\n"))?) };
-    let failed = |source| TrunkCommandError::File { path: path.into(), source };
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AlreadyExists => TrunkCommandError::Exists { path: path.into() },
+        _ => TrunkCommandError::File { path: path.into(), source },
+    };
     // An old key is not overwritten: peers know it.
     let mut opened =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;

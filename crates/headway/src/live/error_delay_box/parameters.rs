@@ -17,7 +17,7 @@ use crate::scenario_arguments::LinkArguments;
 #[group(skip)]
 pub(in crate::live) struct LinkParameters {
     /// Read the parameters of the link from a TOML file instead (`headway box` again at every SIGHUP)
-    #[arg(long, value_name = "FILE", conflicts_with = "LinkArguments")]
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// RNG seed
     #[arg(long, default_value_t = 1)]
