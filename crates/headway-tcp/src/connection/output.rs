@@ -52,6 +52,17 @@ impl Connection {
         None
     }
 
+    /// Whether [`Self::poll_transmit`] surely has nothing to send, and nothing else to do.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.state.is_synchronized()
+            && !self.rcv.is_ack_due()
+            && !self.snd.has_outstanding()
+            && !self.snd.has_unsent()
+            && !self.snd.has_tail_copies()
+            && self.pending.is_empty()
+    }
+
     #[inline(never)]
     fn send_reset<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let flags = TcpFlags::RST | TcpFlags::ACK;

@@ -40,6 +40,14 @@ impl PendingOutput {
         }
     }
 
+    /// Whether nothing is requested.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { reset, syn, special_acks, tail_probe, head, keep_alive, count } = self;
+        let is_requested = *reset || *syn || *tail_probe || head.is_some() || *keep_alive || *count;
+        !is_requested && !special_acks.any_owed()
+    }
+
     /// Takes the segment that goes before all data: RST, SYN, special ACKs, in this order.
     #[inline]
     pub(super) fn take_control(&mut self) -> Option<Control> {

@@ -176,10 +176,17 @@ impl Connections {
 
     /// The connection may have something to send, to notify of, or another deadline. Gives the listener
     /// that it has not been accepted from: its notifications can wait.
+    ///
+    /// One that is quiet is not asked what it sends, which would be half of the work of who only receives; but where
+    /// members of a domain take turns, as `takes_turns` says, it has to say that it needs none.
     #[inline]
-    pub(super) fn wake(&mut self, id: ConnectionId) -> Option<ListenerId> {
+    pub(super) fn wake(
+        &mut self,
+        id: ConnectionId,
+        takes_turns: impl FnOnce(Key) -> bool,
+    ) -> Option<ListenerId> {
         let entry = self.entries.get_mut(id.0)?;
-        if !entry.ready {
+        if !entry.ready && (!entry.connection.is_quiet() || takes_turns(entry.domain)) {
             entry.ready = true;
             self.ready.push_back(id);
         }

@@ -262,7 +262,8 @@ impl<O: Observer> Host<O> {
 
     /// A connection may have something to send, to notify of, or another deadline.
     fn wake(&mut self, id: ConnectionId) {
-        if let Some(listener) = self.connections.wake(id) {
+        let takes_turns = |domain| self.domains.get(domain).is_some_and(CongestionDomain::is_shared);
+        if let Some(listener) = self.connections.wake(id, takes_turns) {
             self.listener_progress(id, listener);
         }
     }

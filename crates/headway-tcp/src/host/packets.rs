@@ -216,20 +216,30 @@ impl<O: Observer> Host<O> {
         }
         while let Some(id) = self.connections.pop_ready() {
             let sent = self.lend(id, now, |connection, cx| {
-                connection.poll_transmit(cx, buffer).map(|len| (len, connection.negotiated().compact))
+                let len = connection.poll_transmit(cx, buffer)?;
+                Some((len, connection.negotiated().compact, connection.is_quiet() && !cx.domain.is_shared()))
             });
-            if let Some((len, takes_compact)) = sent.flatten() {
+            if let Some((len, takes_compact, is_quiet)) = sent.flatten() {
                 self.takes_compact = takes_compact;
-                // Connections take turns.
-                self.connections.push_ready(id);
+                if is_quiet {
+                    self.set_idle(id);
+                } else {
+                    // Connections take turns.
+                    self.connections.push_ready(id);
+                }
                 return Some(len);
             }
-            if let Some(listener) = self.connections.set_idle(id) {
-                self.listener_progress(id, listener);
-            }
+            self.set_idle(id);
             self.reap(id, now);
         }
         None
+    }
+
+    /// A connection has nothing more to send now.
+    fn set_idle(&mut self, id: ConnectionId) {
+        if let Some(listener) = self.connections.set_idle(id) {
+            self.listener_progress(id, listener);
+        }
     }
 
     /// Whether the packet that [`Host::poll_transmit`] has built last may have the compact form

@@ -62,6 +62,12 @@ impl SpecialAckQueue {
         }
     }
 
+    /// Whether any is to be sent.
+    #[inline]
+    pub(crate) fn any_owed(&self) -> bool {
+        self.lists.as_ref().is_some_and(|lists| !lists.owed.is_empty())
+    }
+
     /// The next special ACK to send.
     pub(crate) fn pop(&mut self) -> Option<PendingSpecialAck> {
         self.lists.as_mut()?.owed.pop_front()
