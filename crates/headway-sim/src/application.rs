@@ -11,4 +11,10 @@ pub trait Application: 'static {
     /// Called once at the start, and after everything that happened to the host: accept, read,
     /// write, close.
     fn progress(&mut self, host: &mut Host<Self::Observer>, now: Instant);
+
+    /// Whether it has come to an end, well or not; [`NetworkCounters::ended`](crate::NetworkCounters::ended) counts
+    /// those.
+    fn has_ended(&self) -> bool {
+        false
+    }
 }

@@ -16,6 +16,19 @@ pub(super) struct HostNode<A: Application> {
     pub(super) only_peer: Option<OnlyPeer>,
     /// What its packets took, if that is measured.
     pub(super) arrivals: Option<Box<Arrivals>>,
+    /// The program has come to an end.
+    pub(super) has_ended: bool,
+}
+
+impl<A: Application> HostNode<A> {
+    /// Something happened to the host.
+    #[inline]
+    fn progress<T: Tap>(&mut self, cx: &mut NodeContext<'_, T>) {
+        self.application.progress(&mut self.host, cx.now);
+        let has_ended = self.application.has_ended();
+        cx.counters.ended += u64::from(has_ended && !self.has_ended);
+        self.has_ended = has_ended;
+    }
 }
 
 impl<A, T> Node<T> for HostNode<A>
@@ -37,17 +50,17 @@ where
         if packet.damage().is_some() && matches!(received, Received::Intact(_)) {
             cx.counters.undetected += 1;
         }
-        self.application.progress(&mut self.host, cx.now);
+        self.progress(cx);
         cx.discard(packet);
     }
 
     fn handle_timeout(&mut self, cx: &mut NodeContext<'_, T>) {
         self.host.handle_timeout(cx.now);
-        self.application.progress(&mut self.host, cx.now);
+        self.progress(cx);
     }
 
     fn wake(&mut self, cx: &mut NodeContext<'_, T>) {
-        self.application.progress(&mut self.host, cx.now);
+        self.progress(cx);
     }
 
     fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next {

@@ -70,6 +70,8 @@ pub struct NetworkCounters {
     pub undetected: u64,
     /// Packets for which a router had no route, or whose IP header it could not read.
     pub unroutable: u64,
+    /// Programs that came to an end ([`Application::has_ended`]).
+    pub ended: u64,
 }
 
 /// Hosts, routers and links in virtual time.
@@ -142,7 +144,7 @@ impl<A: Application, T: Tap> Network<A, T> {
 
     /// Adds a host with its program. Its packets leave by the first link from it.
     pub fn add_host(&mut self, host: Host<A::Observer>, application: A) -> NodeId {
-        self.add(HostNode { host, application, only_peer: None, arrivals: None })
+        self.add(HostNode { host, application, only_peer: None, arrivals: None, has_ended: false })
     }
 
     /// The host `node` has one link to it, from the host of `peer`: it takes a packet whose IP header is

@@ -47,6 +47,14 @@ impl<O: Observer + 'static> Application for Racer<O> {
             Self::Receiver(receiver) => receiver.progress(host, now),
         }
     }
+
+    /// Whether all has arrived, or the connection failed.
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::Sender(sender, _) => sender.failure().is_some(),
+            Self::Receiver(receiver) => receiver.is_complete(),
+        }
+    }
 }
 
 /// The hosts of one flow.

@@ -129,7 +129,7 @@ fn run_tcp<O: Observer + 'static, T: Tap, S: Sampler>(
     arena.open_trunk(Instant::ZERO + lasts);
     if scenario.warm {
         let limit = arena.epoch + lasts;
-        run_until(&mut arena, limit, |arena| is_over(arena, 0), |_| {});
+        run_until(&mut arena, limit, at_ends(|arena| is_over(arena, 0)), |_| {});
         // One that does not come to its end leaves nothing to compare: it represents the run.
         if arena.receiver(0).is_complete() {
             close(&mut arena);
@@ -142,9 +142,9 @@ fn run_tcp<O: Observer + 'static, T: Tap, S: Sampler>(
     // Companions run as long as the race does; how the link is shared shows while all of them run.
     let everyone: Vec<usize> = (0..arena.flows.len()).filter(|&flow| !arena.flows[flow].is_sized).collect();
     let is_shared_until = |arena: &Arena<O, T>| everyone.iter().any(|&flow| is_over(arena, flow));
-    run_until(&mut arena, limit, is_shared_until, |arena| sampling.after_event(arena));
+    run_until(&mut arena, limit, at_ends(is_shared_until), |arena| sampling.after_event(arena));
     let shares = Shares::of(&arena);
-    run_until(&mut arena, limit, |arena| is_over(arena, 0), |arena| sampling.after_event(arena));
+    run_until(&mut arena, limit, at_ends(|arena| is_over(arena, 0)), |arena| sampling.after_event(arena));
     sampling.end(&arena);
     let outcome = judge(&arena, scenario, content.len(), seed, &start, &shares);
     if outcome.metrics.finished && scenario.duration.is_none() {
@@ -177,10 +177,10 @@ fn close<O: Observer + 'static, T: Tap>(arena: &mut Arena<O, T>) {
 fn run_until<O: Observer + 'static, T: Tap>(
     arena: &mut Arena<O, T>,
     limit: Instant,
-    done: impl Fn(&Arena<O, T>) -> bool,
+    mut done: impl FnMut(&Arena<O, T>) -> bool,
     mut after_event: impl FnMut(&Arena<O, T>),
 ) {
-    let done = |arena: &Arena<O, T>| arena.network.tap().is_stopped() || done(arena);
+    let mut done = |arena: &Arena<O, T>| arena.network.tap().is_stopped() || done(arena);
     let mut step_until = |arena: &mut Arena<O, T>, limit| {
         // The arena is asked after each event, as the network itself would be.
         while !done(arena) && arena.network.step(limit) {
@@ -199,6 +199,20 @@ fn run_until<O: Observer + 'static, T: Tap>(
         arena.network.wake(sender);
     }
     step_until(arena, limit);
+}
+
+/// `done`, which changes by the end of a program only: so it is not asked after every event.
+fn at_ends<O: Observer + 'static, T: Tap>(
+    done: impl Fn(&Arena<O, T>) -> bool,
+) -> impl FnMut(&Arena<O, T>) -> bool {
+    let (mut asked_at, mut is_done) = (None, false);
+    move |arena| {
+        let ended = arena.network.counters().ended;
+        if asked_at != Some(ended) {
+            (asked_at, is_done) = (Some(ended), done(arena));
+        }
+        is_done
+    }
 }
 
 /// Whether all has arrived, or the connection failed.
