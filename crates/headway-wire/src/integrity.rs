@@ -83,7 +83,10 @@ fn by_sums(parts: &Parts<'_>) -> Integrity {
     header_sum.add(checksum::sum_header(*fixed));
     header_sum.add(checksum::sum_header(options));
     let mut sum = header_sum;
-    sum.add_bytes(payload);
+    // An ACK has none.
+    if !payload.is_empty() {
+        sum.add_bytes(payload);
+    }
     if sum.is_sound() {
         Integrity::Intact
     } else if is_header_valid(header_sum, fixed, options) {

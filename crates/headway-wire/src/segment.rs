@@ -245,7 +245,10 @@ fn emit_with(
     }
 
     let (first, second) = data.split_at_mut_checked(payload.0.len()).ok_or(too_small)?;
-    sum.add(checksum::copy_and_sum(first, payload.0));
+    // An ACK has no payload.
+    if !first.is_empty() {
+        sum.add(checksum::copy_and_sum(first, payload.0));
+    }
     if !second.is_empty() {
         let is_odd = payload.0.len() % 2 == 1;
         sum.add_at(is_odd, checksum::copy_and_sum(second, payload.1));
