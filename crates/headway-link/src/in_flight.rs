@@ -43,10 +43,15 @@ impl<P> InFlight<P> {
                 debug_assert!(queue.back().is_none_or(|last| last.at <= packet.at));
                 queue.push_back(packet);
             }
-            Self::AnyOrder { heap, sent } => {
-                heap.push(Sorted { order: *sent, packet });
-                *sent += 1;
-            }
+            Self::AnyOrder { .. } => self.push_sorted(packet),
+        }
+    }
+
+    #[inline(never)]
+    fn push_sorted(&mut self, packet: PacketInFlight<P>) {
+        if let Self::AnyOrder { heap, sent } = self {
+            heap.push(Sorted { order: *sent, packet });
+            *sent += 1;
         }
     }
 

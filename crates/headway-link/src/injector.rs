@@ -59,13 +59,8 @@ impl From<Option<Hit>> for Outcome {
 #[derive(Clone, Debug)]
 pub(crate) struct Injector {
     model: Model,
-    flips: u32,
-    zone: HitZone,
-    header_hit: Option<Chance>,
-    placer: Placer,
-    wrong: Vec<u64>,
     which: Stream,
-    place: Stream,
+    hitter: Hitter,
 }
 
 #[derive(Clone, Debug)]
@@ -88,19 +83,19 @@ impl Injector {
             .or_else(|| BitErrors::new(damage, &mut which).map(Model::Bits))
             .or_else(replay)
             .unwrap_or(Model::None);
-        Self {
-            model,
+        let hitter = Hitter {
             flips: config.flips.or(damage.default_flips()).unwrap_or(1).max(1),
             zone: config.hit_zone,
             header_hit: config.header_hit.map(Chance::new),
             placer: Placer::default(),
             wrong: Vec::new(),
-            which,
             place,
-        }
+        };
+        Self { model, which, hitter }
     }
 
     /// Passes a frame, whose transmission begins at `start`, through the damage. A packet without a bit in the zone is never hit, but moves the model on.
+    // The model that decides by packets, mostly that nothing happens, is the one in line.
     #[inline]
     pub(crate) fn pass(
         &mut self,
@@ -108,71 +103,108 @@ impl Injector {
         start: Instant,
         effect: Effect,
     ) -> Outcome {
-        let headers = frame.headers;
         match &mut self.model {
             Model::None => Outcome::Intact,
             Model::Packets(model) => {
-                if !model.hits(start, &mut self.which) {
-                    return Outcome::Intact;
-                }
-                let bytes = frame.bytes_mut();
-                let zone = zone(self.zone, headers, bytes.len());
-                let mut flipped = Flipped::new(bytes, zone, effect);
-                self.placer.place(self.flips.into(), zone, self.header_hit, &mut self.place, |bit| {
-                    flipped.flip(bit);
-                });
-                flipped.hit().into()
-            }
-            Model::Bits(model) => {
-                let bytes = frame.bytes_mut();
-                let zone = zone(self.zone, headers, bytes.len());
-                model.pass(zone.end - zone.start, &mut self.wrong, &mut self.which);
-                if self.wrong.is_empty() {
-                    return Outcome::Intact;
-                }
-                let mut flipped = Flipped::new(bytes, zone, effect);
-                if self.header_hit.is_some() {
-                    let flips = self.wrong.len() as u64;
-                    self.placer.place(flips, zone, self.header_hit, &mut self.place, |bit| flipped.flip(bit));
+                if model.hits(start, &mut self.which) {
+                    self.hitter.hit(frame, effect)
                 } else {
-                    self.wrong.iter().for_each(|bit| flipped.flip(zone.start + bit));
+                    Outcome::Intact
                 }
-                flipped.hit().into()
             }
-            Model::Trace(replay) => {
-                let fate = match replay.next() {
-                    Fate::Ok => return Outcome::Intact,
-                    Fate::Lost => return Outcome::Lost,
-                    fate => fate,
-                };
-                let bytes = frame.bytes_mut();
-                let zone = zone(self.zone, headers, bytes.len());
-                let mut flipped = Flipped::new(bytes, zone, effect);
-                match fate {
-                    Fate::Bits { from, bits } => {
-                        let start = origin(*from, headers);
-                        let bits = bits.iter().map(|bit| start.saturating_add(u64::from(*bit)));
-                        bits.filter(|bit| *bit < zone.end).for_each(|bit| flipped.flip(bit));
-                    }
-                    Fate::Hit { flips, place } => {
-                        let (zone, header_hit) = match place {
-                            HitPlace::Any => (zone, self.header_hit),
-                            HitPlace::Payload => (zone, Some(Chance::new(Share::ZERO))),
-                            HitPlace::Both => (zone, Some(Chance::new(Share::ONE))),
-                            HitPlace::Header if zone.start < zone.data => {
-                                (Zone { end: zone.data, ..zone }, None)
-                            }
-                            // Without a header there is only data to hit.
-                            HitPlace::Header => (zone, None),
-                        };
-                        let flips = u64::from(*flips).max(1);
-                        self.placer.place(flips, zone, header_hit, &mut self.place, |bit| flipped.flip(bit));
-                    }
-                    Fate::Ok | Fate::Lost => {}
-                }
-                flipped.hit().into()
-            }
+            Model::Bits(model) => self.hitter.hit_bits(model, &mut self.which, frame, effect),
+            Model::Trace(replay) => self.hitter.replay(replay, frame, effect),
         }
+    }
+}
+
+/// Flips the bits of what is hit.
+#[derive(Clone, Debug)]
+struct Hitter {
+    flips: u32,
+    zone: HitZone,
+    header_hit: Option<Chance>,
+    placer: Placer,
+    wrong: Vec<u64>,
+    place: Stream,
+}
+
+impl Hitter {
+    /// A frame is hit.
+    #[inline(never)]
+    fn hit(&mut self, frame: &mut Frame<impl AsMut<[u8]>>, effect: Effect) -> Outcome {
+        let headers = frame.headers;
+        let bytes = frame.bytes_mut();
+        let zone = zone(self.zone, headers, bytes.len());
+        let mut flipped = Flipped::new(bytes, zone, effect);
+        self.placer.place(self.flips.into(), zone, self.header_hit, &mut self.place, |bit| flipped.flip(bit));
+        flipped.hit().into()
+    }
+
+    /// A frame passes a model that counts in bits.
+    #[inline(never)]
+    fn hit_bits(
+        &mut self,
+        model: &mut BitErrors,
+        which: &mut Stream,
+        frame: &mut Frame<impl AsMut<[u8]>>,
+        effect: Effect,
+    ) -> Outcome {
+        let headers = frame.headers;
+        let bytes = frame.bytes_mut();
+        let zone = zone(self.zone, headers, bytes.len());
+        model.pass(zone.end - zone.start, &mut self.wrong, which);
+        if self.wrong.is_empty() {
+            return Outcome::Intact;
+        }
+        let mut flipped = Flipped::new(bytes, zone, effect);
+        if self.header_hit.is_some() {
+            let flips = self.wrong.len() as u64;
+            self.placer.place(flips, zone, self.header_hit, &mut self.place, |bit| flipped.flip(bit));
+        } else {
+            self.wrong.iter().for_each(|bit| flipped.flip(zone.start + bit));
+        }
+        flipped.hit().into()
+    }
+
+    /// A frame has the next fate of a recorded link.
+    #[inline(never)]
+    fn replay(
+        &mut self,
+        replay: &mut Replay,
+        frame: &mut Frame<impl AsMut<[u8]>>,
+        effect: Effect,
+    ) -> Outcome {
+        let fate = match replay.next() {
+            Fate::Ok => return Outcome::Intact,
+            Fate::Lost => return Outcome::Lost,
+            fate => fate,
+        };
+        let headers = frame.headers;
+        let bytes = frame.bytes_mut();
+        let zone = zone(self.zone, headers, bytes.len());
+        let mut flipped = Flipped::new(bytes, zone, effect);
+        match fate {
+            Fate::Bits { from, bits } => {
+                let start = origin(*from, headers);
+                let bits = bits.iter().map(|bit| start.saturating_add(u64::from(*bit)));
+                bits.filter(|bit| *bit < zone.end).for_each(|bit| flipped.flip(bit));
+            }
+            Fate::Hit { flips, place } => {
+                let (zone, header_hit) = match place {
+                    HitPlace::Any => (zone, self.header_hit),
+                    HitPlace::Payload => (zone, Some(Chance::new(Share::ZERO))),
+                    HitPlace::Both => (zone, Some(Chance::new(Share::ONE))),
+                    HitPlace::Header if zone.start < zone.data => (Zone { end: zone.data, ..zone }, None),
+                    // Without a header there is only data to hit.
+                    HitPlace::Header => (zone, None),
+                };
+                let flips = u64::from(*flips).max(1);
+                self.placer.place(flips, zone, header_hit, &mut self.place, |bit| flipped.flip(bit));
+            }
+            Fate::Ok | Fate::Lost => {}
+        }
+        flipped.hit().into()
     }
 }
 

@@ -173,6 +173,12 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             // What is transmitted later arrives later.
             return arrival;
         }
+        self.next_of(arrival)
+    }
+
+    /// The earlier of `arrival` and the first time at which what is transmitted next may arrive.
+    #[inline(never)]
+    fn next_of(&self, arrival: Option<Instant>) -> Option<Instant> {
         let later = self.next_start().map(|(start, _)| start + self.propagation.least_delay());
         match (arrival, later) {
             (Some(arrival), Some(later)) => Some(arrival.min(later)),
@@ -232,6 +238,14 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     #[inline]
     fn advance(&mut self, now: Instant) {
         // Nothing begins while the transmitter is busy.
+        if self.serializer.free_at() <= now && (!self.queue.is_empty() || self.arq.is_some()) {
+            self.begin_due(now);
+        }
+    }
+
+    /// As [`advance`](Self::advance), where something may wait.
+    #[inline(never)]
+    fn begin_due(&mut self, now: Instant) {
         while self.serializer.free_at() <= now {
             let Some((start, source)) = self.next_start().filter(|&(start, _)| start <= now) else { return };
             match source {
@@ -262,7 +276,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     }
 
     /// Transmits a frame from `start` on and decides what becomes of it.
-    #[inline]
+    // Once in the program: every frame passes through it, and two copies would fill the instruction cache.
+    #[inline(never)]
     fn transmit(&mut self, mut frame: Frame<P>, start: Instant) {
         let end = self.occupy(frame.len, start);
         self.waits.add(end.saturating_since(frame.enqueued));
@@ -357,11 +372,19 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         let (at, is_held_back) = self.propagation.schedule(due);
         self.counters.reordered += u64::from(is_held_back);
         let Frame { packet, len, .. } = frame;
-        let copy = self.impairments.duplicates().then(|| packet.clone());
-        self.propagation.send(PacketInFlight { at, packet, len, damage, duplicate: false });
-        if let Some(packet) = copy {
-            self.propagation.send(PacketInFlight { at, packet, len, damage, duplicate: true });
+        let packet = PacketInFlight { at, packet, len, damage, duplicate: false };
+        if self.impairments.duplicates() {
+            self.send_twice(packet);
+        } else {
+            self.propagation.send(packet);
         }
+    }
+
+    #[inline(never)]
+    fn send_twice(&mut self, packet: PacketInFlight<P>) {
+        let copy = PacketInFlight { duplicate: true, ..packet.clone() };
+        self.propagation.send(packet);
+        self.propagation.send(copy);
     }
 }
 

@@ -57,6 +57,14 @@ impl PacketErrors {
     pub(crate) fn hits(&mut self, now: Instant, stream: &mut Stream) -> bool {
         match self {
             Self::Random { hit } => hit.happens(stream),
+            _ => self.hits_in_bursts(now, stream),
+        }
+    }
+
+    #[inline(never)]
+    fn hits_in_bursts(&mut self, now: Instant, stream: &mut Stream) -> bool {
+        match self {
+            Self::Random { hit } => hit.happens(stream),
             // "outside a burst a packet starts one with probability p; the burst hits it and the next
             // L-1 packets"
             Self::Burst { start, length, left } => {

@@ -50,10 +50,11 @@ impl LinkNode {
 
     /// The next packet that has arrived at the far end.
     fn deliver(&mut self, now: Instant) -> Next {
-        let Some(delivery) = self.link.poll(now) else {
-            self.is_due = false;
-            return Next::Wait(self.link.next_event());
-        };
+        let delivery = self.link.poll(now);
+        let next = self.link.next_event();
+        // Most arrive alone.
+        self.is_due = delivery.is_some() && next.is_some_and(|at| at <= now);
+        let Some(delivery) = delivery else { return Next::Wait(next) };
         let mut packet = delivery.packet;
         packet.record_damage(delivery.damage);
         Next::Transmit(Port(0), packet)
