@@ -114,6 +114,13 @@ impl Ring {
         }
     }
 
+    /// Begins at the first byte again, in memory that was used a moment ago and is in the cache. The ring must be empty
+    /// and nothing written ahead.
+    pub(crate) fn rewind(&mut self) {
+        debug_assert!(self.is_empty());
+        self.head = 0;
+    }
+
     /// The first bytes of a ring without memory: most of what a program writes at once is not worth
     /// zeroing before it is written over.
     fn fill(&mut self, data: &[u8]) {

@@ -111,6 +111,9 @@ impl Assembler {
 
     pub(crate) fn consume(&mut self, n: usize) {
         self.ring.consume(n);
+        if self.ring.is_empty() && self.islands.is_empty() {
+            self.ring.rewind();
+        }
     }
 
     pub(crate) fn release(&mut self) {
