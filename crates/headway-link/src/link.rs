@@ -31,6 +31,8 @@ pub struct Link<P, Q = ManagedQueue<P>> {
     impairments: Impairments,
     arq: Option<Arq<Frame<P>, Frame<P>>>,
     propagation: Propagation<P>,
+    /// All that happens to an intact frame is the same delay: on most links.
+    only_delays: bool,
     counters: LinkCounters,
     waits: Histogram,
 }
@@ -94,6 +96,11 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
                 FrameCheck::Keep | FrameCheck::Drop => None,
             },
             propagation: Propagation::new(&config, &streams),
+            only_delays: config.mute.is_empty()
+                && config.loss.is_zero()
+                && config.duplicate.is_zero()
+                && config.reorder.is_zero()
+                && config.jitter.is_zero(),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
             config,
@@ -287,6 +294,18 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         // A packet that is lost moves the damage model on like any other: which ones are hit does not
         // depend on the loss.
         let outcome = self.impairments.damage(&mut frame, start, Effect::Flip);
+        if self.only_delays && outcome == Outcome::Intact {
+            let at = self.propagation.schedule_alike(end);
+            let Frame { packet, len, .. } = frame;
+            self.propagation.send(PacketInFlight { at, packet, len, damage: None, duplicate: false });
+        } else {
+            self.finish(frame, outcome, start, end);
+        }
+    }
+
+    /// What else becomes of a frame that was transmitted from `start` to `end`.
+    #[inline(never)]
+    fn finish(&mut self, frame: Frame<P>, outcome: Outcome, start: Instant, end: Instant) {
         let is_mute = self.is_mute(start, end);
         if self.is_lost(outcome, is_mute) {
             return;

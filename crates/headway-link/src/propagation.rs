@@ -70,6 +70,13 @@ impl<P> Propagation<P> {
         }
     }
 
+    /// [`arrival`](Self::arrival) and [`schedule`](Self::schedule) in one where all packets have the same delay.
+    #[inline]
+    pub(crate) fn schedule_alike(&mut self, end: Instant) -> Instant {
+        self.last_arrival = self.last_arrival.max(end + self.delay);
+        self.last_arrival
+    }
+
     /// Sends a packet on its way.
     #[inline]
     pub(crate) fn send(&mut self, packet: PacketInFlight<P>) {
