@@ -21,7 +21,22 @@ impl Pool {
 
     #[inline]
     pub(crate) fn take(&mut self) -> Box<[u8]> {
-        self.free.pop().unwrap_or_else(|| vec![0; self.size].into_boxed_slice())
+        self.free.pop().unwrap_or_else(|| self.make())
+    }
+
+    /// The buffer that [`take`](Self::take) gives next: for what may turn out not to be a packet.
+    #[inline]
+    pub(crate) fn next(&mut self) -> &mut [u8] {
+        if self.free.is_empty() {
+            let buffer = self.make();
+            self.free.push(buffer);
+        }
+        self.free.last_mut().map_or(&mut [], |buffer| buffer)
+    }
+
+    #[inline(never)]
+    fn make(&self) -> Box<[u8]> {
+        vec![0; self.size].into_boxed_slice()
     }
 
     #[inline]

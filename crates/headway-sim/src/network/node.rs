@@ -85,14 +85,8 @@ impl<T: Tap> NodeContext<'_, T> {
     /// A packet that `fill` writes into a buffer of the length of the network's MTU; `fill` gives its length, or
     /// `None` where there is no packet.
     pub fn packet(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
-        let mut bytes = self.pool.take();
-        match fill(&mut bytes) {
-            Some(len) => Some(Packet { bytes, len: len as u32, damage: None, sent: self.now }),
-            None => {
-                self.pool.give(bytes);
-                None
-            }
-        }
+        let len = fill(self.pool.next())?;
+        Some(Packet { bytes: self.pool.take(), len: len as u32, damage: None, sent: self.now })
     }
 
     /// The packet ends here; its buffer is used again.

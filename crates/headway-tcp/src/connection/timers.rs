@@ -42,7 +42,10 @@ impl Timers {
 
     #[inline]
     pub(super) fn stop(&mut self, timer: Timer) {
-        self.set_exactly(timer, NEVER);
+        // Most that are stopped do not run.
+        if self.is_set(timer) {
+            self.set_exactly(timer, NEVER);
+        }
     }
 
     pub(super) fn stop_all(&mut self) {
