@@ -141,6 +141,12 @@ impl<'a> Datagram<'a> {
     }
 }
 
+/// Whether a packet is one of IPv4, by its first byte.
+#[inline]
+pub(crate) fn is_v4(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| first >> 4 == 4)
+}
+
 /// A packet whose IP header has been checked and not yet taken apart: what judging needs, and
 /// cheaper to hand around.
 #[derive(Clone, Copy)]
@@ -163,11 +169,17 @@ impl<'a> Frame<'a> {
     #[inline]
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         match bytes.first() {
-            Some(first) if first >> 4 == 4 => ipv4::parse(bytes),
+            Some(first) if first >> 4 == 4 => ipv4::parse(bytes, |error| error),
             Some(first) if first >> 4 == 6 => ipv6::parse(bytes),
             Some(first) => Err(ParseError::Version(first >> 4)),
             None => Err(ParseError::Truncated { part: "the IP version", needed: 1, room: 0 }),
         }
+    }
+
+    /// The same of a packet that is one of IPv4, without the reason why it cannot be read.
+    #[inline]
+    pub(crate) fn parse_v4(bytes: &'a [u8]) -> Option<Self> {
+        ipv4::parse(bytes, drop).ok()
     }
 
     /// The packet taken apart.

@@ -6,8 +6,8 @@ use crate::{
     Integrity, ParseError, Segment,
     icmp::{ICMP, ICMPV6, IcmpMessage},
     integrity,
-    ip::{Datagram, Frame},
-    segment::Parts,
+    ip::{self, Datagram, Frame},
+    segment::{self, Parts},
     tcp,
 };
 
@@ -54,22 +54,33 @@ impl<'a> Received<'a> {
     /// Parses and judges an IP packet. See [`judge`](crate::judge) for how checksums are used.
     #[inline]
     pub fn parse(bytes: &'a [u8], trust: ChecksumTrust) -> Self {
-        let Ok(frame) = Frame::parse(bytes) else { return Self::Unreadable(None) };
-        if frame.protocol != tcp::PROTOCOL {
-            return Self::other(&frame);
+        // Apart, so that what is found in the header stays in registers: where either version may come, it goes through
+        // memory in pieces, and each packet waits for it.
+        if ip::is_v4(bytes) {
+            Self::of_frame(Frame::parse_v4(bytes), trust)
+        } else {
+            Self::parse_v6(bytes, trust)
         }
-        let parts = match Parts::of_frame(frame) {
-            Ok(parts) => parts,
-            Err(error) if trust == ChecksumTrust::Tcp => return Self::Malformed(error),
-            // A corrupted data offset, if it was not sent like this.
-            Err(_) => return Self::Unreadable(Some(frame.datagram())),
-        };
+    }
+
+    #[inline(never)]
+    fn parse_v6(bytes: &'a [u8], trust: ChecksumTrust) -> Self {
+        Self::of_frame(Frame::parse(bytes).ok(), trust)
+    }
+
+    #[inline(always)]
+    fn of_frame(frame: Option<Frame<'a>>, trust: ChecksumTrust) -> Self {
+        let Some(frame) = frame else { return Self::Unreadable(None) };
+        if frame.protocol != tcp::PROTOCOL {
+            return Self::other(frame);
+        }
+        let Some(parts) = Parts::of_frame(frame) else { return Self::misfit(frame, trust) };
         let integrity = match trust {
             ChecksumTrust::None => integrity::of_parts(&parts),
             ChecksumTrust::Tcp => Integrity::Intact,
         };
         if integrity == Integrity::Unreadable {
-            return Self::Unreadable(Some(frame.datagram()));
+            return Self::unreadable(frame);
         }
         if integrity == Integrity::Intact {
             Segment::of_parts(&parts, Self::Intact, |error| Self::Malformed(error.into()))
@@ -79,12 +90,26 @@ impl<'a> Received<'a> {
     }
 
     #[inline(never)]
+    fn misfit(frame: Frame<'a>, trust: ChecksumTrust) -> Self {
+        match trust {
+            ChecksumTrust::Tcp => Self::Malformed(segment::misfit(frame.body)),
+            // A corrupted data offset, if it was not sent like this.
+            ChecksumTrust::None => Self::unreadable(frame),
+        }
+    }
+
+    #[inline(never)]
+    fn unreadable(frame: Frame<'a>) -> Self {
+        Self::Unreadable(Some(frame.datagram()))
+    }
+
+    #[inline(never)]
     fn corrupted(parts: &Parts<'a>) -> Self {
         Segment::of_parts(parts, Self::Corrupted, |error| Self::Malformed(error.into()))
     }
 
     #[inline(never)]
-    fn other(frame: &Frame<'a>) -> Self {
+    fn other(frame: Frame<'a>) -> Self {
         let datagram = frame.datagram();
         match frame.protocol {
             ICMP | ICMPV6 => Self::Icmp { dst: datagram.header.dst, message: IcmpMessage::parse(&datagram) },

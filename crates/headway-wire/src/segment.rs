@@ -124,26 +124,27 @@ impl<'a> Parts<'a> {
         if frame.protocol != tcp::PROTOCOL {
             return Err(ParseError::NotTcp(frame.protocol));
         }
-        Self::of_frame(frame)
+        Self::of_frame(frame).ok_or_else(|| misfit(frame.body))
     }
 
-    /// The parts of a packet whose protocol is TCP.
+    /// The parts of a packet whose protocol is TCP. `None` if its lengths do not fit.
     #[inline]
-    pub(crate) fn of_frame(frame: Frame<'a>) -> Result<Self, ParseError> {
-        let body = frame.body;
-        let (fixed, rest) = body.split_first_chunk::<FIXED_LEN>().ok_or(too_short(body))?;
-        let header_len = tcp_header_len(fixed);
-        let (options, payload) = header_len
-            .checked_sub(FIXED_LEN)
-            .and_then(|options_len| rest.split_at_checked(options_len))
-            .ok_or(ParseError::DataOffset { got: header_len, room: body.len() })?;
-        Ok(Self { frame, fixed, options, payload })
+    pub(crate) fn of_frame(frame: Frame<'a>) -> Option<Self> {
+        let (fixed, rest) = frame.body.split_first_chunk::<FIXED_LEN>()?;
+        let options_len = tcp_header_len(fixed).checked_sub(FIXED_LEN)?;
+        let (options, payload) = rest.split_at_checked(options_len)?;
+        Some(Self { frame, fixed, options, payload })
     }
 }
 
-#[inline]
-fn too_short(body: &[u8]) -> ParseError {
-    ParseError::Truncated { part: "a TCP header", needed: FIXED_LEN, room: body.len() }
+/// What is wrong with the lengths in the body of a packet that has no [parts](Parts::of_frame).
+#[cold]
+pub(crate) fn misfit(body: &[u8]) -> ParseError {
+    let room = body.len();
+    match body.first_chunk() {
+        Some(fixed) => ParseError::DataOffset { got: tcp_header_len(fixed), room },
+        None => ParseError::Truncated { part: "a TCP header", needed: FIXED_LEN, room },
+    }
 }
 
 /// The data offset, in bytes.

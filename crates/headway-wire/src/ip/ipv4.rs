@@ -10,28 +10,28 @@ const CHECKSUM_AT: usize = 10;
 const DONT_FRAGMENT: u32 = 0x4000;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
-/// Checks a header and finds the body.
+/// Checks a header and finds the body. `fail` makes of an error what the caller wants.
 #[inline]
-pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
-    let fixed: &[u8; FIXED_LEN] = fixed(bytes, "an IPv4 header")?;
+pub(super) fn parse<E>(bytes: &[u8], fail: impl Fn(ParseError) -> E) -> Result<Frame<'_>, E> {
+    let fixed: &[u8; FIXED_LEN] = fixed(bytes, "an IPv4 header").map_err(&fail)?;
     let header_len = usize::from(fixed[0] & 0xf) * 4;
     if header_len < FIXED_LEN {
-        return Err(ParseError::Ipv4Length { part: "header length", min: FIXED_LEN, got: header_len });
+        return Err(fail(ParseError::Ipv4Length { part: "header length", min: FIXED_LEN, got: header_len }));
     }
     // The checksum first: what a damaged length would say is of no interest.
-    let header = body(bytes, 0, header_len, "an IPv4 header with options")?;
+    let header = body(bytes, 0, header_len, "an IPv4 header with options").map_err(&fail)?;
     let sum = if header_len == FIXED_LEN { checksum::sum_header(fixed) } else { checksum::sum(header) };
     if !sum.is_sound() {
-        return Err(ParseError::Ipv4Checksum);
+        return Err(fail(ParseError::Ipv4Checksum));
     }
     let total_len = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
     if total_len < header_len {
-        return Err(ParseError::Ipv4Length { part: "total length", min: header_len, got: total_len });
+        return Err(fail(ParseError::Ipv4Length { part: "total length", min: header_len, got: total_len }));
     }
     if u16::from_be_bytes([fixed[6], fixed[7]]) & MORE_FRAGMENTS_AND_OFFSET != 0 {
-        return Err(ParseError::Fragment);
+        return Err(fail(ParseError::Fragment));
     }
-    let body = body(bytes, header_len, total_len, "an IPv4 datagram")?;
+    let body = body(bytes, header_len, total_len, "an IPv4 datagram").map_err(&fail)?;
     Ok(Frame { fixed: Fixed::V4(fixed), protocol: fixed[9], header_len, body })
 }
 

@@ -1,7 +1,7 @@
 //! Reads TCP options.
 
 use super::{
-    EXID, Skipped, TcpOptions, Timestamps, V2, kind,
+    EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, kind,
     walk::{RawOption, Walk},
 };
 use crate::{OptionError, SeqNumber};
@@ -40,7 +40,18 @@ impl TcpOptions {
             [kind::HACK, 4, high, low] => Some(u16::from_be_bytes([high, low])),
             _ => return None,
         };
-        Some(Self { timestamps: Some(timestamps(*value)), hack, ..Self::default() })
+        // Each by itself: of a default that is copied, the parts that mean nothing would be copied too.
+        Some(Self {
+            mss: None,
+            window_scale: None,
+            sack_permitted: false,
+            timestamps: Some(timestamps(*value)),
+            sack: SackBlocks::default(),
+            hack,
+            hack_ack: None,
+            xhack_ack: SeqList::default(),
+            v2: None,
+        })
     }
 
     /// Any layout.
@@ -79,7 +90,7 @@ impl TcpOptions {
             kind::TIMESTAMPS => self.timestamps = Some(timestamps(exactly(value)?)),
             kind::SACK => {
                 let (blocks, []) = value.as_chunks::<8>() else { return None };
-                if blocks.is_empty() || blocks.len() > super::SackBlocks::CAPACITY {
+                if blocks.is_empty() || blocks.len() > SackBlocks::CAPACITY {
                     return None;
                 }
                 self.sack.clear();
@@ -91,7 +102,7 @@ impl TcpOptions {
             kind::HACK_ACK => self.hack_ack = Some(seq(exactly(value)?)),
             kind::XHACK_ACK => {
                 let (numbers, []) = value.as_chunks::<4>() else { return None };
-                if numbers.is_empty() || numbers.len() > super::SeqList::CAPACITY {
+                if numbers.is_empty() || numbers.len() > SeqList::CAPACITY {
                     return None;
                 }
                 self.xhack_ack.clear();
