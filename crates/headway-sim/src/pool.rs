@@ -1,8 +1,10 @@
-//! Packet buffers that are used again.
+//! Packets whose buffers are used again.
 
-/// Buffers of one size.
+use crate::network::Packet;
+
+/// Packets with buffers of one size.
 pub(crate) struct Pool {
-    free: Vec<Box<[u8]>>,
+    free: Vec<Packet>,
     size: usize,
 }
 
@@ -19,30 +21,31 @@ impl Pool {
         self.size
     }
 
+    /// The one that [`take`](Self::take) gives: for what may turn out not to be a packet.
     #[inline]
-    pub(crate) fn take(&mut self) -> Box<[u8]> {
-        self.free.pop().unwrap_or_else(|| self.make())
+    pub(crate) fn next(&mut self) -> &mut Packet {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        let last = self.free.len() - 1;
+        &mut self.free[last]
     }
 
-    /// The buffer that [`take`](Self::take) gives next: for what may turn out not to be a packet.
+    /// Takes it after that.
     #[inline]
-    pub(crate) fn next(&mut self) -> &mut [u8] {
-        if self.free.is_empty() {
-            let buffer = self.make();
-            self.free.push(buffer);
+    pub(crate) fn take(&mut self) -> Option<Packet> {
+        self.free.pop()
+    }
+
+    #[inline]
+    pub(crate) fn give(&mut self, packet: Packet) {
+        if self.free.len() < KEEP {
+            self.free.push(packet);
         }
-        self.free.last_mut().map_or(&mut [], |buffer| buffer)
     }
 
     #[inline(never)]
-    fn make(&self) -> Box<[u8]> {
-        vec![0; self.size].into_boxed_slice()
-    }
-
-    #[inline]
-    pub(crate) fn give(&mut self, buffer: Box<[u8]>) {
-        if self.free.len() < KEEP {
-            self.free.push(buffer);
-        }
+    fn grow(&mut self) {
+        self.free.push(Packet::new(self.size));
     }
 }

@@ -10,9 +10,13 @@ use crate::pool::Pool;
 use crate::tap::{Passing, Tap};
 
 /// A packet between two nodes, in a buffer of the network's.
+// In a box with all that is known of it: it is moved from hand to hand several times on each link.
 #[derive(Clone, Debug)]
-pub struct Packet {
-    bytes: Box<[u8]>,
+pub struct Packet(Box<Content>);
+
+#[derive(Clone, Debug)]
+struct Content {
+    buffer: Box<[u8]>,
     len: u32,
     damage: Option<Hit>,
     /// When its host sent it.
@@ -20,31 +24,42 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// None yet, in a new buffer of `size` bytes.
+    pub(crate) fn new(size: usize) -> Self {
+        let buffer = vec![0; size].into_boxed_slice();
+        Self(Box::new(Content { buffer, len: 0, damage: None, sent: Instant::ZERO }))
+    }
+
     /// Its bytes, from the IP header on.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len as usize]
+        &self.0.buffer[..self.0.len as usize]
     }
 
     /// What damage the links so far did to it. For observers: a host finds out by its checksums.
+    #[inline]
     pub fn damage(&self) -> Option<Hit> {
-        self.damage
+        self.0.damage
     }
 
     /// When the node that made it sent it.
     pub(super) fn sent(&self) -> Instant {
-        self.sent
+        self.0.sent
     }
 
+    #[inline]
     pub(super) fn record_damage(&mut self, damage: Option<Hit>) {
-        self.damage = damage.or(self.damage);
+        if damage.is_some() {
+            self.0.damage = damage;
+        }
     }
 }
 
 /// The whole buffer: the packet and what follows it.
 impl AsMut<[u8]> for Packet {
+    #[inline]
     fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        &mut self.0.buffer
     }
 }
 
@@ -85,20 +100,22 @@ impl<T: Tap> NodeContext<'_, T> {
     /// A packet that `fill` writes into a buffer of the length of the network's MTU; `fill` gives its length, or
     /// `None` where there is no packet.
     pub fn packet(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
-        let len = fill(self.pool.next())?;
-        Some(Packet { bytes: self.pool.take(), len: len as u32, damage: None, sent: self.now })
+        let Packet(content) = self.pool.next();
+        let len = fill(&mut content.buffer)?;
+        (content.len, content.damage, content.sent) = (len as u32, None, self.now);
+        self.pool.take()
     }
 
     /// The packet ends here; its buffer is used again.
     pub fn discard(&mut self, packet: Packet) {
-        self.pool.give(packet.bytes);
+        self.pool.give(packet);
     }
 
     /// Shows a packet that passes the interface of a host.
     #[inline]
     pub(super) fn observe(&mut self, packet: &Packet, outbound: bool) {
         if T::ENABLED {
-            let (bytes, damage) = (packet.bytes(), packet.damage);
+            let (bytes, damage) = (packet.bytes(), packet.damage());
             self.tap.pass(&Passing { host: self.node, at: self.now, outbound, packet: bytes, damage });
         }
     }

@@ -154,8 +154,10 @@ impl Connection {
         if !self.snd.has_outstanding() {
             self.timers.stop(Timer::User);
         }
-        let segment = self.snd.send(&next, cx.now, self.tsval(cx.now));
-        let segment = if self.bundles(cx) { self.snd.bundle(segment, cx.now) } else { segment };
+        let mut segment = self.snd.send(&next, cx.now, self.tsval(cx.now));
+        if self.bundles(cx) {
+            segment = self.snd.bundle(segment, cx.now);
+        }
         self.notify_writable();
         if segment.fin {
             let state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };

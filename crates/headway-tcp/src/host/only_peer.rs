@@ -54,7 +54,7 @@ impl<O: Observer> Host<O> {
         received: &Received<'_>,
     ) {
         if let Received::Intact(segment) = received {
-            if segment.ip.src != peer.remote && self.is_ours(segment.ip.dst) {
+            if segment.ip.src != peer.remote && self.is_ours(&segment.ip.dst) {
                 peer.refuted = true;
             }
         } else if !peer.refuted && self.hides_its_sender(packet, received) {

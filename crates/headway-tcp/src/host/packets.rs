@@ -26,7 +26,7 @@ impl<O: Observer> Host<O> {
     /// reported ([`Event::Icmp`](crate::Event::Icmp)) and change nothing.
     pub fn receive(&mut self, at: Instant, received: &Received<'_>) {
         match received {
-            Received::Intact(segment) if self.is_ours(segment.ip.dst) => {
+            Received::Intact(segment) if self.is_ours(&segment.ip.dst) => {
                 let ends = ends_of(segment);
                 match self.connections.find_arrival(&ends) {
                     Some(id) => self.receive_intact(id, &ends, at, segment),
@@ -34,10 +34,10 @@ impl<O: Observer> Host<O> {
                 }
             }
             Received::Corrupted(segment) => self.receive_corrupted(at, segment, Evidence::Valid),
-            Received::Unreadable(Some(datagram)) if self.is_ours(datagram.header.dst) => {
+            Received::Unreadable(Some(datagram)) if self.is_ours(&datagram.header.dst) => {
                 self.receive_unreadable(at, datagram);
             }
-            Received::Icmp { dst, message } if self.is_ours(*dst) => self.receive_icmp(at, *dst, message),
+            Received::Icmp { dst, message } if self.is_ours(dst) => self.receive_icmp(at, *dst, message),
             Received::Intact(_) | Received::Unreadable(Some(_)) | Received::Icmp { .. } => {
                 self.counters.not_ours += 1;
             }
@@ -60,19 +60,20 @@ impl<O: Observer> Host<O> {
     pub fn accepts(&self, at: Instant, received: &Received<'_>) -> bool {
         let Received::Intact(segment) = received else { return false };
         let id = self.connections.find(&ends_of(segment));
-        self.is_ours(segment.ip.dst)
+        self.is_ours(&segment.ip.dst)
             && id
                 .and_then(|id| self.connection(id))
                 .is_some_and(|connection| connection.is_surely_from_peer(segment, at))
     }
 
-    pub(super) fn is_ours(&self, address: IpAddr) -> bool {
-        self.config.addresses.contains(&address) || self.interception.is_some()
+    // By reference: a copy of what was written a moment ago would wait for it.
+    pub(super) fn is_ours(&self, address: &IpAddr) -> bool {
+        self.config.addresses.contains(address) || self.interception.is_some()
     }
 
     #[inline(never)]
     fn receive_corrupted(&mut self, at: Instant, segment: &Segment<'_>, evidence: Evidence<'_>) {
-        if !self.is_ours(segment.ip.dst) {
+        if !self.is_ours(&segment.ip.dst) {
             self.counters.not_ours += 1;
             return;
         }
