@@ -40,11 +40,12 @@ pub(crate) fn machine() -> String {
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let cores = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    let kernel = read("/proc/sys/kernel/osrelease");
     let load = read("/proc/loadavg");
     format!(
         "{}, {cores} cores, Linux {}, load {}",
         model.map_or("unknown processor", |(_, model)| model),
-        read("/proc/sys/kernel/osrelease").trim(),
+        kernel.trim().split('-').next().unwrap_or("unknown"),
         load.split_whitespace().next().unwrap_or("unknown")
     )
 }
