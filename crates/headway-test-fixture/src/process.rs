@@ -1,7 +1,7 @@
 //! What a test asks of the machine.
 
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
@@ -37,11 +37,21 @@ pub fn free_addresses_of<const N: usize>(ip: IpAddr) -> [SocketAddr; N] {
         loop {
             let number =
                 std::process::id().wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-            let address = SocketAddr::new(ip, 10_000 + (number % 20_000) as u16);
-            if UdpSocket::bind(address).is_ok() {
-                return address;
+            let port = 10_000 + (number % 20_000) as u16;
+            if !is_in_use(port) {
+                return SocketAddr::new(ip, port);
             }
         }
+    })
+}
+
+/// Whether a UDP socket has the port. To bind one and see would occupy it for longer than that: a process that another
+/// test starts at this moment has the socket too, until it becomes its program.
+fn is_in_use(port: u16) -> bool {
+    let place = format!(":{port:04X}");
+    ["/proc/net/udp", "/proc/net/udp6"].iter().any(|table| {
+        let table = std::fs::read_to_string(table).unwrap_or_default();
+        table.lines().any(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&place)))
     })
 }
 
@@ -61,4 +71,21 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 pub fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux");
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number of pages") * 4096
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn a_port_is_in_use_as_long_as_a_socket_has_it() {
+        let [address, other] = free_addresses();
+        assert_ne!(address, other);
+        let socket = UdpSocket::bind(address).expect("it is free");
+        assert!(is_in_use(address.port()));
+        drop(socket);
+        wait_until("it is free again", || !is_in_use(address.port()));
+    }
 }
