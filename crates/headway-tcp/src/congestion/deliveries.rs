@@ -95,6 +95,11 @@ pub(crate) struct Before {
 }
 
 impl Before {
+    /// So many bytes more had been delivered by then.
+    pub(crate) fn count_delivered(&mut self, bytes: u32) {
+        self.counts.delivered += u64::from(bytes);
+    }
+
     fn app_limited(&self) -> bool {
         self.counts.is_app_limited()
     }

@@ -387,12 +387,13 @@ impl SentQueue {
         }
     }
 
-    /// The latest transmission of segment `index` was lost behind the bottleneck.
-    pub(crate) fn mark_passed(&mut self, index: usize, now: Instant) {
+    /// The latest transmission of segment `index` was lost behind the bottleneck. Intact it would have been acknowledged at
+    /// `due`.
+    pub(crate) fn mark_passed(&mut self, index: usize, due: Instant, now: Instant) {
         self.mark_damaged(index);
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
-            log.passed(sent.order, now, sent.len);
+            log.lost_behind(sent.order, due, now, sent.len);
         }
     }
 
@@ -427,10 +428,10 @@ impl SentQueue {
     }
 
     /// A transmission that is answered as dropped is expected to have crossed the bottleneck: it counts as delivered to
-    /// what measures the rate.
-    pub(crate) fn count_crossing(&mut self, sent: &Transmission, now: Instant) {
+    /// what measures the rate. Intact it would have been acknowledged at `due`.
+    pub(crate) fn count_crossing(&mut self, sent: &Transmission, due: Instant, now: Instant) {
         if let Some(log) = self.log.kept_mut() {
-            log.count_crossing(sent, now);
+            log.count_crossing(sent, due, now);
         }
     }
 

@@ -253,14 +253,27 @@ impl TransmissionLog {
         self.passed(order, now, bytes);
     }
 
-    /// A transmission passed the bottleneck, and was lost behind it.
-    pub(crate) fn passed(&mut self, order: u64, now: Instant, bytes: u32) {
+    /// A transmission passed the bottleneck, and was lost behind it. Intact it would have been acknowledged at `due`.
+    pub(crate) fn lost_behind(&mut self, order: u64, due: Instant, now: Instant, bytes: u32) {
+        self.passed(order, now, bytes);
+        self.count_earlier(due, bytes);
+    }
+
+    fn passed(&mut self, order: u64, now: Instant, bytes: u32) {
         if let Some(sent) = self.get_mut(order) {
             sent.passed = true;
         }
         self.resolve(order);
         self.totals.corrupted += u64::from(bytes);
         self.totals.deliveries.on_delivered(now, bytes);
+    }
+
+    /// A loss is found later than at `due`, when what was lost would have been acknowledged. To what was sent in the meantime it
+    /// counts as delivered before: otherwise that would measure a rate at which it did not pass.
+    fn count_earlier(&mut self, due: Instant, bytes: u32) {
+        for sent in self.transmissions.iter_mut().rev().take_while(|sent| sent.sent_at > due) {
+            sent.before.count_delivered(bytes);
+        }
     }
 
     /// The transmission is lost, and not to damage. It counts as `bytes`.
@@ -270,11 +283,13 @@ impl TransmissionLog {
     }
 
     /// A lost transmission is expected to have crossed the bottleneck: it counts as delivered to what measures the rate.
-    pub(crate) fn count_crossing(&mut self, sent: &Transmission, now: Instant) {
+    /// Intact it would have been acknowledged at `due`.
+    pub(crate) fn count_crossing(&mut self, sent: &Transmission, due: Instant, now: Instant) {
         if let Some(sent) = self.get_mut(sent.order) {
             sent.passed = true;
         }
         self.totals.deliveries.on_delivered(now, sent.len);
+        self.count_earlier(due, sent.len);
     }
 
     /// What the ACK at hand delivered; the next one begins with nothing.
@@ -473,6 +488,38 @@ mod tests {
         assert!(!log.is_app_limited());
     }
 
+    /// A path delivers a packet each millisecond, after ten. Packets 5 and 6 are damaged, which is found when 8 is acknowledged.
+    #[test]
+    fn what_is_lost_behind_the_bottleneck_measures_the_rate_at_which_it_passed() {
+        let at = |millis: u64| Instant::ZERO + Duration::from_millis(millis);
+        let number = |order: u64| SeqNumber(1000 * order as u32);
+        for crosses in [false, true] {
+            let mut log = TransmissionLog::default();
+            let mut rates = Vec::new();
+            for time in 1..=40 {
+                if time > 10 && ![15, 16].contains(&time) {
+                    log.delivered(time - 10, number(time - 9), 1000, 0, false);
+                    let delivery = log.take_delivery(at(time));
+                    rates.push(log.rate(&delivery, at(time), None).expect("it was delivered").rate());
+                }
+                log.sent(number(time), 1000, time, at(time), 10_000);
+                if time == 18 {
+                    for order in [5, 6] {
+                        if crosses {
+                            let sent = *log.get_mut(order).expect("it was sent");
+                            log.lose(&sent, sent.len, at(time));
+                            log.count_crossing(&sent, at(order + 10), at(time));
+                        } else {
+                            log.lost_behind(order, at(order + 10), at(time), 1000);
+                        }
+                    }
+                }
+            }
+            let most = rates.iter().map(|rate| rate.bits_per_second() / 8000).max();
+            assert_eq!(most, Some(1000), "packets a second");
+        }
+    }
+
     #[test]
     fn what_counts_as_delivered_and_arrives_counts_once() {
         for passed in [true, false] {
@@ -489,11 +536,11 @@ mod tests {
         log.sent(SeqNumber(0), 1000, 1, at(1), 0);
         log.sent(SeqNumber(1000), 1000, 2, at(2), 1000);
         if passed {
-            log.passed(1, at(10), 1000);
+            log.lost_behind(1, at(10), at(10), 1000);
         } else {
             let sent = *log.get_mut(1).expect("it was sent");
             log.lose(&sent, sent.len, at(10));
-            log.count_crossing(&sent, at(10));
+            log.count_crossing(&sent, at(10), at(10));
         }
         if undone {
             let under_way =

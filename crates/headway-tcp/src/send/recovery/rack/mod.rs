@@ -221,9 +221,10 @@ impl Rack {
     /// A transmission is lost. Returns whether the cause was not damage.
     fn lose(&mut self, cx: &mut RecoveryContext<'_>, sent: &Transmission) -> bool {
         let Some(index) = cx.queue.segment_of(sent) else { return false };
+        let due = sent.sent_at + self.detector.rtt();
         match self.attribute(cx, index, sent.load) {
             Cause::Damage => {
-                cx.queue.mark_passed(index, cx.now);
+                cx.queue.mark_passed(index, due, cx.now);
                 cx.report_damage(sent.len);
                 return false;
             }
@@ -238,7 +239,7 @@ impl Rack {
             cx.domain.control().on_segment_lost(&lost);
         }
         if cx.ledger.as_deref_mut().is_some_and(CauseLedger::takes_crossing) {
-            cx.queue.count_crossing(sent, cx.now);
+            cx.queue.count_crossing(sent, due, cx.now);
         }
         true
     }
