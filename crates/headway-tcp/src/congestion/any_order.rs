@@ -18,6 +18,7 @@ enum Call {
     Timeout(u32, bool),
     RecoveryEnd,
     Damage(u32),
+    Crossing(u32),
     Ecn(u32),
     Spurious,
     Idle,
@@ -43,6 +44,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => (bytes(), any::<bool>()).prop_map(|(flight, first)| Call::Timeout(flight, first)),
         1 => Just(Call::RecoveryEnd),
         2 => bytes().prop_map(Call::Damage),
+        1 => bytes().prop_map(Call::Crossing),
         1 => bytes().prop_map(Call::Ecn),
         1 => Just(Call::Spurious),
         1 => Just(Call::Idle),
@@ -81,6 +83,7 @@ impl Counts {
                     duplicate: pipe % 3 == 0,
                     retransmitted: in_recovery,
                     damages: pipe % 5 == 0,
+                    alone: pipe % 10 == 0,
                     rate: rate.map(|(micros, app_limited)| RateSample {
                         delivered: u64::from(delivered),
                         interval: Duration::from_micros(u64::from(micros) + 1),
@@ -109,6 +112,7 @@ impl Counts {
             Call::Timeout(flight, first) => control.on_timeout(&Loss { now, flight }, first),
             Call::RecoveryEnd => control.on_recovery_end(&Loss { now, flight: 0 }),
             Call::Damage(bytes) => control.on_damage(now, bytes),
+            Call::Crossing(bytes) => control.on_crossing(bytes),
             Call::Ecn(flight) => control.on_ecn(&Loss { now, flight }),
             Call::Spurious => control.on_spurious(),
             Call::Idle => control.on_idle(),
@@ -128,7 +132,6 @@ fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
         hystart: true,
         pacing: true,
         deliveries: true,
-        own_path: seed % 2 == 1,
         seed,
     };
     let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };

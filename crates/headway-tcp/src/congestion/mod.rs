@@ -64,6 +64,8 @@ pub struct Ack {
     pub retransmitted: bool,
     /// Whether the path is known to damage packets.
     pub damages: bool,
+    /// Whether the path is the sender's own, or damages packets and no one else is known to keep a queue there.
+    pub alone: bool,
     /// The delivery-rate sample, if measured.
     pub rate: Option<RateSample>,
 }
@@ -192,6 +194,8 @@ pub trait CongestionControl: Debug + Send {
     fn on_recovery_end(&mut self, _loss: &Loss) {}
     /// Segments arrived corrupted: delivered by the network, and not a congestion signal.
     fn on_damage(&mut self, _now: Instant, _bytes: u32) {}
+    /// What [`Self::on_segment_lost`] said was lost probably crossed the bottleneck, and was damaged behind it.
+    fn on_crossing(&mut self, _bytes: u32) {}
     /// A router marked a packet (RFC 3168): called at most once per round trip.
     fn on_ecn(&mut self, loss: &Loss) {
         self.on_loss(loss);
@@ -237,8 +241,6 @@ pub struct Setup {
     /// Grow by every delivered byte, also selectively acknowledged or corrupted, instead of the advance
     /// of `SND.UNA`. The recovery must report [`Ack::delivered`] for every ACK.
     pub deliveries: bool,
-    /// No other traffic uses the path ([`Features::own_path`](crate::profile::Features::own_path)).
-    pub own_path: bool,
     /// The seed for randomised intervals.
     pub seed: u64,
 }

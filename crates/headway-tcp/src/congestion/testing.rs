@@ -11,7 +11,6 @@ pub(super) fn setup(initial_window: u32) -> Setup {
         hystart: false,
         pacing: false,
         deliveries: false,
-        own_path: false,
         seed: 1,
     }
 }
@@ -28,6 +27,7 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         duplicate: false,
         retransmitted: false,
         damages: false,
+        alone: false,
         rate: None,
     }
 }

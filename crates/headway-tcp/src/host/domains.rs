@@ -101,7 +101,6 @@ fn setup(profile: &Profile, seed: u64) -> Setup {
         hystart: profile.features.hystart,
         pacing: profile.features.pacing,
         deliveries: profile.recovery.measures_delivery(),
-        own_path: profile.features.own_path,
         seed,
     }
 }

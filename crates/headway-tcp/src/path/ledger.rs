@@ -13,6 +13,16 @@ use super::queue_window::QueueWindow;
 use super::silent::{Entered, SilentLosses, Verdict};
 use crate::congestion::Load;
 
+/// What a loss that crossed the bottleneck counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crossing {
+    /// It counts as delivered.
+    OwnPath,
+    /// Only the controller's answer to the losses of this round takes it into account. Others may come at any time: the sender
+    /// stays on the safe side of what it measures.
+    SharedPath,
+}
+
 /// Why a segment did not arrive intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
@@ -128,7 +138,7 @@ pub struct CauseLedger {
     evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
-    /// What [`CauseLedger::takes_crossing`] says.
+    /// The loss that was attributed last probably crossed the bottleneck.
     crosses: bool,
     total: Attributed,
 }
@@ -202,6 +212,11 @@ impl CauseLedger {
     /// Whether the path is known to damage packets, so that silent losses may be damage.
     pub(crate) fn damages(&self) -> bool {
         self.own || self.evidence.counts(self.now)
+    }
+
+    /// Whether the path is the sender's own, or damages packets and no one else keeps a queue there.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.own || self.evidence.counts(self.now) && !self.queue.is_of_others()
     }
 
     /// Says whether the path is the sender's own.
@@ -343,21 +358,21 @@ impl CauseLedger {
             Verdict::Unlearnt => (Cause::Silent, reason),
             Verdict::Excess | Verdict::Tolerated => (Cause::Congestion, None),
             Verdict::Crossing => {
-                self.crosses = self.own;
+                self.crosses = self.is_alone();
                 (Cause::Congestion, None)
             }
         }
     }
 
     /// Whether the loss that was attributed last is answered as congestion, and probably crossed the bottleneck all the same:
-    /// the path damages as large a share of what meets a long queue as of the rest. Says so once. On paths that others
-    /// use too the sender stays on the safe side of what it measures.
-    pub(crate) fn takes_crossing(&mut self) -> bool {
-        let crosses = core::mem::take(&mut self.crosses);
-        if crosses {
-            self.silent.take_crossing();
+    /// the path damages as large a share of what meets a long queue as of the rest. Says so once, and where others keep no
+    /// queue.
+    pub(crate) fn take_crossing(&mut self) -> Option<Crossing> {
+        if !core::mem::take(&mut self.crosses) {
+            return None;
         }
-        crosses
+        self.silent.take_crossing();
+        Some(if self.own { Crossing::OwnPath } else { Crossing::SharedPath })
     }
 
     /// What the label says was damaged arrived intact, only late.
@@ -427,8 +442,9 @@ mod tests {
     }
 
     #[test]
-    fn losses_cross_a_long_queue_on_paths_of_ones_own() {
-        let [crossing, shared] = [true, false].map(|own| {
+    fn losses_cross_a_long_queue_that_others_do_not_keep() {
+        // How many of 30 losses at a long queue do, and what they count for. `waits`: what is sent at the rate waits.
+        let crossing = |own, waits| {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
             ledger.advance(Instant::ZERO, delay(100));
@@ -442,16 +458,19 @@ mod tests {
             for now in 1..=40 {
                 ledger.advance(Instant::ZERO + ms(10 * now), delay(100 + 5 * now));
             }
-            ledger.on_intact(190);
-            ledger.on_survived([0, 190, 0], Some(delay(300)));
-            let crosses = [(); 30].map(|()| {
+            ledger.on_intact(1000);
+            ledger.on_survived(if waits { [0, 1000, 0] } else { [0, 0, 1000] }, Some(delay(300)));
+            assert_eq!(ledger.is_alone(), own || !waits);
+            let crossings = [(); 30].map(|()| {
                 assert_eq!(attribute(&mut ledger, Some(delay(300))), Cause::Congestion);
-                ledger.takes_crossing()
+                ledger.take_crossing()
             });
-            crosses.iter().filter(|crosses| **crosses).count()
-        });
-        assert!((9..=10).contains(&crossing), "{crossing} of 30");
-        assert_eq!(shared, 0);
+            let count = |kind| crossings.iter().filter(|crossing| **crossing == Some(kind)).count();
+            (count(Crossing::OwnPath), count(Crossing::SharedPath))
+        };
+        assert_eq!([true, false].map(|waits| crossing(true, waits)), [(9, 0); 2]);
+        assert_eq!(crossing(false, false), (0, 9));
+        assert_eq!(crossing(false, true), (0, 0), "others keep the queue");
     }
 
     #[test]

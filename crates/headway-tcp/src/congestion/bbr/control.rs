@@ -7,8 +7,8 @@ use super::bounds::NO_VOLUME;
 use super::model::volume;
 use super::{Bbr, State, rate_of};
 
-/// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". On a path of one's own, where no
-/// one else waits in the queue, there is none.
+/// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". Where no one else waits in the
+/// queue there is none.
 const PACING_MARGIN: u64 = 1;
 /// "StartupPacingGain (2.77)", in percent, like all gains here.
 const STARTUP_PACING_GAIN: u64 = 277;
@@ -52,7 +52,7 @@ impl Bbr {
 
     /// 5.6.2, SetPacingRateWithGain: "if (BBR.full_bw_reached || rate > C.pacing_rate)".
     pub(super) fn set_pacing_rate(&mut self, gain: u64) {
-        let margin = if self.own_path { 0 } else { PACING_MARGIN };
+        let margin = if self.alone { 0 } else { PACING_MARGIN };
         let mut rate = gained(gained(self.bw, gain), 100 - margin);
         if self.is_early()
             && let Some(min_rtt) = self.model.delay.min_rtt
@@ -103,8 +103,8 @@ impl Bbr {
         let min = self.min_pipe_cwnd();
         let cap = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
-            // Headroom is for cross traffic. On a path of one's own there is none.
-            State::Cruise if self.own_path => self.bounds.inflight_longterm,
+            // Headroom is for cross traffic.
+            State::Cruise if self.alone => self.bounds.inflight_longterm,
             State::ProbeRtt | State::Cruise => self.bounds.with_headroom(self.mss, min),
             State::Startup | State::Drain => NO_VOLUME,
         };

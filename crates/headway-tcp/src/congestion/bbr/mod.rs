@@ -106,8 +106,8 @@ pub struct Bbr {
     queued: bool,
     standing_queue: StandingQueue,
     idle_restart: bool,
-    /// No other traffic uses the path.
-    own_path: bool,
+    /// What the latest [`Ack::alone`] said.
+    alone: bool,
     in_fast_recovery: bool,
     /// After a timeout: until this many bytes are delivered.
     timeout_recovery: Option<NonZeroU64>,
@@ -171,7 +171,7 @@ impl Bbr {
             queued: false,
             standing_queue: StandingQueue::new(),
             idle_restart: false,
-            own_path: setup.own_path,
+            alone: false,
             in_fast_recovery: false,
             timeout_recovery: None,
             prior_cwnd: 0,
@@ -340,6 +340,7 @@ impl CongestionControl for Bbr {
         let newly_acked = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         self.inflight = ack.pipe;
         self.in_fast_recovery = ack.in_recovery;
+        self.alone = ack.alone;
         if ack.damages {
             self.reconsider_startup();
         }
@@ -426,6 +427,10 @@ impl CongestionControl for Bbr {
         self.resume.on_delivered(bytes);
         self.damaged = self.damaged.saturating_add(bytes);
         self.bounds.count_damaged(bytes);
+    }
+
+    fn on_crossing(&mut self, bytes: u32) {
+        self.bounds.count_crossing(bytes);
     }
 
     fn on_ecn(&mut self, loss: &Loss) {

@@ -442,9 +442,10 @@ fn a_long_path_stays_full() {
 
 /// Elsewhere three twentieths of the window are left to others.
 #[test]
-fn on_its_own_path_it_keeps_no_headroom() {
-    let window = |own_path| {
-        let mut bbr = Bbr::new(&Setup { own_path, ..setup(200) });
+fn where_no_one_else_waits_it_keeps_no_headroom() {
+    let window = |alone| {
+        let mut bbr = Bbr::new(&setup(200));
+        bbr.alone = alone;
         bbr.state = State::Cruise;
         bbr.bounds.inflight_longterm = 100 * MSS;
         bbr.set_cwnd(0);
@@ -455,10 +456,11 @@ fn on_its_own_path_it_keeps_no_headroom() {
 
 /// Elsewhere a hundredth is left to others.
 #[test]
-fn on_its_own_path_it_cruises_at_the_whole_bandwidth() {
-    let rate = |own_path| {
-        let setup = Setup { pacing: true, deliveries: true, own_path, ..setup(10) };
+fn where_no_one_else_waits_it_cruises_at_the_whole_bandwidth() {
+    let rate = |alone| {
+        let setup = Setup { pacing: true, deliveries: true, ..setup(10) };
         let mut path = Bottleneck::new(Bbr::new(&setup), "10mbit", 100, 1000);
+        path.alone = alone;
         while path.control.state != State::Cruise {
             path.run(1);
         }

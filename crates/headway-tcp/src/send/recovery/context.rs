@@ -54,6 +54,7 @@ impl RecoveryContext<'_> {
             duplicate: false,
             retransmitted: ack.acknowledged.retransmitted,
             damages: false,
+            alone: false,
             rate: None,
         });
     }

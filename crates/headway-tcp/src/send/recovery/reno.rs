@@ -285,7 +285,6 @@ mod tests {
         hystart: false,
         pacing: false,
         deliveries: false,
-        own_path: false,
         seed: 0,
     };
     const NXT: SeqNumber = SeqNumber(10_000);

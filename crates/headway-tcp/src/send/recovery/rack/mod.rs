@@ -25,7 +25,7 @@ use super::{
 };
 use crate::congestion::{Ack, Load};
 use crate::event::{RecoveryPhase, RetransmitReason};
-use crate::path::ledger::{Cause, CauseLedger};
+use crate::path::ledger::{Cause, CauseLedger, Crossing};
 use crate::profile::Features;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
@@ -238,8 +238,10 @@ impl Rack {
         if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.mss, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
-        if cx.ledger.as_deref_mut().is_some_and(CauseLedger::takes_crossing) {
-            cx.queue.count_crossing(sent, due, cx.now);
+        match cx.ledger.as_deref_mut().and_then(CauseLedger::take_crossing) {
+            Some(Crossing::OwnPath) => cx.queue.count_crossing(sent, due, cx.now),
+            Some(Crossing::SharedPath) => cx.domain.control().on_crossing(sent.len),
+            None => {}
         }
         true
     }
@@ -385,6 +387,7 @@ impl RecoveryEngine for Rack {
                 duplicate,
                 retransmitted: ack.acknowledged.retransmitted,
                 damages: cx.ledger.as_deref().is_some_and(CauseLedger::damages),
+                alone: cx.ledger.as_deref().is_some_and(CauseLedger::is_alone),
                 rate,
             });
             let load = cx.domain.control().load();
