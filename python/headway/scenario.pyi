@@ -74,6 +74,9 @@ class Scenario:
       milliseconds for each 1500 bytes, which repeats. Default: a constant rate.
     * reverse_rate_trace (FILE): When the reverse path can deliver. Default: as the forward path.
     * delay (TIME): One-way propagation delay. Default: 300ms.
+    * delay_steps (STEPS): A delay that changes, in place of --delay: 20ms@0s,150ms@10s, and repeat@20s at the
+      end to begin again; packets keep their order. Default: a constant delay.
+    * reverse_delay_steps (STEPS): Steps of the delay of the reverse path. Default: those of the forward path.
     * queue (LIMIT): Limit of the queue in front of the link: 100p, 64KiB, 1bdp or 0.05bdp (bandwidth-delay
       products) or unlimited. Default: 100p.
     * mark (LIMIT): Mark packets that find the queue longer than this, if their sender supports ECN (RFC
@@ -216,6 +219,10 @@ class Scenario:
     @property
     def delay(self) -> str: ...
     @property
+    def delay_steps(self) -> str: ...
+    @property
+    def reverse_delay_steps(self) -> str: ...
+    @property
     def queue(self) -> str: ...
     @property
     def mark(self) -> str: ...
@@ -317,6 +324,8 @@ class Scenario:
         rate_trace: Value | None = None,
         reverse_rate_trace: Value | None = None,
         delay: Value | None = None,
+        delay_steps: Value | None = None,
+        reverse_delay_steps: Value | None = None,
         queue: Value | None = None,
         mark: Value | None = None,
         aqm: Value | None = None,
@@ -388,6 +397,8 @@ class Scenario:
         rate_trace: Value | None = None,
         reverse_rate_trace: Value | None = None,
         delay: Value | None = None,
+        delay_steps: Value | None = None,
+        reverse_delay_steps: Value | None = None,
         queue: Value | None = None,
         mark: Value | None = None,
         aqm: Value | None = None,

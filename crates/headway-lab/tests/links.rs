@@ -25,6 +25,8 @@ reverse-rate-steps = "8mbit@0s,1mbit@5s"
 rate-trace = "none"
 reverse-rate-trace = "none"
 delay = "3ms"
+delay-steps = "none"
+reverse-delay-steps = "5ms@0s,50ms@2s"
 queue = "2bdp"
 mark = "10p"
 aqm = "none"
@@ -55,7 +57,8 @@ fn every_key_says_what_it_says_in_an_experiment() {
         rate_steps: None,
         rate_trace: None,
         delay: Duration::from_millis(3),
-        queue: QueueLimit::Packets(200),
+        delay_steps: None,
+        queue: QueueLimit::Packets(267),
         mark: Some(QueueLimit::Packets(10)),
         aqm: Aqm::None,
         policer: Some("8mbit:64KiB".parse().unwrap()),
@@ -76,6 +79,7 @@ fn every_key_says_what_it_says_in_an_experiment() {
     let reverse = LinkConfig {
         rate: Some(Rate::from_bits_per_second(1_000_000)),
         rate_steps: Some("8mbit@0s,1mbit@5s".parse().unwrap()),
+        delay_steps: Some("5ms@0s,50ms@2s".parse().unwrap()),
         loss: share(0.02).into(),
         mute: Mutes::default(),
         damage: "burst:1%:3".parse().unwrap(),

@@ -55,16 +55,17 @@ impl<F, A> Arq<F, A> {
         self.resolve(ticket, Place::Arrived(at, frame));
     }
 
-    /// A frame arrives damaged `at` that time; `retransmit_at` is the earliest time to retransmit it. False if
-    /// it is given up, because this was its last retransmission.
+    /// A frame arrives damaged `at` that time; `retransmit_at` is the earliest time to retransmit it, unless the request
+    /// before it comes later: where the delay falls, requests keep their order. False if it is given up, because this
+    /// was its last retransmission.
     pub(crate) fn damaged(&mut self, ticket: Ticket, at: Instant, retransmit_at: Instant, frame: F) -> bool {
         if ticket.retransmissions == self.max_retransmissions {
             self.resolve(ticket, Place::GivenUp(at));
             return false;
         }
         let ticket = Ticket { retransmissions: ticket.retransmissions + 1, ..ticket };
-        debug_assert!(self.retransmissions.back().is_none_or(|(last, ..)| *last <= retransmit_at));
-        self.retransmissions.push_back((retransmit_at, ticket, frame));
+        let last = self.retransmissions.back().map_or(Instant::ZERO, |(last, ..)| *last);
+        self.retransmissions.push_back((retransmit_at.max(last), ticket, frame));
         true
     }
 

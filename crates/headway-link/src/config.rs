@@ -1,7 +1,8 @@
 //! What one direction of a link is like.
 
 use crate::{
-    Aqm, Damage, DeliveryTrace, FrameCheck, HitZone, JitterModel, Loss, Mutes, Policer, QueueLimit, RateSteps,
+    Aqm, Damage, DelaySteps, DeliveryTrace, FrameCheck, HitZone, JitterModel, Loss, Mutes, Policer,
+    QueueLimit, RateSteps,
 };
 use headway_units::{Duration, Rate, Share};
 
@@ -17,6 +18,8 @@ pub struct LinkConfig {
     pub rate_trace: Option<DeliveryTrace>,
     /// One-way propagation delay: from the end of the transmission to the arrival.
     pub delay: Duration,
+    /// A delay that changes, in place of [`delay`](Self::delay).
+    pub delay_steps: Option<DelaySteps>,
     /// What drops packets that come faster than a rate, in front of the queue; `None`: nothing does.
     pub policer: Option<Policer>,
     /// How much the queue in front of the transmitter holds.
@@ -70,6 +73,16 @@ impl LinkConfig {
     pub fn nominal_rate(&self) -> Option<Rate> {
         let trace = self.rate_trace.as_ref().map(DeliveryTrace::nominal);
         trace.or_else(|| self.rate_steps.as_ref().map(RateSteps::nominal)).or(self.rate)
+    }
+
+    /// The delay, or the first of one that changes.
+    pub fn nominal_delay(&self) -> Duration {
+        self.delay_steps.as_ref().map_or(self.delay, DelaySteps::first)
+    }
+
+    /// The delay as it is written, or the steps of one that changes.
+    pub fn delay_text(&self) -> String {
+        self.delay_steps.as_ref().map_or_else(|| self.delay.to_string(), DelaySteps::to_string)
     }
 }
 

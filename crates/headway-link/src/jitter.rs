@@ -129,30 +129,28 @@ impl fmt::Display for JitterModel {
     }
 }
 
-/// Draws delays.
+/// Varies delays.
 #[derive(Clone, Debug)]
 pub(crate) struct Jitter {
-    /// Without jitter.
-    delay: Duration,
     size: Duration,
     model: Option<JitterModel>,
     /// The weight of the last number, out of 2^32.
     weight: u64,
     last: u32,
     stream: Stream,
-    /// The least and the greatest delay.
-    bounds: (Duration, Duration),
+    /// The least and the greatest deviation from the delay, in nanoseconds.
+    range: (i128, i128),
 }
 
 impl Jitter {
     pub(crate) fn new(config: &LinkConfig, mut stream: Stream) -> Self {
-        let (delay, size, model) = (config.delay, config.jitter, config.jitter_model.clone());
+        let (size, model) = (config.jitter, config.jitter_model.clone());
         let weight =
             model.as_ref().map_or(0, |model| (model.correlation.value() * (1_u64 << 32) as f64) as u64);
         // The first number has none before it.
         let last = if weight > 0 { stream.number() } else { 0 };
-        let bounds = bounds(delay, size, model.as_ref());
-        Self { delay, size, model, weight, last, stream, bounds }
+        let range = range(size, model.as_ref());
+        Self { size, model, weight, last, stream, range }
     }
 
     /// Whether packets may overtake each other by it.
@@ -161,15 +159,14 @@ impl Jitter {
         !self.size.is_zero() && self.model.as_ref().is_some_and(|model| !model.ordered)
     }
 
-    /// The delay of the next packet.
+    /// The delay of the next packet, which is `delay` without jitter.
     #[inline]
-    pub(crate) fn next_delay(&mut self) -> Duration {
-        if self.size.is_zero() { self.delay } else { self.varied_delay() }
+    pub(crate) fn vary(&mut self, delay: Duration) -> Duration {
+        if self.size.is_zero() { delay } else { self.varied(delay) }
     }
 
     #[inline(never)]
-    fn varied_delay(&mut self) -> Duration {
-        let delay = self.delay;
+    fn varied(&mut self, delay: Duration) -> Duration {
         if self.model.is_none() {
             return delay + Duration::from_nanos(self.stream.below(self.size.as_nanos().saturating_add(1)));
         }
@@ -197,24 +194,23 @@ impl Jitter {
         self.last
     }
 
-    /// The least and the greatest delay.
-    #[inline]
-    pub(crate) fn bounds(&self) -> (Duration, Duration) {
-        self.bounds
+    /// The least and the greatest that a delay may become.
+    pub(crate) fn bounds(&self, delay: Duration) -> (Duration, Duration) {
+        let (least, greatest) = self.range;
+        (moved(delay, least), moved(delay, greatest))
     }
 }
 
-fn bounds(delay: Duration, size: Duration, model: Option<&JitterModel>) -> (Duration, Duration) {
+fn range(size: Duration, model: Option<&JitterModel>) -> (i128, i128) {
     let jitter = i128::from(size.as_nanos());
-    let (least, greatest) = match model {
+    match model {
         None => (0, jitter),
         Some(JitterModel { table: None, .. }) => (-jitter, jitter),
         Some(JitterModel { table: Some(table), .. }) => {
             let (least, greatest) = table.range();
             (scaled(jitter, least), scaled(jitter, greatest))
         }
-    };
-    (moved(delay, least), moved(delay, greatest))
+    }
 }
 
 /// The multiple of the jitter that a value of a table says, rounded to the nearest nanosecond, half away from zero.

@@ -74,9 +74,9 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     pub fn succeeding(config: LinkConfig, seed: u64, earlier: &Self) -> Self {
         let mut link = Self { classifier: earlier.classifier, ..Self::new(config, seed) };
         let free_at = earlier.serializer.free_after(earlier.queue.lengths());
-        let last_transmission = (!earlier.queue.is_empty()).then_some(free_at);
+        let ends = (!earlier.queue.is_empty()).then_some((earlier.serializer.free_at(), free_at));
         link.serializer.occupy_until(free_at);
-        link.propagation.hold_until(earlier.propagation.latest_arrival(last_transmission));
+        link.propagation.hold_until(earlier.propagation.latest_arrival(ends));
         link
     }
 }
@@ -100,7 +100,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
                 && config.loss.is_zero()
                 && config.duplicate.is_zero()
                 && config.reorder.is_zero()
-                && config.jitter.is_zero(),
+                && config.jitter.is_zero()
+                && config.delay_steps.is_none(),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
             config,
@@ -347,8 +348,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
             return;
         }
         self.count_hit(outcome);
+        let ready = self.propagation.answer(end);
         let at = self.propagation.arrival(end);
-        let ready = end + self.propagation.delay() * 2;
         let Some(arq) = &mut self.arq else { return };
         let ticket = ticket.unwrap_or_else(|| arq.number());
         if outcome == Outcome::Intact && !is_mute {
@@ -371,7 +372,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     /// Whether the link is mute while a frame is on the air that is transmitted from `start` to `end`.
     #[inline]
     fn is_mute(&mut self, start: Instant, end: Instant) -> bool {
-        let is_mute = self.config.mute.any_in(start, end + self.propagation.delay());
+        let is_mute = self.config.mute.any_in(start, self.propagation.due(end));
         self.counters.muted += u64::from(is_mute);
         is_mute
     }

@@ -1,7 +1,7 @@
 //! The way from the transmitter to the receiver: delay, jitter and reordering.
 
 use crate::{
-    LinkConfig,
+    DelaySteps, LinkConfig,
     in_flight::{InFlight, PacketInFlight},
     jitter::Jitter,
     random::{Chance, Stream, Streams},
@@ -11,7 +11,13 @@ use headway_units::{Duration, Instant};
 /// Brings packets to the receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Propagation<P> {
+    /// Where it does not change.
     delay: Duration,
+    delay_steps: Option<DelaySteps>,
+    /// The least delay that jitter may give at any time.
+    least_delay: Duration,
+    /// The latest arrival without jitter: where the delay falls, none is earlier.
+    last_due: Instant,
     jitter: Jitter,
     reorder: (Chance, Stream),
     reorder_delay: Duration,
@@ -27,8 +33,12 @@ impl<P> Propagation<P> {
     pub(crate) fn new(config: &LinkConfig, streams: &Streams) -> Self {
         let reorder = Chance::new(config.reorder);
         let jitter = Jitter::new(config, streams.jitter.clone());
+        let least = config.delay_steps.as_ref().map_or(config.delay, DelaySteps::least);
         Self {
             delay: config.delay,
+            delay_steps: config.delay_steps.clone(),
+            least_delay: jitter.bounds(least).0,
+            last_due: Instant::ZERO,
             last_arrival: Instant::ZERO,
             earliest: Instant::ZERO,
             in_flight: InFlight::new(!reorder.is_never() || jitter.reorders()),
@@ -39,22 +49,37 @@ impl<P> Propagation<P> {
         }
     }
 
-    /// The delay without jitter.
+    /// The delay without jitter of a frame whose transmission ends at `end`.
     #[inline]
-    pub(crate) fn delay(&self) -> Duration {
-        self.delay
+    fn delay_at(&self, end: Instant) -> Duration {
+        self.delay_steps.as_ref().map_or(self.delay, |steps| steps.at(end))
     }
 
-    /// When a frame whose transmission ends at `end` arrives, if nothing before it arrives later.
+    /// When a frame whose transmission ends at `end` arrives without jitter: not before those in front of it.
+    #[inline]
+    pub(crate) fn due(&self, end: Instant) -> Instant {
+        self.last_due.max(end + self.delay_at(end))
+    }
+
+    /// When a frame whose transmission ends at `end` arrives, if jitter lets nothing before it arrive later.
     #[inline]
     pub(crate) fn arrival(&mut self, end: Instant) -> Instant {
-        end + self.jitter.next_delay()
+        self.last_due = self.due(end);
+        end + self.jitter.vary(self.last_due.saturating_since(end))
+    }
+
+    /// When the receiver's answer to a frame whose transmission ends at `end` is back, without jitter and without a
+    /// queue: it has the delay of the time at which the frame arrives.
+    #[inline]
+    pub(crate) fn answer(&self, end: Instant) -> Instant {
+        let due = self.due(end);
+        due + self.delay_at(due)
     }
 
     /// The least delay that jitter may give.
     #[inline]
     pub(crate) fn least_delay(&self) -> Duration {
-        self.jitter.bounds().0
+        self.least_delay
     }
 
     /// The arrival of the next packet, which is due at `due`: no packet overtakes another, except by jitter that
@@ -70,7 +95,8 @@ impl<P> Propagation<P> {
         }
     }
 
-    /// [`arrival`](Self::arrival) and [`schedule`](Self::schedule) in one where all packets have the same delay.
+    /// [`arrival`](Self::arrival) and [`schedule`](Self::schedule) in one where all packets have the same delay, whenever
+    /// they are sent.
     #[inline]
     pub(crate) fn schedule_alike(&mut self, end: Instant) -> Instant {
         self.last_arrival = self.last_arrival.max(end + self.delay);
@@ -108,9 +134,14 @@ impl<P> Propagation<P> {
         self.in_flight.len() - self.duplicates
     }
 
-    /// The latest arrival of anything sent so far or until `end`, without packets that are held back.
-    pub(crate) fn latest_arrival(&self, end: Option<Instant>) -> Instant {
-        end.map_or(self.last_arrival, |end| self.last_arrival.max(end + self.jitter.bounds().1))
+    /// The latest arrival of anything sent so far or whose transmission ends between the two times, without packets that
+    /// are held back.
+    pub(crate) fn latest_arrival(&self, ends: Option<(Instant, Instant)>) -> Instant {
+        let Some((first, last)) = ends else { return self.last_arrival };
+        let steps = self.delay_steps.as_ref();
+        let due =
+            steps.map_or(last + self.delay, |steps| self.last_due.max(steps.latest_arrival(first, last)));
+        self.last_arrival.max(last + self.jitter.bounds(due.saturating_since(last)).1)
     }
 
     /// No packet arrives before `at`.

@@ -28,11 +28,26 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
     let rate = prop::option::of(1_000_000u64..100_000_000);
     let shares = (some(), some(), some());
     let policer = prop::sample::select(vec![None, Some("8mbit:5000B"), Some("100kbit:1500B")]);
-    (damage, (queue, policer), check, shares, rate, 0u64..20_000, 0u64..20_000, 0u64..20_000).prop_map(
-        |(damage, (queue, policer), frame_check, (duplicate, reorder, loss), rate, delay, jitter, held)| {
+    let steps = prop::sample::select(vec![
+        None,
+        Some("20ms@0s,0ms@40ms"),
+        Some("1ms@0s,15ms@20ms,3ms@30ms,repeat@50ms"),
+    ]);
+    (damage, (queue, policer, steps), check, shares, rate, 0u64..20_000, 0u64..20_000, 0u64..20_000).prop_map(
+        |(
+            damage,
+            (queue, policer, steps),
+            frame_check,
+            (duplicate, reorder, loss),
+            rate,
+            delay,
+            jitter,
+            held,
+        )| {
             LinkConfig {
                 rate: rate.map(Rate::from_bits_per_second),
                 delay: Duration::from_micros(delay),
+                delay_steps: steps.map(|steps| steps.parse().unwrap()),
                 policer: policer.map(|policer| policer.parse().unwrap()),
                 queue,
                 jitter: Duration::from_micros(jitter),

@@ -241,7 +241,7 @@ impl Key {
             Access::Feature { feature, set } => set(&mut settings.scenario.features, feature, value),
             Access::Link { direction, set, .. } => {
                 let Scenario { forward, reverse, mtu, .. } = &mut settings.scenario;
-                let round_trip = forward.delay + reverse.delay;
+                let round_trip = forward.nominal_delay() + reverse.nominal_delay();
                 let (rate, mtu) = (forward.nominal_rate(), *mtu);
                 let set = |link, direction| {
                     set(link, value, &LinkContext { traces, direction, rate, round_trip, mtu })

@@ -9,7 +9,7 @@ use headway_sim::{Kind, Value};
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 53] = [
+const OTHER_VALUES: [(&str, &str); 55] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -31,6 +31,8 @@ const OTHER_VALUES: [(&str, &str); 53] = [
     ("rate-trace", "tests/data/opportunities.txt"),
     ("reverse-rate-trace", "tests/data/opportunities.txt"),
     ("delay", "3ms"),
+    ("delay-steps", "20ms@0s,150ms@10s,repeat@20s"),
+    ("reverse-delay-steps", "10ms@0s,20ms@1s"),
     ("queue", "200p"),
     ("mark", "10p"),
     ("aqm", "codel:5ms:50ms"),
@@ -158,7 +160,7 @@ fn the_channel_key_stays_what_it_was() {
     let names: Vec<&str> =
         keys().iter().filter(|key| key.scope.is_in_channel_key()).map(|key| key.name).collect();
     let before = "size duration window mtu retries time-limit rate reverse-rate rate-steps reverse-rate-steps rate-trace reverse-rate-trace \
-                  delay queue mark aqm policer overhead jitter jitter-distribution \
+                  delay delay-steps reverse-delay-steps queue mark aqm policer overhead jitter jitter-distribution \
                   loss reverse-loss mute reverse-mute duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
                   frame-check companions rivals cross cross-packet";
     assert_eq!(names.join(" "), before);
@@ -189,6 +191,34 @@ fn queues_in_bandwidth_delay_products_count_the_path_that_was_given() {
 }
 
 #[test]
+fn steps_of_the_delay_are_of_both_directions_unless_the_reverse_path_has_others() {
+    let both = |given: &[(&'static str, &str)]| {
+        let given = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let Scenario { forward, reverse, .. } = settings(&given).scenario;
+        [forward.delay_text(), reverse.delay_text()]
+    };
+    let (steps, others) = ("20ms@0s,150ms@10s", "10ms@0s,5ms@1s");
+    assert_eq!(both(&[("delay-steps", steps)]), [steps, steps]);
+    assert_eq!(both(&[("delay-steps", steps), ("reverse-delay-steps", others)]), [steps, others]);
+    assert_eq!(both(&[("delay", "3ms"), ("reverse-delay-steps", others)]), ["3ms", others]);
+    let constant = [("delay", "3ms"), ("delay-steps", steps), ("reverse-delay-steps", "none")];
+    assert_eq!(both(&constant), [steps, "3ms"]);
+}
+
+/// A queue in bandwidth-delay products is that of the first delay, on both paths.
+#[test]
+fn queues_of_a_delay_that_changes_are_those_of_its_first() {
+    let queue = |given: &[(&'static str, &str)]| {
+        let given = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        settings(&given).scenario.forward.queue
+    };
+    let expected = queue(&[("delay", "20ms"), ("queue", "1bdp")]);
+    assert_eq!(queue(&[("delay-steps", "20ms@0s,150ms@10s"), ("queue", "1bdp")]), expected);
+    let reverse = [("delay", "30ms"), ("reverse-delay-steps", "10ms@0s,150ms@10s"), ("queue", "1bdp")];
+    assert_eq!(queue(&reverse), expected);
+}
+
+#[test]
 fn values_that_make_no_sense_are_refused() {
     for (name, value, expected) in [
         ("clock", "tomorrow", "expected virtual or real"),
@@ -215,6 +245,8 @@ fn values_that_make_no_sense_are_refused() {
         ("loss", "burst:1%", "burst:1%:10"),
         ("mute", "10s", "10s@30s"),
         ("rate-steps", "10mbit", "10mbit@0s,1mbit@10s"),
+        ("delay-steps", "20ms", "20ms@0s,150ms@10s"),
+        ("reverse-delay-steps", "20ms@1s", "20ms@0s,150ms@10s"),
         ("rate-trace", "tests/data/missing.txt", "cannot be read"),
         ("rate-trace", "Cargo.toml", "line 1: "),
         ("damage", "sometimes", "expected none, random"),

@@ -222,7 +222,7 @@ fn kcptun_window(scenario: &Scenario, shards: Option<Shards>) -> u64 {
     const MOST: u64 = 1 << 16;
     let Some(rate) = scenario.forward.rate else { return MOST };
     let packet = 8 * u128::from(scenario.mtu);
-    let nanos = (scenario.forward.delay + scenario.reverse.delay).as_nanos();
+    let nanos = (scenario.forward.nominal_delay() + scenario.reverse.nominal_delay()).as_nanos();
     let path = u128::from(rate.bits_per_second()) * u128::from(nanos) / 1_000_000_000 / packet;
     let queue = match scenario.forward.queue {
         QueueLimit::Packets(packets) => u128::from(packets),

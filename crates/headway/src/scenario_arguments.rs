@@ -54,11 +54,12 @@ impl Given {
     }
 }
 
-/// Options that say the same in another way, or say nothing without another: `rate` of a rate that changes, the trunk's
-/// without a trunk, the length of packets that are not sent.
+/// Options that say the same in another way, or say nothing without another: `rate` of a rate that changes, `delay` of a
+/// delay that does, the trunk's without a trunk, the length of packets that are not sent.
 fn related(key: &'static Key, option: Arg) -> Arg {
     match key.name {
         "rate-steps" | "rate-trace" => option.conflicts_with("rate"),
+        "delay-steps" => option.conflicts_with("delay"),
         "reverse-rate-steps" | "reverse-rate-trace" => option.conflicts_with("reverse-rate"),
         "cross-packet" => option.requires("cross"),
         name if name.starts_with("trunk-") => option.requires("trunk"),

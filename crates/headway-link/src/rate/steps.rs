@@ -1,11 +1,8 @@
 //! A rate that changes at given times.
 
-use crate::ParseLinkError;
-use headway_units::{Duration, Instant, Rate};
-use std::{fmt, str::FromStr, sync::Arc};
-
-/// More steps than this are a trace.
-const MOST: usize = 65_536;
+use crate::{ParseLinkError, schedule::Schedule};
+use headway_units::{Instant, Rate};
+use std::{fmt, str::FromStr};
 
 const EXPECTED: &str = "RATE@TIME,... with ascending times from 0s on and, to begin again, repeat@TIME at the end; a rate may be \
                         0bit but not for ever, such as 10mbit@0s,1mbit@10s,repeat@20s";
@@ -18,30 +15,23 @@ const EXPECTED: &str = "RATE@TIME,... with ascending times from 0s on and, to be
 /// Written as `10mbit@0s,1mbit@10s`, which keeps its last rate, or `10mbit@0s,1mbit@10s,repeat@20s`, which begins
 /// again every 20 s.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RateSteps(Arc<Inner>);
-
-#[derive(Debug, PartialEq, Eq)]
-struct Inner {
-    /// From when on, in nanoseconds, and bits per second. The first is at 0; times ascend.
-    steps: Vec<(u64, u64)>,
-    period: Option<u64>,
-}
+pub struct RateSteps(Schedule<Rate>);
 
 impl RateSteps {
     /// One rate for what needs one, such as bandwidth-delay products: the mean of steps that repeat, the
     /// highest of others.
     pub fn nominal(&self) -> Rate {
-        let Inner { steps, period } = &*self.0;
-        let bits = match period {
-            None => steps.iter().map(|(_, rate)| *rate).max().unwrap_or_default(),
+        let bits = match self.0.period() {
+            None => self.0.values().map(Rate::bits_per_second).max().unwrap_or_default(),
             Some(period) => {
-                let ends = steps[1..].iter().map(|(at, _)| *at).chain([*period]);
-                let bits: u128 = steps
-                    .iter()
-                    .zip(ends)
-                    .map(|((at, rate), end)| u128::from(*rate) * u128::from(end - at))
-                    .sum();
-                (bits / u128::from(*period)) as u64
+                let period = Instant::ZERO + period;
+                let mut start = Instant::ZERO;
+                let bits = self.0.between(start, period).map(|(rate, end)| {
+                    let lasts = end.saturating_since(start);
+                    start = end;
+                    u128::from(rate.bits_per_second()) * u128::from(lasts.as_nanos())
+                });
+                (bits.sum::<u128>() / u128::from(period.as_nanos())) as u64
             }
         };
         Rate::from_bits_per_second(bits.max(1))
@@ -52,30 +42,21 @@ impl RateSteps {
     pub(crate) fn transmit(&self, bytes: u64, start: Instant) -> Instant {
         const NANOBITS_PER_BYTE: u128 = 8 * 1_000_000_000;
         let mut needed = u128::from(bytes) * NANOBITS_PER_BYTE;
-        let mut now = start.as_nanos();
+        let mut now = start;
         loop {
-            let (rate, until) = self.at(now);
-            let rate = u128::from(rate);
-            let room = until.map_or(u128::MAX, |until| rate * u128::from(until - now));
+            let (rate, until) = self.0.at(now);
+            let rate = u128::from(rate.bits_per_second());
+            let room =
+                until.map_or(u128::MAX, |until| rate * u128::from(until.saturating_since(now).as_nanos()));
             if needed <= room && (rate > 0 || needed == 0) {
                 let lasts = if needed == 0 { 0 } else { needed.div_ceil(rate) };
-                let end = u128::from(now) + lasts;
+                let end = u128::from(now.as_nanos()) + lasts;
                 return Instant::from_nanos(u64::try_from(end).unwrap_or(u64::MAX));
             }
-            let Some(until) = until.filter(|until| *until < u64::MAX) else { return Instant::MAX };
+            let Some(until) = until.filter(|until| *until < Instant::MAX) else { return Instant::MAX };
             needed -= room;
             now = until;
         }
-    }
-
-    /// The rate at a time, and until when it holds.
-    fn at(&self, now: u64) -> (u64, Option<u64>) {
-        let Inner { steps, period } = &*self.0;
-        let phase = period.map_or(now, |period| now % period);
-        let next = steps.partition_point(|(at, _)| *at <= phase);
-        let (_, rate) = steps[next - 1];
-        let end = steps.get(next).map(|(at, _)| *at).or(*period);
-        (rate, end.map(|end| (now - phase).saturating_add(end)))
     }
 }
 
@@ -83,46 +64,30 @@ impl FromStr for RateSteps {
     type Err = ParseLinkError;
 
     fn from_str(input: &str) -> Result<Self, ParseLinkError> {
-        parse(input).map(|inner| Self(Arc::new(inner))).ok_or_else(|| ParseLinkError::new(input, EXPECTED))
+        let schedule = Schedule::parse(input).filter(flows);
+        schedule.map(Self).ok_or_else(|| ParseLinkError::new(input, EXPECTED))
     }
 }
 
-fn parse(input: &str) -> Option<Inner> {
-    let mut inner = Inner { steps: Vec::new(), period: None };
-    for item in input.split(',') {
-        let (rate, at) = item.trim().split_once('@')?;
-        let at = at.parse::<Duration>().ok()?.as_nanos();
-        let is_later = inner.steps.last().map_or(at == 0, |(last, _)| at > *last);
-        if !is_later || inner.period.is_some() || inner.steps.len() == MOST {
-            return None;
-        }
-        if rate == "repeat" && at > 0 {
-            inner.period = Some(at);
-        } else {
-            inner.steps.push((at, rate.parse::<Rate>().ok()?.bits_per_second()));
-        }
+/// Whether a packet is transmitted in the end, whenever it comes.
+fn flows(schedule: &Schedule<Rate>) -> bool {
+    let mut rates = schedule.values().map(Rate::bits_per_second);
+    match schedule.period() {
+        None => rates.last().is_some_and(|rate| rate > 0),
+        Some(_) => rates.any(|rate| rate > 0),
     }
-    let flows = match inner.period {
-        None => inner.steps.last().is_some_and(|(_, rate)| *rate > 0),
-        Some(_) => inner.steps.iter().any(|(_, rate)| *rate > 0),
-    };
-    flows.then_some(inner)
 }
 
 impl fmt::Display for RateSteps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let steps =
-            self.0.steps.iter().map(|(at, rate)| (Rate::from_bits_per_second(*rate).to_string(), *at));
-        let repeat = self.0.period.map(|period| ("repeat".to_owned(), period));
-        let items: Vec<String> =
-            steps.chain(repeat).map(|(what, at)| format!("{what}@{}", Duration::from_nanos(at))).collect();
-        f.pad(&items.join(","))
+        self.0.fmt(f)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::Duration;
     use proptest::prelude::*;
 
     fn steps(text: &str) -> RateSteps {

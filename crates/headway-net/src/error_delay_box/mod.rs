@@ -94,7 +94,7 @@ impl ErrorDelayBox {
     }
 
     /// As [`new`](Self::new), with links whose time zero is `start`: from then on count the times of
-    /// [`LinkConfig::rate_steps`], [`LinkConfig::rate_trace`] and [`LinkConfig::mute`].
+    /// [`LinkConfig::rate_steps`], [`LinkConfig::rate_trace`], [`LinkConfig::delay_steps`] and [`LinkConfig::mute`].
     pub fn starting_at(start: Instant, lanes: [LaneConfig; 2]) -> Self {
         Self { lanes: lanes.map(|lane| Lane::new(lane.link, lane.seed, start)) }
     }

@@ -20,7 +20,7 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
         spaced(&sent(scenario, results.content_len)),
         link.nominal_rate()
             .map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
-        spaced(&link.delay.to_string()),
+        delay(link),
         if senders == 1 { "" } else { "s" },
         if runs == 1 { "" } else { "s" },
     );
@@ -43,6 +43,15 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
         damage => text.push_str(&format!("; on the reverse path: {damage}.")),
     }
     text
+}
+
+/// The one-way delay, and that it changes.
+fn delay(link: &LinkConfig) -> String {
+    let first = spaced(&link.nominal_delay().to_string());
+    match &link.delay_steps {
+        None => first,
+        Some(steps) => format!("{first} at first ({steps})"),
+    }
 }
 
 /// A quantity with a space between number and unit, as one writes it in a sentence.
@@ -89,7 +98,7 @@ fn link_rows() -> [LinkRow; 16] {
             (None, Some(steps), _) => steps.to_string(),
             (None, None, rate) => rate.map_or("unlimited".into(), |rate: Rate| rate.to_string()),
         }),
-        ("one-way delay", |link| link.delay.to_string()),
+        ("one-way delay", LinkConfig::delay_text),
         ("queue", |link| link.queue.to_string()),
         ("queue management", |link| link.aqm.to_string()),
         ("policer", |link| link.policer.map_or("none".into(), |policer| policer.to_string())),

@@ -18,7 +18,7 @@ const RATE: Access = Access::Link {
     get: |link| link.rate.map_or(Quantity::Unset(""), Quantity::Rate),
 };
 
-const STEPS: Access = Access::Link {
+const RATE_STEPS: Access = Access::Link {
     direction: None,
     set: |link, text, _| {
         link.rate_steps = unless("none", text)?;
@@ -44,6 +44,15 @@ const RATE_TRACE: Access = Access::Link {
     },
 };
 
+const DELAY_STEPS: Access = Access::Link {
+    direction: None,
+    set: |link, text, _| {
+        link.delay_steps = unless("none", text)?;
+        Ok(())
+    },
+    get: |link| link.delay_steps.as_ref().map_or(Quantity::Unset("none"), Quantity::text),
+};
+
 const LOSS: Access = Access::Link {
     direction: None,
     set: |link, text, _| put(&mut link.loss, text),
@@ -59,7 +68,7 @@ const MUTE: Access = Access::Link {
     get: |link| if link.mute.is_empty() { Quantity::Unset("none") } else { Quantity::text(&link.mute) },
 };
 
-pub(super) const LINK: [Key; 21] = [
+pub(super) const LINK: [Key; 23] = [
     Key {
         name: "rate",
         dimension: Dimension::Rate,
@@ -87,7 +96,7 @@ pub(super) const LINK: [Key; 21] = [
         meaning: Some("steps of the rate of the forward path"),
         default: Unset::Nothing("a constant rate"),
         scope: Scope::Link,
-        access: STEPS,
+        access: RATE_STEPS,
         ..Key::PLAIN
     },
     Key {
@@ -97,7 +106,7 @@ pub(super) const LINK: [Key; 21] = [
         default: Unset::Nothing("those of the forward path"),
         empty: Some("a constant rate"),
         scope: Scope::Link,
-        access: only(Reverse, STEPS),
+        access: only(Reverse, RATE_STEPS),
         ..Key::PLAIN
     },
     Key {
@@ -132,6 +141,27 @@ pub(super) const LINK: [Key; 21] = [
             set: |link, text, _| put(&mut link.delay, text),
             get: |link| Quantity::Time(link.delay),
         },
+        ..Key::PLAIN
+    },
+    Key {
+        name: "delay-steps",
+        value_name: Some("STEPS"),
+        help: "A delay that changes, in place of --delay: 20ms@0s,150ms@10s, and repeat@20s at the end to begin again; \
+               packets keep their order",
+        meaning: Some("steps of the one-way delay of the forward path"),
+        default: Unset::Nothing("a constant delay"),
+        scope: Scope::Link,
+        access: DELAY_STEPS,
+        ..Key::PLAIN
+    },
+    Key {
+        name: "reverse-delay-steps",
+        value_name: Some("STEPS"),
+        help: "Steps of the delay of the reverse path",
+        default: Unset::Nothing("those of the forward path"),
+        empty: Some("a constant delay"),
+        scope: Scope::Link,
+        access: only(Reverse, DELAY_STEPS),
         ..Key::PLAIN
     },
     Key {

@@ -68,6 +68,9 @@ pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
     if scenario.forward.rate_steps.is_some() || scenario.forward.rate_trace.is_some() {
         return Some("expected a link of one rate: its window is one bandwidth-delay product");
     }
+    if scenario.forward.delay_steps.is_some() || scenario.reverse.delay_steps.is_some() {
+        return Some("expected a link of one delay: its window is one bandwidth-delay product");
+    }
     if scenario.forward.jitter_model.is_some() {
         return Some(
             "expected no jitter-distribution: it takes packets to arrive in the order in which they leave",

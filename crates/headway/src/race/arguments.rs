@@ -32,6 +32,8 @@ Examples:
       The damage that one sender met, for all of them.
   headway race --variant oracle,headway,modern:bbr,modern:cubic --duration 60s --window 16MiB --queue 1bdp
       How near today's senders come to one that knows every hit at once, in a minute.
+  headway race --variant headway,modern --delay-steps 20ms@0s,150ms@10s --damage none --duration 20s --runs 1
+      A handover: the one-way delay of both directions rises after 10 s.
   headway race --variant headway,modern,sack --runs 3 --watch
       A live page of goodput, window, RTT, queue and losses for a browser of this machine, until Ctrl-C.
   headway race --json --runs 3 | jq '.summary[] | {variant, seconds}'

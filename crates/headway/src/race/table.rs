@@ -50,7 +50,7 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
         "{} over {}, one-way delay {}, queue {}, window {}; profile {}, {} rules",
         sent(scenario, size),
         rate(link),
-        link.delay,
+        link.delay_text(),
         link.queue,
         scenario.window,
         scenario.profile,
@@ -71,8 +71,11 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     if let Some(bound) = scenario.bound() {
         text.push_str(&format!("; bound {}", rate_text(bound)));
     }
-    for (name, link) in [("", link), ("reverse path: ", &scenario.reverse)] {
-        let impairments = impairments(link);
+    let reverse_delay = scenario.reverse.delay_text();
+    let reverse_delay =
+        (reverse_delay != link.delay_text()).then(|| format!("one-way delay {reverse_delay}"));
+    for (name, link, delay) in [("", link, None), ("reverse path: ", &scenario.reverse, reverse_delay)] {
+        let impairments: Vec<String> = delay.into_iter().chain(impairments(link)).collect();
         if !impairments.is_empty() {
             text.push_str(&format!("\n{name}{}", impairments.join(", ")));
         }

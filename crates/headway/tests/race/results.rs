@@ -49,6 +49,19 @@ fn any_size_is_sent_without_a_file() {
 }
 
 #[test]
+fn the_heading_names_delays_that_change() {
+    let directory = tempdir().expect("a directory");
+    let words =
+        ["race", "--size", "10KB", "--runs", "1", "--variant", "sack", "--delay-steps", "20ms@0s,30ms@1s"];
+    let text = HEADWAY.succeed(directory.path(), &words);
+    assert!(text.contains("one-way delay 20ms@0s,30ms@1s, queue"), "{text}");
+    assert!(!text.contains("reverse path: one-way delay"), "{text}");
+    let text =
+        HEADWAY.succeed(directory.path(), &[&words[..], &["--reverse-delay-steps", "5ms@0s"]].concat());
+    assert!(text.contains("\nreverse path: one-way delay 5ms@0s\n"), "{text}");
+}
+
+#[test]
 fn the_object_has_every_key() {
     let document = json(&SHORT);
     for key in ["profile", "rules", "size_bytes", "forward", "reverse", "bound_bps", "time_limit_seconds"] {

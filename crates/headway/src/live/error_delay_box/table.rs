@@ -20,7 +20,8 @@ pub(super) fn describe_link(link: &LinkConfig) -> String {
         (None, Some(steps), _) => steps.to_string(),
         (None, None, rate) => rate.map_or("no rate limit".into(), |rate| rate.to_string()),
     };
-    let mut parts = vec![rate, format!("one-way delay {}", link.delay), format!("queue {}", link.queue)];
+    let mut parts =
+        vec![rate, format!("one-way delay {}", link.delay_text()), format!("queue {}", link.queue)];
     parts.extend(link.mark.map(|limit| format!("marks beyond {limit}")));
     if link.aqm != Aqm::None {
         parts.push(link.aqm.to_string());

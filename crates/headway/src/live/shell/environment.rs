@@ -38,7 +38,7 @@ pub(super) fn set(command: &mut Command, is_shell: bool, program: &OsStr, links:
 /// Such as `[headway 10mbit 150ms]`. Units have no characters that a shell expands.
 fn prompt(link: &LinkConfig) -> String {
     let rate = link.rate.map_or(String::new(), |rate| format!(" {rate}"));
-    format!("[headway{rate} {}]", link.delay)
+    format!("[headway{rate} {}]", link.nominal_delay())
 }
 
 /// The terminal, if there is one, and who had it before the program ran.
