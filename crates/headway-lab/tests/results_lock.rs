@@ -119,6 +119,19 @@ const RUNS: &[(&str, &str, &str)] = &[
            damage = "random:2%""#,
     ),
     (
+        "longer-path",
+        r#"variant = ["modern:bbr", "headway:cubic", "headway:bbr"]"#,
+        r#"size = "none"
+           duration = "20s"
+           delay-steps = "10ms@0s,150ms@4s"
+           queue = "100p"
+           window = "4MiB"
+           loss = "1%"
+           hit-zone = "ip+tcp"
+           header-hit = "40%"
+           damage = "burst:5%:5""#,
+    ),
+    (
         "marks",
         r#"variant = ["modern:cubic", "modern:bbr", "headway:cubic", "headway:bbr"]
            mark = ["5p", "none"]"#,

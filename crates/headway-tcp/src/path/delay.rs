@@ -9,10 +9,3 @@ pub(crate) struct Delay {
     pub(crate) min: Duration,
     pub(crate) smoothed: Duration,
 }
-
-impl Delay {
-    /// The wait in the queue.
-    pub(super) fn wait(&self) -> Duration {
-        self.latest - self.min
-    }
-}

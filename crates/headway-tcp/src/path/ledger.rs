@@ -125,7 +125,7 @@ pub struct CauseLedger {
     /// that acknowledges little and slowly is believed no more than that, however long it takes.
     balance: i64,
     /// Segments that have arrived intact since an interruption of the path was believed.
-    since_interruption: u64,
+    since_interruption: u32,
     /// What is lost whatever the rate.
     silent: SilentLosses,
     /// How long the queue was lately.
@@ -171,8 +171,8 @@ impl CauseLedger {
     /// Moves the window to `now`.
     pub(crate) fn advance(&mut self, now: Instant, delay: Delay) {
         self.now = now;
-        self.delay = Some(delay);
-        self.queue.on_sample(now, delay);
+        let before = self.delay.replace(delay);
+        self.queue.on_sample(now, before, delay);
         if now < self.interval_end {
             return;
         }
@@ -193,7 +193,7 @@ impl CauseLedger {
     /// Segments arrived intact.
     pub(crate) fn on_intact(&mut self, segments: u32) {
         self.interval().intact += segments;
-        self.since_interruption += u64::from(segments);
+        self.since_interruption = self.since_interruption.saturating_add(segments);
         self.balance = (self.balance + i64::from(MOST_DAMAGED) * i64::from(segments)).min(self.earned());
     }
 
@@ -234,7 +234,7 @@ impl CauseLedger {
     /// The path seems to have been interrupted, and `segments` with it. It is believed if of that many segments
     /// at least one in [`MOST_DAMAGED`] must have arrived since the last time.
     pub(crate) fn believes_interruption(&mut self, segments: u32) -> bool {
-        let believed = u64::from(segments) <= self.since_interruption * u64::from(MOST_DAMAGED);
+        let believed = segments <= self.since_interruption.saturating_mul(MOST_DAMAGED);
         if believed {
             self.since_interruption = 0;
         }
@@ -624,6 +624,7 @@ mod tests {
                 ledger.on_survived([0, 99, 0], Some(delay(100)));
                 ledger.attribute(Some(delay(100)), order, Load::At, tolerated).0
             };
+            ledger.advance(Instant::ZERO, delay(100));
             for _ in 0..20 {
                 lose(&mut ledger);
             }

@@ -6,8 +6,6 @@
 
 use headway_units::Duration;
 
-use super::delay::Delay;
-
 /// No wait is shorter than this.
 const WAIT: Duration = Duration::from_millis(3);
 /// Others keep a queue if more than one in so many waits.
@@ -23,10 +21,10 @@ pub(super) struct OthersQueue {
 }
 
 impl OthersQueue {
-    /// Segments sent at the path's rate reached the receiver, after the delay of the last round-trip sample.
-    pub(super) fn on_survived(&mut self, segments: u32, delay: Delay) {
+    /// Segments sent at the path's rate reached the receiver; the last round-trip sample waited for so long.
+    pub(super) fn on_survived(&mut self, segments: u32, wait: Duration) {
         self.arrived = self.arrived.saturating_add(segments);
-        if delay.wait() > WAIT {
+        if wait > WAIT {
             self.waited = self.waited.saturating_add(segments);
         }
     }
@@ -47,30 +45,29 @@ impl OthersQueue {
 mod tests {
     use super::*;
 
-    fn delay(wait: u64) -> Delay {
-        let min = Duration::from_millis(100);
-        Delay { latest: min + Duration::from_millis(wait), min, smoothed: min }
+    fn ms(wait: u64) -> Duration {
+        Duration::from_millis(wait)
     }
 
     #[test]
     fn it_stands_where_more_than_an_eighth_waits() {
         let mut queue = OthersQueue::default();
         assert!(!queue.stands());
-        queue.on_survived(70, delay(3));
-        queue.on_survived(10, delay(4));
+        queue.on_survived(70, ms(3));
+        queue.on_survived(10, ms(4));
         assert!(!queue.stands());
-        queue.on_survived(1, delay(4));
+        queue.on_survived(1, ms(4));
         assert!(queue.stands());
     }
 
     #[test]
     fn what_was_long_ago_is_forgotten() {
         let mut queue = OthersQueue::default();
-        queue.on_survived(100, delay(10));
+        queue.on_survived(100, ms(10));
         for _ in 0..3 {
             assert!(queue.stands());
             queue.halve();
-            queue.on_survived(100, delay(0));
+            queue.on_survived(100, ms(0));
         }
         assert!(!queue.stands());
     }

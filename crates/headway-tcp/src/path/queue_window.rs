@@ -5,54 +5,81 @@
 //! was not lost to an overflow, however shallow the queue is.
 //!
 //! A single long round trip is no queue: the receiver may have delayed its ACK. A queue delays what follows too.
+//!
+//! A packet waits for as long as its round-trip time exceeds the shortest of late, which is that of an empty queue, or of the
+//! part of a queue that never drains. The shortest of all times would take a path that became longer for a queue that never
+//! ends.
 
 use headway_units::{Duration, Instant};
 
 use super::delay::Delay;
 use super::others_queue::OthersQueue;
 
-/// The longest wait is of the present and of the previous span of this length.
+/// What is kept is of the present and of the previous span of this length.
 const SPAN: Duration = Duration::from_secs(5);
-/// Waits below this, or below this part of the minimum round-trip time, are noise.
+/// Waits below this, or below this part of the round-trip time without a queue, are noise.
 const NOISE: Duration = Duration::from_millis(1);
 const NOISE_PART: u32 = 64;
 
+/// Round-trip times of one span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    /// The longest, of two in a row.
+    longest: Duration,
+    shortest: Duration,
+}
+
+impl Span {
+    const EMPTY: Self = Self { longest: Duration::ZERO, shortest: Duration::MAX };
+}
+
 /// See the module's documentation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueWindow {
-    present: Duration,
-    previous: Duration,
+    present: Span,
+    previous: Span,
     ends: Instant,
-    /// The last wait.
-    last: Duration,
     /// Whether others keep the queue.
     others: OthersQueue,
 }
 
+impl Default for QueueWindow {
+    fn default() -> Self {
+        Self {
+            present: Span::EMPTY,
+            previous: Span::EMPTY,
+            ends: Instant::ZERO,
+            others: OthersQueue::default(),
+        }
+    }
+}
+
 impl QueueWindow {
-    /// A round-trip time was sampled, or is still the latest.
-    pub(super) fn on_sample(&mut self, now: Instant, delay: Delay) {
+    /// A round-trip time was sampled after `before`, or is still the latest.
+    pub(super) fn on_sample(&mut self, now: Instant, before: Option<Delay>, delay: Delay) {
+        let mut before = before.map_or(Duration::ZERO, |before| before.latest);
         if now >= self.ends {
-            let lapsed = now.saturating_since(self.ends) >= SPAN;
-            if lapsed {
-                self.last = Duration::ZERO;
+            if now.saturating_since(self.ends) < SPAN {
+                self.previous = self.present;
+            } else {
+                // The queue of that time is gone; the path is the same.
+                before = Duration::ZERO;
+                self.previous = Span { shortest: self.floor(), ..Span::EMPTY };
             }
-            self.previous = if lapsed { Duration::ZERO } else { self.present };
-            self.present = Duration::ZERO;
+            self.present = Span::EMPTY;
             self.ends = now + SPAN;
             self.others.halve();
         }
-        let wait = delay.wait();
+        self.present.shortest = self.present.shortest.min(delay.latest);
         // As long as no other is sampled, the latest is given again.
-        if wait != self.last {
-            self.present = self.present.max(wait.min(self.last));
-            self.last = wait;
+        if delay.latest != before {
+            self.present.longest = self.present.longest.max(delay.latest.min(before));
         }
     }
 
     /// Segments sent at the path's rate reached the receiver.
     pub(super) fn on_survived(&mut self, segments: u32, delay: Delay) {
-        self.others.on_survived(segments, delay);
+        self.others.on_survived(segments, self.wait(delay));
     }
 
     /// Whether others keep a queue.
@@ -62,8 +89,18 @@ impl QueueWindow {
 
     /// Whether the wait was so short that the queue cannot have overflowed.
     pub(super) fn is_short(&self, delay: Delay) -> bool {
-        let longest = self.present.max(self.previous);
-        delay.wait() <= (longest / 2).max(delay.min / NOISE_PART).max(NOISE)
+        let floor = self.floor();
+        let longest = self.present.longest.max(self.previous.longest) - floor;
+        self.wait(delay) <= (longest / 2).max(floor / NOISE_PART).max(NOISE)
+    }
+
+    /// The shortest round-trip time of late.
+    fn floor(&self) -> Duration {
+        self.present.shortest.min(self.previous.shortest)
+    }
+
+    fn wait(&self, delay: Delay) -> Duration {
+        delay.latest - self.floor()
     }
 }
 
@@ -80,9 +117,11 @@ mod tests {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
+    /// Samples with these waits follow each other.
     fn sample(window: &mut QueueWindow, seconds: u64, waits: &[u64]) {
-        for &wait in waits {
-            window.on_sample(at(seconds), delay(wait));
+        let mut before = None;
+        for delay in waits.iter().map(|wait| delay(*wait)) {
+            window.on_sample(at(seconds), before.replace(delay), delay);
         }
     }
 
@@ -98,38 +137,66 @@ mod tests {
     #[test]
     fn a_delayed_ack_is_no_queue() {
         let mut window = QueueWindow::default();
-        sample(&mut window, 0, &[10, 11, 60, 60, 10, 11]);
+        sample(&mut window, 0, &[0, 10, 11, 60, 60, 10, 11]);
         assert!(window.is_short(delay(5)) && !window.is_short(delay(6)));
     }
 
     #[test]
     fn what_was_long_ago_is_forgotten() {
         let mut window = QueueWindow::default();
-        sample(&mut window, 0, &[100, 101]);
-        window.on_sample(at(6), delay(10));
+        sample(&mut window, 0, &[0, 100, 101]);
+        sample(&mut window, 6, &[0, 10]);
         assert!(window.is_short(delay(50)), "of the previous span");
-        window.on_sample(at(12), delay(11));
+        sample(&mut window, 12, &[10, 11]);
         assert!(!window.is_short(delay(6)));
         sample(&mut window, 12, &[100, 101]);
-        window.on_sample(at(60), delay(40));
+        sample(&mut window, 60, &[40]);
         assert!(!window.is_short(delay(6)), "a minute later: not two in a row");
     }
 
     #[test]
     fn the_queue_of_others_is_forgotten_with_the_spans() {
         let mut window = QueueWindow::default();
+        sample(&mut window, 0, &[0]);
         window.on_survived(100, delay(10));
         for span in 0..3 {
             assert!(window.is_of_others());
-            window.on_sample(at(6 * span), delay(0));
+            sample(&mut window, 6 * (span + 1), &[0]);
             window.on_survived(100, delay(0));
         }
         assert!(!window.is_of_others());
     }
 
     #[test]
+    fn a_path_that_became_longer_is_no_long_queue() {
+        let mut window = QueueWindow::default();
+        sample(&mut window, 0, &[0, 11, 10]);
+        for seconds in [6, 9] {
+            sample(&mut window, seconds, &[280, 291, 290]);
+            window.on_survived(100, delay(280));
+            assert!(
+                !window.is_short(delay(280)) && window.is_of_others(),
+                "after {seconds} s it may be a queue"
+            );
+        }
+        sample(&mut window, 12, &[280, 291, 290]);
+        assert!(window.is_short(delay(285)) && !window.is_short(delay(286)));
+        window.on_survived(2000, delay(280));
+        assert!(!window.is_of_others());
+    }
+
+    #[test]
+    fn a_path_is_not_longer_after_a_pause() {
+        let mut window = QueueWindow::default();
+        sample(&mut window, 0, &[0]);
+        sample(&mut window, 100, &[50, 51]);
+        assert!(!window.is_short(delay(26)) && window.is_short(delay(25)));
+    }
+
+    #[test]
     fn noise_says_nothing() {
-        assert!(QueueWindow::default().is_short(delay(1)));
-        assert!(!QueueWindow::default().is_short(delay(3)));
+        let mut window = QueueWindow::default();
+        sample(&mut window, 0, &[0]);
+        assert!(window.is_short(delay(1)) && !window.is_short(delay(3)));
     }
 }
