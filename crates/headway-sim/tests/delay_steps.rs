@@ -87,6 +87,27 @@ fn each_path_has_its_own() {
     }
 }
 
+/// Bursts of damage, 40 % of which hit IP headers, and a delay that grows from 10 to 150 ms.
+#[test]
+fn silent_losses_on_a_longer_path_are_no_congestion() {
+    let mut scenario = scenario("10ms@0s,150ms@10s", "10ms@0s,150ms@10s");
+    scenario.forward.damage = "burst:5%:5".parse().expect("a damage model");
+    scenario.forward.hit_zone = "ip+tcp".parse().expect("a zone");
+    scenario.forward.header_hit = Some("40%".parse().expect("a share"));
+    scenario.window = Size::from_bytes(16 << 20);
+    scenario.duration = Some(Duration::from_secs(60));
+    let shares = [1, 2, 3].map(|seed| {
+        let content = Content::generated(100 << 20);
+        let settings = RunSettings { scenario: &scenario, content: &content, seed, hash: false };
+        let outcome =
+            run_sampled(settings, Variant::Headway, || (), OneWayDelays::default(), &mut Samples::default());
+        outcome.expect("a run").outcome.metrics.share_of_bound.expect("a bound")
+    });
+    println!("{shares:.3?} of the bound");
+    // 0.2 if the longer path is taken for a queue that never ends.
+    assert!(shares.iter().sum::<f64>() / 3.0 > 0.5, "{shares:.3?} of the bound");
+}
+
 #[test]
 fn the_oracle_refuses_them() {
     let steps = "25ms@0s,75ms@3s";
