@@ -214,9 +214,11 @@ impl CauseLedger {
         self.own || self.evidence.counts(self.now)
     }
 
-    /// Whether the path is the sender's own, or damages packets and no one else keeps a queue there.
+    /// Whether the path is the sender's own; or whether it damages packets, there was a queue, and nothing shows others: they
+    /// keep no queue, and what is lost does not depend on the sender's rate.
     pub(crate) fn is_alone(&self) -> bool {
-        self.own || self.evidence.counts(self.now) && !self.queue.is_of_others()
+        let others = !self.queue.was_seen() || self.queue.is_of_others() || self.silent.depend(self.now);
+        self.own || self.evidence.counts(self.now) && !others
     }
 
     /// Says whether the path is the sender's own.
@@ -471,6 +473,38 @@ mod tests {
         assert_eq!([true, false].map(|waits| crossing(true, waits)), [(9, 0); 2]);
         assert_eq!(crossing(false, false), (0, 9));
         assert_eq!(crossing(false, true), (0, 0), "others keep the queue");
+    }
+
+    #[test]
+    fn a_sender_is_alone_where_a_queue_was_seen_and_nothing_shows_others() {
+        let queue = || {
+            let mut ledger = CauseLedger::default();
+            ledger.on_reported(0);
+            for now in 0..5 {
+                ledger.advance(Instant::ZERO + ms(now), delay(100));
+            }
+            assert!(!ledger.is_alone(), "no queue was seen");
+            ledger.advance(Instant::ZERO + ms(5), delay(130));
+            ledger.advance(Instant::ZERO + ms(6), delay(131));
+            ledger.advance(Instant::ZERO + ms(7), delay(100));
+            assert!(ledger.is_alone());
+            ledger
+        };
+        let mut others = queue();
+        others.on_survived([0, 800, 0], Some(delay(110)));
+        assert!(!others.is_alone(), "they keep a queue");
+        let mut policer = queue();
+        for order in 0..100 {
+            policer.on_intact(19);
+            policer.on_survived([0, 19, 0], Some(delay(100)));
+            policer.attribute(Some(delay(100)), 20 * order, Load::At, 0);
+        }
+        assert!(policer.is_alone());
+        policer.on_survived([1000, 0, 0], Some(delay(100)));
+        assert!(!policer.is_alone(), "nothing is lost below the rate");
+        let mut unknown = CauseLedger::default();
+        unknown.set_own(true);
+        assert!(unknown.is_alone());
     }
 
     #[test]

@@ -20,6 +20,10 @@ const SPAN: Duration = Duration::from_secs(5);
 /// Waits below this, or below this part of the round-trip time without a queue, are noise.
 const NOISE: Duration = Duration::from_millis(1);
 const NOISE_PART: u32 = 64;
+/// A queue that never lets wait for longer than this, or than this part of the round-trip time without a queue, is not seen.
+/// A probe for bandwidth adds a quarter of a bandwidth-delay product, if the queue has room for it.
+const UNSEEN: Duration = Duration::from_millis(3);
+const UNSEEN_PART: u32 = 8;
 
 /// Round-trip times of one span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,29 +33,20 @@ struct Span {
     shortest: Duration,
 }
 
-impl Span {
-    const EMPTY: Self = Self { longest: Duration::ZERO, shortest: Duration::MAX };
+impl Default for Span {
+    fn default() -> Self {
+        Self { longest: Duration::ZERO, shortest: Duration::MAX }
+    }
 }
 
 /// See the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueWindow {
     present: Span,
     previous: Span,
     ends: Instant,
     /// Whether others keep the queue.
     others: OthersQueue,
-}
-
-impl Default for QueueWindow {
-    fn default() -> Self {
-        Self {
-            present: Span::EMPTY,
-            previous: Span::EMPTY,
-            ends: Instant::ZERO,
-            others: OthersQueue::default(),
-        }
-    }
 }
 
 impl QueueWindow {
@@ -64,9 +59,9 @@ impl QueueWindow {
             } else {
                 // The queue of that time is gone; the path is the same.
                 before = Duration::ZERO;
-                self.previous = Span { shortest: self.floor(), ..Span::EMPTY };
+                self.previous = Span { shortest: self.floor(), ..Span::default() };
             }
-            self.present = Span::EMPTY;
+            self.present = Span::default();
             self.ends = now + SPAN;
             self.others.halve();
         }
@@ -87,16 +82,24 @@ impl QueueWindow {
         self.others.stands()
     }
 
+    /// Whether there was a queue of late in which others could have been seen.
+    pub(super) fn was_seen(&self) -> bool {
+        self.longest() > UNSEEN.max(self.floor() / UNSEEN_PART)
+    }
+
     /// Whether the wait was so short that the queue cannot have overflowed.
     pub(super) fn is_short(&self, delay: Delay) -> bool {
-        let floor = self.floor();
-        let longest = self.present.longest.max(self.previous.longest) - floor;
-        self.wait(delay) <= (longest / 2).max(floor / NOISE_PART).max(NOISE)
+        self.wait(delay) <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
     }
 
     /// The shortest round-trip time of late.
     fn floor(&self) -> Duration {
         self.present.shortest.min(self.previous.shortest)
+    }
+
+    /// The longest wait of late.
+    fn longest(&self) -> Duration {
+        self.present.longest.max(self.previous.longest) - self.floor()
     }
 
     fn wait(&self, delay: Delay) -> Duration {
@@ -135,6 +138,20 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_of_less_than_an_eighth_is_not_seen() {
+        let mut window = QueueWindow::default();
+        assert!(!window.was_seen());
+        sample(&mut window, 0, &[0, 12, 12]);
+        assert!(!window.was_seen());
+        sample(&mut window, 0, &[13, 0]);
+        assert!(!window.was_seen(), "not two in a row");
+        sample(&mut window, 0, &[14, 13]);
+        assert!(window.was_seen());
+        sample(&mut window, 12, &[0]);
+        assert!(!window.was_seen(), "long ago");
+    }
+
+    #[test]
     fn a_delayed_ack_is_no_queue() {
         let mut window = QueueWindow::default();
         sample(&mut window, 0, &[0, 10, 11, 60, 60, 10, 11]);
@@ -158,11 +175,11 @@ mod tests {
     fn the_queue_of_others_is_forgotten_with_the_spans() {
         let mut window = QueueWindow::default();
         sample(&mut window, 0, &[0]);
-        window.on_survived(100, delay(10));
+        window.on_survived(640, delay(10));
         for span in 0..3 {
             assert!(window.is_of_others());
             sample(&mut window, 6 * (span + 1), &[0]);
-            window.on_survived(100, delay(0));
+            window.on_survived(640, delay(0));
         }
         assert!(!window.is_of_others());
     }

@@ -193,6 +193,11 @@ impl SilentLosses {
         self.crossing = self.crossing.saturating_sub(ONE);
     }
 
+    /// Whether losses depend on the sender's rate.
+    pub(super) fn depend(&self, now: Instant) -> bool {
+        self.test.depends(now)
+    }
+
     /// What was taken for damage arrived after all: the loss is entered no more, and its allowance is left for
     /// another.
     pub(super) fn withdraw(&mut self, entered: &Entered, now: Instant) {

@@ -5,6 +5,7 @@ use headway_units::Duration;
 use super::super::Ack;
 use super::bounds::NO_VOLUME;
 use super::model::volume;
+use super::standing_queue::micros;
 use super::{Bbr, State, rate_of};
 
 /// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". Where no one else waits in the
@@ -16,6 +17,11 @@ const STARTUP_PACING_GAIN: u64 = 277;
 /// grows by a fourth of what it did, which is still more than the quarter a round that keeps Startup going.
 const CAUTIOUS_PACING_GAIN: u64 = 144;
 const CAUTIOUS_CWND_GAIN: u64 = 150;
+
+/// A queue that stands in ProbeBW_CRUISE is drained within this many round trips, but with no less than the gain of
+/// ProbeBW_DOWN, 0.9.
+const DRAIN_ROUNDS: u64 = 4;
+const MOST_OVERESTIMATED: u64 = 10;
 
 /// The maximum rounds in which Startup is slow start.
 const EARLY_ROUNDS: u64 = 4;
@@ -30,8 +36,22 @@ impl Bbr {
             State::Startup => STARTUP_PACING_GAIN,
             State::Drain => 50,
             State::Down => self.cycle.down_gain,
-            State::Cruise | State::Refill | State::ProbeRtt => 100,
+            State::Cruise => 100 - self.overestimate(),
+            State::Refill | State::ProbeRtt => 100,
             State::Up => 125,
+        }
+    }
+
+    /// By how much the bandwidth seems to be overestimated, in percent: a queue stands that no one else keeps. What exceeds it
+    /// now is seen a round trip later, so it is drained within [`DRAIN_ROUNDS`].
+    fn overestimate(&self) -> u64 {
+        let delay = self.standing_queue.delay();
+        match self.model.delay.min_rtt.map(micros) {
+            Some(min) if self.alone && delay > min / 8 => {
+                let share = u64::from(delay) * 100 / (DRAIN_ROUNDS * u64::from(min.max(1)));
+                share.min(MOST_OVERESTIMATED)
+            }
+            _ => 0,
         }
     }
 

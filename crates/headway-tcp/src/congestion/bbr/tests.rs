@@ -454,20 +454,24 @@ fn where_no_one_else_waits_it_keeps_no_headroom() {
     assert_eq!([false, true].map(window), [85, 100]);
 }
 
-/// Elsewhere a hundredth is left to others.
+/// Elsewhere a hundredth is left to others, and a queue that stands may be theirs.
 #[test]
-fn where_no_one_else_waits_it_cruises_at_the_whole_bandwidth() {
-    let rate = |alone| {
+fn where_no_one_else_waits_it_cruises_at_the_whole_bandwidth_as_soon_as_its_queue_is_drained() {
+    let rates = |alone| {
         let setup = Setup { pacing: true, deliveries: true, ..setup(10) };
         let mut path = Bottleneck::new(Bbr::new(&setup), "10mbit", 100, 1000);
         path.alone = alone;
-        while path.control.state != State::Cruise {
+        let mut rates = alloc::vec::Vec::new();
+        for _ in 0..5000 {
             path.run(1);
+            let bbr = &path.control;
+            let rate = bbr.pacing_rate * 1000 / bbr.bw.max(1);
+            if bbr.state == State::Cruise && rates.last() != Some(&rate) {
+                rates.push(rate);
+            }
         }
-        path.run(1);
-        let bbr = &path.control;
-        assert_eq!(bbr.state, State::Cruise);
-        bbr.pacing_rate * 1000 / bbr.bw
+        rates
     };
-    assert_eq!([false, true].map(rate), [990, 1000]);
+    assert_eq!(rates(false), [990]);
+    assert_eq!(rates(true), [900, 1000]);
 }
