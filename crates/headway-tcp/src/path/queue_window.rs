@@ -175,11 +175,11 @@ mod tests {
     fn the_queue_of_others_is_forgotten_with_the_spans() {
         let mut window = QueueWindow::default();
         sample(&mut window, 0, &[0]);
-        window.on_survived(640, delay(10));
+        window.on_survived(100, delay(10));
         for span in 0..3 {
             assert!(window.is_of_others());
             sample(&mut window, 6 * (span + 1), &[0]);
-            window.on_survived(640, delay(0));
+            window.on_survived(100, delay(0));
         }
         assert!(!window.is_of_others());
     }
