@@ -74,9 +74,14 @@ impl Detector {
         }
     }
 
-    /// The round-trip time of the newest transmission that arrived.
+    /// The round-trip time of the newest transmission that arrived; zero before any did (RFC 8985, 5.3).
     pub(super) fn rtt(&self) -> Duration {
         self.rtt
+    }
+
+    /// The same; `None` before any arrived.
+    pub(super) fn latest_rtt(&self) -> Option<Duration> {
+        self.newest.map(|_| self.rtt)
     }
 
     /// Steps 1 to 3: what `delivery` says. `tsecr` is the ACK's, if it distinguishes

@@ -46,7 +46,7 @@ impl Rack {
         }
         let Some(smoothed) = rtt.estimate() else { return Some(Duration::from_secs(1)) };
         if tolerates_holes {
-            let latest = self.detector.rtt().min(smoothed);
+            let latest = self.detector.latest_rtt().map_or(smoothed, |latest| latest.min(smoothed));
             return Some(latest + latest / 4 + OUR_DELAYED_ACK);
         }
         let single = queue.outstanding() <= mss;
