@@ -386,3 +386,22 @@ fn a_message_is_repeated_often_where_all_of_it_is_lost() {
     let sent = 100 - network.lose.len();
     assert!((18..=30).contains(&sent), "{sent} transmissions");
 }
+
+/// The same where damage is known, while other members are answered: what is taken for damage does not back off either.
+#[test]
+fn a_message_is_repeated_as_often_where_damage_is_known() {
+    let profile = Variant::Headway.apply(Profile::modern().with_window(1 << 20));
+    let mut network = Network::new(profile, 2);
+    network.damage = Some((Rng::new(1), 0));
+    network.run(Duration::from_millis(1000), keep_writing(1..2));
+    network.damage = None;
+    network.lose = vec![5000; 8];
+    assert_eq!(network.hosts[0].write(network.members[0], &[7; 500]), Ok(500));
+    let mut waited = Duration::ZERO;
+    while network.received()[0] == 0 {
+        network.run(Duration::from_millis(10), keep_writing(1..2));
+        waited += Duration::from_millis(10);
+        // It takes 1.8 s, and more than five with a timer that backs off.
+        assert!(waited < Duration::from_millis(2500), "{} are still to be lost", network.lose.len());
+    }
+}

@@ -69,7 +69,10 @@ pub(super) struct Rack {
     corrupted: u64,
     /// The next retransmission is sent whatever the window is.
     forced: bool,
+    /// Timeouts since `SND.UNA` last moved.
     timeouts: u32,
+    /// One of them was answered as congestion.
+    timeout_answered: bool,
     /// When the retransmission timer last expired.
     last_timeout: Option<Instant>,
     /// When the tail was last taken for lost.
@@ -97,6 +100,7 @@ impl Rack {
             corrupted: 0,
             forced: false,
             timeouts: 0,
+            timeout_answered: false,
             last_timeout: None,
             tail_lost_at: None,
             outage: Outage::default(),
@@ -147,6 +151,7 @@ impl Rack {
         let mut outcome = RecoveryOutcome::default();
         if ack.advanced {
             self.timeouts = 0;
+            self.timeout_answered = false;
         }
         if delivery.bytes > 0 || ack.acknowledged.bytes > 0 {
             outcome.timer = TimerUpdate::Restart;
@@ -327,8 +332,8 @@ impl Rack {
             Phase::Timeout { point, .. } => cx.una.ge(point),
         };
         if over {
+            self.detector.on_recovery_end();
             if self.in_fast_recovery() {
-                self.detector.on_recovery_end();
                 cx.report_recovery_end();
             }
             self.phase = Phase::Open;
@@ -430,6 +435,7 @@ impl RecoveryEngine for Rack {
         self.last_timeout = Some(cx.now);
         let damages = cx.ledger.as_deref().is_some_and(CauseLedger::damages);
         let flight = cx.queue.outstanding();
+        let in_network = cx.queue.pipe();
         // RFC 2018, section 8: a first segment that is SACKed although it was never acknowledged
         // shows that the receiver reneged.
         if cx.queue.head().is_some_and(|head| head.has(Marks::SACKED)) {
@@ -440,20 +446,22 @@ impl RecoveryEngine for Rack {
         self.forced = true;
         self.probe = None;
         self.reorder_deadline = None;
+        let thin = self.is_thin(cx);
+        self.timeouts += 1;
         if damages && received && !congestion {
-            return RecoveryOutcome::default();
+            let pace = if thin { TimeoutPace::Linear } else { TimeoutPace::BackOff };
+            return RecoveryOutcome { pace, ..RecoveryOutcome::default() };
         }
-        let silence = damages && (!received || flight >= outage::WINDOW * cx.mss);
+        let silence = damages && (!received || in_network >= outage::WINDOW * cx.mss);
         let pace = if self.outage.on_timeout(cx.now, silence) {
             TimeoutPace::RoundTrip
-        } else if self.is_thin(cx) {
+        } else if thin {
             TimeoutPace::Linear
         } else {
             TimeoutPace::BackOff
         };
-        let first = self.timeouts == 0;
+        let first = !core::mem::replace(&mut self.timeout_answered, true);
         cx.report_timeout(flight, first);
-        self.timeouts += 1;
         self.prr = None;
         if first {
             self.undone = false;
