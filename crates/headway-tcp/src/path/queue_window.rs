@@ -39,6 +39,13 @@ impl Default for Span {
     }
 }
 
+impl Span {
+    /// Whether it has no samples of its own, only what was known before a pause.
+    fn is_inherited(&self) -> bool {
+        self.longest.is_zero()
+    }
+}
+
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueWindow {
@@ -57,9 +64,10 @@ impl QueueWindow {
             if now.saturating_since(self.ends) < SPAN {
                 self.previous = self.present;
             } else {
-                // The queue of that time is gone; the path is the same.
+                // The queue of that time is gone; the path is the same, as far as was seen since the last such pause.
                 before = Duration::ZERO;
-                self.previous = Span { shortest: self.floor(), ..Span::default() };
+                let known = if self.previous.is_inherited() { self.present.shortest } else { self.floor() };
+                self.previous = Span { shortest: known, ..Span::default() };
             }
             self.present = Span::default();
             self.ends = now + SPAN;
@@ -208,6 +216,20 @@ mod tests {
         sample(&mut window, 0, &[0]);
         sample(&mut window, 100, &[50, 51]);
         assert!(!window.is_short(delay(26)) && window.is_short(delay(25)));
+    }
+
+    #[test]
+    fn a_path_that_became_longer_is_known_after_two_pauses() {
+        let mut window = QueueWindow::default();
+        sample(&mut window, 0, &[0]);
+        for (seconds, known) in [(20, 0), (40, 280), (60, 280)] {
+            sample(&mut window, seconds, &[280, 281, 280]);
+            assert_eq!(window.floor(), Duration::from_millis(100 + known), "after {seconds} s");
+        }
+        // As long as its sender does not pause, the present and the previous span count.
+        sample(&mut window, 66, &[300, 301]);
+        sample(&mut window, 90, &[300, 301]);
+        assert_eq!(window.floor(), Duration::from_millis(380));
     }
 
     #[test]
