@@ -84,7 +84,7 @@ impl Connection {
         }
         let count = segment.options.v2.as_ref().and_then(V2::as_ack).map(|ack: &V2Ack| ack.damaged);
         if let Some(count) = count {
-            let sent = u16::try_from(self.snd.transmissions()).unwrap_or(u16::MAX);
+            let sent = u16::try_from(cx.path.transmissions_since_begin()).unwrap_or(u16::MAX);
             cx.path.ledger.on_count(cx.now, count, sent);
         }
     }

@@ -271,8 +271,8 @@ impl CauseLedger {
 
     /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
     /// for the path, whichever connection it came by.
-    /// `sent` is what the connection has sent: the first count of a path that is new to both ends is
-    /// no more, and begins at zero.
+    /// `sent` is what all connections have sent since the path was last unused: the first count of a path that is new to
+    /// both ends is no more, and begins at zero.
     pub(crate) fn on_count(&mut self, now: Instant, count: u16, sent: u16) {
         let first = if count <= sent { 0 } else { count };
         let before = match self.count {

@@ -38,6 +38,8 @@ pub struct Path {
     pub receive_window: u32,
     /// Connections whose data may be in the network.
     senders: u32,
+    /// Of the transmissions, how many were before the path was last unused; wraps.
+    before_begin: u32,
     /// Transmissions of all connections: each gets the next number, so that the ledger sees what was sent in
     /// succession.
     transmissions: u64,
@@ -57,6 +59,17 @@ impl Path {
         self.transmissions
     }
 
+    /// The same since the path was last unused.
+    pub(crate) fn transmissions_since_begin(&self) -> u32 {
+        (self.transmissions as u32).wrapping_sub(self.before_begin)
+    }
+
+    /// A connection begins on the path, which was unused for a while.
+    pub(crate) fn begin(&mut self) {
+        self.before_begin = self.transmissions as u32;
+        self.ledger.begin();
+    }
+
     /// A connection has sent: the number of its latest transmission.
     #[inline]
     pub(crate) fn set_transmissions(&mut self, latest: u64) {
@@ -68,5 +81,29 @@ impl Path {
     pub(crate) fn update_senders(&mut self, before: bool, now: bool) {
         self.senders -= u32::from(before);
         self.senders += u32::from(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_units::Instant;
+
+    use super::*;
+
+    /// However much was sent over the path before.
+    #[test]
+    fn a_receiver_that_forgot_is_noticed_on_a_busy_path() {
+        let mut path = Path::default();
+        let count = |path: &mut Path, count| {
+            let sent = path.transmissions_since_begin();
+            path.ledger.on_count(Instant::ZERO, count, sent.try_into().unwrap_or(u16::MAX));
+            path.ledger.attributed().counted
+        };
+        path.set_transmissions(100_000);
+        assert_eq!(count(&mut path, 700), 700);
+        path.begin();
+        path.set_transmissions(100_010);
+        assert_eq!(count(&mut path, 0), 700);
+        assert_eq!(count(&mut path, 2), 702);
     }
 }

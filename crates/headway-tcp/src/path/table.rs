@@ -84,7 +84,7 @@ impl<S: BuildHasher> PathTable<S> {
             // A connection that has been open since, and had little to send, keeps the path but not this.
             entry.path.memory.take_if(|memory| memory.is_expired(now));
             if let Some(since) = entry.idle_since.take() {
-                entry.path.ledger.begin();
+                entry.path.begin();
                 self.idle.remove(&(since, found));
             }
             return found;
