@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod command_line;
+mod distinct_files;
 mod failure;
 mod json_object;
 mod lab;

@@ -61,11 +61,38 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
 /// Creates the file of something that lasts, and is written as it comes.
 pub(crate) fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
     let file = File::create(path).map_err(|source| OutputError::File { path: path.into(), source })?;
-    Ok(Box::new(BufWriter::new(file)))
+    Ok(Box::new(BufWriter::new(NamedFile { file, path: path.into() })))
+}
+
+/// A file whose errors name it: they are reported where nothing else knows it.
+struct NamedFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl NamedFile {
+    fn name(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), OutputError::file(&self.path, error).to_string())
+    }
+}
+
+impl Write for NamedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.name(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.name(error))
+    }
 }
 
 pub(crate) fn create_directory(path: &Path) -> Result<(), OutputError> {
-    fs::create_dir_all(path).map_err(|source| OutputError::File { path: path.into(), source })
+    fs::create_dir_all(path).map_err(|error| {
+        let is_file = fs::metadata(path).is_ok_and(|found| !found.is_dir());
+        let source =
+            if is_file { io::Error::other("a folder is expected, and this is a file") } else { error };
+        OutputError::File { path: path.into(), source }
+    })
 }
 
 /// Writes a whole file.
@@ -146,4 +173,16 @@ pub(crate) fn finish(file: NewFile, path: &Path) -> Result<(), OutputError> {
     }
     file.persist(path).map_err(|error| complaint(error.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_written_as_it_comes_names_itself_when_it_fails() {
+        let mut file = create(Path::new("/dev/full")).expect("it is there");
+        let error = file.write_all(&[0; 100_000]).and_then(|()| file.flush()).expect_err("it is full");
+        assert!(error.to_string().starts_with("/dev/full: cannot be written: No space left"), "{error}");
+    }
 }

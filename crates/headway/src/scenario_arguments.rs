@@ -18,10 +18,10 @@ Units: rates 10mbit, 500kbit; times 300ms, 2s, 24h; sizes 64KiB, 2MiB, 10MB; sha
 Damage: none, random:P, burst:P:LENGTH[:time], ber:RATE, gilbert:P:R:GOOD:BAD,
         gilbert-bit:P:R:GOOD:BAD (the two rates of state change, then the error rate in each state);
         burst-hit:S:LENGTH: bursts that hit the share S of all packets;
-        trace:FILE: replays a recorded link, packet by packet, and begins again at its end. FILE is a
-        capture (pcap, pcapng), whose damaged packets are those with headway's remark or a wrong TCP
-        checksum, or a text with a line for each fate: `ok 37`, `lost`, `hit payload 3`, `hit header 1`,
-        `hit both 64` (bits, by chance), `hit 1` (where --header-hit says), `bits 161 980` (from the
+        trace:FILE: replays a recorded link, packet by packet, and begins again at its end. FILE is a \
+        capture (pcap, pcapng), whose damaged packets are those with headway's remark or a wrong TCP \
+        checksum, or a text with a line for each fate: `ok 37`, `lost`, `hit payload 3`, `hit header 1`, \
+        `hit both 64` (bits, by chance), `hit 1` (where --header-hit says), `bits 161 980` (from the \
         start of the IP packet), `bits tcp 5`, `bits payload 0 7`; `#` starts a remark."
     };
 }

@@ -77,13 +77,15 @@ impl Tally {
             let claims = count(self.contradicted, "claim is", "claims are");
             text.push_str(&format!(" {claims} contradicted by every reading."));
         }
-        text.push_str(&format!(" {}", count(self.runs, "run", "runs")));
-        if self.missing > 0 {
-            text.push_str(&format!(", {} still missing", self.missing));
-        }
-        text.push_str(&match self.unfinished {
-            0 => ", all of them finished".into(),
-            unfinished => format!(", {unfinished} of them unfinished"),
+        let runs = count(self.runs, "run", "runs");
+        text.push_str(&match (self.missing, self.unfinished) {
+            (0, 0) => format!(" {runs}, all of them finished"),
+            (0, unfinished) => format!(" {runs}, {unfinished} of them unfinished"),
+            (missing, 0) => format!(" {missing} of {} runs are still to be made", self.runs + missing),
+            (missing, unfinished) => format!(
+                " {missing} of {} runs are still to be made, and {unfinished} of the others did not finish",
+                self.runs + missing
+            ),
         });
         if self.damaged > 0 {
             let runs = count(self.damaged, "run", "runs");

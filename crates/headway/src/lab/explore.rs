@@ -22,8 +22,8 @@ Examples:
   headway lab explore results/my --sequences 100
       With the time sequences of the median runs of 100 cells, which are made again.
 
-Every choice in the page is in its address, after the #: send the folder and an address, and one sees the same.
-The page uses hyparquet, Observable Plot and D3: npm fetches them once into the user's cache folder, and
+Every choice in the page is in its address, after the #: send the folder and an address, and one sees the same. \
+The page uses hyparquet, Observable Plot and D3: npm fetches them once into the user's cache folder, and \
 checks their hashes.";
 
 /// What is explored, and where the folder goes.

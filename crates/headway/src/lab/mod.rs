@@ -16,7 +16,7 @@ use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
 use headway_report::experiments::Kind;
 use headway_testbed::{Captures, NamespaceTestbed};
 
-use crate::output;
+use crate::output::{self, notice};
 use crate::parent_death;
 use dask::{Asked, Cluster, DaskOptions};
 pub(crate) use error::ExperimentsError;
@@ -37,23 +37,23 @@ Examples:
   headway lab explore results
   headway lab schema > experiment.schema.json
 
-Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep
-goes on. `headway paper show NAME` prints a file of a paper. Recordings that a file names (`trace:FILE`,
+Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep \
+goes on. `headway paper show NAME` prints a file of a paper. Recordings that a file names (`trace:FILE`, \
 `rate-trace`, `pcap:FILE`) are looked for beside it, and then among those that come with the program.";
 
 const LIVE_EXAMPLES: &str = "\
 Examples:
   headway lab live my.toml
-      Cells with clock = \"real\" in real time, the others in the simulator; where the file names no
+      Cells with clock = \"real\" in real time, the others in the simulator; where the file names no \
       clock, all in real time. Results then go to results/my-live, beside those of `headway lab run`.
   headway lab live live/*.toml --jobs 24
   headway lab report results
   headway lab live my.toml --set variant=modern:cubic,headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
 
-Each run has network namespaces of its own for two hosts and a box between them, which is the
-simulator's link on real packets. They end with this program, however it ends. Senders are ours,
-those of the kernel (linux:NAME, of net.ipv4.tcp_available_congestion_control), quinn:bbr (QUIC; built
-by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`) and kcptun
+Each run has network namespaces of its own for two hosts and a box between them, which is the \
+simulator's link on real packets. They end with this program, however it ends. Senders are ours, \
+those of the kernel (linux:NAME, of net.ipv4.tcp_available_congestion_control), quinn:bbr (QUIC; built \
+by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`) and kcptun \
 (the package of this name; kcptun:10+3 has three packets of parity for each ten). An interrupted sweep goes on where it stopped. Needs root and iproute2.";
 
 const PAPER_EXAMPLES: &str = "\
@@ -320,8 +320,10 @@ fn run_all(
     print(&text)
 }
 
+/// Says of every file whether it is an experiment; fails if one is not.
 fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
     let mut text = String::new();
+    let mut refused: Option<ExperimentsError> = None;
     for file in files {
         let (experiment, clock) = match headway_papers::load(file, &Overrides::default()) {
             Ok(experiment) => (experiment, ""),
@@ -329,7 +331,12 @@ fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
             Err(refusal) => {
                 match headway_papers::load(file, &Overrides { real: true, ..Overrides::default() }) {
                     Ok(experiment) => (experiment, ", in real time only (`headway lab live`)"),
-                    Err(_) => return Err(refusal.into()),
+                    Err(_) => {
+                        if let Some(earlier) = refused.replace(refusal.into()) {
+                            notice!("headway: {earlier}");
+                        }
+                        continue;
+                    }
                 }
             }
         };
@@ -343,7 +350,8 @@ fn check(files: &[PathBuf]) -> Result<(), ExperimentsError> {
             plural(runs),
         ));
     }
-    print(&text)
+    print(&text)?;
+    refused.map_or(Ok(()), Err)
 }
 
 fn print(text: &str) -> Result<(), ExperimentsError> {

@@ -10,6 +10,7 @@ use headway_lab::{Clock, Overrides, Results};
 use headway_report::experiments::{Kind, MARKS, Report};
 
 use super::error::ExperimentsError;
+use crate::distinct_files::require_distinct;
 use crate::failure::BadOption;
 use crate::output;
 
@@ -36,6 +37,8 @@ pub(super) struct ReportOptions {
 
 /// Writes the report, and says in a few lines what is in it.
 pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, ExperimentsError> {
+    let files = [("--html", &options.html), ("--markdown", &options.markdown), ("--tables", &options.tables)];
+    require_distinct([], files.map(|(option, path)| (option, path.as_deref())))?;
     let results = results(&options.folder, kind)?;
     let command = command(&results, kind);
     let report = Report::new(results, kind, command)?;
@@ -113,14 +116,21 @@ fn found(folder: &Path) -> Result<Vec<Results>, ExperimentsError> {
 
 /// The folders of results: this one, or those in it.
 pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
-    if folder.join(MARK).is_file() {
+    let none = |reason: String| ExperimentsError::NoResults { folder: folder.into(), reason };
+    let is_results = |folder: &Path| match fs::metadata(folder.join(MARK)) {
+        Ok(found) => Ok(found.is_file()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(ExperimentsError::NoResults { folder: folder.into(), reason: error.to_string() })
+        }
+        Err(_) => Ok(false),
+    };
+    if is_results(folder)? {
         return Ok(vec![folder.into()]);
     }
-    let none = |reason: String| ExperimentsError::NoResults { folder: folder.into(), reason };
     let mut folders = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| none(error.to_string()))? {
         let path = entry.map_err(|error| none(error.to_string()))?.path();
-        if path.join(MARK).is_file() {
+        if is_results(&path)? {
             folders.push(path);
         }
     }

@@ -68,6 +68,7 @@ pub(super) fn claims(results: &Results) -> String {
                 format!(" (aim {aim}, ours {}{place})", number(ours))
             }
             (_, Some(paper), Some(ours)) => format!(" (paper {}, ours {})", number(paper), number(ours)),
+            (Verdict::Undecided, None, Some(_)) => format!(" ({})", judgement.basis),
             (_, None, Some(share)) => format!(" (in {:.0} % of the places)", 100.0 * share),
             _ => String::new(),
         };

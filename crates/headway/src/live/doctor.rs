@@ -28,7 +28,7 @@ Examples:
   headway doctor --udp 192.0.2.2:4000 any --listen 7
       At one end of a path: report to the other end which of its packets arrived.
   headway doctor --udp 192.0.2.1:4000 192.0.2.2:4000 --connect 192.0.2.2:7
-      At the other: whether the path strips options and delivers damaged payloads, in both directions.
+      At the other: whether the path strips options and delivers damaged payloads, in both directions. \
       Connected to another headway server: the negotiated options.";
 
 /// Report the capabilities of this machine and of a path, and which carrier to use

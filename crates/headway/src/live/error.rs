@@ -1,13 +1,26 @@
 //! Why a command on real packets failed: what all of them have in common.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use headway_net::NetError;
 use headway_report::ReportError;
 
-use crate::failure::{BadOption, Failure};
+use crate::failure::{BadOption, Failure, USAGE};
 use crate::output::OutputError;
+
+/// An error and what caused it, where the former does not say so.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
 
 /// Why a command on real packets failed.
 #[derive(Debug, thiserror::Error)]
@@ -39,12 +52,12 @@ pub(crate) enum LiveError {
     UnknownHost { host: String, reason: String },
     #[error("the connection: {0}")]
     Connection(io::Error),
-    #[error("the network: {0}")]
+    #[error("the network: {}", with_causes(.0))]
     Stack(io::Error),
     #[error(transparent)]
     Report(ReportError),
     #[error("stopped by {0}")]
-    Stopped(&'static str),
+    Stopped(StopSignal),
 }
 
 impl Failure for LiveError {
@@ -54,5 +67,39 @@ impl Failure for LiveError {
             Self::Net(error) => error.is_usage(),
             _ => false,
         }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            // As of a shell for a program that the signal ended.
+            Self::Stopped(signal) => 128 + signal.number(),
+            _ if self.is_usage() => USAGE,
+            _ => 1,
+        }
+    }
+}
+
+/// A signal that ends a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StopSignal {
+    Interrupt,
+    Terminate,
+}
+
+impl StopSignal {
+    fn number(self) -> u8 {
+        match self {
+            Self::Interrupt => 2,
+            Self::Terminate => 15,
+        }
+    }
+}
+
+impl fmt::Display for StopSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        })
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
-use http_body_util::{BodyExt as _, Either, Empty};
+use http_body_util::{BodyExt as _, Either, Empty, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::http::uri::Authority;
@@ -17,13 +17,14 @@ use hyper_util::rt::TokioIo;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, stdout};
 
-use super::error::LiveError;
+use super::error::{LiveError, with_causes};
 use super::http::{FileBody, percent_decode};
 use super::names::resolve;
 use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::failure::{BadOption, Failure};
+use crate::distinct_files::require_distinct;
+use crate::failure::{BadOption, Failure, USAGE};
 use crate::output::{self, NewFile, OutputError, notice};
 use partial::Partial;
 use progress::{Progress, Shown, When};
@@ -92,8 +93,8 @@ pub(super) enum FetchError {
     BadUrl { url: String, expected: &'static str },
     #[error("{url}: expected the bytes from {from} on, of the file that they are the rest of; got {got:?}")]
     BadRange { url: String, from: u64, got: String },
-    #[error("{url}: the server answered {status}")]
-    HttpStatus { url: String, status: u16 },
+    #[error("{url}: the server answered {status}{}{reason}", if reason.is_empty() { "" } else { ": " })]
+    HttpStatus { url: String, status: StatusCode, reason: String },
     #[error("HTTP: {}", with_causes(.0))]
     Http(hyper::Error),
 }
@@ -106,20 +107,33 @@ impl Failure for FetchError {
             _ => false,
         }
     }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Live(error) => error.code(),
+            _ if self.is_usage() => USAGE,
+            _ => 1,
+        }
+    }
 }
 
-/// An error and what caused it: hyper keeps the latter to itself.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
+/// What the server says of a refusal: the first line of a short text; of anything else nothing.
+async fn reason_in(body: Incoming) -> String {
+    const LONGEST: usize = 1024;
+    let text = match Limited::new(body, LONGEST).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return String::new(),
+    };
+    let line =
+        std::str::from_utf8(&text).ok().and_then(|text| text.lines().next()).unwrap_or_default().trim();
+    let is_text = !line.starts_with('<') && !line.chars().any(char::is_control);
+    if is_text { line.to_owned() } else { String::new() }
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), FetchError> {
+    let output = if arguments.upload.is_some() { None } else { output_path(arguments)? };
+    let written = arguments.network.written().into_iter().chain([("--output", output.as_deref())]);
+    require_distinct([("--upload", arguments.upload.as_deref())], written).map_err(LiveError::from)?;
     let transport = arguments.network.open()?;
     let outcome = tokio::select! {
         outcome = fetch(arguments, &transport) => outcome,
@@ -159,7 +173,8 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
             continue;
         }
         if !status.is_success() {
-            return Err(FetchError::HttpStatus { url: url.to_string(), status: status.as_u16() });
+            let reason = reason_in(response.into_body()).await;
+            return Err(FetchError::HttpStatus { url: url.to_string(), status, reason });
         }
         let output = if arguments.upload.is_some() { None } else { output_path(arguments)? };
         let (bytes, resumed) = match &arguments.upload {

@@ -23,7 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 pub(crate) use doctor::Arguments as DoctorArguments;
-use error::LiveError;
+use error::{LiveError, StopSignal};
 pub(crate) use error_delay_box::Arguments as BoxArguments;
 pub(crate) use fetch::Arguments as FetchArguments;
 pub(crate) use nc::Arguments as NcArguments;
@@ -74,11 +74,11 @@ fn block_on<E: From<LiveError>>(work: impl Future<Output = Result<(), E>>) -> Re
 }
 
 /// Waits for SIGINT or SIGTERM, and returns which.
-async fn stop_signal() -> Result<&'static str, LiveError> {
+async fn stop_signal() -> Result<StopSignal, LiveError> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(LiveError::NoRuntime)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(LiveError::NoRuntime)?;
     Ok(tokio::select! {
-        _ = interrupt.recv() => "SIGINT",
-        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => StopSignal::Interrupt,
+        _ = terminate.recv() => StopSignal::Terminate,
     })
 }

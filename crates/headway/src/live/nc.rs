@@ -11,7 +11,7 @@ use super::names::{parse_listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::{Stream, Transport};
 use super::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::failure::{BadOption, Failure};
+use crate::failure::{BadOption, Failure, USAGE};
 use crate::output::OutputError;
 
 const EXAMPLES: &str = "\
@@ -54,6 +54,14 @@ pub(super) enum NcError {
 impl Failure for NcError {
     fn is_usage(&self) -> bool {
         matches!(self, Self::Live(error) if error.is_usage())
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Live(error) => error.code(),
+            _ if self.is_usage() => USAGE,
+            _ => 1,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use headway_units::{Duration, Size};
 use super::captures::open_capture;
 use super::error::LiveError;
 use super::transport::{Reach, Tcp, Transport};
+use crate::distinct_files::{Named, require_distinct};
 use crate::failure::BadOption;
 use crate::output::{OutputError, create};
 
@@ -152,6 +153,7 @@ impl NetworkArgs {
             return Err(bad("--only-peer", peer.to_string(), EXPECTED));
         }
         self.check_carrier()?;
+        require_distinct([], self.written())?;
         if self.kernel {
             return Ok(Transport { tcp: Tcp::Kernel, reach: Reach::Any, limit: self.connect_limit()? });
         }
@@ -211,6 +213,15 @@ impl NetworkArgs {
         let config =
             StackConfig { addresses, profile: Some(profile), capture, log, qlog, ..StackConfig::default() };
         Ok(Transport { tcp: Tcp::Stack(Stack::start(carrier, config)?), reach, limit })
+    }
+
+    /// The files that are written.
+    pub(super) fn written(&self) -> [Named<'_>; 3] {
+        [
+            ("--pcap", self.pcap.as_deref()),
+            ("--events", self.events.as_deref()),
+            ("--qlog", self.qlog.as_deref()),
+        ]
     }
 
     /// Whether the options of one carrier are given with it. The parser does not ask for a carrier where another is given.

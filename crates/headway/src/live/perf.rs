@@ -44,7 +44,7 @@ Examples:
   headway perf client 10.77.2.1 --kernel --rrul --interval 200ms --flent rrul.flent.gz && flent-gui rrul.flent.gz
   headway perf client 10.77.2.1 --kernel --json-stream | jq 'select(.event == \"interval\").data.sum.bits_per_second'
 
-As of iperf3, -t 5 is five seconds and -n 10M is 10 MiB. Intervals count what has arrived at the receiver. Retr, Cwnd and
+As of iperf3, -t 5 is five seconds and -n 10M is 10 MiB. Intervals count what has arrived at the receiver. Retr, Cwnd and \
 RTT are those of the sender, if it is this end: Retr and Cwnd summed over all connections, RTT the longest.";
 
 /// Measure throughput and latency.

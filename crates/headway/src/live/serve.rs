@@ -24,7 +24,7 @@ use super::names::parse_listen;
 use super::network_arguments::NetworkArgs;
 use super::transport::Stream;
 use super::{GRACE_STOPPED, stop_signal};
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::output::notice;
 use folder::Folder;
 use log::{Log, Logged};
@@ -80,6 +80,14 @@ impl Failure for ServeError {
         match self {
             Self::Live(error) => error.is_usage(),
             Self::Folder { .. } => true,
+        }
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Live(error) => error.code(),
+            _ if self.is_usage() => USAGE,
+            _ => 1,
         }
     }
 }

@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
 use crate::command_line::command_line;
+use crate::distinct_files::require_distinct;
 use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
 pub(crate) use error::RaceError;
@@ -26,6 +27,8 @@ use watch::{RunSamples, Watched};
 /// Runs the race. `words` are the words of the command line, without the program's name.
 pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceError> {
     let settings = arguments.settings()?;
+    let read = [("FILE", arguments.file.as_deref())];
+    require_distinct(read, [("--report", arguments.report.as_deref())])?;
     let content = arguments.content(&settings)?;
     let senders = arguments.senders(&settings);
     // Where the page is to go is tried before the race, not after it.

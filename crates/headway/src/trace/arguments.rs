@@ -22,7 +22,7 @@ Examples:
   headway trace big.pcap --csv > connections.csv
   headway trace big.pcap --csv=throughput > throughput.csv
 
-Reads pcap and pcapng of headway, tcpdump, Wireshark and others; links: Ethernet, raw IP, PPP,
+Reads pcap and pcapng of headway, tcpdump, Wireshark and others; links: Ethernet, raw IP, PPP, \
 Linux cooked (SLL, SLL2), loopback (NULL, LOOP). docs/traces.md defines each number.";
 
 /// Analyse the TCP connections of a capture.

@@ -14,6 +14,7 @@ use headway_report::trace::{AnalysedCapture, Numbered, POINTS, json, page};
 use headway_trace::analysis::Graphs;
 
 use crate::command_line::command_line;
+use crate::distinct_files::require_distinct;
 use crate::failure::BadOption;
 use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
@@ -35,6 +36,8 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), TraceEr
     if arguments.file.len() > 1 && arguments.file.iter().any(is_standard) {
         return Err(BadOption::new("FILE", "-", "expected standard input alone, or files only").into());
     }
+    let read = arguments.file.iter().map(|path| ("FILE", Some(path.as_path())));
+    require_distinct(read, [("--html", arguments.html.as_deref())])?;
     let capture = if arguments.file.iter().any(is_standard) {
         let name = Path::new("standard input");
         AnalysedCapture::read_file(&spool().map_err(TraceError::Input)?, name, interface, graphs)?

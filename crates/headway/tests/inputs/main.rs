@@ -383,6 +383,16 @@ fn changed_experiments_are_marked_and_not_judged() {
     }
 }
 
+#[test]
+fn every_file_is_checked_whatever_another_is() {
+    let folder = folder();
+    let line = "lab check broken.toml fine.toml missing.toml";
+    let ended = end(command(folder.path(), line), line);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), "fine.toml: 1 cell, 1 run\n"));
+    let named: Vec<&str> = ended.says.lines().filter_map(|line| line.split(':').nth(1)).collect();
+    assert_eq!(named, [" broken.toml", " missing.toml"], "{}", ended.says);
+}
+
 /// The file and the reason, and no name of a file that the user did not ask for.
 #[test]
 fn files_without_room_are_named() {

@@ -223,7 +223,10 @@ fn runs_that_are_missing_or_did_not_finish_are_counted() {
     let kept: String = text.split_inclusive('\n').take(7).collect();
     fs::write(&journal, kept).expect("written");
     let said = HEADWAY.succeed(directory.path(), &["lab", "report", "results", "--html", "page.html"]);
-    assert!(said.contains("19 runs, 5 still missing, 12 of them unfinished"), "{said}");
+    assert!(
+        said.contains("5 of 24 runs are still to be made, and 12 of the others did not finish"),
+        "{said}"
+    );
     let page = fs::read_to_string(directory.path().join("page.html")).expect("a page");
     assert!(section(&page, "short").contains("5 runs are still missing, of 12."));
     let cut = section(&page, "cut");

@@ -71,6 +71,7 @@ fn a_signal_resets_open_connections() {
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = nc.wait_with_output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("stopped by SIGINT"));
+    assert_eq!(output.status.code(), Some(130));
     // All data was read, so it is closed with a FIN.
     assert_eq!(peer.finish().trim(), "end");
 }

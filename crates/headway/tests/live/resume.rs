@@ -96,6 +96,7 @@ fn a_file_that_changed_is_fetched_anew() {
         assert_eq!(fetch(folder.path(), port, &[]).status.code(), Some(1));
         let output = fetch(folder.path(), port, &[]);
         assert!(output.status.success(), "{}", says(&output));
+        assert!(says(&output).contains("file.part: its 4 bytes are dropped"), "{}", says(&output));
         assert_whole(folder.path(), "abcde");
         let last = serving.join().unwrap().pop().unwrap();
         assert_eq!(last.contains("range:"), answers == [INTERRUPTED, CHANGED], "{last}");

@@ -17,12 +17,12 @@ const EXAMPLES: &str = concat!(
     "\
 Examples:
   headway box hw1 hw2 --rate 10mbit --delay 150ms --damage random:2% --reverse-damage random:2%
-      What comes in at hw1 goes out at hw2, and the other way round, as over a link of
+      What comes in at hw1 goes out at hw2, and the other way round, as over a link of \
       10 Mbit/s that damages 2 % of the packets each way.
   headway box hw1 hw2 --rate 1gbit --delay 1ms --queue 1bdp --damage none --loss 1% --json
       A line of JSON every second; the last one has \"end\": true.
   headway box hw1 hw2 --config link.toml
-      The parameters from a file, with the keys that [scenario] has for a link in experiment
+      The parameters from a file, with the keys that [scenario] has for a link in experiment \
       files: rate = \"10mbit\", delay = \"20ms\" and so on. `kill -HUP` makes it read the file again.
   headway box hw1 hw2 --duration 60s --pcap box.pcapng
       What the hosts at both ends sent and got, with a remark at what the link damaged.

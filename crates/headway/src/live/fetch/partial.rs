@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::FetchError;
-use crate::output::{self, OutputError};
+use crate::output::{self, OutputError, notice};
 
 /// The longest entity tag that is kept, and the longest note.
 const MAX_TAG: usize = 4096;
@@ -88,6 +88,16 @@ impl Partial {
                 Some((from, _)) if begins_at(range, from) => Ok(from),
                 _ => Err(FetchError::BadRange { url: url.to_string(), from: self.len, got: range.into() }),
             };
+        }
+        if self.len > 0 {
+            let path = self.path.display();
+            notice!(
+                "headway: {path}: its {} bytes are dropped: the server does not say that they are of this file",
+                self.len
+            );
+        }
+        if etag.is_none() {
+            notice!("headway: {url}: the server gives no entity tag: an interrupted download begins anew");
         }
         // The note never describes other bytes than those that are there.
         match fs::remove_file(&self.note) {

@@ -24,6 +24,7 @@ use super::results::{Load, Results};
 use super::stream::{self, Format, Printer};
 use super::{ClientArguments, flent, page};
 use crate::command_line::command_line;
+use crate::distinct_files::require_distinct;
 use crate::failure::BadOption;
 use crate::live::error::LiveError;
 use crate::live::names::resolve;
@@ -48,6 +49,8 @@ pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result
 
 async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
     let test = describe(arguments)?;
+    let pages = [("--report", arguments.report.as_deref()), ("--flent", arguments.flent.as_deref())];
+    require_distinct([], arguments.network.written().into_iter().chain(pages))?;
     // Where files are to go is tried before the test, not after it.
     let begin = |path: &Option<PathBuf>| match path {
         Some(path) => output::begin(path).map(|file| Some((path.clone(), file))),

@@ -30,8 +30,8 @@ The server at the other end of the link, 10.77.0.1, has the kernel's TCP, and he
   port 5201  `headway perf server`
 Commands of headway inside that are given no carrier use headway's TCP over UDP ($HEADWAY_UDP).
 
-The forward path is that from the server to the shell: --damage and --loss concern downloads,
---reverse-damage and --reverse-loss uploads. There is no way to other networks. When the shell or the command ends, all
+The forward path is that from the server to the shell: --damage and --loss concern downloads, \
+--reverse-damage and --reverse-loss uploads. There is no way to other networks. When the shell or the command ends, all \
 that it started ends too. No privilege is needed where the kernel permits user namespaces.
 
 ",
