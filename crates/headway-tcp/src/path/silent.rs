@@ -14,7 +14,7 @@ use super::bursts::Bursts;
 use super::rate_test::{ONE, RateTest};
 use crate::congestion::Load;
 
-/// Segments after which older ones count half. A path that changes is learnt anew within as many.
+/// When more segments are counted, all counts are halved. A path that changes is learnt anew within as many.
 const MEMORY: u32 = 8192;
 /// What is believed of a path of which nothing is known: a quarter of its packets.
 const PRIOR: u64 = ONE / 4;

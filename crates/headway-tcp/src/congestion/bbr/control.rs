@@ -18,7 +18,7 @@ const STARTUP_PACING_GAIN: u64 = 277;
 const CAUTIOUS_PACING_GAIN: u64 = 144;
 const CAUTIOUS_CWND_GAIN: u64 = 150;
 
-/// A queue that stands in ProbeBW_CRUISE is drained within this many round trips, but with no less than the gain of
+/// Each round trip in ProbeBW_CRUISE drains one in this many parts of a standing queue, but with no less than the gain of
 /// ProbeBW_DOWN, 0.9.
 const DRAIN_ROUNDS: u64 = 4;
 const MOST_OVERESTIMATED: u64 = 10;

@@ -2,9 +2,9 @@
 //! forward-acknowledgement recovery that takes every hole below the highest SACK block for a
 //! loss.
 //!
-//! After a timeout it sends no new data until all that was outstanding is acknowledged; what it
-//! retransmissions then it walks through once, as many at a time as the window permits, each time that an
-//! ACK covers new data. A retransmitted segment that is lost again waits for the next timeout.
+//! After a timeout it sends no new data until all that was outstanding is acknowledged. It retransmits the outstanding
+//! segments in one pass, as many at a time as the window permits, each time that an ACK covers new data. A retransmitted
+//! segment that is lost again waits for the next timeout.
 
 use headway_units::Instant;
 use headway_wire::SeqNumber;

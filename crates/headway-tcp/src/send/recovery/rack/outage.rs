@@ -1,8 +1,8 @@
 //! Outages: the path is interrupted for seconds (a handover, rain, a lost carrier), and comes back.
 //!
 //! A queue that overflows loses a part of what it is sent. Where the path is known to damage packets, and the
-//! timer expires over a whole window of which nothing was acknowledged, or a second time in silence, the path
-//! itself was interrupted. Then one segment is sent per interval, without backoff, so that the return of the
+//! timer expires over [`WINDOW`] segments or more in the pipe that are not all taken for damaged, or a second time in silence,
+//! the path itself was interrupted. Then one segment is sent per interval, without backoff, so that the return of the
 //! path is noticed at once. The first answer restores the window, if as much arrived before as the ledger asks for: a
 //! peer that answers one timeout after another has its window once.
 
@@ -11,7 +11,7 @@ use headway_units::{Duration, Instant};
 use super::Rack;
 use crate::send::recovery::{RecoveryContext, RecoveryOutcome};
 
-/// Segments outstanding from which on a silence is an outage at the first timeout.
+/// Segments in the pipe from which on a silence is an outage at the first timeout.
 pub(super) const WINDOW: u32 = 16;
 /// An outage that lasts longer is left to the backoff of RFC 6298.
 const LONGEST: Duration = Duration::from_secs(120);
