@@ -232,6 +232,38 @@ fn errors_of_a_measurement_are_in_its_json() {
     }
 }
 
+/// What a test measured before a signal is a result.
+#[test]
+fn a_measurement_that_is_stopped_has_results() {
+    let folder = folder();
+    let mut server =
+        command(folder.path(), "perf server --kernel --listen 127.0.0.1:0").spawn().expect("it runs");
+    let mut said = BufReader::new(server.stderr.take().expect("standard error"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("a line");
+    let port = line.trim().rsplit(':').next().expect("a port").to_owned();
+    for direction in ["", "--reverse", "--bidir"] {
+        let line = format!(
+            "perf client 127.0.0.1 --kernel --port {port} --interval 0.1 --time 60 --json {direction}"
+        );
+        let client = command(folder.path(), &line).spawn().expect("it runs");
+        thread::sleep(Duration::from_millis(1500));
+        Command::new("kill").args(["-INT", &client.id().to_string()]).status().expect("kill");
+        let output = client.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "{line}");
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+        assert_eq!(object["error"], "stopped by SIGINT", "{line}");
+        assert!(
+            object["intervals"].as_array().is_some_and(|intervals| intervals.len() > 3),
+            "{line}: {object}"
+        );
+        let sum = if direction == "--reverse" { "sum_received" } else { "sum_sent" };
+        assert!(object["end"][sum]["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{line}: {object}");
+    }
+    server.kill().expect("it ends");
+    server.wait().expect("it ended");
+}
+
 /// iperf3's units and columns.
 #[test]
 fn a_measurement_reads_as_iperf3s() {

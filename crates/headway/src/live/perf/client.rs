@@ -26,9 +26,9 @@ use super::{ClientArguments, flent, page};
 use crate::command_line::command_line;
 use crate::distinct_files::require_distinct;
 use crate::failure::BadOption;
-use crate::live::error::LiveError;
+use crate::live::error::{LiveError, StopSignal};
 use crate::live::names::resolve;
-use crate::live::transport::Transport;
+use crate::live::transport::{Stream, Transport};
 use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
 use crate::output::{self, OutputError};
 
@@ -36,18 +36,22 @@ use crate::output::{self, OutputError};
 pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
     let outcome = run_test(arguments, words).await;
     match &outcome {
-        // Where results cannot be printed, an error cannot either.
-        Err(LiveError::Output(_)) | Ok(()) => {}
+        // Where results cannot be printed, an error cannot either; those of a test that was stopped say so.
+        Err(LiveError::Output(_)) | Ok(_) => {}
         Err(error) => match arguments.format() {
             Format::Lines => {}
             Format::Object => output::print(&failed(&error.to_string()))?,
             Format::Stream => stream::print("error", &json!(error.to_string()))?,
         },
     }
-    outcome
+    match outcome? {
+        Some(signal) => Err(LiveError::Stopped(signal)),
+        None => Ok(()),
+    }
 }
 
-async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {
+/// Says which signal stopped the test, if one did: what was measured until then is a result too.
+async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<Option<StopSignal>, LiveError> {
     let test = describe(arguments)?;
     let pages = [("--report", arguments.report.as_deref()), ("--flent", arguments.flent.as_deref())];
     require_distinct([], arguments.network.written().into_iter().chain(pages))?;
@@ -58,11 +62,16 @@ async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), L
     };
     let (page, data) = (begin(&arguments.report)?, begin(&arguments.flent)?);
     let transport = arguments.network.open()?;
-    let outcome = tokio::select! {
-        outcome = measure(arguments, &test, &transport) => outcome,
+    let session = tokio::select! {
+        session = Session::open(arguments, &test, &transport) => session,
         signal = stop_signal() => Err(LiveError::Stopped(signal?)),
     };
-    let closed = transport.close(if outcome.is_ok() { GRACE } else { GRACE_STOPPED }).await;
+    let outcome = match session {
+        Ok(session) => measure(arguments, &test, &transport, session).await,
+        Err(error) => Err(error),
+    };
+    let is_whole = outcome.as_ref().is_ok_and(|results| results.stopped.is_none());
+    let closed = transport.close(if is_whole { GRACE } else { GRACE_STOPPED }).await;
     let results = outcome?;
     if let Some((path, file)) = page {
         output::write_to(file, &path, page::page(&results, words)?)?;
@@ -72,7 +81,8 @@ async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<(), L
         output::write_to(file, &path, data.map_err(|error| OutputError::file(&path, error))?)?;
     }
     print_results(arguments.format(), &results)?;
-    closed
+    closed?;
+    Ok(results.stopped)
 }
 
 fn print_results(format: Format, results: &Results) -> Result<(), OutputError> {
@@ -83,7 +93,11 @@ fn print_results(format: Format, results: &Results) -> Result<(), OutputError> {
             if let Some(text) = &results.server_output {
                 stream::print("server_output_text", &json!(text))?;
             }
-            stream::print("end", &results.json_end())
+            stream::print("end", &results.json_end())?;
+            match results.stopped {
+                Some(signal) => stream::print("error", &json!(LiveError::Stopped(signal).to_string())),
+                None => Ok(()),
+            }
         }
     }
 }
@@ -125,20 +139,39 @@ fn describe(arguments: &ClientArguments) -> Result<Test, BadOption> {
     })
 }
 
+/// A test that the server has agreed to.
+struct Session {
+    server: SocketAddr,
+    number: u64,
+    control: Stream,
+}
+
+impl Session {
+    async fn open(
+        arguments: &ClientArguments,
+        test: &Test,
+        transport: &Transport,
+    ) -> Result<Self, LiveError> {
+        let server = resolve(&arguments.host, arguments.port).await?;
+        let mut control = transport.connect(server).await?;
+        send_line(&mut control, &Hello::Test(test.clone())).await.map_err(LiveError::Connection)?;
+        match receive_line(&mut control).await.map_err(LiveError::Connection)? {
+            Welcome::Session(number) => Ok(Self { server, number, control }),
+            Welcome::Refused(reason) => {
+                Err(LiveError::Connection(io::Error::other(format!("the server: {reason}"))))
+            }
+        }
+    }
+}
+
+/// Measures until the end of the test, or until a signal comes.
 async fn measure(
     arguments: &ClientArguments,
     test: &Test,
     transport: &Transport,
+    session: Session,
 ) -> Result<Results, LiveError> {
-    let server = resolve(&arguments.host, arguments.port).await?;
-    let mut control = transport.connect(server).await?;
-    send_line(&mut control, &Hello::Test(test.clone())).await.map_err(LiveError::Connection)?;
-    let session = match receive_line(&mut control).await.map_err(LiveError::Connection)? {
-        Welcome::Session(session) => session,
-        Welcome::Refused(reason) => {
-            return Err(LiveError::Connection(io::Error::other(format!("the server: {reason}"))));
-        }
-    };
+    let Session { server, number, control } = session;
     let (from, mut to) = tokio::io::split(control);
     let (sender, messages) = mpsc::channel(16);
     let mut listening = JoinSet::new();
@@ -146,37 +179,20 @@ async fn measure(
 
     let mut running = Running::new(test, arguments.format(), messages);
     let label = arguments.network.label();
-    let connections = Connections { transport, server, session };
-    let mut load = None;
-    if test.kind == Kind::Rrul {
-        running.open(&connections, Flow::Latency).await?;
-        running.begin(&label, server)?;
-        running.watch(Some(running.started + Duration::from_nanos(arguments.idle.as_nanos()))).await?;
-        let idle = running.started.elapsed();
-        running.open(&connections, Flow::Upload).await?;
-        running.open(&connections, Flow::Download).await?;
-        let full = running.started.elapsed();
-        let until = full + Duration::from_nanos(test.nanos);
-        running.watch(Some(running.started + until)).await?;
-        load = Some(Load { idle, full, until });
-        // No one waits for it if all requests have been answered already.
-        let _ = running.stop.send(true);
-    } else {
-        for flow in [Flow::Latency, Flow::Upload, Flow::Download] {
-            running.open(&connections, flow).await?;
-        }
-        running.begin(&label, server)?;
+    let connections = Connections { transport, server, session: number };
+    let idle = Duration::from_nanos(arguments.idle.as_nanos());
+    let stopped = tokio::select! {
+        outcome = running.run(&connections, &label, idle) => outcome.map(|()| None)?,
+        signal = stop_signal() => Some(signal?),
+    };
+    if stopped.is_none() {
+        to.shutdown().await.map_err(LiveError::Connection)?;
     }
-    running.watch(None).await?;
-    to.shutdown().await.map_err(LiveError::Connection)?;
-    running.finish(label, server, load)
+    running.finish(label, server, stopped)
 }
 
 /// Takes the server's messages until the last.
-async fn listen(
-    mut from: BufReader<tokio::io::ReadHalf<crate::live::transport::Stream>>,
-    to: mpsc::Sender<io::Result<Message>>,
-) {
+async fn listen(mut from: BufReader<tokio::io::ReadHalf<Stream>>, to: mpsc::Sender<io::Result<Message>>) {
     loop {
         let message = receive_line(&mut from).await;
         let is_last = !matches!(message, Ok(Message::Interval(_)));
@@ -214,6 +230,7 @@ struct Running<'a> {
     cpu: Clock,
     printer: Printer,
     intervals: Vec<Interval>,
+    load: Option<Load>,
 }
 
 impl<'a> Running<'a> {
@@ -238,7 +255,37 @@ impl<'a> Running<'a> {
             cpu: Clock::start(),
             printer: Printer::new(format, test),
             intervals: Vec::new(),
+            load: None,
         }
+    }
+
+    /// Runs the test; `idle`: how long one under load first measures without load.
+    async fn run(
+        &mut self,
+        connections: &Connections<'_>,
+        label: &str,
+        idle: Duration,
+    ) -> Result<(), LiveError> {
+        if self.test.kind == Kind::Rrul {
+            self.open(connections, Flow::Latency).await?;
+            self.begin(label, connections.server)?;
+            self.watch(Some(self.started + idle)).await?;
+            let idle = self.started.elapsed();
+            self.open(connections, Flow::Upload).await?;
+            self.open(connections, Flow::Download).await?;
+            let full = self.started.elapsed();
+            let until = full + Duration::from_nanos(self.test.nanos);
+            self.load = Some(Load { idle, full, until });
+            self.watch(Some(self.started + until)).await?;
+            // No one waits for it if all requests have been answered already.
+            let _ = self.stop.send(true);
+        } else {
+            for flow in [Flow::Latency, Flow::Upload, Flow::Download] {
+                self.open(connections, flow).await?;
+            }
+            self.begin(label, connections.server)?;
+        }
+        self.watch(None).await
     }
 
     /// Opens all connections of a flow.
@@ -306,8 +353,9 @@ impl<'a> Running<'a> {
     /// Ends an interval of what arrives here.
     fn tick(&mut self) -> Result<(), LiveError> {
         let end = self.started.elapsed().as_secs_f64();
+        self.meter(Flow::Upload).mark(end);
         for flow in [Flow::Download, Flow::Latency] {
-            let interval = self.meter(flow).cut(end, Progress::bytes);
+            let interval = self.meter(flow).cut((end, end), Progress::bytes);
             // When no more requests are sent, their absence says nothing.
             let is_over = flow == Flow::Latency && *self.stop.borrow();
             self.report(interval.filter(|interval| !is_over || interval.bytes() > 0))?;
@@ -319,7 +367,9 @@ impl<'a> Running<'a> {
     fn cut_uploads(&mut self, received: &Received) -> Result<(), LiveError> {
         let Some(loaded) = self.loaded else { return Ok(()) };
         let end = (loaded - self.started).as_secs_f64() + received.nanos as f64 / 1e9;
-        let interval = self.meter(Flow::Upload).cut(end, |progress| received.from(progress.client_port()));
+        let now = self.started.elapsed().as_secs_f64();
+        let interval =
+            self.meter(Flow::Upload).cut((end, now), |progress| received.from(progress.client_port()));
         self.report(interval)
     }
 
@@ -335,11 +385,21 @@ impl<'a> Running<'a> {
         Ok(self.printer.begin(&about, self.test, &self.ends)?)
     }
 
-    /// The results, when all has ended.
-    fn finish(mut self, label: String, server: SocketAddr, load: Option<Load>) -> Result<Results, LiveError> {
+    /// The results, when all has ended, or was stopped.
+    fn finish(
+        mut self,
+        label: String,
+        server: SocketAddr,
+        stopped: Option<StopSignal>,
+    ) -> Result<Results, LiveError> {
         let cpu = self.cpu.usage();
-        let outcome = self.outcome.take().unwrap_or_default();
-        self.cut_uploads(&outcome.received)?;
+        let mut outcome = self.outcome.take().unwrap_or_default();
+        if stopped.is_some() {
+            self.take_running(&mut outcome);
+        } else {
+            self.meter(Flow::Upload).forget_marks();
+            self.cut_uploads(&outcome.received)?;
+        }
         self.tick()?;
         self.printer.end_intervals(self.test, &self.ends, &self.intervals)?;
         let samples = self.meter(Flow::Latency).connections().flat_map(|one| one.samples(0)).collect();
@@ -354,8 +414,42 @@ impl<'a> Running<'a> {
             theirs: outcome.streams,
             cpu: (cpu, outcome.cpu),
             samples,
-            load,
+            load: self.load,
+            stopped,
             server_output: outcome.output,
         })
+    }
+
+    /// What is known of the connections that have not ended. Of downloads the server's end is not.
+    fn take_running(&mut self, outcome: &mut Outcome) {
+        let ended = |results: &[(Flow, StreamResult)], port| {
+            results.iter().any(|(_, result)| result.client_port == port)
+        };
+        for meter in &self.meters {
+            let begun = if meter.flow == Flow::Latency { Some(self.started) } else { self.loaded };
+            let nanos =
+                begun.map_or(0, |begun| u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            for (progress, counted) in meter.carried() {
+                let client_port = progress.client_port();
+                if ended(&self.results, client_port) {
+                    continue;
+                }
+                let ours = StreamResult {
+                    client_port,
+                    bytes: progress.bytes(),
+                    nanos,
+                    retransmits: progress.retransmits(),
+                };
+                self.results.push((meter.flow, ours));
+                if meter.flow == Flow::Upload {
+                    outcome.streams.push(StreamResult {
+                        client_port,
+                        bytes: counted,
+                        nanos,
+                        retransmits: None,
+                    });
+                }
+            }
+        }
     }
 }

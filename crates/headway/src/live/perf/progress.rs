@@ -1,5 +1,6 @@
 //! What a running connection has done, and how much of it in an interval.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -79,6 +80,17 @@ impl Progress {
         Some(state.retransmissions)
     }
 
+    /// Retransmitted segments, where this end knows them.
+    pub(super) fn retransmits(&self) -> Option<u64> {
+        self.is_known.load(Ordering::Relaxed).then(|| self.retransmits.load(Ordering::Relaxed))
+    }
+
+    fn mark(&self, at: f64) -> Mark {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let state = self.is_known.load(Ordering::Relaxed).then(|| (load(&self.cwnd), load(&self.rtt)));
+        Mark { at, retransmits: load(&self.retransmits), state }
+    }
+
     pub(super) fn answered(&self, sample: Sample) {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
     }
@@ -105,6 +117,17 @@ struct Before {
     bytes: u64,
     retransmits: u64,
     samples: usize,
+    /// What this end's TCP knew since then.
+    marks: VecDeque<Mark>,
+}
+
+/// What this end's TCP knew at a time. The peer's report of an interval comes later, on a slow path by seconds.
+#[derive(Clone, Copy)]
+struct Mark {
+    /// Seconds since the start of the test.
+    at: f64,
+    retransmits: u64,
+    state: Option<(u64, u64)>,
 }
 
 /// What happened in an interval on all connections of a flow.
@@ -135,23 +158,44 @@ impl Meter {
     }
 
     pub(super) fn add(&mut self, progress: Arc<Progress>) {
-        self.connections.push(Before { progress, bytes: 0, retransmits: 0, samples: 0 });
+        let marks = VecDeque::new();
+        self.connections.push(Before { progress, bytes: 0, retransmits: 0, samples: 0, marks });
     }
 
     pub(super) fn connections(&self) -> impl Iterator<Item = &Arc<Progress>> {
         self.connections.iter().map(|before| &before.progress)
     }
 
-    /// Ends an interval; `bytes` says what each connection has carried so far. `None` where there is no flow, or
-    /// where no time has passed and nothing was carried.
-    pub(super) fn cut(&mut self, end: f64, bytes: impl Fn(&Progress) -> u64) -> Option<Interval> {
+    /// The connections, and how many bytes of each are in intervals.
+    pub(super) fn carried(&self) -> impl Iterator<Item = (&Arc<Progress>, u64)> {
+        self.connections.iter().map(|before| (&before.progress, before.bytes))
+    }
+
+    /// Keeps what this end's TCP knows now, for intervals that are reported later.
+    pub(super) fn mark(&mut self, now: f64) {
+        for before in &mut self.connections {
+            let mark = before.progress.mark(now);
+            before.marks.push_back(mark);
+        }
+    }
+
+    /// The next interval has all that this end's TCP knows.
+    pub(super) fn forget_marks(&mut self) {
+        self.connections.iter_mut().for_each(|before| before.marks.clear());
+    }
+
+    /// Ends an interval at the first time of `until`, of which the peer tells at the second (seconds since the start of the
+    /// test); `bytes` says what each connection has carried so far. `None` where there is no flow, or where no time has passed
+    /// and nothing was carried.
+    pub(super) fn cut(&mut self, until: (f64, f64), bytes: impl Fn(&Progress) -> u64) -> Option<Interval> {
         if self.connections.is_empty() {
             return None;
         }
+        let (end, _) = until;
         let start = std::mem::replace(&mut self.last, end);
         let mut samples = Vec::new();
         let streams: Vec<StreamInterval> =
-            self.connections.iter_mut().map(|before| before.cut(&bytes, &mut samples)).collect();
+            self.connections.iter_mut().map(|before| before.cut(until, &bytes, &mut samples)).collect();
         if end - start < 0.01 && streams.iter().all(|stream| stream.bytes == 0) {
             self.last = start;
             return None;
@@ -161,20 +205,35 @@ impl Meter {
 }
 
 impl Before {
-    fn cut(&mut self, bytes: impl Fn(&Progress) -> u64, samples: &mut Vec<Sample>) -> StreamInterval {
+    /// What was known nearest to the first of these times, of which the second is now.
+    fn known(&mut self, (end, now): (f64, f64)) -> Mark {
+        while self.marks.get(1).is_some_and(|next| next.at <= end) {
+            self.marks.pop_front();
+        }
+        let now = self.progress.mark(now);
+        let distance = |mark: &Mark| (mark.at - end).abs();
+        let marks = self.marks.iter().take(2).copied();
+        marks.fold(now, |nearest, mark| if distance(&mark) < distance(&nearest) { mark } else { nearest })
+    }
+
+    fn cut(
+        &mut self,
+        until: (f64, f64),
+        bytes: impl Fn(&Progress) -> u64,
+        samples: &mut Vec<Sample>,
+    ) -> StreamInterval {
+        let known = self.known(until);
         let progress = &self.progress;
         // A report may be older than the last one counted.
         let bytes = bytes(progress).max(self.bytes);
-        let retransmits = progress.retransmits.load(Ordering::Relaxed);
+        let retransmits = known.retransmits.max(self.retransmits);
         let new = progress.samples(self.samples);
         self.samples += new.len();
         samples.extend(new);
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let known = progress.is_known.load(Ordering::Relaxed);
         StreamInterval {
             bytes: bytes - std::mem::replace(&mut self.bytes, bytes),
             retransmits: retransmits - std::mem::replace(&mut self.retransmits, retransmits),
-            state: known.then(|| (load(&progress.cwnd), load(&progress.rtt))),
+            state: known.state,
         }
     }
 }
@@ -207,15 +266,33 @@ mod tests {
         let mut sum = 0;
         for (end, bytes) in [(1.0, [5, 0]), (2.0, [0, 0]), (3.0, [7, 1])] {
             connections.iter().zip(bytes).for_each(|(progress, n)| progress.add(n));
-            let interval = meter.cut(end, Progress::bytes).expect("an interval");
+            let interval = meter.cut((end, end), Progress::bytes).expect("an interval");
             assert_eq!((interval.start, interval.end), (end - 1.0, end));
             assert_eq!(interval.bytes(), bytes.iter().sum::<usize>() as u64);
             sum += interval.bytes();
         }
         assert_eq!(sum, 13);
-        assert!(meter.cut(3.001, Progress::bytes).is_none(), "nothing has happened");
+        assert!(meter.cut((3.001, 3.001), Progress::bytes).is_none(), "nothing has happened");
         // Reports of the peer that are out of date take nothing back.
-        assert_eq!(meter.cut(4.0, |_| 1).expect("an interval").bytes(), 0);
-        assert_eq!(meter.cut(5.0, Progress::bytes).expect("an interval").bytes(), 0);
+        assert_eq!(meter.cut((4.0, 4.0), |_| 1).expect("an interval").bytes(), 0);
+        assert_eq!(meter.cut((5.0, 5.0), Progress::bytes).expect("an interval").bytes(), 0);
+    }
+
+    #[test]
+    fn late_reports_are_of_their_time() {
+        let mut meter = Meter::new(Flow::Upload, true, 0.0);
+        let progress = Progress::new(1);
+        meter.add(progress.clone());
+        for second in 1..=5_u64 {
+            progress.retransmits.store(10 * second, Ordering::Relaxed);
+            meter.mark(second as f64);
+        }
+        // The first four reports come after five seconds.
+        let reported: Vec<u64> = [1.1, 2.1, 3.1, 4.1]
+            .map(|end| meter.cut((end, 5.5), |_| 0).expect("an interval").retransmits())
+            .into();
+        assert_eq!(reported, [10, 10, 10, 10]);
+        progress.retransmits.store(58, Ordering::Relaxed);
+        assert_eq!(meter.cut((5.4, 5.5), |_| 0).expect("an interval").retransmits(), 18, "now is nearer");
     }
 }

@@ -11,6 +11,7 @@ use super::latency_summary::Latencies;
 use super::progress::{Interval, Sample};
 use super::protocol::{Flow, Kind, StreamResult, Test};
 use super::text::{self, Text};
+use crate::live::error::{LiveError, StopSignal};
 
 /// What a client has measured.
 pub(super) struct Results {
@@ -30,6 +31,8 @@ pub(super) struct Results {
     pub(super) samples: Vec<Sample>,
     /// When there was load, where latency was measured without it and with it.
     pub(super) load: Option<Load>,
+    /// The signal that stopped the test before its end.
+    pub(super) stopped: Option<StopSignal>,
     pub(super) server_output: Option<String>,
 }
 
@@ -87,8 +90,12 @@ impl Results {
         } else {
             let format = Text::of_client(&self.test);
             for flow in self.flows().iter().filter(|flow| flow.flow != Flow::Latency) {
-                text.push_str(&format.sum(flow.flow, true, &flow.sent));
-                text.push_str(&format.sum(flow.flow, false, &flow.received));
+                // Of a test that was stopped the server's end may not be known.
+                for (is_sender, results) in [(true, &flow.sent), (false, &flow.received)] {
+                    if !results.is_empty() {
+                        text.push_str(&format.sum(flow.flow, is_sender, results));
+                    }
+                }
             }
         }
         if self.load.is_some() {
@@ -113,6 +120,9 @@ impl Results {
         });
         if let Some(output) = &self.server_output {
             all["server_output_text"] = json!(output);
+        }
+        if let Some(signal) = self.stopped {
+            all["error"] = json!(LiveError::Stopped(signal).to_string());
         }
         all
     }

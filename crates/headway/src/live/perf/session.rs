@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         for flow in [Flow::Upload, Flow::Download] {
             // Of what this end sends, what the peer's TCP has.
             let bytes = if flow == Flow::Upload { Progress::bytes } else { Progress::acknowledged };
-            if let Some(interval) = self.meters[flow as usize].cut(end, bytes) {
+            if let Some(interval) = self.meters[flow as usize].cut((end, end), bytes) {
                 self.add_line(&interval);
             }
         }
