@@ -13,11 +13,11 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::TrunkError;
 use crate::link::Rules;
 use crate::networks::Networks;
 use crate::policy::Destinations;
 use crate::tun::TunSettings;
+use crate::{TrunkError, status_socket};
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -61,7 +61,8 @@ pub struct GatewayConfig {
     /// out.
     #[serde(default)]
     pub own_path: bool,
-    /// A Unix socket at which `headway trunk status` can ask; none if left out.
+    /// A Unix socket at which `headway trunk status` can ask; none if left out. The gateway makes it and removes it: nothing
+    /// else may be at its path.
     pub status_socket: Option<PathBuf>,
     /// What is logged: `error`, `warn`, `info`, or `debug`, which has every stream.
     #[serde(default)]
@@ -318,7 +319,8 @@ impl Config {
     ///
     /// As for [`Config::load`].
     pub fn check(&self) -> Result<(), TrunkError> {
-        self.settings().map(drop)
+        self.settings()?;
+        self.gateway.status_socket.as_deref().map_or(Ok(()), status_socket::check)
     }
 
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {

@@ -31,6 +31,7 @@ mod reload;
 mod repeated;
 mod request;
 mod status;
+mod status_socket;
 mod streams;
 mod tun;
 
@@ -43,3 +44,4 @@ pub use metrics::{METRICS_CONTENT_TYPE, metrics};
 pub use redirection::rules;
 pub use reload::Reloaded;
 pub use status::{ArrivedStatus, LossStatus, PathStatus, PeerStatus, RecentStatus, Status, StreamStatus};
+pub use status_socket::StatusSocket;

@@ -104,6 +104,39 @@ fn wrong_configurations_are_refused_by_name() {
     }
 }
 
+/// What is at the path of the socket would be removed.
+#[test]
+fn a_status_socket_in_the_place_of_something_else_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, "key", &SecretKey::from_bytes([1; 32]).to_base64(), 0o600);
+    fs::create_dir(folder.join("run")).expect("a folder");
+    std::os::unix::fs::symlink("nothing", folder.join("link")).expect("a link");
+    drop(std::os::unix::net::UnixListener::bind(folder.join("left")).expect("a socket"));
+    let public = SecretKey::from_bytes([2; 32]).public();
+    let with = |socket: &str| {
+        let gateway = format!("gateway = {{ key-file = 'key', status-socket = '{socket}' }}\n");
+        load(folder, &format!("{gateway}[[peer]]\nname = 'far'\npublic-key = '{public}'\n"))
+    };
+    for good in ["new", "left", "run/new"] {
+        assert_eq!(with(good), Ok(()), "{good}");
+    }
+    for (bad, what) in [
+        ("key", "key, which is a file: expected"),
+        ("run", "run, which is a folder: expected"),
+        ("link", "link, which is a symbolic link: expected"),
+        ("none/new", "none/new, whose folder cannot be used (No such file"),
+        ("key/new", "key/new, Not a directory"),
+    ] {
+        let error = with(bad).expect_err(bad);
+        assert!(
+            error.contains("gateway.toml: gateway.status-socket: got ") && error.contains(what),
+            "{error}"
+        );
+    }
+    assert!(folder.join("key").exists());
+}
+
 #[test]
 fn the_corpus_of_the_fuzzer_holds() {
     headway_test_fixture::corpus::replay("trunk_config", fuzzed::check_config);

@@ -1,12 +1,11 @@
 //! The Unix socket at which a running gateway is asked: a line with a command goes in, an answer comes out.
 
-use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream as ClientStream;
 use std::path::Path;
 use std::time::Duration;
 
-use headway_trunk::{Config, Status};
+use headway_trunk::{Config, Status, StatusSocket};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -94,19 +93,17 @@ pub(super) fn status(config: &Config) -> Result<Status, TrunkCommandError> {
 }
 
 /// The socket. It is removed at the end.
-pub(super) struct ControlSocket<'a> {
-    path: &'a Path,
+pub(super) struct ControlSocket {
     listener: UnixListener,
+    _place: StatusSocket,
 }
 
-impl<'a> ControlSocket<'a> {
-    pub(super) fn listen(path: &'a Path) -> Result<Self, TrunkCommandError> {
+impl ControlSocket {
+    pub(super) fn listen(path: &Path) -> Result<Self, TrunkCommandError> {
+        let (place, listener) = StatusSocket::bind(path)?;
         let failed = |source| TrunkCommandError::File { path: path.into(), source };
-        // One that a gateway left behind which was killed: no one answers.
-        if ClientStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-            fs::remove_file(path).map_err(failed)?;
-        }
-        Ok(Self { path, listener: UnixListener::bind(path).map_err(failed)? })
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self { listener: UnixListener::from_std(listener).map_err(failed)?, _place: place })
     }
 
     /// The next request, and who waits for its answer. Requests that are none are answered here.
@@ -132,10 +129,4 @@ impl<'a> ControlSocket<'a> {
 /// Answers. Who goes away before the answer does not need it.
 pub(super) async fn answer(mut stream: UnixStream, text: String) {
     let _ = timeout(PATIENCE, stream.write_all(text.as_bytes())).await;
-}
-
-impl Drop for ControlSocket<'_> {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.path);
-    }
 }

@@ -104,7 +104,7 @@ impl Running<'_> {
     }
 
     /// Answers who asks, for ever.
-    async fn answer(&self, socket: Option<&ControlSocket<'_>>) {
+    async fn answer(&self, socket: Option<&ControlSocket>) {
         let Some(socket) = socket else { return std::future::pending().await };
         let mut answers = JoinSet::new();
         loop {
