@@ -36,7 +36,7 @@ pub struct TunnelCounters {
     pub handshakes: u64,
     /// Handshake messages that were not valid.
     pub bad_handshakes: u64,
-    /// Handshake messages that were answered with a cookie.
+    /// Initiations that were answered with a cookie.
     pub cookies_sent: u64,
     /// Packets that were not sealed, for lack of a session.
     pub without_session: u64,

@@ -40,7 +40,7 @@ pub struct Tunnel {
     /// Peers by their inner addresses.
     inner: BTreeMap<Ipv6Addr, PeerId>,
     jar: CookieJar,
-    /// The second in which handshakes were last counted, and how many.
+    /// The second in which initiations were last counted, and how many.
     load: (u64, u32),
     waiting: VecDeque<Transmit>,
     events: VecDeque<Event>,

@@ -1,0 +1,39 @@
+//! Handshakes under attack, and what belongs to a process that has ended.
+
+use headway_trunk_proto::{Event, PeerId, Tunnel};
+use headway_units::{Duration, Instant};
+
+use crate::world::{NEAR, Sent, World, at, secret, tunnel};
+
+/// What `tunnel` wants to send, as it leaves `from`.
+fn sent(tunnel: &mut Tunnel, from: &str) -> Vec<Sent> {
+    std::iter::from_fn(|| tunnel.poll_transmit())
+        .map(|own| Sent { from: at(from), to: own.to, bytes: own.datagram, checksum: own.checksum })
+        .collect()
+}
+
+/// The first initiation of a stranger who knows the public key of the gateway at `to`.
+fn stranger(to: &str) -> Sent {
+    let key = if to == NEAR { secret(1).public() } else { secret(2).public() };
+    let mut stranger = tunnel(9, key, Some(at(to)), 9);
+    stranger.handle_timeout(Instant::ZERO);
+    sent(&mut stranger, "203.0.113.1:5").remove(0)
+}
+
+/// A responder has no cookie of the initiator's, so its answer needs none.
+#[test]
+fn a_flood_does_not_keep_the_end_that_begins_from_its_answer() {
+    let mut world = World::new();
+    // Answers do not come at the beginning of a second.
+    (world.now, world.delay) = (Instant::ZERO + Duration::from_millis(50), Duration::from_millis(30));
+    let flood = stranger(NEAR);
+    for _ in 0..100 {
+        for _ in 0..60 {
+            world.deliver(flood.clone());
+        }
+        sent(&mut world.near, NEAR);
+        world.run(Duration::from_millis(100));
+    }
+    assert_eq!(world.saw(true, Event::Connected(PeerId(0))), 1, "{:?}", world.events);
+    assert!(world.exchange(true) && world.exchange(false));
+}
