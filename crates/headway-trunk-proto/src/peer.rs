@@ -9,7 +9,7 @@ use crate::compact::LEFT_OUT;
 use crate::control::Control;
 use crate::counters::PeerCounters;
 use crate::flight::FlightRecorder;
-use crate::handshake::{Boot, Initiator};
+use crate::handshake::{Boot, Initiator, Introduction};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::mtu::PathMtu;
@@ -47,6 +47,15 @@ pub(crate) enum Unchecked {
     Blocked,
 }
 
+/// A session that the peer has begun and not used yet.
+struct Offered {
+    session: Session,
+    /// The index in its initiation.
+    theirs: u32,
+    /// What it was answered.
+    response: Vec<u8>,
+}
+
 /// One peer.
 pub(crate) struct Peer {
     pub(crate) key: PublicKey,
@@ -62,7 +71,7 @@ pub(crate) struct Peer {
     /// In use; the one before it, whose packets may still arrive; and those that the peer has not used yet.
     pub(crate) current: Option<Session>,
     pub(crate) previous: Option<Session>,
-    pub(crate) unconfirmed: Vec<Session>,
+    unconfirmed: Vec<Offered>,
     pub(crate) unchecked: Unchecked,
     pub(crate) mtu: PathMtu,
     /// A segment whose header is not compact was too long.
@@ -126,14 +135,15 @@ impl Peer {
 
     /// The session with this index of ours.
     pub(crate) fn session_mut(&mut self, index: u32) -> Option<&mut Session> {
-        let current =
-            self.current.iter_mut().chain(self.previous.iter_mut()).chain(self.unconfirmed.iter_mut());
-        current.into_iter().find(|session| session.index == index)
+        let offered = self.unconfirmed.iter_mut().map(|offered| &mut offered.session);
+        let mut sessions = self.current.iter_mut().chain(self.previous.iter_mut()).chain(offered);
+        sessions.find(|session| session.index == index)
     }
 
     /// The indices of all sessions and initiations.
     pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
-        let sessions = self.current.iter().chain(&self.previous).chain(&self.unconfirmed);
+        let offered = self.unconfirmed.iter().map(|offered| &offered.session);
+        let sessions = self.current.iter().chain(&self.previous).chain(offered);
         sessions
             .map(|session| session.index)
             .chain(self.initiations.iter().map(|initiation| initiation.index))
@@ -151,13 +161,21 @@ impl Peer {
         self.previous = self.current.replace(session);
     }
 
-    /// A session that the peer began. It is used once the peer has used it.
-    pub(crate) fn offer(&mut self, session: Session) {
-        self.unconfirmed.push(session);
+    /// What was answered to an initiation, if its session waits to be used: a copy of it makes no other session.
+    pub(crate) fn response_to(&self, theirs: u32, introduction: Introduction) -> Option<&[u8]> {
+        let is_its = |offered: &&Offered| offered.theirs == theirs && offered.session.peer == introduction;
+        self.unconfirmed.iter().find(is_its).map(|offered| &offered.response[..])
+    }
+
+    /// A session that the peer began with the index `theirs`, and the answer. It is used once the peer has used it.
+    pub(crate) fn offer(&mut self, session: Session, theirs: u32, response: Vec<u8>) {
+        self.unconfirmed.push(Offered { session, theirs, response });
         if self.unconfirmed.len() > UNCONFIRMED {
-            // Replayed initiations are older than the one that the peer waits for, and displace each other. Older ones
+            // Replayed initiations are older than the one that the peer waits for, and displace each other; copies of
+            // that one with another index, which is not authenticated, have the same time and came later. Older ones
             // are not refused: the peer's clock may have been set back.
-            let oldest = (0..).zip(&self.unconfirmed).min_by_key(|(_, session)| session.peer.time);
+            let newest_first = self.unconfirmed.iter().enumerate().rev();
+            let oldest = newest_first.min_by_key(|(_, offered)| offered.session.peer.time);
             if let Some((at, _)) = oldest {
                 self.unconfirmed.remove(at);
             }
@@ -166,10 +184,10 @@ impl Peer {
 
     /// The peer has used the session `index`. Says whether it is the one in use from now on, and was not before.
     pub(crate) fn confirm(&mut self, index: u32) -> bool {
-        let Some(at) = self.unconfirmed.iter().position(|session| session.index == index) else {
+        let Some(at) = self.unconfirmed.iter().position(|offered| offered.session.index == index) else {
             return false;
         };
-        let session = self.unconfirmed.swap_remove(at);
+        let session = self.unconfirmed.swap_remove(at).session;
         self.unconfirmed.clear();
         self.start(session);
         true
@@ -318,4 +336,27 @@ pub(crate) fn asks(packet: &[u8]) -> bool {
     let (Some(offset), Some(flags)) = (tcp.get(12), tcp.get(13)) else { return false };
     let header = usize::from(offset >> 4) * 4;
     tcp.len() > header || TcpFlags::from_bits(*flags).intersects(TcpFlags::SYN | TcpFlags::FIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handshake::SessionKeys;
+
+    #[test]
+    fn copies_of_an_initiation_with_other_indices_displace_each_other() {
+        let key = PublicKey::from_bytes([1; 32]);
+        let inner = (Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+        let mut peer = Peer::new(key, PresharedKey::none(), inner, 1472);
+        let introduction = Introduction { boot: [1; 8], time: 5 };
+        for index in 0..30 {
+            let keys = SessionKeys { sending: [2; 32], receiving: [3; 32] };
+            let session = Session::new(&keys, (index, index), Instant::ZERO, introduction, false);
+            peer.offer(session, index, vec![index as u8]);
+        }
+        assert_eq!(peer.indices().count(), UNCONFIRMED);
+        assert_eq!(peer.response_to(0, introduction), Some(&[0][..]));
+        assert_eq!(peer.response_to(0, Introduction { time: 6, ..introduction }), None);
+        assert!(peer.confirm(0) && peer.response_to(0, introduction).is_none());
+    }
 }

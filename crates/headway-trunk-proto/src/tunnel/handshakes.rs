@@ -60,19 +60,27 @@ impl Tunnel {
         if !self.admits(now, from, sender, message) {
             return;
         }
-        let answer = (|| {
-            let responder = Responder::read(&self.secret, message)?;
-            let id = PeerId(self.peers.iter().position(|peer| peer.key == responder.peer)?);
-            let (theirs, index, ours) = (responder.introduction, self.free_index(), self.introduction(now));
-            let (keys, datagram) = responder.answer(&self.peers[id.0].preshared, (index, sender), ours)?;
-            Some((id, Session::new(&keys, (index, sender), now, theirs, false), datagram))
-        })();
-        let Some((id, session, datagram)) = answer else {
+        let read = Responder::read(&self.secret, message).and_then(|responder| {
+            let place = self.peers.iter().position(|peer| peer.key == responder.peer)?;
+            Some((PeerId(place), responder))
+        });
+        let Some((id, responder)) = read else {
             self.counters.bad_handshakes += 1;
             return;
         };
+        if let Some(response) = self.peers[id.0].response_to(sender, responder.introduction) {
+            let datagram = response.to_vec();
+            self.queue(Transmit { to: from, datagram, checksum: true });
+            return;
+        }
+        let answer = (|| {
+            let (theirs, index, ours) = (responder.introduction, self.free_index(), self.introduction(now));
+            let (keys, datagram) = responder.answer(&self.peers[id.0].preshared, (index, sender), ours)?;
+            Some((Session::new(&keys, (index, sender), now, theirs, false), datagram))
+        })();
+        let Some((session, datagram)) = answer else { return };
         self.indices.insert(session.index, id);
-        self.peers[id.0].offer(session);
+        self.peers[id.0].offer(session, sender, datagram.clone());
         self.forget_indices();
         self.queue(Transmit { to: from, datagram, checksum: true });
     }

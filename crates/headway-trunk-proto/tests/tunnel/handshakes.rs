@@ -3,7 +3,7 @@
 use headway_trunk_proto::{Event, PeerId, Tunnel};
 use headway_units::{Duration, Instant};
 
-use crate::world::{NEAR, Sent, World, at, secret, tunnel};
+use crate::world::{FAR, NEAR, Sent, World, at, secret, tunnel};
 
 /// What `tunnel` wants to send, as it leaves `from`.
 fn sent(tunnel: &mut Tunnel, from: &str) -> Vec<Sent> {
@@ -36,4 +36,27 @@ fn a_flood_does_not_keep_the_end_that_begins_from_its_answer() {
     }
     assert_eq!(world.saw(true, Event::Connected(PeerId(0))), 1, "{:?}", world.events);
     assert!(world.exchange(true) && world.exchange(false));
+}
+
+/// An attacker on the path repeats an initiation before the peer has used the session: there is one session, and its answer is
+/// the same.
+#[test]
+fn a_repeated_initiation_makes_no_second_session() {
+    let mut world = World::new();
+    world.near.handle_timeout(world.now);
+    let initiation = sent(&mut world.near, NEAR).remove(0);
+    world.deliver(initiation.clone());
+    let answer = sent(&mut world.far, FAR).remove(0);
+    for _ in 0..20 {
+        world.deliver(initiation.clone());
+        for again in sent(&mut world.far, FAR) {
+            assert_eq!((again.bytes, again.to), (answer.bytes.clone(), answer.to));
+        }
+    }
+    world.deliver(answer);
+    world.run(Duration::from_millis(100));
+    for near in [true, false] {
+        assert_eq!(world.saw(near, Event::Connected(PeerId(0))), 1, "{:?}", world.events);
+        assert!(world.exchange(near));
+    }
 }
