@@ -140,6 +140,12 @@ impl Peer {
         sessions.find(|session| session.index == index)
     }
 
+    /// Whether the session `index` is with the peer's process that is known last.
+    pub(crate) fn is_of_last_process(&mut self, index: u32) -> bool {
+        let last = self.boot;
+        self.session_mut(index).is_some_and(|session| Some(session.peer.boot) == last)
+    }
+
     /// The indices of all sessions and initiations.
     pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
         let offered = self.unconfirmed.iter().map(|offered| &offered.session);

@@ -99,6 +99,8 @@ impl Tunnel {
                     Some(Control::MtuProbe(size)) if usize::from(size) == room.len() - start => {
                         self.send_control(now, id, Control::MtuSeen(size));
                     }
+                    // A process that has been replaced has nothing left to end.
+                    Some(Control::Close) if !self.peers[id.0].is_of_last_process(index) => {}
                     control => self.receive_control(now, id, control),
                 }
                 None

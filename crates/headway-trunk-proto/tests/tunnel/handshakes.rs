@@ -60,3 +60,22 @@ fn a_repeated_initiation_makes_no_second_session() {
         assert!(world.exchange(near));
     }
 }
+
+/// The peer ended, and its word did not arrive; an attacker has it. The process that took its place has not ended.
+#[test]
+fn the_close_of_a_process_that_was_replaced_is_not_obeyed() {
+    let mut world = World::connected();
+    world.far.close(world.now);
+    let withheld = sent(&mut world.far, FAR);
+    assert!(!withheld.is_empty());
+    world.far = tunnel(2, secret(1).public(), None, 77);
+    assert!(!world.exchange(true));
+    world.run(Duration::from_secs(3));
+    assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 1, "{:?}", world.events);
+    withheld.into_iter().for_each(|close| drop(world.deliver(close)));
+    world.run(Duration::ZERO);
+    assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 1, "{:?}", world.events);
+    world.far.close(world.now);
+    world.run(Duration::ZERO);
+    assert!(world.saw(true, Event::Restarted(PeerId(0))) > 1, "{:?}", world.events);
+}
