@@ -34,7 +34,7 @@ pub struct TunnelCounters {
     pub ignored: u64,
     /// Handshakes that came to a session.
     pub handshakes: u64,
-    /// Handshake messages that were not valid.
+    /// Handshake messages that were not valid, or too many from one address.
     pub bad_handshakes: u64,
     /// Initiations that were answered with a cookie.
     pub cookies_sent: u64,

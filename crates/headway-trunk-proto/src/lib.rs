@@ -38,6 +38,7 @@ mod damage_trust;
 mod flight;
 pub mod flow_order;
 mod handshake;
+mod handshake_load;
 mod key;
 mod keys;
 mod message;

@@ -25,7 +25,7 @@ pub struct Status {
     pub unreadable: u64,
     /// Datagrams that belong to nothing: forged, replayed, of strangers, or damaged beyond recognition.
     pub ignored: u64,
-    /// Handshake messages that were not valid.
+    /// Handshake messages that were not valid, or too many from one address.
     pub bad_handshakes: u64,
     /// Handshake messages that were answered with a cookie: there were too many.
     pub cookies_sent: u64,

@@ -13,8 +13,6 @@ use crate::session::Session;
 
 /// How long a cookie is used that a peer sent.
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
-/// Initiations that are answered in a second without asking for a cookie. An answer takes some 0.2 ms.
-const HANDSHAKES_PER_SECOND: u32 = 50;
 
 impl Tunnel {
     /// Whether an initiation is worth a look: all others cost nothing but a hash.
@@ -22,12 +20,7 @@ impl Tunnel {
         if !self.is_for_us(message) {
             return false;
         }
-        let second = now.as_nanos() / 1_000_000_000;
-        if self.load.0 != second {
-            self.load = (second, 0);
-        }
-        self.load.1 = self.load.1.saturating_add(1);
-        if self.load.1 <= HANDSHAKES_PER_SECOND {
+        if !self.load.needs_cookie(now) {
             return true;
         }
         if self.jar.is_stale(now) {
@@ -36,7 +29,11 @@ impl Tunnel {
             self.jar.renew(now, secret);
         }
         if self.jar.has_mac2(from, message) {
-            return true;
+            let is_admitted = self.load.admits(from.ip());
+            if !is_admitted {
+                self.counters.bad_handshakes += 1;
+            }
+            return is_admitted;
         }
         let mut nonce = [0; COOKIE_NONCE];
         (self.random)(&mut nonce);

@@ -15,6 +15,7 @@ use crate::cookie::CookieJar;
 use crate::counters::TunnelCounters;
 use crate::flight::FlightRecorder;
 use crate::handshake::Boot;
+use crate::handshake_load::HandshakeLoad;
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::peer::{Peer, Unchecked};
 
@@ -40,8 +41,7 @@ pub struct Tunnel {
     /// Peers by their inner addresses.
     inner: BTreeMap<Ipv6Addr, PeerId>,
     jar: CookieJar,
-    /// The second in which initiations were last counted, and how many.
-    load: (u64, u32),
+    load: HandshakeLoad,
     waiting: VecDeque<Transmit>,
     events: VecDeque<Event>,
     counters: TunnelCounters,
@@ -67,7 +67,7 @@ impl Tunnel {
             indices: BTreeMap::new(),
             inner: BTreeMap::new(),
             jar: CookieJar::new(jar),
-            load: (0, 0),
+            load: HandshakeLoad::default(),
             waiting: VecDeque::new(),
             events: VecDeque::new(),
             counters: TunnelCounters::default(),

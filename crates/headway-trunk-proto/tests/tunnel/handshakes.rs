@@ -79,3 +79,28 @@ fn the_close_of_a_process_that_was_replaced_is_not_obeyed() {
     world.run(Duration::ZERO);
     assert!(world.saw(true, Event::Restarted(PeerId(0))) > 1, "{:?}", world.events);
 }
+
+/// Who has a cookie and sends what is costly to read has an effect on no one else.
+#[test]
+fn handshakes_with_a_cookie_are_bounded_for_each_address() {
+    let mut world = World::new();
+    let flood = stranger(FAR);
+    (0..60).for_each(|_| drop(world.deliver(flood.clone())));
+    sent(&mut world.far, FAR);
+    // The near end is asked for a cookie, and has it in its second initiation.
+    world.run(Duration::from_millis(500));
+    world.now = Instant::ZERO + Duration::from_millis(1200);
+    (0..60).for_each(|_| drop(world.deliver(flood.clone())));
+    sent(&mut world.far, FAR);
+    world.near.handle_timeout(world.now);
+    let mut initiations = sent(&mut world.near, NEAR);
+    assert_eq!(initiations.len(), 1);
+    let initiation = initiations.remove(0);
+    (0..100).for_each(|_| drop(world.deliver(initiation.clone())));
+    let answers = sent(&mut world.far, FAR).len();
+    assert!((1..20).contains(&answers), "{answers}");
+    // It counts for a second.
+    world.now += Duration::from_secs(1);
+    world.run(Duration::from_secs(5));
+    assert!(world.exchange(true) && world.exchange(false), "{:?}", world.events);
+}
