@@ -1,15 +1,17 @@
 //! Two stacks in a sealed tunnel on the loopback, and a relay between them.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use headway_net::{Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig};
+use headway_net::{Carrier as _, Clock, Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig};
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
-use headway_trunk_proto::{PeerConfig, SecretKey, Tunnel, TunnelConfig as Settings};
+use headway_trunk_proto::{Event, HEADROOM, PeerConfig, SecretKey, Tunnel, TunnelConfig as Settings};
+use headway_units::Instant;
+use headway_wire::Ecn;
 use headway_wire::crc::{crc16, crc32c};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
@@ -85,6 +87,80 @@ impl Pair {
         };
         timeout(LONG, transfer).await.expect("in time")
     }
+}
+
+/// A gateway that only has its tunnel, without a stack.
+struct End {
+    socket: UdpSocket,
+    tunnel: Tunnel,
+    is_connected: bool,
+    was_told: bool,
+}
+
+impl End {
+    fn step(&mut self, now: Instant) {
+        self.tunnel.handle_timeout(now);
+        let mut room = [0; HEADROOM + 2048];
+        while let Ok((len, from)) = self.socket.recv_from(&mut room[HEADROOM..]) {
+            self.tunnel.receive(now, from, &mut room[..HEADROOM + len], HEADROOM, Ecn::NotEct);
+        }
+        while let Some(own) = self.tunnel.poll_transmit() {
+            self.socket.send_to(&own.datagram, own.to).unwrap();
+        }
+        while let Some(event) = self.tunnel.poll_event() {
+            self.is_connected |= matches!(event, Event::Connected(_));
+            self.was_told |= matches!(event, Event::Restarted(_));
+        }
+    }
+}
+
+/// Several times as many as a batch has datagrams, and more than wait to be sent otherwise.
+#[test]
+fn every_peer_is_told_of_the_end() {
+    const PEERS: u16 = 300;
+    let clock = Clock::new();
+    let key = |number: u16| {
+        let mut bytes = [1; 32];
+        bytes[8..10].copy_from_slice(&number.to_be_bytes());
+        SecretKey::from_bytes(bytes)
+    };
+    let tunnel = |number, peers| {
+        let mut rng = Rng::new(u64::from(number) + 1);
+        let settings = Settings::new(key(number), Box::new(move |bytes| rng.fill(bytes)));
+        Tunnel::new(Settings { peers, ..settings })
+    };
+    let peers = (1..=PEERS).map(|number| PeerConfig::new(key(number).public())).collect();
+    let config = TunnelConfig { local: "127.0.0.1:0".parse().unwrap(), mtu: 1500 };
+    let mut carrier = TunnelCarrier::open(&config, tunnel(0, peers)).unwrap();
+    let far = PeerConfig { endpoint: Some(carrier.local()), ..PeerConfig::new(key(0).public()) };
+    let mut ends = Vec::new();
+    for number in 1..=PEERS {
+        // So many handshakes a second are not answered to one address.
+        let socket = UdpSocket::bind((Ipv4Addr::new(127, 0, 1, (number / 2) as u8), 0)).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let tunnel = tunnel(number, vec![far.clone()]);
+        ends.push(End { socket, tunnel, is_connected: false, was_told: false });
+    }
+    // Few at a time: the socket of the one has no room for all that the others send.
+    let step = |carrier: &mut TunnelCarrier, ends: &mut [End]| {
+        for some in ends.chunks_mut(32) {
+            some.iter_mut().for_each(|end| end.step(clock.now()));
+            while carrier.fill(&clock).unwrap() > 0 {}
+            carrier.handle_timeout(clock.now());
+            assert!(carrier.flush().unwrap());
+        }
+    };
+    let start = clock.now();
+    while !ends.iter().all(|end| end.is_connected) {
+        assert!(clock.now().saturating_since(start).as_secs_f64() < LONG.as_secs_f64(), "no sessions");
+        step(&mut carrier, &mut ends);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // What confirms the last sessions.
+    step(&mut carrier, &mut ends);
+    carrier.close();
+    ends.iter_mut().for_each(|end| end.step(clock.now()));
+    assert_eq!(ends.iter().filter(|end| !end.was_told).count(), 0);
 }
 
 /// Every datagram is as long as may be at most, and damage to headers is repaired as without compact headers.

@@ -231,17 +231,18 @@ impl TunnelCarrier {
         result
     }
 
-    /// Queues the tunnel's own datagrams, as far as there is room.
-    fn queue_own(&mut self) {
+    /// Queues the tunnel's own datagrams, as far as there is room. Returns whether those were all.
+    fn queue_own(&mut self) -> bool {
         while !self.checked.is_full() && !self.outbox.is_full() {
-            let Some(own) = self.tunnel.poll_transmit() else { return };
+            let Some(own) = self.tunnel.poll_transmit() else { return true };
             let outbox = if own.checksum { &mut self.checked } else { &mut self.outbox };
-            let Some(slot) = outbox.slot() else { return };
+            let Some(slot) = outbox.slot() else { return false };
             let Some(place) = slot.get_mut(..own.datagram.len()) else { continue };
             place.copy_from_slice(&own.datagram);
             let start = if own.checksum { 0 } else { HEADROOM };
             outbox.queue((start, start + own.datagram.len()), Name::of(own.to));
         }
+        false
     }
 }
 
@@ -335,11 +336,15 @@ impl Carrier for TunnelCarrier {
     }
 
     fn flush(&mut self) -> io::Result<bool> {
-        self.queue_own();
-        // The order of the two matters little: a peer's packets are all in one of them.
-        let checked = self.checked.is_empty() || self.send(false)?;
-        let unchecked = self.outbox.is_empty() || self.send(true)?;
-        Ok(checked && unchecked)
+        loop {
+            let is_all = self.queue_own();
+            // The order of the two matters little: a peer's packets are all in one of them.
+            let checked = self.checked.is_empty() || self.send(false)?;
+            let unchecked = self.outbox.is_empty() || self.send(true)?;
+            if is_all || !(checked && unchecked) {
+                return Ok(checked && unchecked);
+            }
+        }
     }
 
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
@@ -368,9 +373,14 @@ impl Carrier for TunnelCarrier {
     }
 
     fn close(&mut self) {
-        self.tunnel.close(self.now);
-        if let Err(error) = self.flush() {
-            tracing::debug!(%error, "the peers were not told of the end");
+        // What is sent may be lost. All are told once before one is told again.
+        for _ in 0..3 {
+            self.tunnel.close(self.now);
+            match self.flush() {
+                Ok(true) => {}
+                Ok(false) => return tracing::debug!("not all peers were told of the end"),
+                Err(error) => return tracing::debug!(%error, "the peers were not told of the end"),
+            }
         }
     }
 }

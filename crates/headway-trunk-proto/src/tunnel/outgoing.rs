@@ -48,11 +48,17 @@ impl Tunnel {
     }
 
     pub(super) fn send_control(&mut self, now: Instant, id: PeerId, control: Control) {
+        if let Some(own) = self.seal_control(now, id, control) {
+            self.queue(own);
+        }
+    }
+
+    fn seal_control(&mut self, now: Instant, id: PeerId, control: Control) -> Option<Transmit> {
         let peer = &mut self.peers[id.0];
-        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
-        let Some(datagram) = session.sealer.control(&control.bytes()) else { return };
+        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return None };
+        let datagram = session.sealer.control(&control.bytes())?;
         peer.on_sent(now, false);
-        self.queue(Transmit { to, datagram, checksum: control != Control::Probe });
+        Some(Transmit { to, datagram, checksum: control != Control::Probe })
     }
 
     /// RFC 8899: sends a probe, or takes note that none arrives.
@@ -95,13 +101,13 @@ impl Tunnel {
         }
     }
 
-    /// Tells every peer that this gateway ends: they reset what is open at once.
+    /// Tells every peer that this gateway ends: they reset what is open at once. As what is sent may be lost, it is to be
+    /// called again when it was sent.
     pub fn close(&mut self, now: Instant) {
         for id in (0..self.peers.len()).map(PeerId) {
-            // One of them may be lost.
-            for _ in 0..3 {
-                self.send_control(now, id, Control::Close);
-            }
+            // There are as many as peers, so they need no other bound.
+            let own = self.seal_control(now, id, Control::Close);
+            self.waiting.extend(own);
         }
     }
 }
