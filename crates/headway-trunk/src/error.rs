@@ -51,6 +51,16 @@ pub enum TrunkError {
         /// What was expected.
         expected: String,
     },
+    /// A program that makes the rules of transparent entries is not installed.
+    #[error(
+        "{program} was not found (Debian: apt install {package}): it makes the rules for `transparent.interfaces`"
+    )]
+    MissingProgram {
+        /// Its name.
+        program: &'static str,
+        /// Debian's package that has it.
+        package: &'static str,
+    },
     /// Others than its owner can read a file with a secret.
     #[error(
         "{path}: others can read this secret (mode {mode:o}): expected at most mode 600; chmod 600 it, and make a new key if others may have read it"

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use ipnet::IpNet;
 
@@ -36,6 +37,7 @@ struct Routing {
 pub(crate) struct Redirection {
     applied: BTreeSet<Routing>,
     has_table: bool,
+    programs: Programs,
 }
 
 /// What `headway trunk rules` prints: the rules that a gateway with this configuration makes, for a shell. Nothing where
@@ -69,7 +71,7 @@ pub(crate) fn try_out(config: &Config) -> Result<(), TrunkError> {
     if rules.is_empty() {
         return Ok(());
     }
-    nft(&["-c", "-f", "-"], &ruleset(&rules)).map(drop)
+    Programs::default().nft(&["-c", "-f", "-"], &ruleset(&rules)).map(drop)
 }
 
 impl Redirection {
@@ -81,49 +83,67 @@ impl Redirection {
             return Ok(());
         }
         let text = ruleset(&rules);
-        nft(&["-c", "-f", "-"], &text)?;
+        self.programs.nft(&["-c", "-f", "-"], &text)?;
         if !self.has_table {
-            remove_left_over();
+            self.remove_left_over();
         }
         let wanted = routings(&rules);
-        for routing in wanted.difference(&self.applied) {
-            // One like it would be a second one.
-            let _ = ip(&routing.rule("del"));
-            ip(&routing.rule("add"))?;
-            ip(&routing.route("replace"))?;
+        let new: Vec<Routing> = wanted.difference(&self.applied).copied().collect();
+        if let Err(error) = self.add(&new, &text) {
+            // What was there before stays.
+            for routing in new {
+                if self.applied.remove(&routing) {
+                    self.programs.remove(routing);
+                }
+            }
+            return Err(error);
         }
-        let before = std::mem::replace(&mut self.applied, wanted);
-        self.has_table = true;
-        nft(&["-f", "-"], &text)?;
-        before.difference(&self.applied).for_each(Routing::remove);
+        for routing in self.applied.difference(&wanted) {
+            self.programs.remove(*routing);
+        }
+        self.applied = wanted;
         Ok(())
+    }
+
+    /// Adds routing, and replaces the table. What may have been made is recorded before it is.
+    fn add(&mut self, new: &[Routing], table: &str) -> Result<(), TrunkError> {
+        for routing in new {
+            self.applied.insert(*routing);
+            // One like it would be a second one.
+            let _ = self.programs.ip(&routing.rule("del"));
+            self.programs.ip(&routing.rule("add"))?;
+            self.programs.ip(&routing.route("replace"))?;
+        }
+        self.programs.nft(&["-f", "-"], table)?;
+        self.has_table = true;
+        Ok(())
+    }
+
+    /// Removes what a gateway has left that was killed.
+    fn remove_left_over(&self) {
+        let Ok(listed) = self.programs.nft(&["list", "table", "inet", TABLE], "") else { return };
+        let found: BTreeSet<Routing> = listed.lines().filter_map(Routing::find).collect();
+        tracing::info!("rules of a gateway that did not end in order are removed");
+        found.into_iter().for_each(|routing| self.programs.remove(routing));
+        if let Err(error) = self.programs.nft(&["delete", "table", "inet", TABLE], "") {
+            tracing::warn!(%error, "old rules of nftables were not removed");
+        }
     }
 
     /// Removes what was made.
     fn remove(&mut self) {
         if std::mem::take(&mut self.has_table)
-            && let Err(error) = nft(&["delete", "table", "inet", TABLE], "")
+            && let Err(error) = self.programs.nft(&["delete", "table", "inet", TABLE], "")
         {
             tracing::warn!(%error, "the rules of nftables were not removed");
         }
-        std::mem::take(&mut self.applied).iter().for_each(Routing::remove);
+        std::mem::take(&mut self.applied).into_iter().for_each(|routing| self.programs.remove(routing));
     }
 }
 
 impl Drop for Redirection {
     fn drop(&mut self) {
         self.remove();
-    }
-}
-
-/// Removes what a gateway has left that was killed.
-fn remove_left_over() {
-    let Ok(listed) = nft(&["list", "table", "inet", TABLE], "") else { return };
-    let found: BTreeSet<Routing> = listed.lines().filter_map(Routing::find).collect();
-    tracing::info!("rules of a gateway that did not end in order are removed");
-    found.iter().for_each(Routing::remove);
-    if let Err(error) = nft(&["delete", "table", "inet", TABLE], "") {
-        tracing::warn!(%error, "old rules of nftables were not removed");
     }
 }
 
@@ -140,14 +160,6 @@ impl Routing {
 
     fn route(self, verb: &str) -> String {
         format!("{} route {verb} local default dev lo table {}", self.family(), self.table)
-    }
-
-    fn remove(&self) {
-        for words in [self.rule("del"), self.route("del")] {
-            if let Err(error) = ip(&words) {
-                tracing::warn!(%error, "routing");
-            }
-        }
     }
 
     /// What a rule of our table says of itself.
@@ -250,38 +262,143 @@ impl fmt::Display for Rule<'_> {
     }
 }
 
-fn nft(words: &[&str], input: &str) -> Result<String, TrunkError> {
-    run("nft", words, input)
+/// The programs that make rules.
+#[derive(Debug, Default)]
+struct Programs {
+    /// Where they are; empty: where the system finds them.
+    folder: PathBuf,
 }
 
-fn ip(words: &str) -> Result<String, TrunkError> {
-    run("ip", &words.split(' ').collect::<Vec<_>>(), "")
+impl Programs {
+    fn nft(&self, words: &[&str], input: &str) -> Result<String, TrunkError> {
+        self.run(("nft", "nftables"), words, input)
+    }
+
+    fn ip(&self, words: &str) -> Result<String, TrunkError> {
+        self.run(("ip", "iproute2"), &words.split(' ').collect::<Vec<_>>(), "")
+    }
+
+    fn remove(&self, routing: Routing) {
+        for words in [routing.rule("del"), routing.route("del")] {
+            if let Err(error) = self.ip(&words) {
+                tracing::warn!(%error, "routing");
+            }
+        }
+    }
+
+    /// Runs a program of a package; what it prints.
+    fn run(
+        &self,
+        (program, package): (&'static str, &'static str),
+        words: &[&str],
+        input: &str,
+    ) -> Result<String, TrunkError> {
+        let mut command = Command::new(self.folder.join(program));
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => TrunkError::MissingProgram { program, package },
+            _ => failed(program, words, error.to_string()),
+        });
+        finish(child?, input).map_err(|got| failed(program, words, got))
+    }
 }
 
-/// Runs a program; what it prints.
-fn run(program: &str, words: &[&str], input: &str) -> Result<String, TrunkError> {
-    let failed = |got: String| {
-        let what = format!("`{program} {}`", words.join(" "));
-        TrunkError::value(what, got, "to work, as root or with CAP_NET_ADMIN, for `transparent.interfaces`")
-    };
-    let mut command = Command::new(program);
-    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+fn failed(program: &str, words: &[&str], got: String) -> TrunkError {
+    let what = format!("`{program} {}`", words.join(" "));
+    TrunkError::value(what, got, "to work, as root or with CAP_NET_ADMIN, for `transparent.interfaces`")
+}
+
+/// Gives a program its input, and waits for its end. What it prints, or why it failed.
+fn finish(mut child: Child, input: &str) -> Result<String, String> {
     if let Some(mut stdin) = child.stdin.take() {
         // A program that has ended says why.
         let _ = stdin.write_all(input.as_bytes());
     }
-    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(failed(said.lines().next().unwrap_or("nothing").to_owned()))
+    Err(said.lines().next().unwrap_or("nothing").to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
     use super::*;
+
+    /// A program in `folder` that writes down what it is asked, and fails where that contains `bad`.
+    fn script(folder: &Path, name: &str, bad: &str) {
+        let path = folder.join(name);
+        let log = folder.join("log");
+        let text = format!(
+            "#!/bin/sh\necho {name} \"$@\" >> {}\ncat > /dev/null\ncase \"[$*\" in *'{bad}'*) exit 1;; esac\n",
+            log.display()
+        );
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+
+    /// The transparent entries of a configuration, each with its table of routing.
+    fn config(tables: &[u32]) -> Config {
+        let entry = |table| {
+            format!(
+                "[[transparent]]\nlisten = '127.0.0.1:{table}'\ninterfaces = ['lan0']\ntable = {table}\nmark = {table}\n"
+            )
+        };
+        let entries: String = tables.iter().map(entry).collect();
+        Config::parse(&format!("gateway.key-file = 'key'\n{entries}"), Path::new("x"))
+            .expect("a configuration")
+    }
+
+    /// Rules of routing that were added and not removed since.
+    fn left(folder: &Path) -> Vec<String> {
+        let mut left = Vec::new();
+        for line in fs::read_to_string(folder.join("log")).expect("a log").lines() {
+            if let Some((family, rule)) = line.split_once(" rule add ") {
+                left.push(format!("{family} {rule}"));
+            } else if let Some((family, rule)) = line.split_once(" rule del ") {
+                left.retain(|there| *there != format!("{family} {rule}"));
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn rules_that_are_made_half_way_are_removed() {
+        for (program, bad) in [("ip", "replace local default dev lo table 8"), ("nft", "[-f")] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let folder = folder.path();
+            script(folder, "ip", "nothing");
+            script(folder, "nft", "list");
+            let programs = Programs { folder: folder.into() };
+            let mut redirection = Redirection::default();
+            redirection.programs = programs;
+            redirection.apply(&config(&[7])).expect("rules");
+            assert_eq!(left(folder), ["ip -4 priority 7 fwmark 7 lookup 7"]);
+            script(folder, program, bad);
+            redirection.apply(&config(&[7, 8, 9])).expect_err("half-way");
+            assert_eq!(left(folder), ["ip -4 priority 7 fwmark 7 lookup 7"], "what was there stays");
+            script(folder, program, "list");
+            redirection.apply(&config(&[8])).expect("rules");
+            assert_eq!(left(folder), ["ip -4 priority 8 fwmark 8 lookup 8"]);
+            drop(redirection);
+            assert_eq!(left(folder), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs { folder: folder.path().into() };
+        let mut redirection = Redirection::default();
+        redirection.programs = programs;
+        let error = redirection.apply(&config(&[7])).expect_err("no nft").to_string();
+        assert!(error.starts_with("nft was not found (Debian: apt install nftables)"), "{error}");
+    }
 
     #[test]
     fn what_a_rule_says_of_itself_is_read_again() {
