@@ -73,10 +73,16 @@ impl Destination {
                 let mut name = vec![0; stream.read_u8().await?.into()];
                 stream.read_exact(&mut name).await?;
                 let port = stream.read_u16().await?;
-                let name = String::from_utf8(name).ok().and_then(|name| Self::of_name(&name, port));
-                return name.ok_or_else(|| invalid("no host name"));
+                let good = std::str::from_utf8(&name).ok().and_then(|name| Self::of_name(name, port));
+                let expected = "a host name of letters, digits, hyphens, underscores and dots";
+                return good.ok_or_else(|| invalid(&format!("\"{}\"", name.escape_ascii()), expected));
             }
-            _ => return Err(invalid("a request of unknown kind")),
+            kind => {
+                return Err(invalid(
+                    &format!("a request of kind {kind}"),
+                    "1 to 4, 6, or 8 and then 1, 4 or 6",
+                ));
+            }
         };
         Ok(Self::Address(SocketAddr::new(ip, stream.read_u16().await?)))
     }
@@ -131,7 +137,8 @@ impl Request {
             version => version?,
         };
         if version != VERSION {
-            return Err(invalid("a request of another version"));
+            let expected = format!("version {VERSION}: that of the same headway at both ends");
+            return Err(invalid(&format!("a request of version {version}"), &expected));
         }
         let mut kind = stream.read_u8().await?;
         let mut client = None;
@@ -139,7 +146,12 @@ impl Request {
             let family = stream.read_u8().await?;
             match Destination::read(family, stream).await? {
                 Destination::Address(address) => client = Some(address),
-                Destination::Name(..) => return Err(invalid("a client without an address")),
+                Destination::Name(name, _) => {
+                    return Err(invalid(
+                        &format!("a client named \"{name}\""),
+                        "its IPv4 or IPv6 address (4, 6)",
+                    ));
+                }
             }
             kind = stream.read_u8().await?;
         }
@@ -154,8 +166,9 @@ impl Request {
     }
 }
 
-fn invalid(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
+/// What arrived, and what was expected.
+fn invalid(got: &str, expected: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("got {got}: expected {expected}"))
 }
 
 impl fmt::Display for Destination {
@@ -259,6 +272,19 @@ mod tests {
         }
         for bytes in [&[2, 4, 0, 0, 0, 0, 0, 1][..], &[1, 9, 0], &[1, 1, 0, 0, 1], &[1, 1, 1, b'\n', 0, 1]] {
             assert!(Request::read(&mut &bytes[..]).await.is_err(), "{bytes:?}");
+        }
+        for (bytes, text) in [
+            (
+                &[2, 4][..],
+                "got a request of version 2: expected version 1: that of the same headway at both ends",
+            ),
+            (&[1, 9], "got a request of kind 9: expected 1 to 4, 6, or 8 and then 1, 4 or 6"),
+            (&[1, 8, 9], "got a request of kind 9: expected 1 to 4, 6, or 8 and then 1, 4 or 6"),
+            (&[1, 1, 2, b'\n', 255, 0, 1], "got \"\\n\\xff\": expected a host name of letters, digits, "),
+            (&[1, 8, 1, 1, b'a', 0, 9], "got a client named \"a\": expected its IPv4 or IPv6 address (4, 6)"),
+        ] {
+            let error = Request::read(&mut &bytes[..]).await.expect_err(text).to_string();
+            assert!(error.starts_with(text), "{error}");
         }
         assert_eq!(Outcome::read(&mut &[200][..]).await.expect("a byte"), Outcome::Failed);
     }
