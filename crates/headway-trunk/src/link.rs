@@ -144,8 +144,15 @@ impl Link {
         !self.budget.is_exhausted()
     }
 
+    /// Opens a connection. Those that were being opened when the peer was restarted end like all others; its new process
+    /// has nothing of them, and takes another.
     async fn connect(&self) -> io::Result<TcpStream> {
-        self.stack.connect_in(self.domain, self.local, self.remote).await
+        loop {
+            match self.stack.connect_in(self.domain, self.local, self.remote).await {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                opened => return opened,
+            }
+        }
     }
 
     fn take(&self) -> Option<TcpStream> {

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headway_test_fixture::pattern::Pattern;
-use headway_trunk::Gateway;
+use headway_trunk::{Config, Gateway};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
@@ -167,16 +167,7 @@ async fn a_gateway_that_restarts_resets_its_streams_and_serves_new_ones() {
             sleep(Duration::from_millis(500)).await;
             pair.road.dropped.store(0, Ordering::Relaxed);
         }
-        // The socket of the tunnel is given back by a thread.
-        let restarted = timeout(LONG, async {
-            loop {
-                match Gateway::start(config) {
-                    Ok(gateway) => return gateway,
-                    Err(_) => sleep(Duration::from_millis(50)).await,
-                }
-            }
-        });
-        *slot = Some(restarted.await.expect("a start"));
+        *slot = Some(restart(config).await);
         pair.socks = pair.near.as_ref().expect("running").entries()[0];
         let mut other = if stops_near { served } else { client };
         let began = Instant::now();
@@ -197,4 +188,43 @@ async fn a_gateway_that_restarts_resets_its_streams_and_serves_new_ones() {
         client.write_all(b"z").await.expect("open");
         assert_eq!(served.read_u8().await.expect("a byte"), b'z');
     }
+}
+
+/// More hosts than there are spare connections ask while the far gateway is away: they get theirs when it is back.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_are_being_opened_survive_a_restart_of_the_far_gateway() {
+    let mut pair = Pair::start("").await;
+    let (listener, address) = server().await;
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            tokio::spawn(async move { stream.write_all(b"x").await });
+        }
+    });
+    pair.road.dropped.store(1000, Ordering::Relaxed);
+    drop(pair.far.take());
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let socks = pair.socks;
+        clients.spawn(async move { through(socks, address).await.expect("a connection").read_u8().await });
+    }
+    sleep(Duration::from_secs(1)).await;
+    pair.far = Some(restart(&pair.far_config).await);
+    pair.road.dropped.store(0, Ordering::Relaxed);
+    while let Some(client) = clients.join_next().await {
+        assert_eq!(client.expect("a client").expect("a byte"), b'x');
+    }
+}
+
+/// Starts a gateway again. The socket of its tunnel is given back by a thread.
+async fn restart(config: &Config) -> Gateway {
+    let restarted = timeout(LONG, async {
+        loop {
+            match Gateway::start(config) {
+                Ok(gateway) => return gateway,
+                Err(_) => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    });
+    restarted.await.expect("a start")
 }
