@@ -183,6 +183,9 @@ impl Outbox {
 
     /// Sends over a socket. `named`: each packet to its own address.
     pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, named: bool) -> io::Result<bool> {
+        // An error may be that of an earlier packet, which an ICMP message was about: then nothing was sent, and the packet
+        // is tried once more.
+        let mut is_tried = false;
         while self.sent < self.count {
             let packets = (self.sent..self.count).map(|index| {
                 let (start, end) = self.spans[index];
@@ -191,16 +194,24 @@ impl Outbox {
                 Outgoing { bytes, name, control: &self.controls[index] }
             });
             match sys::send_batch(socket, packets) {
-                Ok(sent) => self.sent += sent,
+                Ok(sent) => {
+                    self.sent += sent;
+                    is_tried = false;
+                }
                 Err(error) => {
-                    if error.raw_os_error() == Some(libc::EMSGSIZE) {
-                        let (start, end) = self.spans[self.sent];
-                        self.too_long = Some((self.names[self.sent], end - start));
-                    }
+                    let is_too_long = error.raw_os_error() == Some(libc::EMSGSIZE);
                     match self.refused(error) {
                         Refusal::Wait => return Ok(false),
                         Refusal::Fatal(error) => return Err(error),
-                        Refusal::Drop => self.sent += 1,
+                        Refusal::Drop if !is_tried => is_tried = true,
+                        Refusal::Drop => {
+                            if is_too_long {
+                                let (start, end) = self.spans[self.sent];
+                                self.too_long = Some((self.names[self.sent], end - start));
+                            }
+                            self.sent += 1;
+                            is_tried = false;
+                        }
                     }
                 }
             }
@@ -246,7 +257,7 @@ impl Outbox {
         Ok(true)
     }
 
-    /// Why the system refused a packet, since the last call.
+    /// Why the system refused a packet, or what it said of an earlier one, since the last call.
     pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
         self.refusal.take()
     }
@@ -329,7 +340,41 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd as _;
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn what_is_said_of_an_earlier_packet_costs_no_other() {
+        let place = {
+            let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+            free.local_addr().expect("an address")
+        };
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        socket.connect(place).expect("a route");
+        let mut outbox = Outbox::new(0, 10);
+        let mut send = |bytes: &[u8]| {
+            for byte in bytes {
+                outbox.slot().expect("room")[0] = *byte;
+                outbox.queue((0, 1), Name::NONE);
+            }
+            assert!(outbox.send(socket.as_fd(), false).expect("sent"));
+            outbox.take_refusal().map(|error| error.kind())
+        };
+        // No one is there, which ICMP says when it was sent.
+        assert_eq!(send(&[1]), None);
+        let peer = UdpSocket::bind(place).expect("the same port");
+        peer.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        assert_eq!(send(&[2, 3]), Some(io::ErrorKind::ConnectionRefused));
+        assert_eq!(send(&[4]), None);
+        for expected in 2..=4 {
+            let mut byte = [0];
+            peer.recv(&mut byte).expect("a packet");
+            assert_eq!(byte, [expected]);
+        }
+    }
 
     fn control(messages: &[(i32, i32, &[u8])]) -> Control {
         let mut control = Control::NONE;
