@@ -59,5 +59,6 @@ pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
 pub use payload_seal::PayloadSeal;
 pub use seal::{HEADROOM, SealError, Verdict, inner_mtu};
 pub use tunnel::{
-    Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, SealedPacket, Transmit, Tunnel, TunnelConfig,
+    Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, Refusal, RefusedHandshake, SealedPacket,
+    Transmit, Tunnel, TunnelConfig,
 };

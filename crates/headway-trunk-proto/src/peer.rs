@@ -81,6 +81,8 @@ pub(crate) struct Peer {
     pub(crate) cookie: Option<([u8; MAC], Instant)>,
     pub(crate) counters: PeerCounters,
     pub(crate) recorder: FlightRecorder,
+    /// When the first of the initiations was sent that were not answered.
+    trying_since: Option<Instant>,
     /// Initiations in a row, and when the next one is due.
     attempts: u32,
     next_attempt: Option<Instant>,
@@ -122,6 +124,7 @@ impl Peer {
             cookie: None,
             counters: PeerCounters::default(),
             recorder: FlightRecorder::default(),
+            trying_since: None,
             attempts: 0,
             next_attempt: None,
             last_received: None,
@@ -158,6 +161,7 @@ impl Peer {
     /// A session that we began: it is confirmed by the peer's response.
     pub(crate) fn start(&mut self, session: Session) {
         self.initiations.clear();
+        self.trying_since = None;
         self.attempts = 0;
         self.next_attempt = None;
         // Something was not answered, so what gets through to the peer is open again.
@@ -203,6 +207,7 @@ impl Peer {
     pub(crate) fn on_received(&mut self, now: Instant) -> bool {
         let returned = self.unanswered.is_some_and(|since| now.saturating_since(since) >= SILENCE);
         self.last_received = Some(now);
+        self.trying_since = None;
         self.mtu.on_heard(now);
         self.unanswered = None;
         self.listening = self.listening.map(|_| now);
@@ -256,8 +261,14 @@ impl Peer {
         // While streams wait for the link to return, the peer may have been restarted.
         let doubled = if self.current.is_some() { 0 } else { self.attempts.min(8) };
         let wait = Duration::from_nanos(FIRST_WAIT.as_nanos() << doubled).min(MOST_WAIT);
+        self.trying_since.get_or_insert(now);
         self.attempts += 1;
         self.next_attempt = Some(now + wait);
+    }
+
+    /// Since when initiations are sent without an answer.
+    pub(crate) fn trying_since(&self) -> Option<Instant> {
+        self.trying_since
     }
 
     /// Since when a handshake is due, if one is.

@@ -18,6 +18,7 @@ use crate::config::{Peer, Settings};
 use crate::entries::Entries;
 use crate::link::{Link, PORT};
 use crate::networks::Networks;
+use crate::no_session;
 use crate::packets::{self, Delivery, PacketQueue};
 use crate::redirection::{self, Redirection};
 use crate::reload::fixed_keys;
@@ -135,6 +136,8 @@ impl Gateway {
         let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(hosts).collect();
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
+        let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
+        gateway.tasks.spawn(async move { no_session::warn(&links, &monitor, listen.ip()).await });
         let (links, since) = (gateway.links.clone(), gateway.since);
         gateway.tasks.spawn(async move {
             let mut ticks = interval(SAMPLE_EVERY);
@@ -243,11 +246,12 @@ impl Gateway {
 
     /// What it does.
     pub fn status(&self) -> Status {
-        let (counters, at) = (self.monitor.counters(), self.monitor.at());
+        let (counters, at, now) = (self.monitor.counters(), self.monitor.at(), Clock::new().now());
         let peer = |(link, peer): (&Arc<Link>, headway_trunk_proto::PeerStatus)| PeerStatus {
             name: link.name.clone(),
             endpoint: peer.endpoint,
             connected: peer.session_since.is_some(),
+            trying_seconds: peer.trying_since.map(|since| now.saturating_since(since).as_secs_f64()),
             passes_unchecked: peer.passes_unchecked,
             last_received_seconds: peer.last_received.map(|then| at.saturating_since(then).as_secs_f64()),
             open_streams: link.streams.open(),

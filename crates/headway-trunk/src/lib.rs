@@ -20,6 +20,7 @@ mod ip_packet;
 mod link;
 mod metrics;
 mod networks;
+mod no_session;
 mod packets;
 mod policy;
 mod proxy_header;

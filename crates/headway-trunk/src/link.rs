@@ -89,6 +89,8 @@ pub(crate) struct Counters {
     pub(crate) packets_late: AtomicU64,
     /// Streams that this gateway had no room for, or failed to connect.
     pub(crate) over_limit: Repeated,
+    /// Times at which no answer had come from it.
+    pub(crate) no_answer: Repeated,
     pub(crate) failed: Repeated,
 }
 

@@ -24,8 +24,13 @@ struct State {
 impl Repeated {
     /// It happened. If it is to be said: how often it has happened since it was said last.
     pub(crate) fn happened(&self) -> Option<u64> {
+        self.happened_times(1)
+    }
+
+    /// It happened as often as that.
+    pub(crate) fn happened_times(&self, times: u64) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.times += 1;
+        state.times += times;
         let now = Instant::now();
         if state.said.is_some_and(|said| now.duration_since(said) < INTERVAL) {
             return None;
@@ -45,5 +50,7 @@ mod tests {
         assert_eq!([(); 3].map(|()| repeated.happened()), [Some(1), None, None]);
         tokio::time::advance(INTERVAL).await;
         assert_eq!([(); 2].map(|()| repeated.happened()), [Some(3), None]);
+        tokio::time::advance(INTERVAL).await;
+        assert_eq!(repeated.happened_times(5), Some(6));
     }
 }

@@ -46,6 +46,9 @@ pub struct PeerStatus {
     pub endpoint: Option<SocketAddr>,
     /// Whether there is a session with it.
     pub connected: bool,
+    /// Seconds since handshakes are sent to it without an answer; `null`: none is waited for.
+    #[serde(default)]
+    pub trying_seconds: Option<f64>,
     /// Whether datagrams without UDP checksum reach it, so that damage arrives; `null`: not known yet.
     pub passes_unchecked: Option<bool>,
     /// Seconds since something authenticated arrived from it.

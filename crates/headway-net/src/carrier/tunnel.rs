@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use headway_tcp::hack::PayloadTag;
 use headway_trunk_proto::{
-    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, Tunnel, TunnelCounters, Verdict,
-    inner_mtu,
+    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, Tunnel,
+    TunnelCounters, Verdict, inner_mtu,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -54,6 +54,7 @@ pub struct TunnelMonitor {
 struct Seen {
     peers: Vec<PeerStatus>,
     counters: TunnelCounters,
+    last_refusal: Option<RefusedHandshake>,
     events: Vec<Event>,
     at: Instant,
 }
@@ -67,6 +68,11 @@ impl TunnelMonitor {
     /// What was counted; at most 200 ms old.
     pub fn counters(&self) -> TunnelCounters {
         self.shared.lock().counters
+    }
+
+    /// The last handshake message that was refused.
+    pub fn last_refusal(&self) -> Option<RefusedHandshake> {
+        self.shared.lock().last_refusal
     }
 
     /// The tunnel's time of the last update, which times in [`PeerStatus`] refer to.
@@ -214,6 +220,7 @@ impl TunnelCarrier {
         let room = MOST_EVENTS.saturating_sub(seen.events.len());
         seen.events.extend(events.into_iter().take(room));
         (seen.peers, seen.counters, seen.at) = (peers, self.tunnel.counters(), now);
+        seen.last_refusal = self.tunnel.last_refusal();
     }
 
     /// Sends what is queued in one of the two batches.

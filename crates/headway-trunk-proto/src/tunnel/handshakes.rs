@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use headway_units::{Duration, Instant};
 
-use super::{Event, PeerId, Transmit, Tunnel};
+use super::{Event, PeerId, Refusal, Transmit, Tunnel};
 use crate::control::Control;
 use crate::cookie;
 use crate::handshake::{Initiator, Introduction, Responder};
@@ -17,7 +17,7 @@ const COOKIE_LIFE: Duration = Duration::from_secs(120);
 impl Tunnel {
     /// Whether an initiation is worth a look: all others cost nothing but a hash.
     fn admits(&mut self, now: Instant, from: SocketAddr, sender: u32, message: &[u8]) -> bool {
-        if !self.is_for_us(message) {
+        if !self.is_for_us(from, message) {
             return false;
         }
         if !self.load.needs_cookie(now) {
@@ -31,7 +31,7 @@ impl Tunnel {
         if self.jar.has_mac2(from, message) {
             let is_admitted = self.load.admits(from.ip());
             if !is_admitted {
-                self.counters.bad_handshakes += 1;
+                self.refuse(from, Refusal::TooMany);
             }
             return is_admitted;
         }
@@ -45,10 +45,10 @@ impl Tunnel {
     }
 
     /// Whether the sender of a handshake message knows our public key.
-    fn is_for_us(&mut self, message: &[u8]) -> bool {
+    fn is_for_us(&mut self, from: SocketAddr, message: &[u8]) -> bool {
         let is_for_us = cookie::has_mac1(&self.public, message);
         if !is_for_us {
-            self.counters.bad_handshakes += 1;
+            self.refuse(from, Refusal::NotForUs);
         }
         is_for_us
     }
@@ -57,14 +57,13 @@ impl Tunnel {
         if !self.admits(now, from, sender, message) {
             return;
         }
-        let read = Responder::read(&self.secret, message).and_then(|responder| {
-            let place = self.peers.iter().position(|peer| peer.key == responder.peer)?;
-            Some((PeerId(place), responder))
-        });
-        let Some((id, responder)) = read else {
-            self.counters.bad_handshakes += 1;
-            return;
+        let Some(responder) = Responder::read(&self.secret, message) else {
+            return self.refuse(from, Refusal::NotAuthentic);
         };
+        let Some(place) = self.peers.iter().position(|peer| peer.key == responder.peer) else {
+            return self.refuse(from, Refusal::UnknownPeer(responder.peer));
+        };
+        let id = PeerId(place);
         if let Some(response) = self.peers[id.0].response_to(sender, responder.introduction) {
             let datagram = response.to_vec();
             self.queue(Transmit { to: from, datagram, checksum: true });
@@ -90,20 +89,20 @@ impl Tunnel {
         message: &[u8],
     ) {
         // Under load too: a responder has no cookie of ours, and who does not see our initiation does not know its index.
-        if !self.is_for_us(message) {
+        if !self.is_for_us(from, message) {
             return;
         }
-        let session = (|| {
-            let id = *self.indices.get(&ours)?;
-            let peer = &mut self.peers[id.0];
-            let initiation = peer.initiations.iter_mut().find(|initiation| initiation.index == ours)?;
-            let (keys, peer) = initiation.finish(message)?;
-            Some((id, Session::new(&keys, (ours, theirs), now, peer, true)))
-        })();
-        let Some((id, session)) = session else {
-            self.counters.bad_handshakes += 1;
-            return;
+        let waiting = self.indices.get(&ours).copied().and_then(|id| {
+            let mut initiations = self.peers[id.0].initiations.iter_mut();
+            Some((id, initiations.find(|initiation| initiation.index == ours)?))
+        });
+        let Some((id, initiation)) = waiting else {
+            return self.refuse(from, Refusal::NoInitiation);
         };
+        let Some((keys, introduction)) = initiation.finish(message) else {
+            return self.refuse(from, Refusal::NotAuthenticResponse);
+        };
+        let session = Session::new(&keys, (ours, theirs), now, introduction, true);
         let peer = &mut self.peers[id.0];
         peer.start(session);
         if peer.endpoint != Some(from) {
@@ -118,7 +117,7 @@ impl Tunnel {
         self.send_control(now, id, Control::KeepAlive);
     }
 
-    pub(super) fn receive_cookie(&mut self, now: Instant, ours: u32, message: &[u8]) {
+    pub(super) fn receive_cookie(&mut self, now: Instant, from: SocketAddr, ours: u32, message: &[u8]) {
         let cookie = (|| {
             let id = *self.indices.get(&ours)?;
             let peer = &mut self.peers[id.0];
@@ -127,7 +126,7 @@ impl Tunnel {
             Some(())
         })();
         if cookie.is_none() {
-            self.counters.bad_handshakes += 1;
+            self.refuse(from, Refusal::NoInitiation);
         }
     }
 

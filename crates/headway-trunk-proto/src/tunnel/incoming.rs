@@ -32,7 +32,7 @@ impl Tunnel {
             Some(Message::Response { sender, receiver }) => {
                 self.receive_response(now, from, (sender, receiver), datagram);
             }
-            Some(Message::CookieReply { receiver }) => self.receive_cookie(now, receiver, datagram),
+            Some(Message::CookieReply { receiver }) => self.receive_cookie(now, from, receiver, datagram),
             None => self.counters.ignored += 1,
         }
         None

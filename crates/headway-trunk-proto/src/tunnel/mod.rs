@@ -8,7 +8,7 @@ mod report;
 mod timers;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::Ipv6Addr;
+use std::net::{Ipv6Addr, SocketAddr};
 
 use crate::addresses::inner_address;
 use crate::cookie::CookieJar;
@@ -20,7 +20,7 @@ use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::peer::{Peer, Unchecked};
 
 pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
-pub use report::{Arrival, Event, PeerStatus, SealedPacket, Transmit};
+pub use report::{Arrival, Event, PeerStatus, Refusal, RefusedHandshake, SealedPacket, Transmit};
 
 /// Handshake messages and control messages that wait to be sent; more are dropped.
 const MOST_WAITING: usize = 256;
@@ -45,6 +45,7 @@ pub struct Tunnel {
     waiting: VecDeque<Transmit>,
     events: VecDeque<Event>,
     counters: TunnelCounters,
+    last_refusal: Option<RefusedHandshake>,
     random: Random,
 }
 
@@ -71,6 +72,7 @@ impl Tunnel {
             waiting: VecDeque::new(),
             events: VecDeque::new(),
             counters: TunnelCounters::default(),
+            last_refusal: None,
             random,
         };
         for peer in peers {
@@ -102,6 +104,7 @@ impl Tunnel {
             endpoint: peer.endpoint,
             inner: peer.inner,
             session_since: peer.current.as_ref().map(|session| session.since),
+            trying_since: peer.trying_since(),
             last_received: peer.last_received,
             longest: peer.mtu.used(),
             inner_mtu: peer.inner_mtu(),
@@ -121,6 +124,16 @@ impl Tunnel {
     /// What was counted.
     pub fn counters(&self) -> TunnelCounters {
         self.counters
+    }
+
+    /// The last handshake message that was refused; how many were is among the counters.
+    pub fn last_refusal(&self) -> Option<RefusedHandshake> {
+        self.last_refusal
+    }
+
+    fn refuse(&mut self, from: SocketAddr, why: Refusal) {
+        self.counters.bad_handshakes += 1;
+        self.last_refusal = Some(RefusedHandshake { from, why });
     }
 
     fn queue(&mut self, transmit: Transmit) {

@@ -1,5 +1,6 @@
 //! What a tunnel says: what has happened, what is to be sent, and what is known and counted.
 
+use std::fmt;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
@@ -33,6 +34,51 @@ pub enum Event {
     /// A segment to the peer was too long for its datagram because its header has no compact form. From now on
     /// [`PeerStatus::inner_mtu`] leaves room for such headers.
     LongHeaders(PeerId),
+}
+
+/// A handshake message that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedHandshake {
+    /// Where it came from, by its header.
+    pub from: SocketAddr,
+    /// Why.
+    pub why: Refusal,
+}
+
+/// Why a handshake message was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Its mac1 is not for our public key.
+    NotForUs,
+    /// It is not of the protocol's form, or was forged.
+    NotAuthentic,
+    /// This authenticated key is no peer's.
+    UnknownPeer(PublicKey),
+    /// It answers no initiation that waits.
+    NoInitiation,
+    /// A response that does not open.
+    NotAuthenticResponse,
+    /// Its address has sent too many.
+    TooMany,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotForUs => {
+                f.write_str("it was made for another public key than this gateway's, or damaged")
+            }
+            Self::NotAuthentic => f.write_str("it is of another version of the protocol, forged or damaged"),
+            Self::UnknownPeer(key) => write!(f, "its public key, {key}, is not that of a peer"),
+            Self::NoInitiation => f.write_str("it answers no handshake that was begun here"),
+            Self::NotAuthenticResponse => {
+                f.write_str("the preshared keys differ, or it was forged or damaged")
+            }
+            Self::TooMany => f.write_str("there were too many from its address"),
+        }
+    }
 }
 
 /// A datagram to send.
@@ -82,6 +128,8 @@ pub struct PeerStatus {
     pub inner: (Ipv6Addr, Ipv6Addr),
     /// Since when the session in use exists.
     pub session_since: Option<Instant>,
+    /// Since when handshakes are sent to it without an answer.
+    pub trying_since: Option<Instant>,
     /// When something authenticated last arrived.
     pub last_received: Option<Instant>,
     /// Whether datagrams without UDP checksum reach it; `None`: not known yet.

@@ -2,6 +2,7 @@
 
 mod memory;
 mod metrics;
+mod no_session;
 mod pair;
 mod proxy;
 mod reload;

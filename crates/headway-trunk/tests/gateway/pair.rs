@@ -42,7 +42,7 @@ pub(crate) struct Pair {
     _folder: tempfile::TempDir,
 }
 
-fn key_file(folder: &Path, name: &str, key: &SecretKey) -> PathBuf {
+pub(crate) fn key_file(folder: &Path, name: &str, key: &SecretKey) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, key.to_base64()).expect("a file");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("permissions");

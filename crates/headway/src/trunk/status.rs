@@ -44,9 +44,12 @@ fn describe(text: &mut String, peer: &PeerStatus) {
     let heard = peer
         .last_received_seconds
         .map_or_else(String::new, |seconds| format!(", heard {} ago", duration(seconds)));
+    // One handshake is under way for a round trip.
+    let tried = peer.trying_seconds.filter(|seconds| *seconds >= 2.0);
+    let tried = tried.map_or_else(String::new, |seconds| format!(", no answer for {}", duration(seconds)));
     let _ = writeln!(
         text,
-        "peer {} ({place}): {}{heard}; {}\n  streams: {} open, {} opened, {} refused; {} to it, {} from it",
+        "peer {} ({place}): {}{tried}{heard}; {}\n  streams: {} open, {} opened, {} refused; {} to it, {} from it",
         peer.name,
         if peer.connected { "connected" } else { "not connected" },
         checksums(peer),

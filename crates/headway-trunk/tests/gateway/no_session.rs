@@ -1,0 +1,104 @@
+//! Gateways that cannot connect say so, and why.
+
+use std::fmt::{self, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use headway_test_fixture::process::free_addresses;
+use headway_trunk::{Config, Gateway};
+use headway_trunk_proto::SecretKey;
+use tokio::time::{sleep, timeout};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::pair::{LONG, key_file};
+
+/// The log of this thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Log {
+    fn lines(&self, piece: &str) -> Vec<String> {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.lines().filter(|line| line.contains(piece)).map(str::to_owned).collect()
+    }
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        write!(self.0, " {}={value:?}", field.name()).expect("a string takes all");
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += &(line.0 + "\n");
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_answer_and_one_that_is_refused_are_named() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let folder = tempfile::tempdir().expect("a folder");
+    let [near_at, far_at, closed] = free_addresses();
+    let keys = [1, 2, 3].map(|byte| SecretKey::from_bytes([byte; 32]));
+    key_file(folder.path(), "near.key", &keys[0]);
+    key_file(folder.path(), "far.key", &keys[1]);
+    let path = folder.path().join("gateway.toml");
+    let start =
+        |text: &str| Gateway::start(&Config::parse(text, &path).expect("a configuration")).expect("a start");
+    let near = start(&format!(
+        "gateway = {{ key-file = 'near.key', listen = '{near_at}' }}\n\
+         [[peer]]\nname = 'mistaken'\npublic-key = '{}'\nendpoint = '{far_at}'\n\
+         [[peer]]\nname = 'closed'\npublic-key = '{}'\nendpoint = '{closed}'\n",
+        keys[2].public(),
+        keys[1].public()
+    ));
+    let _far = start(&format!(
+        "gateway = {{ key-file = 'far.key', listen = '{far_at}' }}\n\
+         [[peer]]\nname = 'near'\npublic-key = '{}'\n",
+        keys[0].public()
+    ));
+    let all = async {
+        while log.lines("no answer").len() < 2 || log.lines("refused").is_empty() {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(LONG, all).await.unwrap_or_else(|_| panic!("{:?}", log.lines("")));
+    let no_answer =
+        |name: &str| log.lines("no answer").into_iter().find(|line| line.contains(name)).expect(name);
+    assert!(no_answer("closed").contains(&format!("endpoint={closed} seconds=")), "{}", no_answer("closed"));
+    assert!(no_answer("closed").contains("Connection refused"), "{}", no_answer("closed"));
+    assert!(no_answer("mistaken").contains("icmp=\"nothing\""), "{}", no_answer("mistaken"));
+    let refused = &log.lines("refused")[..];
+    let line = refused.iter().find(|line| line.contains("another public key")).expect("the far gateway's");
+    assert!(line.contains(&format!("from={near_at}")) && line.contains("times="), "{line}");
+    for peer in near.status().peers {
+        assert!(!peer.connected && peer.trying_seconds.is_some_and(|seconds| seconds > 4.0), "{peer:?}");
+    }
+    // Once a minute.
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(log.lines("no answer").len(), 2);
+}
