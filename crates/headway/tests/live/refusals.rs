@@ -95,7 +95,10 @@ fn missing_things_are_named() {
     assert!(complaint.contains("/no/such/folder"), "{complaint}");
     let complaint = refuse(&["fetch", "--kernel", "https://localhost/file"], 2);
     assert!(complaint.contains("no TLS"), "{complaint}");
-    let complaint = refuse(&["fetch", "--kernel", "http://localhost/"], 1);
+    // Before anyone is asked.
+    let complaint = refuse(&["fetch", "--kernel", "http://localhost/"], 2);
+    assert!(complaint.contains("--output FILE"), "{complaint}");
+    let complaint = refuse(&["fetch", "--kernel", "http://localhost/file"], 1);
     assert!(complaint.contains("127.0.0.1:80") || complaint.contains("::1"), "{complaint}");
 }
 
