@@ -1,6 +1,6 @@
 //! Senders with controllers and switches, runs of fixed duration, flows beside them, the oracle, and aims.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Experiment files, sweeps and claims.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! Claims that are judged under every reading of their source.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Runs that other machines make: the rows are those of this machine, and what is wrong with an answer is found.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -14,7 +14,7 @@ use headway_units::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 const LOCK: &str = "results.lock";
-const HOW: &str = "HEADWAY_UPDATE=1 cargo test -p headway-lab --test results_lock";
+const HOW: &str = "HEADWAY_UPDATE=1 cargo test -p headway-lab --test all results_lock";
 
 /// The runs of the TCPs: axes and scenario of an experiment each, under a name that their seeds derive from.
 const RUNS: &[(&str, &str, &str)] = &[
@@ -262,7 +262,7 @@ fn the_lock_is_of_this_code() {
 
 const HEAD: &str = "\
 # Which code gives which results; see \"Results\" in CONTRIBUTING.md. Written by
-#   HEADWAY_UPDATE=1 cargo test -p headway-lab --test results_lock
+#   HEADWAY_UPDATE=1 cargo test -p headway-lab --test all results_lock
 # code: the fingerprint of the tokens. results: the digest of all packets and values of a fixed set of runs, which
 # rows carry. earlier: fingerprints of rows from code that gave the same results.
 ";

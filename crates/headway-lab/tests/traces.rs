@@ -1,6 +1,6 @@
 //! Experiments over links that were recorded.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! A link that retransmits damaged frames itself.
 
-mod common;
+use crate::common;
 
 use common::{Tagged, drain, enqueue, run, share, timetable, us};
 use headway_link::{FrameCheck, Link, LinkConfig, share_hit};

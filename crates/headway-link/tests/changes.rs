@@ -1,6 +1,6 @@
 //! Links that change: rates, delivery opportunities, times at which nothing gets through.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, drain, enqueue, ms, packet, run, timetable};
 use headway_link::{EnqueueResult, Link, LinkConfig};

@@ -1,6 +1,6 @@
 //! No packet is lost uncounted.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, packet, share, us};
 use headway_link::{Delivery, EnqueueResult, FrameCheck, Link, LinkConfig, QueueLimit};

@@ -1,7 +1,7 @@
 //! What holds of every queue discipline: no packet is lost or invented, each flow keeps its order, lengths are
 //! right, and when a link is polled does not matter.
 
-mod common;
+use crate::common;
 
 use common::{Tagged, packet, us};
 use headway_link::{EnqueueResult, Headers, Link, LinkConfig, QueueLimit};

@@ -1,6 +1,6 @@
 //! Jitter, reordering and duplication.
 
-mod common;
+use crate::common;
 
 use common::{Tagged, drain, enqueue, run, share, us};
 use headway_link::{Delivery, Link, LinkConfig};

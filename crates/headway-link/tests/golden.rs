@@ -1,6 +1,6 @@
 //! Same seed, same bytes, on every machine.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, packet, share, us};
 use headway_link::{Link, LinkConfig};

@@ -1,6 +1,6 @@
 //! Jitter by a distribution, as of tc-netem: its tables, correlation, order.
 
-mod common;
+use crate::common;
 
 use std::path::PathBuf;
 

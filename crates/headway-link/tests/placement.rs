@@ -1,6 +1,6 @@
 //! Where bits are flipped: zones, numbers of flips, packets of odd shapes.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
 use headway_link::{Damage, EnqueueResult, Headers, HitZone, Link, LinkConfig};

@@ -1,6 +1,6 @@
 //! Which packets are hit: shares, run lengths and headers, against what the models promise.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
 use headway_link::{Link, LinkConfig, share_hit};

@@ -1,7 +1,7 @@
 //! "Which packet is hit, and where, come from separate random streams": one parameter does not disturb
 //! what the others decide.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
 use headway_link::{EnqueueResult, Headers, HitZone, Link, LinkConfig};

@@ -1,6 +1,6 @@
 //! A link takes the place of another while packets are in it.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, drain, enqueue, packet, run, share, timetable, us};
 use headway_link::{Delivery, Link, LinkConfig, LinkCounters};

@@ -1,6 +1,6 @@
 //! Rate, delay and queue, to the nanosecond.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, drain, enqueue, ms, packet, run, share, timetable, us};
 use headway_link::{Delivery, EnqueueResult, Link, LinkConfig, QueueLimit};

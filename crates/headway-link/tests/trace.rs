@@ -1,6 +1,6 @@
 //! Links that were recorded: each packet has the fate that the trace says, again and again.
 
-mod common;
+use crate::common;
 
 use common::{HEADERS, Tagged, damaged_by, flipped, packet, run, share};
 use headway_link::{

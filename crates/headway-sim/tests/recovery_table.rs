@@ -2,7 +2,7 @@
 //!
 //! The table is `tests/recovery_table.txt`. A change of loss recovery, congestion control or HACK
 //! changes it; look at the difference, and write it anew with
-//! `HEADWAY_UPDATE=1 cargo test -p headway-sim --test recovery_table`. Ours have a table of their own,
+//! `HEADWAY_UPDATE=1 cargo test -p headway-sim --test all recovery_table`. Ours have a table of their own,
 //! `tests/recovery_table_ours.txt`.
 //!
 //! The last column digests every packet of the runs, so the table also shows that the same seed
@@ -312,7 +312,7 @@ fn compare(table: &str, file: &str) {
     assert!(
         table == reviewed,
         "the senders recover otherwise than reviewed:\n{}\nIf that is meant, review the table after\n\
-         HEADWAY_UPDATE=1 cargo test -p headway-sim --test recovery_table",
+         HEADWAY_UPDATE=1 cargo test -p headway-sim --test all recovery_table",
         differing.concat()
     );
 }

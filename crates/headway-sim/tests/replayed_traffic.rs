@@ -69,7 +69,7 @@ fn expected(trace: &PacketTrace, start: u64, delay: u64, end: u64) -> Vec<(u64, 
 
 #[test]
 fn packets_arrive_with_the_lengths_and_times_of_the_trace() {
-    seeds::each(20, "cargo test -p headway-sim --test replayed_traffic", |seed| {
+    seeds::each(20, "cargo test -p headway-sim --test all replayed_traffic", |seed| {
         let mut rng = Rng::new(seed);
         let trace = random_trace(&mut rng);
         let (start, delay) = (rng.below(1_000_000_000_u64), Duration::from_millis(rng.below(300)));

@@ -4,7 +4,7 @@
 //! `HEADWAY_SEEDS=N` runs N schedules instead of the ordinary number (and `HEADWAY_SEEDS_FROM=M` starts with
 //! another than the first), `HEADWAY_SEED=0x...` replays one and prints all that happens in it.
 
-mod schedule;
+use crate::schedule;
 
 use headway_sim::derive_seed;
 use headway_test_fixture::seeds::number;

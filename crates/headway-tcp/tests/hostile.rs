@@ -357,6 +357,6 @@ fn none_can_break_it_with_our_senders() {
 }
 
 fn try_peers(senders: Senders, test: &str) {
-    let command = format!("cargo test -p headway-tcp --test hostile {test}");
+    let command = format!("cargo test -p headway-tcp --test all {test}");
     seeds::each(300, &command, |seed| World::new(seed, senders).run());
 }

@@ -1,6 +1,6 @@
 //! Replays the fuzz corpus in the ordinary tests.
 
-mod checks;
+use crate::checks;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Event logs: exact lines, real connections, failing writers.
 
-mod full_disk;
+use crate::full_disk;
 
 use std::io;
 

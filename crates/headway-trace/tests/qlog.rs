@@ -1,6 +1,6 @@
 //! qlog files: exact records, real connections, another implementation as the reader, failing writers.
 
-mod full_disk;
+use crate::full_disk;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,6 +1,6 @@
 //! Segments between other addresses: what held holds, and what was damaged is damaged.
 
-mod common;
+use crate::common;
 
 use common::{Input, input, ip_header};
 use headway_wire::{ChecksumTrust, IpHeader, Received, change_addresses, judge};

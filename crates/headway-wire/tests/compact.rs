@@ -1,6 +1,6 @@
 //! Compact headers: what is restored is what was sent, and damage is judged as in a whole header.
 
-mod common;
+use crate::common;
 
 use std::net::Ipv4Addr;
 

@@ -1,7 +1,7 @@
 //! Replays the fuzz corpus, so that what the fuzzer once reached stays reached without it.
 
-mod checks;
-mod common;
+use crate::checks;
+use crate::common;
 
 use headway_test_fixture::corpus::{check_stored, folder, replay};
 use headway_wire::{TcpFlags, TcpOptions};

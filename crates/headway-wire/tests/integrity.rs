@@ -1,6 +1,6 @@
 //! What the checksums say of damage, and that the Header Checksum is what its definition says.
 
-mod common;
+use crate::common;
 
 use common::{Input, data_with_hack, input};
 use headway_wire::{

@@ -1,6 +1,6 @@
 //! An independent implementation reads what we write, and we read what it writes.
 
-mod common;
+use crate::common;
 
 use common::{ip_header, tcp_header};
 use etherparse::{

@@ -1,7 +1,5 @@
 //! Repairing headers: every outcome is compared with what was sent.
 
-mod common;
-
 use headway_test_fixture::packet;
 use headway_wire::{
     Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,

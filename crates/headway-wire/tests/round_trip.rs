@@ -1,8 +1,8 @@
 //! What is emitted parses to the same, for every option and both families.
 
 #[allow(dead_code, reason = "the corpus uses the rest")]
-mod checks;
-mod common;
+use crate::checks;
+use crate::common;
 
 use common::{Input, any_options, input};
 use headway_wire::{

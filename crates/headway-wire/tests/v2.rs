@@ -1,7 +1,7 @@
 //! Version 2 of TCP HACK: bytes as an independent program computed them, CRCs as they are defined,
 //! and what is judged of damage.
 
-mod common;
+use crate::common;
 
 use common::{Input, any_v2, input};
 use headway_wire::{

@@ -1,5 +1,5 @@
 //! Packets with a name, and a link run to its end.
-#![allow(dead_code, unreachable_pub)]
+#![allow(unreachable_pub)]
 
 use headway_link::{Delivery, EnqueueResult, Headers, Link, LinkConfig};
 use headway_units::{Duration, Instant, Share};

@@ -40,7 +40,7 @@ pub(crate) fn run(seed: u64, mode: Mode) -> Result<Outcome, String> {
         Senders::Papers => "every_octet_arrives",
         Senders::Ours => "so_it_is_with_our_senders",
     };
-    let command = format!("cargo test -p headway-sim --test schedules {test} -- --nocapture");
+    let command = format!("cargo test -p headway-sim --test all {test} -- --nocapture");
     attempt(seed, &command, || {
         let mut world = World::new(Plan::new(seed, mode.senders), mode.trace);
         world.sabotage = mode.sabotage;

@@ -3,7 +3,7 @@
 use headway_trace::analysis::Damage;
 use headway_wire::{TcpOptions, V2};
 
-use crate::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
+use crate::analysis::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
 
 /// Segments with data, with the header checksums of TCP HACK or without.
 fn transfer(has_sums: bool, count: u32) -> Vec<Captured> {

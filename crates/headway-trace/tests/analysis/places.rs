@@ -5,7 +5,7 @@ use headway_trace::reader::{LinkType, Packet};
 use headway_units::Instant;
 use headway_wire::{SackBlocks, SeqNumber, TcpOptions, Timestamps};
 
-use crate::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
+use crate::analysis::wire::{ACK, Captured, after_handshake, analyse_packets, client, server};
 
 /// Every packet of a transfer at both ends.
 fn at_both_ends() -> Vec<Captured> {

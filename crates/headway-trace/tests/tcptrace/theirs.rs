@@ -10,8 +10,8 @@ use headway_trace::reader::{Network, Reader};
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 
-use crate::cases::Case;
-use crate::ours::each_packet;
+use crate::tcptrace::cases::Case;
+use crate::tcptrace::ours::each_packet;
 
 /// Whether tcptrace is installed.
 pub(crate) fn is_installed() -> bool {

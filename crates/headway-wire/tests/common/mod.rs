@@ -1,5 +1,4 @@
 //! Packets of every kind, for the property tests.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use headway_wire::{
     Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets,

@@ -1,7 +1,7 @@
 //! Compares the analysis with tcptrace: with its recorded output, and with its current output where it is
 //! installed.
 //!
-//! `UPDATE_TCPTRACE=1 cargo test -p headway-trace --test tcptrace` records its current output.
+//! `UPDATE_TCPTRACE=1 cargo test -p headway-trace --test all tcptrace` records its current output.
 
 mod cases;
 mod ours;

@@ -1,0 +1,13 @@
+//! The tests of `headway-lab` as one program, which is linked once: a module for each subject.
+
+mod beyond;
+mod clocks;
+mod common;
+mod experiments;
+mod keys;
+mod links;
+mod readings;
+mod reference;
+mod remote;
+mod results_lock;
+mod traces;

@@ -1,0 +1,33 @@
+//! The tests of `headway-sim` as one program, which is linked once: a module for each subject.
+
+mod autotune;
+mod blind;
+mod congestion;
+mod delay_steps;
+mod ecn;
+mod frames;
+mod heavy_loss;
+mod inert;
+mod messages;
+mod modes;
+mod nodes;
+mod oracle;
+mod outages;
+mod own_path;
+mod papers;
+mod partial;
+mod queue_delay;
+mod recovery_table;
+mod replayed_traffic;
+mod rivals;
+mod sampling;
+mod schedule;
+mod schedules;
+mod shared_link;
+mod shared_path;
+mod sharing;
+mod silent_bursts;
+mod spurious_timeout;
+mod stopped;
+mod tails;
+mod trunk;

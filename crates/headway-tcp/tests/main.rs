@@ -1,0 +1,18 @@
+//! The tests of `headway-tcp` as one program, which is linked once: a module for each subject.
+
+mod addresses;
+mod compact;
+mod domains;
+mod host;
+mod hostile;
+mod icmp;
+mod interception;
+mod layers;
+mod liars;
+mod moved_peer;
+mod only_peer;
+mod partial;
+mod repair;
+#[path = "two_hosts.rs"]
+mod two_hosts;
+mod unordered;
