@@ -100,7 +100,7 @@ pub enum LogLevel {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PeerConfig {
-    /// Its name, in this file and in messages.
+    /// Its name, in this file and in messages; not empty.
     pub name: String,
     /// Its public key, as `headway trunk pubkey` prints it.
     pub public_key: String,
@@ -121,8 +121,8 @@ pub struct PeerConfig {
     /// begins with the address of the host that it is made for.
     #[serde(default)]
     pub proxy_protocol: Vec<String>,
-    /// The prefixes that are reached through it, such as `10.0.0.0/8`: with a `[tun]`, they are routed into its device,
-    /// and packets from this peer must come from them.
+    /// The prefixes that are reached through it, such as `10.0.0.0/8`: they are routed into the device of `[tun]`, and
+    /// packets from this peer must come from them. Refused without `[tun]`, where they would have no effect.
     #[serde(default)]
     pub allowed_ips: Vec<String>,
 }
@@ -337,8 +337,17 @@ impl Config {
             return Err(TrunkError::value("[[peer]]", "none", "at least one"));
         }
         let mut peers: Vec<Peer> = Vec::new();
-        for peer in &self.peers {
+        for (place, peer) in (1..).zip(&self.peers) {
+            if peer.name.trim().is_empty() {
+                let key = format!("[[peer]] {place}: name");
+                return Err(TrunkError::value(key, format!("{:?}", peer.name), "a name, such as shore"));
+            }
             let read = read_peer(peer)?;
+            if self.tun.is_none() && !peer.allowed_ips.is_empty() {
+                let expected = "none without [tun], into whose device they are routed";
+                let key = format!("peer {}: allowed-ips", peer.name);
+                return Err(TrunkError::value(key, peer.allowed_ips.join(", "), expected));
+            }
             let key = read.tunnel.key;
             if key == secret.public() {
                 let key = format!("peer {}: public-key", peer.name);
@@ -378,6 +387,7 @@ impl Config {
                 TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
             })?;
         }
+        crate::listeners::check(self)?;
         crate::redirection::check(self)?;
         let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
         Ok(Settings { secret, peers, outage, memory, tun })

@@ -18,6 +18,7 @@ mod exit;
 mod gateway;
 mod ip_packet;
 mod link;
+mod listeners;
 mod metrics;
 mod networks;
 mod no_session;

@@ -98,9 +98,50 @@ fn wrong_configurations_are_refused_by_name() {
             &["transparent 127.0.0.1:0: listen", "port"],
         ),
         (format!("{good}[[forward]]\nlisten = '127.0.0.1:1'\nto = 'host'"), &["forward.to", "host", "port"]),
+        (good.replace("'far'", "''"), &["gateway.toml: [[peer]] 1: name: got \"\": expected a name"]),
+        (good.replace("'far'", "' '"), &["[[peer]] 1: name: got \" \": expected a name"]),
+        (
+            format!("{good}allowed-ips = ['10.0.0.0/8', 'fd00::/8']"),
+            &["gateway.toml: peer far: allowed-ips: got 10.0.0.0/8, fd00::/8: expected none without [tun]"],
+        ),
     ] {
         let error = load(folder, &text).expect_err(&text);
         assert!(pieces.iter().all(|piece| error.contains(piece)), "{text}\n{error}\n{pieces:?}");
+    }
+}
+
+/// The kernel would let only the first of them listen.
+#[test]
+fn listeners_with_the_same_address_and_port_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, "key", &SecretKey::from_bytes([1; 32]).to_base64(), 0o600);
+    let public = SecretKey::from_bytes([2; 32]).public();
+    let with = |metrics: &str, one: &str, other: &str| {
+        let metrics = format!("gateway = {{ key-file = 'key', metrics = '{metrics}' }}\n");
+        let forward = format!("[[forward]]\nlisten = '{one}'\nto = 'host:1'\n");
+        let socks = format!("[[socks]]\nlisten = '{other}'\n");
+        load(folder, &format!("{metrics}[[peer]]\nname = 'far'\npublic-key = '{public}'\n{forward}{socks}"))
+    };
+    for (metrics, one, other, place, held) in [
+        ("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:2", "socks 127.0.0.1:2", "forward 127.0.0.1:2"),
+        ("127.0.0.1:1", "0.0.0.0:2", "127.0.0.1:2", "socks 127.0.0.1:2", "forward 0.0.0.0:2"),
+        ("127.0.0.1:1", "[::1]:2", "[::]:2", "socks [::]:2", "forward [::1]:2"),
+        ("127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:2", "forward 127.0.0.1:1", "gateway.metrics 127.0.0.1:1"),
+    ] {
+        let error = with(metrics, one, other).expect_err("one address twice");
+        let expected = format!(
+            "gateway.toml: {place}: listen: got an address and port that {held} has: expected another"
+        );
+        assert!(error.contains(&expected), "{error}\n{expected}");
+    }
+    for (one, other) in [
+        ("127.0.0.1:2", "127.0.0.1:3"),
+        ("127.0.0.1:2", "127.0.0.2:2"),
+        ("0.0.0.0:2", "[::1]:2"),
+        ("127.0.0.1:0", "127.0.0.1:0"),
+    ] {
+        assert_eq!(with("127.0.0.1:1", one, other), Ok(()), "{one} {other}");
     }
 }
 
