@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use headway_net::Prefix;
+use headway_toml::Problem;
 use headway_trunk_proto::{KeyError, PublicKey, SecretKey};
 use headway_units::{Duration, ParseUnitError, Size};
 use ipnet::IpNet;
@@ -285,19 +286,8 @@ impl Config {
     /// It is no TOML, or a key is unknown, missing or of a wrong type.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TrunkError> {
         let syntax = |error: toml::de::Error| {
-            let line = error
-                .span()
-                .and_then(|span| text.get(..span.start))
-                .map_or(1, |before| before.matches('\n').count() + 1);
-            let message = match error.message() {
-                // The only one that names neither the key nor what was expected.
-                "invalid socket address syntax" => {
-                    let entry = text.lines().nth(line - 1).unwrap_or_default().trim();
-                    format!("{entry}: expected a socket address with a port, such as 192.0.2.1:7000")
-                }
-                message => message.replace('\n', "; "),
-            };
-            TrunkError::Syntax { path: path.into(), message: format!("line {line}: {message}") }
+            let Problem { line, text } = Problem::of(text, &error);
+            TrunkError::Syntax { path: path.into(), message: format!("line {line}: {text}") }
         };
         let mut config: Self = toml::from_str(text).map_err(syntax)?;
         let folder = path.parent().unwrap_or(Path::new("."));

@@ -125,10 +125,19 @@ fn refuse(error: &clap::Error) -> ExitCode {
                 .replace("invalid digit found in string", "expected a whole number")
                 .replace("cannot parse integer from empty string", "expected a whole number")
                 .replace("number too large to fit in target type", "expected a smaller whole number");
+            let line = range_in_words(&line).unwrap_or(line);
             notice!("headway: {line}{}", expected(error).unwrap_or_default());
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// A complaint that ends in "-1 is not in 0..=65535", in words.
+fn range_in_words(line: &str) -> Option<String> {
+    let (before, range) = line.rsplit_once(" is not in ")?;
+    let (before, _value) = before.rsplit_once(": ")?;
+    let (least, most) = range.split_once("..=")?;
+    Some(format!("{before}: expected a whole number from {least} to {most}"))
 }
 
 /// What would have done, where the first line of a complaint does not say so.

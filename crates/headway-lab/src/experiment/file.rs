@@ -13,7 +13,7 @@ use crate::error::LabError;
 
 /// A value of a key or an axis.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, or a text in quotes")]
 pub enum Scalar {
     /// A whole number.
     Integer(i64),
@@ -74,7 +74,7 @@ pub(super) struct ExperimentFile {
 
 /// A value of an axis, or several.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a value, or a list of values in brackets")]
 pub(super) enum OneOrMore {
     One(Scalar),
     More(Vec<Scalar>),

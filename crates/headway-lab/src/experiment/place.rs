@@ -1,5 +1,7 @@
 //! Where in the text of a file a key is, or an error.
 
+use headway_toml::Problem;
+
 use crate::error::LabError;
 
 /// The line on which `key` is set in a file's `text`, or where it would be expected; counted from 1.
@@ -17,13 +19,6 @@ pub(super) fn line_of(key: &str, text: &str) -> usize {
 
 /// What is wrong with the TOML of a file.
 pub(super) fn malformed(file: &str, text: &str, error: &toml::de::Error) -> LabError {
-    LabError::Malformed {
-        file: file.into(),
-        line: line_at(text, error.span().map_or(0, |span| span.start)),
-        problem: error.message().trim().replace('\n', "; "),
-    }
-}
-
-fn line_at(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
+    let Problem { line, text: problem } = Problem::of(text, error);
+    LabError::Malformed { file: file.into(), line, problem }
 }

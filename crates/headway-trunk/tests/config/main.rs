@@ -35,7 +35,12 @@ fn wrong_configurations_are_refused_by_name() {
     assert_eq!(load(folder, &good), Ok(()));
     for (text, pieces) in [
         (String::new(), &["gateway.toml", "gateway"][..]),
-        ("gateway = 3".into(), &["gateway.toml", "3"]),
+        ("gateway = 3".into(), &["gateway.toml: line 1: gateway: got 3: expected a table"]),
+        (good.replace("[[peer]]", "[peer]"), &["gateway.toml: line 2: [peer]: expected [[peer]]"]),
+        (
+            format!("gateway.mtu = 'long'\n{good}"),
+            &["gateway.toml: line 1: gateway.mtu: got \"long\": expected a whole number from 0 to 65535"],
+        ),
         (format!("{good}nonsense = 1"), &["gateway.toml", "nonsense", "unknown field"]),
         (
             good.replace("'key'", "'none'"),
@@ -59,7 +64,7 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}endpoint = '[::1]:1'"), &["peer far: endpoint", "[::1]:1", "family"]),
         (
             format!("{good}endpoint = 'somewhere'"),
-            &["gateway.toml: line 5: endpoint = 'somewhere': expected a socket address"],
+            &["gateway.toml: line 5: endpoint: got 'somewhere': expected a socket address"],
         ),
         (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
         (format!("{good}link-rate = 'fast'"), &["peer far: link-rate", "fast"]),

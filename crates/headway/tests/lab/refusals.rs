@@ -40,6 +40,22 @@ fn unknown_keys() {
 }
 
 #[test]
+fn values_of_another_type() {
+    refused(
+        &with("runs = 3", "runs = \"ten\""),
+        &["my.toml:7: runs: got \"ten\": expected a whole number from 0 to 4294967295\n"],
+    );
+    refused(
+        &with("delay = \"20ms\"", "delay = true"),
+        &["my.toml:14: delay: got true: expected a number, or a text in quotes\n"],
+    );
+    refused(
+        &with("length = [2, 4]", "length = 2"),
+        &["my.toml:11: length: got 2: expected a list in brackets\n"],
+    );
+}
+
+#[test]
 fn wrong_units() {
     refused(&with("delay = \"20ms\"", "delay = \"20mbit\""), &["my.toml:14: delay: ", "20mbit", "ms"]);
     refused(&with("size = \"64KB\"", "size = \"64ms\""), &["my.toml:15: size: ", "64ms", "KB"]);

@@ -164,7 +164,9 @@ fn a_configuration_is_read_again() {
     // A wrong file changes nothing.
     gateway.write("mtu = 'long'", &socks(first));
     gateway.signal(Signal::HUP);
-    wait_until("the log says so", || gateway.log().contains("line 5: invalid type"));
+    wait_until("the log says so", || {
+        gateway.log().contains("line 5: mtu: got \"long\": expected a whole number")
+    });
     assert!(listens(third) && !listens(first));
 }
 
