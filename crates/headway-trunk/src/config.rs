@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use headway_net::Prefix;
-use headway_toml::Problem;
 use headway_trunk_proto::{KeyError, PublicKey, SecretKey};
 use headway_units::{Duration, ParseUnitError, Size};
 use ipnet::IpNet;
@@ -285,11 +284,8 @@ impl Config {
     ///
     /// It is no TOML, or a key is unknown, missing or of a wrong type.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TrunkError> {
-        let syntax = |error: toml::de::Error| {
-            let Problem { line, text } = Problem::of(text, &error);
-            TrunkError::Syntax { path: path.into(), message: format!("line {line}: {text}") }
-        };
-        let mut config: Self = toml::from_str(text).map_err(syntax)?;
+        let mut config: Self =
+            toml::from_str(text).map_err(|error| TrunkError::of_toml(path, text, &error))?;
         let folder = path.parent().unwrap_or(Path::new("."));
         config.gateway.key_file = folder.join(&config.gateway.key_file);
         if let Some(socket) = &mut config.gateway.status_socket {

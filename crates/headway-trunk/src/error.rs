@@ -1,7 +1,9 @@
 //! Errors of a gateway's configuration and of its start.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use headway_toml::Problem;
 
 /// Errors of a gateway's configuration and of its start.
 #[derive(Debug, thiserror::Error)]
@@ -96,5 +98,11 @@ pub enum TrunkError {
 impl TrunkError {
     pub(crate) fn value(key: impl Into<String>, got: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Value { key: key.into(), got: got.into(), expected: expected.into() }
+    }
+
+    /// What the parser found wrong with the `text` of the configuration at `path`.
+    pub(crate) fn of_toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let Problem { line, text } = Problem::of(text, error);
+        Self::Syntax { path: path.into(), message: format!("line {line}: {text}") }
     }
 }

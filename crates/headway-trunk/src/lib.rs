@@ -46,4 +46,4 @@ pub use metrics::{METRICS_CONTENT_TYPE, metrics};
 pub use redirection::rules;
 pub use reload::Reloaded;
 pub use status::{ArrivedStatus, LossStatus, PathStatus, PeerStatus, RecentStatus, Status, StreamStatus};
-pub use status_socket::StatusSocket;
+pub use status_socket::{StatusSocket, status_socket};

@@ -6,6 +6,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use toml::de::{DeTable, DeValue};
+
 use crate::TrunkError;
 
 /// The socket of a running gateway. It is removed when this is dropped.
@@ -43,6 +45,33 @@ impl Drop for StatusSocket {
         if fs::symlink_metadata(&self.path).is_ok_and(|there| identity(&there) == self.identity) {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// The path of the status socket that the configuration at `config` names, if it names one. Nothing else in it is looked
+/// at, and it may be wrong: a running gateway can be asked while its configuration is being edited.
+///
+/// # Errors
+///
+/// The file cannot be read, the path is no text, or what is wrong with the file hides it.
+pub fn status_socket(config: &Path) -> Result<Option<PathBuf>, TrunkError> {
+    let text =
+        fs::read_to_string(config).map_err(|source| TrunkError::File { path: config.into(), source })?;
+    let (found, errors) = DeTable::parse_recoverable(&text);
+    let gateway = found.get_ref().get("gateway").and_then(|gateway| gateway.get_ref().as_table());
+    match (gateway.and_then(|gateway| gateway.get("status-socket")), errors.first()) {
+        (Some(socket), _) => match socket.get_ref() {
+            DeValue::String(socket) => {
+                Ok(Some(config.parent().unwrap_or(Path::new(".")).join(socket.as_ref())))
+            }
+            other => {
+                let got = format!("a value of the kind {}", other.type_str());
+                let wrong = TrunkError::value("gateway.status-socket", got, "a path in quotes");
+                Err(TrunkError::Invalid { path: config.into(), source: Box::new(wrong) })
+            }
+        },
+        (None, Some(error)) => Err(TrunkError::of_toml(config, &text, error)),
+        (None, None) => Ok(None),
     }
 }
 

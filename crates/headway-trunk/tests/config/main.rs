@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use headway_trunk::Config;
+use headway_trunk::{Config, status_socket};
 use headway_trunk_proto::SecretKey;
 
 fn write(folder: &Path, name: &str, text: &str, mode: u32) {
@@ -181,6 +181,43 @@ fn a_status_socket_in_the_place_of_something_else_is_refused() {
         );
     }
     assert!(folder.join("key").exists());
+}
+
+/// A running gateway is asked while its file is being edited.
+#[test]
+fn the_status_socket_is_found_in_a_configuration_that_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("gateway.toml");
+    let find = |text: &str| {
+        write(folder.path(), "gateway.toml", text, 0o644);
+        status_socket(&path).map_err(|error| error.to_string())
+    };
+    let socket = Ok(Some(folder.path().join("run/socket")));
+    for text in [
+        "gateway = { key-file = 'none', status-socket = 'run/socket' }\n",
+        "[gateway]\nkey-file = 3\nmtu = 'long'\nstatus-socket = 'run/socket'\n[peer]\nname = ''\n",
+        "[gateway]\nkey-file = \nstatus-socket = 'run/socket'\n",
+        "[gateway]\nkey-file = \"key\nstatus-socket = 'run/socket'\n",
+        "[gateway]\nstatus-socket = 'run/socket'\n[[peer\nname = 'far'\n",
+        "[gateway]\nstatus-socket = 'run/socket'\nmtu\n[[peer]]\nname = \"",
+    ] {
+        assert_eq!(find(text), socket, "{text}");
+    }
+    assert_eq!(find("[gateway]\nkey-file = 'key'\n"), Ok(None));
+    assert_eq!(find("gateway = 3"), Ok(None));
+    for (text, says) in [
+        ("[gateway\nstatus", "gateway.toml: line 1: "),
+        (
+            "[gateway]\nstatus-socket = 3",
+            "gateway.status-socket: got a value of the kind integer: expected a path",
+        ),
+    ] {
+        let error = find(text).expect_err(text);
+        assert!(error.contains(says), "{error}");
+    }
+    assert!(
+        status_socket(&folder.path().join("missing")).expect_err("no file").to_string().contains("No such")
+    );
 }
 
 #[test]

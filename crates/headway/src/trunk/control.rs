@@ -2,10 +2,10 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream as ClientStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headway_trunk::{Config, Status, StatusSocket};
+use headway_trunk::{Status, StatusSocket};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -61,35 +61,48 @@ impl Request {
     }
 }
 
-/// Asks the running gateway of a configuration.
-pub(super) fn ask(config: &Config, request: &Request) -> Result<String, TrunkCommandError> {
-    let path = config.gateway.status_socket.as_deref().ok_or(TrunkCommandError::NoStatusSocket)?;
-    let failed = |source| TrunkCommandError::NotRunning { path: path.into(), source };
-    let mut stream = ClientStream::connect(path).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    stream.write_all(request.line().as_bytes()).map_err(failed)?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
+/// A running gateway, by its status socket.
+pub(super) struct RunningGateway {
+    socket: PathBuf,
 }
 
-/// Has the running gateway of a configuration do something. Says what it came to.
-pub(super) fn request(config: &Config, request: &Request) -> Result<String, TrunkCommandError> {
-    let text = ask(config, request)?;
-    let path = config.gateway.status_socket.clone().unwrap_or_default();
-    match serde_json::from_str(&text) {
-        Ok(Answer::Done(text)) => Ok(text),
-        Ok(Answer::Failed(text)) => Err(TrunkCommandError::Refused(text)),
-        Err(error) => Err(TrunkCommandError::NotRunning { path, source: io::Error::from(error) }),
+impl RunningGateway {
+    /// The one whose socket the configuration at `config` names. The rest of the file, and the files that it names, need not be
+    /// right, or readable.
+    pub(super) fn of(config: &Path) -> Result<Self, TrunkCommandError> {
+        let socket = headway_trunk::status_socket(config)?;
+        let missing = || TrunkCommandError::NoStatusSocket { config: config.into() };
+        Ok(Self { socket: socket.ok_or_else(missing)? })
     }
-}
 
-/// The status of the running gateway of a configuration.
-pub(super) fn status(config: &Config) -> Result<Status, TrunkCommandError> {
-    let text = ask(config, &Request::Status)?;
-    let path = config.gateway.status_socket.clone().unwrap_or_default();
-    serde_json::from_str(&text)
-        .map_err(|error| TrunkCommandError::NotRunning { path, source: io::Error::from(error) })
+    /// Asks it.
+    pub(super) fn ask(&self, request: &Request) -> Result<String, TrunkCommandError> {
+        let failed = |source| self.not_running(source);
+        let mut stream = ClientStream::connect(&self.socket).map_err(failed)?;
+        stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        stream.write_all(request.line().as_bytes()).map_err(failed)?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).map_err(failed)?;
+        Ok(text)
+    }
+
+    /// Has it do something. Says what it came to.
+    pub(super) fn request(&self, request: &Request) -> Result<String, TrunkCommandError> {
+        match serde_json::from_str(&self.ask(request)?) {
+            Ok(Answer::Done(text)) => Ok(text),
+            Ok(Answer::Failed(text)) => Err(TrunkCommandError::Refused(text)),
+            Err(error) => Err(self.not_running(error.into())),
+        }
+    }
+
+    /// Its status.
+    pub(super) fn status(&self) -> Result<Status, TrunkCommandError> {
+        serde_json::from_str(&self.ask(&Request::Status)?).map_err(|error| self.not_running(error.into()))
+    }
+
+    fn not_running(&self, source: io::Error) -> TrunkCommandError {
+        TrunkCommandError::NotRunning { path: self.socket.clone(), source }
+    }
 }
 
 /// The socket. It is removed at the end.

@@ -37,9 +37,9 @@ pub(crate) enum TrunkCommandError {
     #[error("the system has no randomness: {0}")]
     NoRandomness(String),
     #[error(
-        "gateway.status-socket: nothing given: expected a path, at which the running gateway can be asked"
+        "{config}: gateway.status-socket: nothing given: expected a path, at which the running gateway can be asked"
     )]
-    NoStatusSocket,
+    NoStatusSocket { config: PathBuf },
     #[error("{path}: {source}; expected the socket of a running gateway")]
     NotRunning { path: PathBuf, source: io::Error },
 }
@@ -56,7 +56,7 @@ impl Failure for TrunkCommandError {
                     | TrunkError::Value { .. }
                     | TrunkError::Exposed { .. }
             ),
-            Self::Key { .. } | Self::File { .. } | Self::Exists { .. } | Self::NoStatusSocket => true,
+            Self::Key { .. } | Self::File { .. } | Self::Exists { .. } | Self::NoStatusSocket { .. } => true,
             _ => false,
         }
     }

@@ -17,7 +17,7 @@ use headway_trunk::Config;
 
 use crate::output;
 use crate::watch::WatchArguments;
-use control::Request;
+use control::{Request, RunningGateway};
 use error::TrunkCommandError;
 use log::{Log, LogFormat};
 
@@ -135,15 +135,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), TrunkCommandError> {
             Ok(output::print(if text.is_empty() { &none } else { &text })?)
         }
         Command::Schema => Ok(output::print(&headway_trunk::schema())?),
-        Command::Status { config, json } => status::print(&Config::load(config)?, *json),
+        Command::Status { config, json } => status::print(&RunningGateway::of(config)?, *json),
         Command::Reload { config } => {
-            let done = control::request(&Config::load(config)?, &Request::Reload)?;
+            let done = RunningGateway::of(config)?.request(&Request::Reload)?;
             Ok(output::print(&format!("{done}\n"))?)
         }
         Command::Record { config, file, peer } => {
-            let trace = control::request(&Config::load(config)?, &Request::Record(peer.clone()))?;
+            let trace = RunningGateway::of(config)?.request(&Request::Record(peer.clone()))?;
             Ok(output::write(file, trace)?)
         }
-        Command::Top { config, once } => top::run(&Config::load(config)?, *once),
+        Command::Top { config, once } => top::run(&RunningGateway::of(config)?, *once),
     }
 }

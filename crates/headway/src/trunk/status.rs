@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use headway_trunk::{Config, PathStatus, PeerStatus, RecentStatus, Status};
+use headway_trunk::{PathStatus, PeerStatus, RecentStatus, Status};
 
-use super::control::{self, Request};
+use super::control::{Request, RunningGateway};
 use super::error::TrunkCommandError;
 use crate::output;
 
-pub(super) fn print(config: &Config, json: bool) -> Result<(), TrunkCommandError> {
-    let text =
-        if json { control::ask(config, &Request::Status)? + "\n" } else { text(&control::status(config)?) };
+pub(super) fn print(gateway: &RunningGateway, json: bool) -> Result<(), TrunkCommandError> {
+    let text = if json { gateway.ask(&Request::Status)? + "\n" } else { text(&gateway.status()?) };
     Ok(output::print(&text)?)
 }
 

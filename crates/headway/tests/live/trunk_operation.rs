@@ -134,6 +134,29 @@ fn status_and_top_say_the_same_as_text() {
     assert!(!frame.contains('\u{1b}'), "text without control sequences: {frame}");
 }
 
+/// Its file is being edited, or its key is not readable for who asks.
+#[test]
+fn a_gateway_can_be_asked_whatever_else_is_in_its_file() {
+    let gateway = Gateway::start("", "");
+    std::fs::remove_file(gateway.at("ours.key")).unwrap();
+    let text = std::fs::read_to_string(gateway.at("gateway.toml")).unwrap();
+    std::fs::write(gateway.at("gateway.toml"), text + "[[socks]\nlisten = 7").unwrap();
+    for words in [&["status"][..], &["top", "--once"]] {
+        let asked = gateway.ask(words);
+        assert!(asked.status.success(), "{words:?}: {}", String::from_utf8_lossy(&asked.stderr));
+        assert!(String::from_utf8(asked.stdout).unwrap().contains("far"), "{words:?}");
+    }
+    let mut record = Command::new(HEADWAY);
+    record.args(["trunk", "record"]).arg(gateway.at("gateway.toml")).arg(gateway.at("fates"));
+    let error = String::from_utf8(record.output().unwrap().stderr).unwrap();
+    assert!(error.starts_with("headway: the gateway has refused: record: got no packet"), "{error}");
+    // The gateway reads it, and says what is wrong with it.
+    let refused = gateway.ask(&["reload"]);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{error}");
+    assert!(error.starts_with("headway: the gateway has refused: ") && error.contains("line "), "{error}");
+}
+
 /// Whether something listens at an address.
 fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok()

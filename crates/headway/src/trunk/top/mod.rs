@@ -7,12 +7,11 @@ use std::io::{self, IsTerminal as _};
 use std::thread::sleep;
 use std::time::Duration;
 
-use headway_trunk::Config;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::control;
+use super::control::RunningGateway;
 use super::error::TrunkCommandError;
 use crate::output;
 use draw::draw;
@@ -23,22 +22,22 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The size of a frame that is printed.
 const PRINTED: (u16, u16) = (120, 40);
 
-pub(super) fn run(config: &Config, once: bool) -> Result<(), TrunkCommandError> {
-    let mut view = View::new(control::status(config)?);
+pub(super) fn run(gateway: &RunningGateway, once: bool) -> Result<(), TrunkCommandError> {
+    let mut view = View::new(gateway.status()?);
     if once || !io::stdout().is_terminal() {
         // Rates are differences.
         sleep(EVERY);
-        view.update(control::status(config)?);
+        view.update(gateway.status()?);
         return Ok(output::print(&text(&view)?)?);
     }
     let mut terminal = ratatui::try_init().map_err(TrunkCommandError::Terminal)?;
-    let outcome = watch(config, &mut view, &mut terminal);
+    let outcome = watch(gateway, &mut view, &mut terminal);
     ratatui::restore();
     outcome
 }
 
 fn watch(
-    config: &Config,
+    gateway: &RunningGateway,
     view: &mut View,
     terminal: &mut ratatui::DefaultTerminal,
 ) -> Result<(), TrunkCommandError> {
@@ -52,7 +51,7 @@ fn watch(
             }
         }
         if !view.is_paused() {
-            view.update(control::status(config)?);
+            view.update(gateway.status()?);
         }
     }
 }
