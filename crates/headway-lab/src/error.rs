@@ -32,19 +32,19 @@ pub enum LabError {
     Invalid {
         /// The file.
         file: String,
-        /// Where, counted from 1; 0 where the command line set the value.
+        /// Where, counted from 1.
         line: usize,
         /// Which key.
         key: String,
         /// What was expected and what stands there.
         problem: String,
     },
-    /// An override on the command line names nothing.
-    #[error("--set {setting}: {problem}")]
+    /// An override on the command line names nothing, or its value makes no sense.
+    #[error("{option}: {problem}")]
     BadOverride {
-        /// As it was given.
-        setting: String,
-        /// What was expected.
+        /// The option, as it was given.
+        option: String,
+        /// What was expected and what was given.
         problem: String,
     },
     /// A cell of stored results cannot be run again.

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 
 use super::Cell;
 use super::file::ExperimentFile;
-use super::place::line_of;
+use super::origin::Origin;
 use crate::error::LabError;
 
 /// A recorded link cannot be read.
@@ -58,8 +58,7 @@ pub(super) fn recordings(
 /// Every combination of the axes, the last axis changing fastest.
 pub(super) fn enumerate(
     read: &ExperimentFile,
-    file: &str,
-    text: &str,
+    origin: Origin<'_>,
     traces: &Traces<'_>,
 ) -> Result<Vec<Cell>, LabError> {
     let mut combinations: Vec<IndexMap<String, String>> = vec![IndexMap::new()];
@@ -78,7 +77,7 @@ pub(super) fn enumerate(
     combinations
         .into_iter()
         .filter(|values| !read.skips(values))
-        .filter_map(|values| cell(read, values, file, text, traces).transpose())
+        .filter_map(|values| cell(read, values, origin, traces).transpose())
         .collect()
 }
 
@@ -86,16 +85,10 @@ pub(super) fn enumerate(
 fn cell(
     read: &ExperimentFile,
     values: IndexMap<String, String>,
-    file: &str,
-    text: &str,
+    origin: Origin<'_>,
     traces: &Traces<'_>,
 ) -> Result<Option<Cell>, LabError> {
-    let complaint = |key: &str, problem: String| LabError::Invalid {
-        file: file.into(),
-        line: line_of(key, text),
-        key: key.into(),
-        problem,
-    };
+    let complaint = |key: &str, problem: String| origin.complaint(key, problem);
     // An axis with the name of a key sets that key.
     let mut set: IndexMap<&str, String> = IndexMap::new();
     for (name, value) in &read.scenario {

@@ -383,6 +383,13 @@ pub fn schema() -> String {
     text
 }
 
+/// The key and the value of a `KEY=VALUE` from the command line.
+pub(super) fn key_of(setting: &str) -> Option<(&str, &str)> {
+    let (key, value) = setting.split_once('=')?;
+    let plain = ["scenario.", "link.", "sweep."].iter().find_map(|prefix| key.strip_prefix(prefix));
+    Some((plain.unwrap_or(key).trim(), value))
+}
+
 impl ExperimentFile {
     pub(super) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
         toml::from_str(text).map_err(|error| malformed(file, text, &error))
@@ -390,15 +397,11 @@ impl ExperimentFile {
 
     /// Applies `KEY=VALUE` from the command line.
     pub(super) fn set(&mut self, setting: &str) -> Result<(), LabError> {
-        let complaint = |problem: String| LabError::BadOverride { setting: setting.into(), problem };
-        let Some((key, value)) = setting.split_once('=') else {
+        let complaint =
+            |problem: String| LabError::BadOverride { option: format!("--set {setting}"), problem };
+        let Some((key, value)) = key_of(setting) else {
             return Err(complaint("expected KEY=VALUE, such as delay=150ms".into()));
         };
-        let key = ["scenario.", "link.", "sweep."]
-            .iter()
-            .find_map(|prefix| key.strip_prefix(prefix))
-            .unwrap_or(key)
-            .trim();
         let text = |value: &str| Scalar::Text(value.trim().into());
         if let Some(values) = self.sweep.get_mut(key) {
             *values = value.split(',').map(text).collect();

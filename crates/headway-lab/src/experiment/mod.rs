@@ -5,6 +5,7 @@ mod file;
 mod keys;
 mod links;
 mod measure;
+mod origin;
 mod place;
 
 use std::path::Path;
@@ -20,6 +21,7 @@ use file::ExperimentFile;
 pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
 pub use links::load_links;
 pub use measure::Measure;
+use origin::Origin;
 
 use crate::error::LabError;
 
@@ -140,6 +142,17 @@ impl Experiment {
         overrides: &Overrides,
         traces: &Traces<'_>,
     ) -> Result<Self, LabError> {
+        let origin = Origin { file, text, overrides };
+        Self::of_file(name, origin, traces).map_err(|error| {
+            origin.attribute(error, |overrides| {
+                Self::of_file(name, Origin { overrides, ..origin }, traces).is_ok()
+            })
+        })
+    }
+
+    /// Reads the text of a file, with what the command line changes.
+    fn of_file(name: &str, origin: Origin<'_>, traces: &Traces<'_>) -> Result<Self, LabError> {
+        let Origin { file, text, overrides } = origin;
         keys::check(file, text)?;
         let mut read = ExperimentFile::parse(file, text)?;
         let mut changes = Vec::new();
@@ -155,12 +168,7 @@ impl Experiment {
             read.scenario.insert("clock".into(), Scalar::Text(Clock::Real.name().into()));
         }
         let runs = overrides.runs.unwrap_or(read.runs);
-        let complaint = |key: &str, problem: String| LabError::Invalid {
-            file: file.into(),
-            line: place::line_of(key, text),
-            key: key.into(),
-            problem,
-        };
+        let complaint = |key: &str, problem: String| origin.complaint(key, problem);
         if runs == 0 {
             return Err(complaint("runs", "expected at least one run".into()));
         }
@@ -173,9 +181,10 @@ impl Experiment {
             let problem = format!(
                 "{count} cells of {runs} runs: expected at most {MAX_CELLS} cells and {MAX_RUNS} runs in all"
             );
-            return Err(complaint("sweep", problem));
+            let is_of_runs = overrides.runs.is_some() && count <= MAX_CELLS;
+            return Err(complaint(if is_of_runs { "runs" } else { "sweep" }, problem));
         }
-        let cells = cells::enumerate(&read, file, text, traces)?;
+        let cells = cells::enumerate(&read, origin, traces)?;
         if cells.is_empty() {
             return Err(complaint("sweep", "no cell is left: expected at least one".into()));
         }

@@ -96,8 +96,36 @@ fn overrides_of_unknown_keys() {
     let run = |setting| ["lab", "run", "my.toml", "--set", setting];
     HEADWAY.refuse(directory.path(), &run("dealy=1s"), &["--set dealy=1s: ", "variant, length", "delay"]);
     HEADWAY.refuse(directory.path(), &run("delay"), &["--set delay: ", "KEY=VALUE"]);
-    HEADWAY.refuse(directory.path(), &run("delay=1mbit"), &["my.toml:14: delay: ", "1mbit"]);
     HEADWAY.refuse(directory.path(), &["paper", "run", "000-fig99"], &["000-fig99", "headway paper list"]);
+}
+
+/// What was given on the command line, and not the line of the file that it replaces.
+#[test]
+fn errors_about_values_of_options_name_the_options() {
+    let directory = tempdir().expect("a directory");
+    fs::write(directory.path().join("my.toml"), &*SMALL).expect("written");
+    for (options, says) in [
+        (&["--set", "delay=1mbit"][..], "headway: --set delay=1mbit: \"1mbit\": expected a time"),
+        (&["--set", "delay=1s", "--set", "scenario.delay=-1"], "headway: --set scenario.delay=-1: \"-1\": "),
+        (&["--set", "variant=sack,foo"], "headway: --set variant=sack,foo: \"foo\": expected one of"),
+        // Found in another line of the file, which is right by itself.
+        (&["--set", "length=abc"], "headway: --set length=abc: my.toml:16: damage: "),
+        (
+            &["--set", "rate=1mbit", "--set", "variant=sack"],
+            "headway: --set rate=1mbit --set variant=sack: my.toml:28: order: ",
+        ),
+        (&["--runs", "0"], "headway: --runs 0: expected at least one run"),
+        (&["--runs", "1000000"], "headway: --runs 1000000: 4 cells of 1000000 runs: expected at most"),
+    ] {
+        for verb in ["run", "live"] {
+            let words = [&["lab", verb, "my.toml"], options].concat();
+            HEADWAY.refuse(directory.path(), &words, &[says]);
+        }
+    }
+    // The file is wrong without them, too.
+    fs::write(directory.path().join("my.toml"), with("size = \"64KB\"", "size = \"64ms\"")).expect("written");
+    let words = ["lab", "run", "my.toml", "--set", "delay=1s", "--runs", "3"];
+    HEADWAY.refuse(directory.path(), &words, &["headway: my.toml:15: size: \"64ms\": "]);
 }
 
 #[test]
