@@ -27,9 +27,16 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use failure::{USAGE, exit, exit_as};
 use output::{OutputError, notice};
 
+const EXAMPLES: &str = "\
+Examples:
+  headway race
+      The TCPs of the papers and ours, side by side over a link that damages packets.
+  headway race --help
+      Every command has examples.";
+
 /// TCP that keeps making headway where packets arrive damaged.
 #[derive(Parser)]
-#[command(name = "headway", version, about, max_term_width = 100)]
+#[command(name = "headway", version, about, max_term_width = 100, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

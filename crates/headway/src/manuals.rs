@@ -24,7 +24,7 @@ pub(crate) struct CompletionsArguments {
 
 /// Write a manual page for each command.
 #[derive(Args)]
-#[command(after_help = "Example:\n  headway man ~/.local/share/man/man1 && man headway-race")]
+#[command(after_help = "Examples:\n  headway man ~/.local/share/man/man1 && man headway-race")]
 pub(crate) struct ManArguments {
     /// The folder for headway.1, headway-race.1 and the others; made if it does not exist
     #[arg(value_name = "DIR")]
@@ -50,9 +50,15 @@ pub(crate) fn write_pages(arguments: &ManArguments, command: Command) -> Result<
         let path = arguments.folder.join(page.get_filename());
         let mut text = Vec::new();
         page.render(&mut text).map_err(|source| OutputError::file(&path, source))?;
-        output::write(&path, text)?;
+        output::write(&path, with_examples(&String::from_utf8_lossy(&text)))?;
     }
     Ok(())
+}
+
+/// A page whose examples have the heading of manual pages (man-pages(7)), in the place of the generator's. Commands are
+/// neither hyphenated nor justified.
+fn with_examples(page: &str) -> String {
+    page.replacen(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nh\n.ad l\n", 1)
 }
 
 /// The pages of a command and of those below it.

@@ -59,6 +59,12 @@ fn every_command_has_a_manual_page() {
     for wanted in [".TH headway-race 1", ".SH SYNOPSIS", "header\\-hit"] {
         assert!(race.contains(wanted), "{wanted}: {race}");
     }
+    // man-pages(7) has no section EXTRA.
+    for name in &names {
+        let page = fs::read_to_string(folder.join(name)).expect("a page");
+        assert!(page.contains("\n.SH EXAMPLES\n.nh\n.ad l\n  headway "), "{name}: {page}");
+        assert!(!page.contains("EXTRA") && !page.contains("Examples:"), "{name}: {page}");
+    }
     fs::write(directory.path().join("file"), "").expect("written");
     HEADWAY.fail(1, directory.path(), &["man", "file"], &["file: cannot be written"]);
 }

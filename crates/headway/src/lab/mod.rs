@@ -3,6 +3,7 @@
 mod columns;
 mod dask;
 mod error;
+mod examples;
 mod explore;
 mod new;
 mod progress;
@@ -24,51 +25,9 @@ use explore::ExploreOptions;
 use progress::Bar;
 use report::ReportOptions;
 
-const LAB_EXAMPLES: &str = "\
-Examples:
-  headway lab new my > my.toml
-  headway lab check my.toml
-  headway lab run my.toml
-  headway lab run beyond/*.toml
-  headway lab run my.toml --runs 5 --set delay=150ms --set variant=modern:cubic,headway
-  headway lab run my.toml --dask tcp://10.0.0.1:8786
-  headway lab live my.toml
-  headway lab report results
-  headway lab explore results
-  headway lab schema > experiment.schema.json
-
-Results go to results/NAME: runs.csv, runs.parquet, and a journal from which an interrupted sweep \
-goes on. `headway paper show NAME` prints a file of a paper. Recordings that a file names (`trace:FILE`, \
-`rate-trace`, `pcap:FILE`) are looked for beside it, and then among those that come with the program.";
-
-const LIVE_EXAMPLES: &str = "\
-Examples:
-  headway lab live my.toml
-      Cells with clock = \"real\" in real time, the others in the simulator; where the file names no \
-      clock, all in real time. Results then go to results/my-live, beside those of `headway lab run`.
-  headway lab live live/*.toml --jobs 24
-  headway lab report results
-  headway lab live my.toml --set variant=modern:cubic,headway,linux:cubic,linux:bbr,quinn:bbr,kcptun
-
-Each run has network namespaces of its own for two hosts and a box between them, which is the \
-simulator's link on real packets. They end with this program, however it ends. Senders are ours, \
-those of the kernel (linux:NAME, of net.ipv4.tcp_available_congestion_control), quinn:bbr (QUIC; built \
-by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`) and kcptun \
-(the package of this name; kcptun:10+3 has three packets of parity for each ten). An interrupted sweep goes on where it stopped. Needs root and iproute2.";
-
-const PAPER_EXAMPLES: &str = "\
-Examples:
-  headway paper list
-  headway paper show 000-fig13 > my.toml
-  headway paper run 000-fig13
-  headway paper run 000-fig13 --runs 5 --set delay=150ms
-  headway paper run all --runs 5
-  headway paper report results
-  headway paper report results --figures figures --markdown papers.md";
-
 /// Run experiments of your own.
 #[derive(Args)]
-#[command(after_help = LAB_EXAMPLES)]
+#[command(after_help = examples::LAB)]
 pub(crate) struct LabArguments {
     #[command(subcommand)]
     command: LabCommand,
@@ -77,6 +36,7 @@ pub(crate) struct LabArguments {
 #[derive(Subcommand)]
 enum LabCommand {
     /// Run experiment files, or go on where they were interrupted
+    #[command(after_help = examples::RUN)]
     Run {
         /// The experiments (TOML)
         #[arg(required = true, value_name = "FILE")]
@@ -87,7 +47,7 @@ enum LabCommand {
         cluster: DaskOptions,
     },
     /// Run experiment files in real time, between network namespaces of this machine
-    #[command(after_help = LIVE_EXAMPLES)]
+    #[command(after_help = examples::LIVE)]
     Live {
         /// The experiments (TOML)
         #[arg(required = true, value_name = "FILE")]
@@ -105,12 +65,14 @@ enum LabCommand {
         options: RunOptions,
     },
     /// Say whether files are experiments, without running anything
+    #[command(after_help = examples::CHECK)]
     Check {
         /// The experiments (TOML)
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
     /// Draw the results of experiments and hold the claims against them
+    #[command(after_help = examples::REPORT)]
     Report {
         #[command(flatten)]
         options: ReportOptions,
@@ -122,20 +84,23 @@ enum LabCommand {
         options: ExploreOptions,
     },
     /// Print an experiment to start from, with comments: `headway lab new my > my.toml`
+    #[command(after_help = examples::NEW)]
     New {
         /// Its name, which is that of its file without `.toml`
         #[arg(value_parser = new::parse_name)]
         name: String,
     },
     /// Print the JSON schema of experiment files, for editors
+    #[command(after_help = examples::SCHEMA)]
     Schema,
     /// Print what the columns of runs.csv and runs.parquet mean (Markdown)
+    #[command(after_help = examples::COLUMNS)]
     Columns,
 }
 
 /// Run the papers' figures and tables.
 #[derive(Args)]
-#[command(after_help = PAPER_EXAMPLES)]
+#[command(after_help = examples::PAPER)]
 pub(crate) struct PaperArguments {
     #[command(subcommand)]
     command: PaperCommand,
@@ -144,13 +109,16 @@ pub(crate) struct PaperArguments {
 #[derive(Subcommand)]
 enum PaperCommand {
     /// List them
+    #[command(after_help = examples::PAPER_LIST)]
     List,
     /// Print the file of one, to start from: `headway paper show 000-fig13 > my.toml`
+    #[command(after_help = examples::PAPER_SHOW)]
     Show {
         /// A name from `headway paper list`
         name: String,
     },
     /// Run some, or `all`
+    #[command(after_help = examples::PAPER_RUN)]
     Run {
         /// Names from `headway paper list`, or all
         #[arg(required = true)]
@@ -161,6 +129,7 @@ enum PaperCommand {
         cluster: DaskOptions,
     },
     /// Draw all of them, with every claim beside what was measured
+    #[command(after_help = examples::PAPER_REPORT)]
     Report {
         #[command(flatten)]
         options: ReportOptions,

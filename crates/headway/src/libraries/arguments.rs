@@ -4,8 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+const EXAMPLES: &str = "\
+Examples:
+  headway libraries libraries && scp -r libraries host:/usr/local/share/headway/
+      For /usr/local/bin/headway at a machine without npm.";
+
 /// Write the JavaScript libraries of pages into a folder, for a package or a machine without npm.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct LibrariesArguments {
     /// The folder; it is made if it does not exist
     #[arg(value_name = "DIR")]

@@ -2,6 +2,7 @@
 
 mod control;
 mod error;
+mod examples;
 mod keys;
 mod log;
 mod metrics;
@@ -21,22 +22,9 @@ use control::{Request, RunningGateway};
 use error::TrunkCommandError;
 use log::{Log, LogFormat};
 
-const EXAMPLES: &str = "\
-Examples:
-  headway trunk keygen /etc/headway/trunk.key
-      Make a key; its public part, which the other gateway needs, is printed.
-  headway trunk check /etc/headway/trunk.toml
-      Read a configuration and the files that it names, and say what is wrong.
-  headway trunk run /etc/headway/trunk.toml
-      Run the gateway until SIGINT or SIGTERM.
-  headway trunk run /etc/headway/trunk.toml --watch 127.0.0.1:8080
-      The same, with a live page of goodput, window, round-trip time, and losses by cause, for browsers.
-  curl --socks5-hostname 127.0.0.1:1080 http://10.0.0.5/file
-      At a host of the near gateway's, whose configuration has [[socks]].";
-
 /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::ALL)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -45,6 +33,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run a gateway
+    #[command(after_help = examples::RUN)]
     Run {
         /// Its configuration, a TOML file. It is read again on SIGHUP
         config: PathBuf,
@@ -55,6 +44,7 @@ enum Command {
         watch: WatchArguments,
     },
     /// Make a secret key and print its public key
+    #[command(after_help = examples::KEYGEN)]
     Keygen {
         /// The file for the secret key; it must not exist. Without it, the secret key is printed
         file: Option<PathBuf>,
@@ -63,11 +53,13 @@ enum Command {
         preshared: bool,
     },
     /// Print the public key of a secret key
+    #[command(after_help = examples::PUBKEY)]
     Pubkey {
         /// The file with the secret key; `-` for standard input
         file: PathBuf,
     },
     /// Check a configuration and the files that it names
+    #[command(after_help = examples::CHECK)]
     Check {
         /// The configuration
         config: PathBuf,
@@ -75,13 +67,16 @@ enum Command {
     /// Print the rules of nftables and routing that a gateway makes for its transparent entries
     ///
     /// It makes those of entries with `interfaces`, and removes them at its end.
+    #[command(after_help = examples::RULES)]
     Rules {
         /// The configuration
         config: PathBuf,
     },
     /// Print the JSON schema of configurations
+    #[command(after_help = examples::SCHEMA)]
     Schema,
     /// Say what a running gateway does
+    #[command(after_help = examples::STATUS)]
     Status {
         /// The configuration of the gateway, which names its status socket
         config: PathBuf,
@@ -90,11 +85,13 @@ enum Command {
         json: bool,
     },
     /// Have a running gateway read its configuration again; its streams go on
+    #[command(after_help = examples::RELOAD)]
     Reload {
         /// The configuration of the gateway, which names its status socket
         config: PathBuf,
     },
     /// Write what became of the last packets from a peer, for `headway race --damage trace:FILE`
+    #[command(after_help = examples::RECORD)]
     Record {
         /// The configuration of the gateway, which names its status socket
         config: PathBuf,
@@ -107,6 +104,7 @@ enum Command {
     /// Watch a running gateway: goodput, losses by cause, round-trip times, streams
     ///
     /// Keys: q ends, p pauses, up and down select a peer, left and right order its streams.
+    #[command(after_help = examples::TOP)]
     Top {
         /// The configuration of the gateway, which names its status socket
         config: PathBuf,
