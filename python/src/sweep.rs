@@ -89,6 +89,11 @@ impl NativeSweep {
         self.with(py, |sweep| sweep.accept(&places, lines).map_err(of_lab))
     }
 
+    /// Ends it, whether it is finished or not: another may use the folder. What is stored stays.
+    fn close(&self) {
+        drop(self.sweep.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
     /// Writes the tables.
     fn finish(&self, py: Python<'_>) -> PyResult<Arrow> {
         let sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -69,6 +69,18 @@ pub enum LabError {
         /// Why.
         problem: String,
     },
+    /// Another sweep writes to the folder of the results.
+    #[error(
+        "{}: {writer} writes to it: expected one sweep at a time in a folder; wait for its end, or have the results \
+         written elsewhere (`--out`)",
+        folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// Who writes, as far as the system tells it.
+        writer: String,
+    },
     /// The sweep was interrupted.
     #[error("interrupted; the runs that were made are stored, and the same sweep goes on from them")]
     Interrupted,

@@ -35,15 +35,16 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// The folder cannot be read or written.
+    /// The folder cannot be read or written, or another sweep that is under way writes to it.
     pub fn begin(experiment: &Experiment, folder: &Path, reuse: bool) -> Result<Self, LabError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| LabError::Unwritable { path: folder.into(), problem: error.to_string() })?;
+        // First: what another sweep writes is not touched.
+        let journal = Journal::open(folder)?;
         let rows = Journal::read(folder)?;
         let planned = Results::assemble(experiment, &rows);
         planned.manifest.write(folder)?;
         let outdated = if reuse { 0 } else { planned.outdated };
-        let journal = Journal::open(folder)?;
         let mut first = BTreeMap::new();
         let channels = experiment.cells.iter().enumerate();
         let channels =

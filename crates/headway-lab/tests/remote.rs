@@ -95,6 +95,17 @@ fn fewer_rows_than_runs_leave_the_others_missing() {
     assert_eq!(again.missing_by_seed(), places[3..], "they are stored");
 }
 
+#[test]
+fn a_folder_has_one_sweep_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let experiment = small();
+    let sweep = Sweep::begin(&experiment, folder.path(), false).expect("a sweep");
+    let Err(error) = Sweep::begin(&experiment, folder.path(), false) else { panic!("two sweeps") };
+    assert!(matches!(error, LabError::InUse { .. }), "{error:?}");
+    drop(sweep);
+    Sweep::begin(&experiment, folder.path(), false).expect("a sweep after the other");
+}
+
 #[track_caller]
 fn refused(answer: &[u8], parts: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -48,7 +48,11 @@ def run(
     """Makes the runs that are missing in the folder on the client's cluster, and writes the tables."""
     check(client)
     sweep = _native.Sweep(experiment, folder, reuse)
-    return _Sweep(client, sweep, report).run()
+    try:
+        return _Sweep(client, sweep, report).run()
+    finally:
+        # An exception keeps the sweep, and the folder would stay taken.
+        sweep.close()
 
 
 def check(client: object) -> None:

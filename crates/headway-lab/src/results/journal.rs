@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Row;
+use super::writer;
 use crate::error::LabError;
 
 const FILE: &str = "runs.jsonl";
@@ -76,12 +77,13 @@ impl Journal {
         Ok(rows)
     }
 
-    /// Opens the file to append to it, after cutting off a line that was only half written.
+    /// Opens the file to append to it, as the only program that does, after cutting off a line that was only half written.
     pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
         let path = folder.join(FILE);
         let complaint =
             |error: io::Error| LabError::Unwritable { path: path.clone(), problem: error.to_string() };
         let file = OpenOptions::new().create(true).append(true).read(true).open(&path).map_err(complaint)?;
+        writer::lock(folder, &file)?;
         let written = std::fs::read(&path).map_err(complaint)?;
         let whole = written.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         file.set_len(whole as u64).map_err(complaint)?;

@@ -5,6 +5,7 @@ mod journal;
 mod manifest;
 mod stored_table;
 mod tables;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -29,7 +29,9 @@ pub(super) fn markdown() -> String {
          is named by a digest of the packets of a fixed set of runs, so comments, new names and other\n\
          changes that leave every packet as it was keep stored runs valid. `CONTRIBUTING.md` describes how the\n\
          digest is proven (`crates/headway-lab/results.lock`). A program built from changed sources that are not\n\
-         in that file yet names its code by a hash of the sources.\n",
+         in that file yet names its code by a hash of the sources.\n\n\
+         One sweep at a time writes to a folder: a second one is refused as long as the first one runs, and told which\n\
+         process that is.\n",
     );
     text
 }

@@ -50,6 +50,28 @@ fn a_killed_sweep_gives_the_same_tables() {
     }
 }
 
+/// Two at once would write into each other's lines.
+#[test]
+fn a_second_sweep_into_the_same_folder_is_refused_while_the_first_runs() {
+    let directory = tempdir().expect("a directory");
+    fs::write(directory.path().join("my.toml"), longer()).expect("written");
+    let first = ["lab", "run", "my.toml", "--runs", "20000"];
+    let mut child = HEADWAY.command(directory.path(), &first).spawn().expect("the program starts");
+    let journal = directory.path().join("results/my/runs.jsonl");
+    while fs::metadata(&journal).map_or(0, |journal| journal.len()) == 0 {
+        assert!(child.try_wait().expect("a child").is_none(), "it has ended");
+        sleep(Duration::from_millis(10));
+    }
+    let who = format!("results/my: process {} (", child.id());
+    let parts = [&who, "headway lab run my.toml --runs 20000) writes to it: expected one sweep at a time"];
+    HEADWAY.fail(1, directory.path(), &["lab", "run", "my.toml", "--runs", "1"], &parts);
+    // Elsewhere it may.
+    HEADWAY.succeed(directory.path(), &["lab", "run", "my.toml", "--runs", "1", "--out", "elsewhere"]);
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    HEADWAY.succeed(directory.path(), &["lab", "run", "my.toml", "--runs", "1"]);
+}
+
 #[test]
 fn a_line_that_was_half_written_is_run_again() {
     let directory = tempdir().expect("a directory");
