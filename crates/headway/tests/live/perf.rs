@@ -152,6 +152,27 @@ fn intervals_count_what_the_server_has_received() {
 }
 
 #[test]
+fn every_number_of_a_latency_has_a_unit() {
+    let (_server, port) = kernel_server();
+    let text = client(&["--kernel", "--port", &port, "--latency", "-t", "0.3"]);
+    let (answers, numbers) = text.lines().last().unwrap().split_once(" answers: ").unwrap();
+    assert!(answers.parse::<u64>().unwrap() > 0, "{text}");
+    let numbers: Vec<(&str, f64)> = numbers
+        .split(", ")
+        .map(|number| {
+            let [name @ .., value, unit] = &number.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{text}")
+            };
+            assert!(["us", "ms"].contains(unit), "{text}");
+            (name[0], value.parse().unwrap())
+        })
+        .collect();
+    let names: Vec<&str> = numbers.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["mean", "min", "median", "90", "99", "max"], "{text}");
+    assert!(numbers.iter().all(|(_, value)| *value > 0.0), "{text}");
+}
+
+#[test]
 fn latency_is_measured_without_load_and_under_load() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rrul.html");

@@ -107,11 +107,11 @@ pub(super) fn cpu(ours: Usage, theirs: Usage) -> String {
 
 /// The latencies of a test that measures nothing else.
 pub(super) fn latencies(latencies: &Latencies) -> String {
-    let of = |quantile| micros(latencies.quantile(quantile));
+    let of = |quantile| short(latencies.quantile(quantile));
     format!(
-        "{} answers: mean {:.1} us, min {:.1}, median {:.1}, 90 % {:.1}, 99 % {:.1}, max {:.1}\n",
+        "{} answers: mean {}, min {}, median {}, 90 % {}, 99 % {}, max {}\n",
         latencies.count(),
-        micros(latencies.mean()),
+        short(latencies.mean()),
         of(0.0),
         of(0.5),
         of(0.9),
@@ -163,6 +163,11 @@ fn amounts(start: f64, end: f64, bytes: u64) -> String {
 
 fn kibibytes(bytes: u64) -> String {
     format!("{:.1} KiB", bytes as f64 / 1024.0)
+}
+
+/// In microseconds below one millisecond.
+fn short(time: Duration) -> String {
+    if time < Duration::from_millis(1) { format!("{:.1} us", micros(time)) } else { millis(time) }
 }
 
 /// With more digits where the time is short.
