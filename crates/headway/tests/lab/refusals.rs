@@ -1,8 +1,12 @@
 //! What is wrong with an experiment is reported in one line, before anything runs.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::process::Command;
 
 use headway_test_fixture::experiment;
+use headway_test_fixture::process::say_skipped;
 use tempfile::tempdir;
 
 use crate::HEADWAY;
@@ -148,4 +152,38 @@ fn folders_without_results() {
         }
     }
     assert_eq!(fs::read_dir(directory.path().join("empty")).expect("a folder").count(), 0);
+}
+
+/// Without root's rights, for any user.
+#[test]
+fn folders_that_cannot_be_read() {
+    let directory = tempdir().expect("a directory");
+    let locked = directory.path().join("results/locked");
+    fs::create_dir_all(&locked).expect("made");
+    let set_mode = |mode| fs::set_permissions(&locked, Permissions::from_mode(mode)).expect("permissions");
+    set_mode(0o000);
+    let is_root = fs::metadata("/proc/self").expect("a process").uid() == 0;
+    for folder in ["results/locked", "results"] {
+        for subject in ["lab", "paper"] {
+            let mut command = Command::new(if is_root { "setpriv" } else { HEADWAY.0 });
+            if is_root {
+                command.args(["--bounding-set=-all", HEADWAY.0]);
+            }
+            command.args([subject, "report", folder]).current_dir(directory.path());
+            let output = match command.output() {
+                Ok(output) => output,
+                Err(error) if is_root && error.kind() == ErrorKind::NotFound => {
+                    say_skipped("setpriv is not installed (Debian: util-linux)");
+                    return;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            let complaint = String::from_utf8(output.stderr).expect("UTF-8");
+            let expected =
+                "headway: results/locked: Permission denied (os error 13); expected a folder of results";
+            assert!(complaint.starts_with(expected), "{subject} {folder}: {complaint}");
+            assert_eq!((output.status.code(), complaint.lines().count()), (Some(2), 1), "{complaint}");
+        }
+    }
+    set_mode(0o755);
 }
