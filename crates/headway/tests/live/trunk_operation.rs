@@ -193,6 +193,37 @@ fn a_configuration_is_read_again() {
     assert!(listens(third) && !listens(first));
 }
 
+/// A far gateway with another key than the near one expects, and a port at which nothing listens.
+#[test]
+fn gateways_without_a_session_say_why() {
+    let far = Gateway::start("", "");
+    let far_at = far.log().lines().find_map(|line| Some(line.split_once(" at UDP ")?.1.to_owned())).unwrap();
+    let [closed] = free_addresses();
+    let mistaken = Gateway::start("", &format!("endpoint = '{far_at}'\n"));
+    let unheard = Gateway::start("", &format!("endpoint = '{closed}'\n"));
+    let line_with = |gateway: &Gateway, part: &str| {
+        wait_until(part, || gateway.log().lines().any(|line| line.contains(part)));
+        gateway.log().lines().find(|line| line.contains(part)).unwrap().to_owned()
+    };
+    let no_answer = "no answer to handshakes: expected a gateway there with the peer's public key";
+    for (gateway, endpoint, icmp) in
+        [(&mistaken, far_at.clone(), "nothing"), (&unheard, closed.to_string(), "Connection refused")]
+    {
+        let line = line_with(gateway, no_answer);
+        for part in ["WARN ", "peer=\"far\"", &format!("endpoint={endpoint} "), &format!("icmp=\"{icmp}")] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+        let status = String::from_utf8(gateway.ask(&["status"]).stdout).unwrap();
+        assert!(
+            status.contains(&format!("peer far ({endpoint}): not connected, no answer for ")),
+            "{status}"
+        );
+    }
+    let line = line_with(&far, "handshakes were refused; this was the last");
+    assert!(line.contains("WARN ") && line.contains("from=127.0.0.1:"), "{line}");
+    assert!(line.contains("why=") && line.contains("another public key"), "{line}");
+}
+
 #[test]
 fn systemd_is_told_of_a_reload_and_the_log_may_be_json() {
     let mut gateway = Gateway::start("", "");
