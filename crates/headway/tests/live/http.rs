@@ -213,3 +213,39 @@ fn fetch_shows_progress_where_it_is_asked_to() {
     }
     server.join().unwrap();
 }
+
+/// The first line of a short text is the server's reason; a page, bytes or a long text is none.
+#[test]
+fn fetch_says_what_the_server_says_of_a_refusal() {
+    let long = "no ".repeat(400);
+    for (body, reason) in [
+        (&b"not yours\nask elsewhere\n"[..], ": not yours"),
+        (b"  no such file  ", ": no such file"),
+        (b"", ""),
+        (b"<html><body>no</body></html>", ""),
+        (b"\x1b[31mred", ""),
+        (b"\xff\xfe", ""),
+        (long.as_bytes(), ""),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/file", listener.local_addr().unwrap());
+        let answer = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\n\r\n", body.len());
+        let answer = [answer.as_bytes(), body].concat();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(&answer).unwrap();
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let output = Command::new(HEADWAY)
+            .args(["fetch", &url, "--kernel"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        server.join().unwrap();
+        let says = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(says, format!("headway: {url}: the server answered 403 Forbidden{reason}\n"));
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]), "{says}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
+    }
+}
