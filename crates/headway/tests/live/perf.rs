@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use headway_test_fixture::process::free_addresses;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::namespace::HEADWAY;
@@ -149,6 +150,27 @@ fn intervals_count_what_the_server_has_received() {
     let bytes: Vec<u64> = intervals.iter().map(|one| one["sum"]["bytes"].as_u64().unwrap()).collect();
     assert_eq!(bytes, [1000, 0, 3000, (1 << 20) - 4000], "{report}");
     assert_eq!(report["end"]["cpu_utilization_percent"]["remote_total"], 3.5, "{report}");
+}
+
+/// It ends as it was asked to; who measures is told why there is no result.
+#[test]
+fn a_server_that_a_signal_stops_ends_the_tests_of_its_clients() {
+    for kind in ["--bidir", "--latency", "--reverse"] {
+        let (mut server, port) = kernel_server();
+        let words =
+            ["perf", "client", "127.0.0.1", "--kernel", "--port", &port, "-t", "60", "-i", "0.1", kind];
+        let mut client = start(&words);
+        let mut lines = BufReader::new(client.0.stdout.take().unwrap()).lines();
+        assert!(lines.next().is_some(), "it measures");
+        kill_process(Pid::from_child(&server.0), Signal::INT).unwrap();
+        assert_eq!(server.0.wait().unwrap().code(), Some(0), "{kind}");
+        lines.for_each(drop);
+        let mut says = String::new();
+        client.0.stderr.take().unwrap().read_to_string(&mut says).unwrap();
+        let expected = "headway: the connection: the server disconnected during the test";
+        assert!(says.starts_with(expected) && says.lines().count() == 1, "{kind}: {says}");
+        assert_eq!(client.0.wait().unwrap().code(), Some(1), "{kind}");
+    }
 }
 
 #[test]

@@ -191,6 +191,18 @@ async fn measure(
     running.finish(label, server, stopped)
 }
 
+/// A connection with the server failed during the test. Where it has ended, so has the server, or what is between.
+fn during_test(error: io::Error) -> LiveError {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    LiveError::Connection(match error.kind() {
+        UnexpectedEof => io::Error::other("the server disconnected during the test"),
+        BrokenPipe | ConnectionReset => {
+            io::Error::other(format!("the server disconnected during the test: {error}"))
+        }
+        _ => error,
+    })
+}
+
 /// Takes the server's messages until the last.
 async fn listen(mut from: BufReader<tokio::io::ReadHalf<Stream>>, to: mpsc::Sender<io::Result<Message>>) {
     loop {
@@ -334,12 +346,12 @@ impl<'a> Running<'a> {
             tokio::select! {
                 Some(ended) = self.connections.join_next() => {
                     let ended = ended.map_err(io::Error::other).and_then(|ended| ended);
-                    self.results.push(ended.map_err(LiveError::Connection)?);
+                    self.results.push(ended.map_err(during_test)?);
                 }
                 _ = self.ticks.tick() => self.tick()?,
                 message = self.messages.recv(), if self.outcome.is_none() => {
                     let gone = || io::Error::from(io::ErrorKind::UnexpectedEof);
-                    match message.unwrap_or_else(|| Err(gone())).map_err(LiveError::Connection)? {
+                    match message.unwrap_or_else(|| Err(gone())).map_err(during_test)? {
                         Message::Interval(received) => self.cut_uploads(&received)?,
                         Message::Outcome(outcome) => self.outcome = Some(outcome),
                     }
