@@ -54,6 +54,8 @@ pub(crate) struct Initiator {
     pub(crate) index: u32,
     /// mac1 of the initiation that was sent: a cookie reply is bound to it.
     pub(crate) mac1: [u8; MAC],
+    /// Our time in it.
+    pub(crate) time: u64,
 }
 
 fn builder<'a>(ours: &'a SecretKey) -> Option<Builder<'a>> {
@@ -79,7 +81,7 @@ impl Initiator {
         noise.write_message(&introduction.bytes(), body).ok()?;
         crate::cookie::authenticate(peer, cookie, &mut message);
         let mac1 = *message[INITIATION_LEN - 2 * MAC..].first_chunk()?;
-        Some((Self { noise, index, mac1 }, message))
+        Some((Self { noise, index, mac1, time: introduction.time }, message))
     }
 
     /// Reads the response: the keys, and the peer's boot identifier. A forged or damaged one changes nothing.

@@ -158,12 +158,22 @@ impl Peer {
             .chain(self.initiations.iter().map(|initiation| initiation.index))
     }
 
-    /// A session that we began: it is confirmed by the peer's response.
+    /// A session that both ends have: we began it and the peer has answered, or the peer began it and has used it.
     pub(crate) fn start(&mut self, session: Session) {
         self.initiations.clear();
         self.trying_since = None;
         self.attempts = 0;
         self.next_attempt = None;
+        // Whatever the order in which handshakes that crossed are completed, both ends come to use the same session. What the
+        // peer sends under the other one until then is opened.
+        let prefers_ours = self.inner.0 < self.inner.1;
+        let is_superseded = |current: &Session| {
+            current.peer.boot == session.peer.boot && current.supersedes(&session, prefers_ours)
+        };
+        if self.current.as_ref().is_some_and(is_superseded) {
+            self.previous = Some(session);
+            return;
+        }
         // Something was not answered, so what gets through to the peer is open again.
         if self.current.as_ref().is_none_or(|old| old.is_followed_early_by(&session)) {
             self.unchecked = Unchecked::Probing { sent: 0, next: session.since };
@@ -368,7 +378,7 @@ mod tests {
         let introduction = Introduction { boot: [1; 8], time: 5 };
         for index in 0..30 {
             let keys = SessionKeys { sending: [2; 32], receiving: [3; 32] };
-            let session = Session::new(&keys, (index, index), Instant::ZERO, introduction, false);
+            let session = Session::new(&keys, (index, index), Instant::ZERO, (0, introduction), false);
             peer.offer(session, index, vec![index as u8]);
         }
         assert_eq!(peer.indices().count(), UNCONFIRMED);

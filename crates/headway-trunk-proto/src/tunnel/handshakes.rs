@@ -72,7 +72,7 @@ impl Tunnel {
         let answer = (|| {
             let (theirs, index, ours) = (responder.introduction, self.free_index(), self.introduction(now));
             let (keys, datagram) = responder.answer(&self.peers[id.0].preshared, (index, sender), ours)?;
-            Some((Session::new(&keys, (index, sender), now, theirs, false), datagram))
+            Some((Session::new(&keys, (index, sender), now, (ours.time, theirs), false), datagram))
         })();
         let Some((session, datagram)) = answer else { return };
         self.indices.insert(session.index, id);
@@ -99,10 +99,11 @@ impl Tunnel {
         let Some((id, initiation)) = waiting else {
             return self.refuse(from, Refusal::NoInitiation);
         };
+        let time = initiation.time;
         let Some((keys, introduction)) = initiation.finish(message) else {
             return self.refuse(from, Refusal::NotAuthenticResponse);
         };
-        let session = Session::new(&keys, (ours, theirs), now, introduction, true);
+        let session = Session::new(&keys, (ours, theirs), now, (time, introduction), true);
         let peer = &mut self.peers[id.0];
         peer.start(session);
         if peer.endpoint != Some(from) {

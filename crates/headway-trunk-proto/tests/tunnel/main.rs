@@ -1,5 +1,6 @@
 //! Two gateways and an attacker between them, in virtual time.
 
+mod crossed;
 mod handshakes;
 mod mtu;
 #[path = "../world/mod.rs"]
