@@ -40,6 +40,8 @@ struct Neighbour {
     asked: Option<Instant>,
     questions: u32,
     waiting: Vec<Vec<u8>>,
+    /// Set by the configuration: no message changes it.
+    is_static: bool,
 }
 
 /// The result of routing a packet.
@@ -62,7 +64,7 @@ pub(crate) struct NeighbourInfo {
 }
 
 impl Neighbours {
-    /// Adds a static entry.
+    /// Adds a static entry. It is never requested, changed or removed.
     pub(crate) fn insert_static(&mut self, ip: IpAddr, mac: Mac) {
         let entry = Neighbour {
             mac: Some(mac),
@@ -70,6 +72,7 @@ impl Neighbours {
             asked: None,
             questions: 0,
             waiting: Vec::new(),
+            is_static: true,
         };
         self.table.insert(ip, entry);
     }
@@ -85,6 +88,7 @@ impl Neighbours {
             asked: None,
             questions: 0,
             waiting: Vec::new(),
+            is_static: false,
         });
         let fresh = entry.confirmed.is_some_and(|confirmed| now.saturating_since(confirmed) < FRESH);
         let ask = entry.asked.is_none() && !fresh;
@@ -109,7 +113,7 @@ impl Neighbours {
         info: NeighbourInfo,
     ) -> Option<(Mac, Vec<Vec<u8>>)> {
         // Unsolicited information creates no entry: any station can send it.
-        let entry = self.table.get_mut(&ip)?;
+        let entry = self.table.get_mut(&ip).filter(|entry| !entry.is_static)?;
         let known = entry.mac;
         // RFC 4861, 7.2.5: without the override flag, a different address is not accepted; it only makes
         // the entry stale.
@@ -158,7 +162,8 @@ impl Neighbours {
     }
 
     fn forget_oldest(&mut self) {
-        let oldest = self.table.iter().min_by_key(|(_, entry)| entry.confirmed).map(|(&ip, _)| ip);
+        let others = self.table.iter().filter(|(_, entry)| !entry.is_static);
+        let oldest = others.min_by_key(|(_, entry)| entry.confirmed).map(|(&ip, _)| ip);
         oldest.and_then(|ip| self.table.remove(&ip));
     }
 }
@@ -232,13 +237,27 @@ mod tests {
     }
 
     #[test]
-    fn static_neighbours_are_never_requested() {
+    fn static_neighbours_are_never_requested_and_no_message_changes_them() {
         let mut neighbours = Neighbours::default();
         neighbours.insert_static(IP, MAC);
         for millis in [0, 60_000, 3_600_000] {
             assert!(matches!(neighbours.route(at(millis), IP, b"packet"), Route::Send(MAC, false)));
+            for (solicited, overrides) in [(true, true), (true, false), (false, true), (false, false)] {
+                for mac in [Some(OTHER), Some(MAC), None] {
+                    assert!(
+                        neighbours
+                            .learn(at(millis), IP, NeighbourInfo { mac, solicited, overrides })
+                            .is_none()
+                    );
+                }
+            }
         }
         assert_eq!(neighbours.next_deadline(), None);
+        // Nor do other neighbours take its place.
+        for n in 0..2 * MAX_NEIGHBOURS as u32 {
+            neighbours.route(at(0), Ipv4Addr::from_bits(n).into(), b"packet");
+        }
+        assert!(matches!(neighbours.route(at(3_600_001), IP, b"packet"), Route::Send(MAC, false)));
     }
 
     #[test]
