@@ -17,7 +17,7 @@ use crate::link::Rules;
 use crate::networks::Networks;
 use crate::policy::Destinations;
 use crate::tun::TunSettings;
-use crate::{TrunkError, status_socket};
+use crate::{TrunkError, socket_address, status_socket};
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub struct GatewayConfig {
     /// The file with its secret key, readable by its owner only; a relative path begins at the configuration's folder.
     pub key_file: PathBuf,
     /// The UDP address and port of the tunnel. Peers that know it begin; port 0 is any.
-    #[serde(default = "any_address")]
+    #[serde(default = "any_address", deserialize_with = "socket_address::deserialize")]
     pub listen: SocketAddr,
     /// The longest IP packet on the link, in bytes.
     #[serde(default = "default_mtu")]
@@ -69,6 +69,7 @@ pub struct GatewayConfig {
     pub log_level: LogLevel,
     /// A TCP address and port at which Prometheus can ask for metrics, such as `127.0.0.1:9464`; none if left out. Who
     /// reaches it can read the names of peers and what they carry.
+    #[serde(default, deserialize_with = "socket_address::deserialize_option")]
     pub metrics: Option<SocketAddr>,
     /// What the buffers of all streams may use, such as `256MiB`: beyond that, new streams are refused, until others have
     /// ended. Not limited if left out.
@@ -106,7 +107,8 @@ pub struct PeerConfig {
     pub public_key: String,
     /// A file with a secret that both gateways have, readable by its owner only.
     pub preshared_key_file: Option<PathBuf>,
-    /// Its UDP address and port; without it, it begins.
+    /// Its UDP address and port; without it, it begins. A link-local address has its interface with it: `[fe80::1%eth0]:4433`.
+    #[serde(default, deserialize_with = "socket_address::deserialize_option")]
     pub endpoint: Option<SocketAddr>,
     /// The longest time without a packet to it, so that a NAT keeps its mapping, such as `25s`.
     pub keep_alive: Option<String>,
@@ -132,6 +134,7 @@ pub struct PeerConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ForwardConfig {
     /// The local TCP address and port.
+    #[serde(deserialize_with = "socket_address::deserialize")]
     pub listen: SocketAddr,
     /// The peer's name; may be left out if there is one.
     pub peer: Option<String>,
@@ -144,6 +147,7 @@ pub struct ForwardConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SocksConfig {
     /// The local TCP address and port. It asks for no password: only who may use the trunk should reach it.
+    #[serde(deserialize_with = "socket_address::deserialize")]
     pub listen: SocketAddr,
     /// The peer's name; may be left out if there is one.
     pub peer: Option<String>,
@@ -154,6 +158,7 @@ pub struct SocksConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TransparentConfig {
     /// The local TCP address and port that the TPROXY rule names.
+    #[serde(deserialize_with = "socket_address::deserialize")]
     pub listen: SocketAddr,
     /// Interfaces whose TCP connections it takes: with them, the gateway makes the rules of nftables and of routing
     /// itself, and removes them at its end. Needs root or `CAP_NET_ADMIN`.
@@ -311,6 +316,10 @@ impl Config {
 
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
         let secret: SecretKey = read_secret("gateway.key-file", &self.gateway.key_file)?;
+        if socket_address::lacks_interface(self.gateway.listen) {
+            let expected = "a link-local address with its interface, such as [fe80::1%eth0]:4433";
+            return Err(TrunkError::value("gateway.listen", self.gateway.listen.to_string(), expected));
+        }
         if !(576..=9000).contains(&self.gateway.mtu) {
             return Err(TrunkError::value("gateway.mtu", self.gateway.mtu.to_string(), "576 to 9000 bytes"));
         }
@@ -370,7 +379,11 @@ impl Config {
         }
         for forward in &self.forwards {
             crate::request::Destination::parse(&forward.to).ok_or_else(|| {
-                TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
+                TrunkError::value(
+                    "forward.to",
+                    &forward.to,
+                    "a host and a port, such as 10.0.0.5:22, and no interface: the peer connects",
+                )
             })?;
         }
         crate::listeners::check(self)?;

@@ -128,7 +128,11 @@ fn wanted(config: &Config, links: &[Arc<Link>]) -> Result<Vec<Wanted>, TrunkErro
     };
     for forward in &config.forwards {
         let to = Destination::parse(&forward.to).ok_or_else(|| {
-            TrunkError::value("forward.to", &forward.to, "a host and a port, such as 10.0.0.5:22")
+            TrunkError::value(
+                "forward.to",
+                &forward.to,
+                "a host and a port, such as 10.0.0.5:22, and no interface: the peer connects",
+            )
         })?;
         add(forward.listen, forward.peer.as_deref(), Kind::Forward(to), "forward")?;
     }

@@ -137,7 +137,7 @@ impl Gateway {
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
-        gateway.tasks.spawn(async move { no_session::warn(&links, &monitor, listen.ip()).await });
+        gateway.tasks.spawn(async move { no_session::warn(&links, &monitor, listen).await });
         let (links, since) = (gateway.links.clone(), gateway.since);
         gateway.tasks.spawn(async move {
             let mut ticks = interval(SAMPLE_EVERY);

@@ -1,7 +1,7 @@
 //! Warnings of peers with which no session comes about: they do not answer, or what they send is refused.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const PATIENCE: f64 = 5.0;
 const ICMP_WAIT: Duration = Duration::from_secs(2);
 
 /// Warns, for ever. `local`: the address of the tunnel.
-pub(crate) async fn warn(links: &[Arc<Link>], monitor: &TunnelMonitor, local: IpAddr) {
+pub(crate) async fn warn(links: &[Arc<Link>], monitor: &TunnelMonitor, local: SocketAddr) {
     let mut ticks = interval(EVERY);
     let refused = Repeated::default();
     let mut reported = 0;
@@ -59,9 +59,10 @@ pub(crate) async fn warn(links: &[Arc<Link>], monitor: &TunnelMonitor, local: Ip
 }
 
 /// What ICMP says of a port. The tunnel's socket has many peers and is not told; one that is connected is.
-async fn icmp_error(local: IpAddr, endpoint: SocketAddr) -> Option<io::Error> {
+async fn icmp_error(mut local: SocketAddr, endpoint: SocketAddr) -> Option<io::Error> {
+    local.set_port(0);
     let asked = async {
-        let socket = UdpSocket::bind((local, 0)).await?;
+        let socket = UdpSocket::bind(local).await?;
         socket.connect(endpoint).await?;
         // A gateway ignores it.
         socket.send(&[0]).await?;

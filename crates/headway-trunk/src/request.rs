@@ -47,10 +47,11 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Reads `HOST:PORT`, where an IPv6 address stands in brackets.
+    /// Reads `HOST:PORT`, where an IPv6 address stands in brackets. Interfaces (`%`) are this machine's, and no one else's.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Ok(address) = text.parse() {
-            return Some(Self::Address(address));
+            let is_elsewhere = !matches!(address, SocketAddr::V6(v6) if v6.scope_id() != 0);
+            return is_elsewhere.then_some(Self::Address(address));
         }
         let (name, port) = text.rsplit_once(':')?;
         let port = port.parse().ok().filter(|&port: &u16| port > 0)?;
@@ -259,7 +260,18 @@ mod tests {
 
     #[tokio::test]
     async fn others_are_refused() {
-        for text in ["", ":22", "host", "host:", "host:0", "host:65536", "ho st:1", "a\n:1", "::1:22x"] {
+        for text in [
+            "",
+            ":22",
+            "host",
+            "host:",
+            "host:0",
+            "host:65536",
+            "ho st:1",
+            "a\n:1",
+            "::1:22x",
+            "[fe80::1%2]:22",
+        ] {
             assert_eq!(Destination::parse(text), None, "{text}");
         }
         // A client with a name, a client of packets, two clients.

@@ -33,6 +33,8 @@ fn wrong_configurations_are_refused_by_name() {
         format!("[[peer]]\nname = 'other'\npublic-key = '{}'\n", SecretKey::from_bytes([3; 32]).public());
     let good = format!("gateway.key-file = 'key'\n{peer}");
     assert_eq!(load(folder, &good), Ok(()));
+    let link_local = format!("gateway.listen = '[::]:1'\n{good}endpoint = '[fe80::1%lo]:1'");
+    assert_eq!(load(folder, &link_local), Ok(()));
     for (text, pieces) in [
         (String::new(), &["gateway.toml", "gateway"][..]),
         ("gateway = 3".into(), &["gateway.toml: line 1: gateway: got 3: expected a table"]),
@@ -65,6 +67,18 @@ fn wrong_configurations_are_refused_by_name() {
         (
             format!("{good}endpoint = 'somewhere'"),
             &["gateway.toml: line 5: endpoint: got 'somewhere': expected a socket address"],
+        ),
+        (
+            format!("gateway.listen = '[fe80::1]:1'\n{good}"),
+            &["gateway.listen: got [fe80::1]:1: expected", "interface"],
+        ),
+        (
+            format!("gateway.listen = '[::]:1'\n{good}endpoint = '[fe80::1%none]:1'"),
+            &["gateway.toml: line 6", "[fe80::1%none]:1", "no such interface"],
+        ),
+        (
+            format!("{good}[[forward]]\nlisten = '127.0.0.1:1'\nto = '[fe80::1%2]:1'"),
+            &["forward.to: got [fe80::1%2]:1", "no interface"],
         ),
         (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
         (format!("{good}link-rate = 'fast'"), &["peer far: link-rate", "fast"]),

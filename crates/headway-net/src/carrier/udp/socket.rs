@@ -1,7 +1,7 @@
 //! The sockets of carriers over UDP, and what comes with a datagram: its ECN field and where it is from.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd as _;
 
 use headway_wire::Ecn;
@@ -127,11 +127,32 @@ impl Name {
     pub(in crate::carrier) fn place(&self) -> Option<SocketAddr> {
         let family = i32::from(u16::from_ne_bytes(*self.bytes.first_chunk()?));
         let port = u16::from_be_bytes(*self.bytes[2..].first_chunk()?);
-        let ip: IpAddr = match family {
-            libc::AF_INET => Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?).into(),
-            libc::AF_INET6 => Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?).into(),
-            _ => return None,
-        };
-        Some(SocketAddr::new(ip, port))
+        match family {
+            libc::AF_INET => {
+                let ip = Ipv4Addr::from(*self.bytes[4..].first_chunk::<4>()?);
+                Some(SocketAddr::new(ip.into(), port))
+            }
+            libc::AF_INET6 => {
+                let ip = Ipv6Addr::from(*self.bytes[8..].first_chunk::<16>()?);
+                // The kernel gives the interface of link-local addresses alone.
+                let interface = u32::from_ne_bytes(*self.bytes[24..].first_chunk()?);
+                Some(SocketAddrV6::new(ip, port, 0, interface).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_were_written() {
+        for text in ["192.0.2.1:7", "[2001:db8::1]:65535", "[fe80::1%3]:4433"] {
+            let place: SocketAddr = text.parse().expect("an address");
+            assert_eq!(Name::of(place).place(), Some(place));
+        }
+        assert_eq!(Name::NONE.place(), None);
     }
 }
