@@ -137,7 +137,8 @@ pub trait Carrier: Send {
     }
 
     /// The peers, by their inner addresses, whose process is another one than before, since the last call: no
-    /// connection to them exists there. Only a carrier that authenticates its peers can know.
+    /// connection to them exists there. Connections that packets of the same batch open are the new process's. Only a carrier
+    /// that authenticates its peers can know.
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         Vec::new()
     }

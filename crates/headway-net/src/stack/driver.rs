@@ -123,6 +123,7 @@ impl<C: Carrier> Driver<C> {
     /// All work that needs the host, under one lock.
     fn turn(&mut self, arrived: bool, trouble: Option<String>) -> Turn {
         let shared = self.shared.clone();
+        let restarted = self.carrier.restarted_peers();
         let mut packets = Vec::new();
         if arrived {
             // Packets are parsed and judged before the lock on the host is taken.
@@ -132,6 +133,10 @@ impl<C: Carrier> Driver<C> {
         core.sleeping = false;
         if arrived || trouble.is_some() {
             core.trouble = trouble;
+        }
+        // What has arrived may be of the new process, and open a connection.
+        for peer in restarted {
+            core.host.abort_peer(shared.clock.now(), peer);
         }
         for (index, Arrival { packet, at, received, is_asking, tag }) in packets.iter().enumerate() {
             // Packets of other protocols are not captured.
@@ -148,9 +153,6 @@ impl<C: Carrier> Driver<C> {
             }
         }
         drop(packets);
-        for peer in self.carrier.restarted_peers() {
-            core.host.abort_peer(shared.clock.now(), peer);
-        }
         for peer in self.carrier.returned_peers() {
             core.host.retransmit_to(shared.clock.now(), peer);
         }
