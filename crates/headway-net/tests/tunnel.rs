@@ -18,8 +18,8 @@ use tokio::time::timeout;
 
 /// No step of a test takes longer on any machine.
 const LONG: Duration = Duration::from_secs(60);
-/// What 1500 bytes of outer packet leave of a datagram.
-const LONGEST: usize = 1472;
+/// The MTU of the link, unless a test has another.
+const MTU: u16 = 1500;
 const LEN: usize = 3_000_000;
 
 struct Pair {
@@ -31,17 +31,26 @@ struct Pair {
 }
 
 impl Pair {
-    /// The relay passes no datagram that is too long, and does to the others what `mangle` says.
     fn new<F>(profile: &Profile, mangle: impl Fn(usize) -> F) -> Self
     where
         F: FnMut(&mut [u8]) + Send + 'static,
     {
+        Self::with_mtu(MTU, profile, mangle)
+    }
+
+    /// The relay passes no datagram that is too long, and does to the others what `mangle` says.
+    fn with_mtu<F>(mtu: u16, profile: &Profile, mangle: impl Fn(usize) -> F) -> Self
+    where
+        F: FnMut(&mut [u8]) + Send + 'static,
+    {
+        // IPv4 and UDP headers.
+        let longest = mtu - 28;
         let [near, far, inlet, outlet] = free_addresses();
         let relay = Relay::new([inlet, outlet], [near, far], |end| {
             let mut mangle = mangle(end);
             move |datagram: &mut [u8], _: &UdpSocket| {
                 mangle(datagram);
-                datagram.len() <= LONGEST
+                datagram.len() <= usize::from(longest)
             }
         });
         let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
@@ -49,8 +58,8 @@ impl Pair {
             let mut rng = Rng::new(own as u64 + 1);
             let peer = PeerConfig { endpoint, ..PeerConfig::new(keys[1 - own].public()) };
             let settings = Settings::new(keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
-            let tunnel = Tunnel::new(Settings { peers: vec![peer], ..settings });
-            let carrier = TunnelCarrier::open(&TunnelConfig { local, mtu: 1500 }, tunnel).unwrap();
+            let tunnel = Tunnel::new(Settings { peers: vec![peer], longest, ..settings });
+            let carrier = TunnelCarrier::open(&TunnelConfig { local, mtu }, tunnel).unwrap();
             let addresses = carrier.inner_addresses();
             let config = StackConfig {
                 addresses: addresses.clone(),
@@ -130,7 +139,7 @@ fn every_peer_is_told_of_the_end() {
         Tunnel::new(Settings { peers, ..settings })
     };
     let peers = (1..=PEERS).map(|number| PeerConfig::new(key(number).public())).collect();
-    let config = TunnelConfig { local: "127.0.0.1:0".parse().unwrap(), mtu: 1500 };
+    let config = TunnelConfig { local: "127.0.0.1:0".parse().unwrap(), mtu: MTU };
     let mut carrier = TunnelCarrier::open(&config, tunnel(0, peers)).unwrap();
     let far = PeerConfig { endpoint: Some(carrier.local()), ..PeerConfig::new(key(0).public()) };
     let mut ends = Vec::new();
@@ -181,6 +190,17 @@ async fn full_segments_fill_a_datagram_and_damaged_headers_are_repaired() {
     let path = pair.stacks[1].path(pair.inner[1], pair.inner[0]).expect("a path");
     // Nearly all on an idle machine; what comes after a pause of the threads differs too much from what came before.
     assert!(path.repaired > 50 && path.unreadable < path.repaired, "{path:?}");
+}
+
+/// The compact header of a segment is so much shorter that the packet in a datagram is longer than this.
+#[tokio::test(flavor = "multi_thread")]
+async fn full_segments_fill_the_datagrams_of_a_larger_mtu() {
+    for mtu in [2060, 2061, 9000] {
+        let profile = Profile { mtu: u16::MAX, ..Variant::Headway.apply(Profile::modern()) };
+        let pair = Pair::with_mtu(mtu, &profile, |_| |_: &mut [u8]| ());
+        // IPv4 and UDP headers, prefix, compact header, tags.
+        assert_eq!(pair.transfer().await[0].mss, u32::from(mtu) - 28 - 9 - 28 - 32);
+    }
 }
 
 /// A sender that has partial recovery, which the tunnel's tags judge.

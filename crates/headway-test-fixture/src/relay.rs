@@ -31,7 +31,7 @@ impl Relay {
             let [input, output] = [from, 1 - from].map(|end| sockets[end].try_clone().expect("a copy"));
             let (stop, to, mut mangle) = (stop.clone(), ends[1 - from], mangle(from));
             thread::spawn(move || {
-                let mut buffer = [0; 2048];
+                let mut buffer = [0; 1 << 14];
                 while !stop.load(Ordering::Relaxed) {
                     let Ok(len) = input.recv(&mut buffer) else { continue };
                     if mangle(&mut buffer[..len], &output) {

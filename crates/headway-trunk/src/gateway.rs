@@ -325,6 +325,8 @@ impl Drop for Gateway {
 fn profile(outage: Duration, own_path: bool) -> Profile {
     let mut profile = Variant::Headway.apply(Profile::modern());
     profile.features.own_path = own_path;
+    // The stack limits it to what the tunnel carries.
+    profile.mtu = u16::MAX;
     // Of a damaged payload only the bad blocks are sent again, and the tunnel's tag says whether it is whole.
     profile.features.partial = true;
     // A delayed ACK of one stream looks like a queue to the many that share its window.

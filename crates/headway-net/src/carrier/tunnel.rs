@@ -148,8 +148,8 @@ impl TunnelCarrier {
         let outer = if bound.is_ipv4() { OUTER_V4 } else { OUTER_V6 };
         let longest = config.mtu.saturating_sub(outer);
         let mtu = inner_mtu(longest);
-        // A peer may have a larger MTU.
-        let room = usize::from(longest).max(2048);
+        // Of a datagram, and of the packet that is sealed in it, which may be longer. A peer may have a larger MTU.
+        let room = usize::from(longest.max(mtu)).max(2048);
         let mut carrier = Self {
             socket,
             local: bound,

@@ -2,6 +2,7 @@
 
 mod memory;
 mod metrics;
+mod mtu;
 mod no_session;
 mod pair;
 mod proxy;
