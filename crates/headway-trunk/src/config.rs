@@ -74,7 +74,7 @@ pub struct GatewayConfig {
     /// What the buffers of all streams may use, such as `256MiB`: beyond that, new streams are refused, until others have
     /// ended. Not limited if left out.
     pub memory: Option<String>,
-    /// Streams at most, of all peers.
+    /// Streams at most, of all peers. Connections that are opened ahead of need do not count.
     #[serde(default = "default_streams")]
     pub max_streams: usize,
 }
@@ -323,8 +323,13 @@ impl Config {
         if !(576..=9000).contains(&self.gateway.mtu) {
             return Err(TrunkError::value("gateway.mtu", self.gateway.mtu.to_string(), "576 to 9000 bytes"));
         }
-        if self.gateway.max_streams == 0 {
-            return Err(TrunkError::value("gateway.max-streams", "0", "at least 1"));
+        if !(1..=MOST_STREAMS).contains(&self.gateway.max_streams) {
+            let expected = format!("1 to {MOST_STREAMS}");
+            return Err(TrunkError::value(
+                "gateway.max-streams",
+                self.gateway.max_streams.to_string(),
+                expected,
+            ));
         }
         let outage = duration("gateway.outage", &self.gateway.outage)?;
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
@@ -478,6 +483,8 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     })
 }
 
+/// As many connections as a stack has at most.
+const MOST_STREAMS: usize = 1 << 20;
 /// Less than this is used by a few streams.
 const LEAST_MEMORY: u64 = 1 << 20;
 

@@ -90,8 +90,6 @@ impl Entry {
     pub(crate) async fn serve(self, streams: Arc<Semaphore>) {
         let mut logged: Option<Instant> = None;
         loop {
-            // Connections over the limit wait in the kernel's backlog.
-            let Ok(permit) = streams.clone().acquire_owned().await else { return };
             let socket = match self.listener.accept().await {
                 Ok((socket, _)) => socket,
                 Err(error) => {
@@ -104,6 +102,8 @@ impl Entry {
                     continue;
                 }
             };
+            // Over the limit one waits here, and the others in the kernel's backlog.
+            let Ok(permit) = streams.clone().acquire_owned().await else { return };
             let Target { kind, link } = self.target.read().unwrap_or_else(PoisonError::into_inner).clone();
             let ours = self.listener.local_addr().ok();
             tokio::spawn(async move {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use headway_net::{TcpListener, TcpStream as Stream};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpStream as Socket, lookup_host};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::link::Link;
+use crate::link::{Link, MOST_SPARE};
 use crate::packets::{self, Delivery};
 use crate::proxy_header;
 use crate::request::{Destination, Outcome, Request};
@@ -21,40 +21,52 @@ use crate::request::{Destination, Outcome, Request};
 /// minutes at least) is more than people wait.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(130);
 
-/// Accepts the streams of one peer, as long as the stack runs. `delivery` is for its packets, where they are taken.
+/// Accepts the streams of one peer, as long as the stack runs. At most `most` of all peers are open. `delivery` is for its
+/// packets, where they are taken.
 pub(crate) async fn serve(
     link: Arc<Link>,
     listener: TcpListener,
-    streams: Arc<Semaphore>,
+    (streams, most): (Arc<Semaphore>, usize),
     delivery: Option<Arc<Delivery>>,
 ) -> io::Error {
+    // A peer that keeps the rules has no more that wait for their request.
+    let waiting = Arc::new(Semaphore::new(most + MOST_SPARE));
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => return error,
         };
-        // Streams over the limit are reset: who opens them learns of it at once.
-        let Ok(permit) = streams.clone().try_acquire_owned() else {
-            link.counters.refused.fetch_add(1, Ordering::Relaxed);
-            if let Some(times) = link.counters.over_limit.happened() {
-                tracing::warn!(peer = link.name, times, "streams are refused: gateway.max-streams are open");
-            }
+        let Ok(place) = waiting.clone().try_acquire_owned() else {
+            count_over_limit(&link);
             stream.reset();
             continue;
         };
-        let (link, delivery) = (link.clone(), delivery.clone());
+        let (link, streams, delivery) = (link.clone(), streams.clone(), delivery.clone());
         tokio::spawn(async move {
-            let _permit = permit;
-            if let Err(error) = answer(&link, stream, delivery.as_deref()).await {
+            if let Err(error) = answer(&link, stream, (place, streams), delivery.as_deref()).await {
                 tracing::debug!(peer = link.name, %error, "a stream ended");
             }
         });
     }
 }
 
-async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) -> io::Result<()> {
+fn count_over_limit(link: &Link) {
+    link.counters.refused.fetch_add(1, Ordering::Relaxed);
+    if let Some(times) = link.counters.over_limit.happened() {
+        tracing::warn!(peer = link.name, times, "streams are refused: gateway.max-streams are open");
+    }
+}
+
+async fn answer(
+    link: &Link,
+    mut stream: Stream,
+    (place, streams): (OwnedSemaphorePermit, Arc<Semaphore>),
+    delivery: Option<&Delivery>,
+) -> io::Result<()> {
     // It may wait for its use for hours: it was opened ahead of need.
-    let ends = match Request::read(&mut stream).await? {
+    let request = Request::read(&mut stream).await?;
+    drop(place);
+    let ends = match request {
         None => return Ok(()),
         Some(Request::Stream(ends)) => ends,
         Some(Request::Packets { unordered }) => {
@@ -69,6 +81,10 @@ async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) ->
                 _ = replaced => Ok(()),
             };
         }
+    };
+    let Ok(_permit) = streams.try_acquire_owned() else {
+        count_over_limit(link);
+        return refuse(stream, Outcome::Failed).await;
     };
     let destination = &ends.destination;
     match connect(link, destination).await {
@@ -85,11 +101,15 @@ async fn answer(link: &Link, mut stream: Stream, delivery: Option<&Delivery>) ->
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");
             link.counters.refused.fetch_add(1, Ordering::Relaxed);
-            stream.write_u8(outcome as u8).await?;
-            stream.shutdown().await?;
+            refuse(stream, outcome).await?;
         }
     }
     Ok(())
+}
+
+async fn refuse(mut stream: Stream, outcome: Outcome) -> io::Result<()> {
+    stream.write_u8(outcome as u8).await?;
+    stream.shutdown().await
 }
 
 async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outcome> {

@@ -120,9 +120,10 @@ impl Gateway {
                 domain,
                 (ours.into(), theirs.into()),
             );
-            let (served, streams, delivery) = (link.clone(), streams.clone(), delivery.clone());
+            let limit = (streams.clone(), config.gateway.max_streams);
+            let (served, delivery) = (link.clone(), delivery.clone());
             gateway.tasks.spawn(async move {
-                let error = exit::serve(served, listener, streams, delivery).await;
+                let error = exit::serve(served, listener, limit, delivery).await;
                 tracing::error!(%error, "no more streams are accepted");
             });
             gateway.links.push(link);

@@ -27,7 +27,7 @@ use crate::streams::Streams;
 pub(crate) const PORT: u16 = 1;
 /// Connections that are open ahead of need: a new stream takes one, and saves the round trip of a handshake.
 const FEWEST_SPARE: usize = 2;
-const MOST_SPARE: usize = 64;
+pub(crate) const MOST_SPARE: usize = 64;
 /// How long none is missed until fewer are kept.
 const CALM: Duration = Duration::from_secs(30);
 /// How long to wait after a connection could not be opened.

@@ -56,7 +56,11 @@ fn wrong_configurations_are_refused_by_name() {
             format!("gateway.outage = 'long'\n{good}"),
             &["gateway.toml: gateway.outage: got \"long\": expected a time"],
         ),
-        (format!("gateway.max-streams = 0\n{good}"), &["gateway.max-streams", "at least 1"]),
+        (
+            format!("gateway.max-streams = 0\n{good}"),
+            &["gateway.max-streams", "got 0: expected 1 to 1048576"],
+        ),
+        (format!("gateway.max-streams = {}\n{good}", i64::MAX), &["gateway.max-streams", "expected 1 to"]),
         (format!("{good}{peer}"), &["far", "another name and key"]),
         (good.replace(&theirs.public().to_string(), &ours.public().to_string()), &["peer far", "own key"]),
         (
