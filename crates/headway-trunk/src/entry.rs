@@ -102,6 +102,8 @@ impl Entry {
                     continue;
                 }
             };
+            // Until it is known what becomes of it.
+            socket.set_abortive(true);
             // Over the limit one waits here, and the others in the kernel's backlog.
             let Ok(permit) = streams.clone().acquire_owned().await else { return };
             let Target { kind, link } = self.target.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -144,6 +146,8 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
 
 async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
     let client = socket.peer_addr().ok();
+    // A reply is to arrive that says what failed.
+    socket.set_abortive(false);
     let request = async {
         let protocol = Socks5ServerProtocol::accept_no_auth(socket).await?;
         protocol.read_command().await

@@ -44,6 +44,8 @@ pub struct Gateway {
     public: PublicKey,
     listen: SocketAddr,
     stack: Stack,
+    /// The TCP of the hosts that are routed into the TUN.
+    hosts: Option<Stack>,
     monitor: TunnelMonitor,
     links: Vec<Arc<Link>>,
     mtu: u16,
@@ -97,6 +99,7 @@ impl Gateway {
             public,
             listen,
             stack,
+            hosts: tun.as_ref().map(Tun::stack),
             monitor,
             links: Vec::new(),
             mtu: config.gateway.mtu,
@@ -130,11 +133,10 @@ impl Gateway {
         }
         gateway.lock_entries().apply(config, &gateway.links)?;
         gateway.redirect(config)?;
-        let hosts = tun.as_ref().map(Tun::stack);
         if let Some(tun) = tun {
             gateway.take_from(tun, networks, streams);
         }
-        let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(hosts).collect();
+        let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(gateway.hosts.clone()).collect();
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
@@ -304,7 +306,7 @@ impl Gateway {
     }
 
     /// Ends the gateway: what is written is sent, as far as a moment allows, and the peers are told, who reset what is
-    /// open.
+    /// open. So are the connections of hosts that have not come to their end.
     ///
     /// # Errors
     ///
@@ -312,13 +314,23 @@ impl Gateway {
     pub async fn close(mut self) -> Result<(), TrunkError> {
         self.lock_entries().abort();
         self.tasks.shutdown().await;
-        self.stack.clone().close(GRACE).await.map_err(TrunkError::Ended)
+        let hosts = self.hosts.take();
+        let hosts = async {
+            if let Some(hosts) = hosts
+                && let Err(error) = hosts.close(GRACE).await
+            {
+                tracing::warn!(%error, "the TUN has ended before the gateway");
+            }
+        };
+        let (ended, ()) = tokio::join!(self.stack.clone().close(GRACE), hosts);
+        ended.map_err(TrunkError::Ended)
     }
 }
 
 impl Drop for Gateway {
     fn drop(&mut self) {
         self.stack.abort();
+        self.hosts.iter().for_each(Stack::abort);
     }
 }
 

@@ -227,7 +227,9 @@ impl Link {
 
     /// Joins a stream with a host's connection until both have ended, and counts it.
     pub(crate) async fn join(&self, host: impl HostEnd, stream: TcpStream, ends: Ends) -> io::Result<()> {
-        self.mss.store(stream.statistics()?.mss, Ordering::Relaxed);
+        if let Ok(statistics) = stream.statistics() {
+            self.mss.store(statistics.mss, Ordering::Relaxed);
+        }
         let meter = self.streams.begin(ends);
         relay::join(host, stream, &meter).await
     }
@@ -318,6 +320,8 @@ impl Link {
 
 /// Sends the request and waits for the answer. An error is the stream's own, before any answer.
 async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Opened> {
+    // The far gateway may have connected when this is given up.
+    stream.set_abortive(true);
     Request::Stream(ends.clone()).write(&mut stream).await?;
     Ok(match Outcome::read(&mut stream).await? {
         Outcome::Connected => Ok(stream),

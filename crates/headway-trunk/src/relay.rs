@@ -22,7 +22,7 @@ pub(crate) trait HostEnd: AsyncRead + AsyncWrite + Unpin {
     /// Makes it end with a RST.
     fn reset(&self);
 
-    /// Whether it ends with a RST if this process is killed.
+    /// Whether it ends with a RST if it is dropped, or this process killed.
     fn set_abortive(&self, abortive: bool);
 }
 
@@ -44,22 +44,25 @@ impl HostEnd for Stream {
         Self::reset(self);
     }
 
-    /// Its TCP ends with the process, and resets what comes for it afterwards.
-    fn set_abortive(&self, _abortive: bool) {}
+    fn set_abortive(&self, abortive: bool) {
+        Self::set_abortive(self, abortive);
+    }
 }
 
 /// Copies in both directions until both have ended, and counts what passes. Each end passes on by itself (half-close); an
 /// error of one side resets the other.
 pub(crate) async fn join(mut host: impl HostEnd, stream: Stream, meter: &Meter<'_>) -> io::Result<()> {
     let mut stream = Metered { stream, meter };
-    // A host must not take what it has for all, should this process be killed.
+    // Neither side must take what it has for all, should this not come to its end.
     host.set_abortive(true);
+    stream.stream.set_abortive(true);
     let copied = copy_bidirectional_with_sizes(&mut host, &mut stream, BUFFER, BUFFER).await;
     if copied.is_err() {
         host.reset();
         stream.stream.reset();
     } else {
         host.set_abortive(false);
+        stream.stream.set_abortive(false);
     }
     copied.map(drop)
 }

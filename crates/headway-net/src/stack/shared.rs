@@ -230,13 +230,21 @@ impl Core {
         ids.filter_map(|&id| self.host.statistics(id)).map(|statistics| statistics.memory).sum()
     }
 
+    /// Resets a connection, if it is not over. One that was reset already still has its RST to send, which another abort would
+    /// take back.
+    pub(super) fn abort(&mut self, now: Instant, id: ConnectionId) {
+        if self.host.state(id) != State::Closed {
+            // It fails only for a connection that is not known.
+            let _ = self.host.abort(now, id);
+        }
+    }
+
     /// Ends every connection.
     #[expect(clippy::disallowed_methods, reason = "all of them, in any order")]
     pub(super) fn abort_all(&mut self, now: Instant) {
         let streams: Vec<ConnectionId> = self.streams.keys().copied().collect();
         for id in streams.into_iter().chain(std::mem::take(&mut self.lingering)) {
-            // It fails only if the connection is closed already.
-            let _ = self.host.abort(now, id);
+            self.abort(now, id);
         }
         for (listener, _) in &self.acceptors {
             let _ = self.host.close_listener(now, *listener);

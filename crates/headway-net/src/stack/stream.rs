@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use headway_tcp::{ConnectionId, KeepAlive, Negotiated, Statistics};
@@ -18,15 +19,16 @@ use super::shared::{Handle, Interest, io_error};
 /// It implements `tokio`'s read and write traits. [`tokio::io::AsyncWriteExt::shutdown`] sends a FIN
 /// after all written data, and the peer may continue to send (half-close); the peer's FIN ends reading.
 /// When dropped, the connection is closed in the background, but reset if received data was not read (RFC
-/// 9293, 3.6.1).
+/// 9293, 3.6.1), or if that [was asked for](TcpStream::set_abortive).
 pub struct TcpStream {
     handle: Arc<Handle>,
     id: ConnectionId,
+    is_abortive: AtomicBool,
 }
 
 impl TcpStream {
     pub(super) fn new(handle: Arc<Handle>, id: ConnectionId) -> Self {
-        Self { handle, id }
+        Self { handle, id, is_abortive: AtomicBool::new(false) }
     }
 
     /// Waits for the handshake.
@@ -188,8 +190,12 @@ impl TcpStream {
     pub fn reset(&self) {
         let shared = &self.handle.shared;
         let now = shared.clock.now();
-        // It fails only if the connection is closed already.
-        let _ = shared.update(|core| core.host.abort(now, self.id));
+        shared.update(|core| core.abort(now, self.id));
+    }
+
+    /// Whether the connection is reset when this is dropped, so that the peer does not take what it has for all.
+    pub fn set_abortive(&self, abortive: bool) {
+        self.is_abortive.store(abortive, Ordering::Relaxed);
     }
 
     fn with_core<T>(
@@ -291,6 +297,9 @@ impl AsyncWrite for TcpStream {
 
 impl Drop for TcpStream {
     fn drop(&mut self) {
+        if *self.is_abortive.get_mut() {
+            self.reset();
+        }
         let shared = &self.handle.shared;
         shared.update(|core| core.release(shared.clock.now(), self.id));
     }

@@ -1,5 +1,6 @@
 //! Two stacks over UDP on the loopback: needs no privilege.
 
+mod abortive;
 mod compact;
 mod damage;
 mod ecn;

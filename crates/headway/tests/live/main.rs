@@ -24,6 +24,7 @@ mod silence;
 mod ssh;
 mod transfers;
 mod trunk;
+mod trunk_end;
 mod trunk_link_local;
 mod trunk_operation;
 mod trunk_watch;

@@ -13,10 +13,10 @@ use crate::namespace::{HEADWAY, Namespace, Running, say_skipped};
 use crate::programs::{folder_with_file, python_server};
 
 /// A client - near gateway - box - far gateway and server, a namespace each.
-struct Chain {
-    client: Namespace,
+pub(crate) struct Chain {
+    pub(crate) client: Namespace,
     near: Namespace,
-    far: Namespace,
+    pub(crate) far: Namespace,
     folder: tempfile::TempDir,
     _box: Running,
     _middle: Namespace,
@@ -42,7 +42,7 @@ const LINK: &[&str] = &[
 
 impl Chain {
     /// `None`, with a message, if namespaces cannot be created.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let [client, near, middle, far] =
             [Namespace::new()?, Namespace::new()?, Namespace::new()?, Namespace::new()?];
         let join = |a: (&Namespace, &str, Option<&str>), b: (&Namespace, &str, Option<&str>)| {
@@ -78,7 +78,7 @@ impl Chain {
     }
 
     /// As [`Chain::gateways`], with an addition to the far one's configuration too.
-    fn gateways_with(&self, far_entries: &str, entries: &str) -> [Running; 2] {
+    pub(crate) fn gateways_with(&self, far_entries: &str, entries: &str) -> [Running; 2] {
         let (near_key, far_key) = (self.keygen("near.key"), self.keygen("far.key"));
         let far = format!(
             "gateway = {{ key-file = 'far.key', listen = '0.0.0.0:4433' }}\n\
@@ -100,6 +100,13 @@ impl Chain {
         started
     }
 
+    /// The hosts of both gateways forward packets.
+    pub(crate) fn forward(&self) {
+        for host in [&self.near, &self.far] {
+            host.run("sysctl", &["-qw", "net.ipv4.ip_forward=1"]);
+        }
+    }
+
     fn status(&self) -> Option<Value> {
         let config = self.folder.path().join("near.toml");
         let words = ["trunk", "status", config.to_str()?, "--json"];
@@ -111,7 +118,7 @@ impl Chain {
         from.run("curl", &[&["-sSf", "-m", "60"], words].concat()).stdout
     }
 
-    fn serve(&self, folder: &Path) -> Running {
+    pub(crate) fn serve(&self, folder: &Path) -> Running {
         python_server(&self.far, folder)
     }
 }
@@ -215,9 +222,7 @@ fn hosts_are_routed_through_a_tun() {
         "allowed-ips = ['10.79.1.0/24']\n[tun]\naddress = '10.79.9.1/30'\n",
         "allowed-ips = ['10.79.3.0/24', '10.79.4.0/24']\n[tun]\naddress = '10.79.9.5/30'\n",
     );
-    for host in [&chain.near, &chain.far] {
-        host.run("sysctl", &["-qw", "net.ipv4.ip_forward=1"]);
-    }
+    chain.forward();
     let got = chain.fetch(&chain.client, &["http://10.79.3.1:8000/file"]);
     assert!(got == bytes);
 
@@ -303,9 +308,7 @@ fn packets_of_tcp_cross_in_order() {
         "allowed-ips = ['10.79.1.0/24']\n[tun]\naddress = '10.79.9.1/30'\ntcp = 'packets'\n",
         "allowed-ips = ['10.79.3.0/24']\n[tun]\naddress = '10.79.9.5/30'\ntcp = 'packets'\n",
     );
-    for host in [&chain.near, &chain.far] {
-        host.run("sysctl", &["-qw", "net.ipv4.ip_forward=1"]);
-    }
+    chain.forward();
     let got = chain.fetch(&chain.client, &["http://10.79.3.1:8000/file"]);
     assert!(got == bytes);
     let status = chain.status().expect("a running gateway");
