@@ -164,6 +164,8 @@ impl Peer {
         self.trying_since = None;
         self.attempts = 0;
         self.next_attempt = None;
+        // Who has kept back what a process of the peer sent before it was replaced must not bring it back.
+        self.unconfirmed.retain(|offered| !offered.session.is_of_process_before(&session));
         // Whatever the order in which handshakes that crossed are completed, both ends come to use the same session. What the
         // peer sends under the other one until then is opened.
         let prefers_ours = self.inner.0 < self.inner.1;

@@ -60,6 +60,11 @@ impl Session {
         uses_ours == self.initiated
     }
 
+    /// Whether it was made with another process of the peer than `later`, which we began after we had answered this one.
+    pub(crate) fn is_of_process_before(&self, later: &Self) -> bool {
+        later.initiated && self.peer.boot != later.peer.boot && self.own_time < later.own_time
+    }
+
     /// Whether `next` came before this one was old: data was not answered, or the peer was restarted.
     pub(crate) fn is_followed_early_by(&self, next: &Self) -> bool {
         next.since.saturating_since(self.since) < REKEY_AFTER

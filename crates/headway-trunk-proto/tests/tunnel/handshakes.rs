@@ -80,6 +80,28 @@ fn the_close_of_a_process_that_was_replaced_is_not_obeyed() {
     assert!(world.saw(true, Event::Restarted(PeerId(0))) > 1, "{:?}", world.events);
 }
 
+/// The peer has answered and was replaced; what confirms its session was kept back by an attacker on the path.
+#[test]
+fn a_session_of_a_process_that_was_replaced_is_not_used_any_more() {
+    let mut world = World::new();
+    world.far = tunnel(2, secret(1).public(), Some(at(NEAR)), 2);
+    world.near.handle_timeout(world.now);
+    let initiation = sent(&mut world.near, NEAR).remove(0);
+    world.deliver(initiation);
+    let answer = sent(&mut world.far, FAR).remove(0);
+    world.deliver(answer);
+    let withheld = sent(&mut world.near, NEAR);
+    assert!(!withheld.is_empty());
+    world.now += Duration::from_millis(10);
+    world.near = tunnel(1, secret(2).public(), None, 77);
+    world.run(Duration::from_secs(3));
+    assert!(world.exchange(true) && world.exchange(false), "{:?}", world.events);
+    withheld.into_iter().for_each(|confirms| drop(world.deliver(confirms)));
+    world.run(Duration::from_millis(100));
+    assert_eq!(world.saw(false, Event::Restarted(PeerId(0))), 0, "{:?}", world.events);
+    assert!(world.exchange(true) && world.exchange(false), "{:?}", world.events);
+}
+
 /// Who has a cookie and sends what is costly to read has an effect on no one else.
 #[test]
 fn handshakes_with_a_cookie_are_bounded_for_each_address() {
