@@ -139,8 +139,8 @@ impl Gateway {
         let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(gateway.hosts.clone()).collect();
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
         gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
-        let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
-        gateway.tasks.spawn(async move { no_session::warn(&links, &monitor, listen).await });
+        let (links, monitor, clock) = (gateway.links.clone(), gateway.monitor.clone(), gateway.stack.clone());
+        gateway.tasks.spawn(async move { no_session::warn(&links, (&monitor, &clock), listen).await });
         let (links, since) = (gateway.links.clone(), gateway.since);
         gateway.tasks.spawn(async move {
             let mut ticks = interval(SAMPLE_EVERY);
@@ -249,14 +249,14 @@ impl Gateway {
 
     /// What it does.
     pub fn status(&self) -> Status {
-        let (counters, at, now) = (self.monitor.counters(), self.monitor.at(), Clock::new().now());
+        let (counters, now) = (self.monitor.counters(), self.stack.now());
         let peer = |(link, peer): (&Arc<Link>, headway_trunk_proto::PeerStatus)| PeerStatus {
             name: link.name.clone(),
             endpoint: peer.endpoint,
             connected: peer.session_since.is_some(),
             trying_seconds: peer.trying_since.map(|since| now.saturating_since(since).as_secs_f64()),
             passes_unchecked: peer.passes_unchecked,
-            last_received_seconds: peer.last_received.map(|then| at.saturating_since(then).as_secs_f64()),
+            last_received_seconds: peer.last_received.map(|then| now.saturating_since(then).as_secs_f64()),
             open_streams: link.streams.open(),
             opened_streams: link.counters.opened.load(Ordering::Relaxed),
             refused_streams: link.counters.refused.load(Ordering::Relaxed),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headway_net::{Clock, TunnelMonitor};
+use headway_net::{Stack, TunnelMonitor};
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
@@ -20,8 +20,8 @@ const PATIENCE: f64 = 5.0;
 /// How long ICMP may take to say that a port is closed.
 const ICMP_WAIT: Duration = Duration::from_secs(2);
 
-/// Warns, for ever. `local`: the address of the tunnel.
-pub(crate) async fn warn(links: &[Arc<Link>], monitor: &TunnelMonitor, local: SocketAddr) {
+/// Warns, for ever. `stack` has the clock of the monitor's times; `local`: the address of the tunnel.
+pub(crate) async fn warn(links: &[Arc<Link>], (monitor, stack): (&TunnelMonitor, &Stack), local: SocketAddr) {
     let mut ticks = interval(EVERY);
     let refused = Repeated::default();
     let mut reported = 0;
@@ -29,7 +29,7 @@ pub(crate) async fn warn(links: &[Arc<Link>], monitor: &TunnelMonitor, local: So
     loop {
         ticks.tick().await;
         while asking.try_join_next().is_some() {}
-        let now = Clock::new().now();
+        let now = stack.now();
         for (link, peer) in links.iter().zip(monitor.peers()) {
             let tried = peer.trying_since.map_or(0.0, |since| now.saturating_since(since).as_secs_f64());
             let Some(endpoint) = peer.endpoint.filter(|_| tried >= PATIENCE) else { continue };

@@ -56,11 +56,10 @@ struct Seen {
     counters: TunnelCounters,
     last_refusal: Option<RefusedHandshake>,
     events: Vec<Event>,
-    at: Instant,
 }
 
 impl TunnelMonitor {
-    /// The peers, in the order of the configuration; at most 200 ms old.
+    /// The peers, in the order of the configuration; at most 200 ms old. Times are those of the [stack's clock](crate::Stack::now).
     pub fn peers(&self) -> Vec<PeerStatus> {
         self.shared.lock().peers.clone()
     }
@@ -73,11 +72,6 @@ impl TunnelMonitor {
     /// The last handshake message that was refused.
     pub fn last_refusal(&self) -> Option<RefusedHandshake> {
         self.shared.lock().last_refusal
-    }
-
-    /// The tunnel's time of the last update, which times in [`PeerStatus`] refer to.
-    pub fn at(&self) -> Instant {
-        self.shared.lock().at
     }
 
     /// What has happened since the last call.
@@ -219,7 +213,7 @@ impl TunnelCarrier {
         let mut seen = self.monitor.shared.lock();
         let room = MOST_EVENTS.saturating_sub(seen.events.len());
         seen.events.extend(events.into_iter().take(room));
-        (seen.peers, seen.counters, seen.at) = (peers, self.tunnel.counters(), now);
+        (seen.peers, seen.counters) = (peers, self.tunnel.counters());
         seen.last_refusal = self.tunnel.last_refusal();
     }
 

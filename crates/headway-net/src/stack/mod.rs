@@ -106,6 +106,11 @@ impl Stack {
         &self.handle.profile
     }
 
+    /// The time of its clock, which is its carrier's too. It follows no later change of the machine's real time.
+    pub fn now(&self) -> Instant {
+        self.handle.shared.clock.now()
+    }
+
     /// Its addresses.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.handle.addresses

@@ -121,6 +121,19 @@ async fn losses_have_causes_and_every_metric_that_is_named_is_exported() {
     assert!(text.ends_with("# EOF\n"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_silence_of_a_peer_is_counted_where_nothing_happens_at_all() {
+    let pair = Pair::start("").await;
+    // What the path lets through is found out, and nothing is sent any more.
+    sleep(Duration::from_secs(4)).await;
+    pair.road.dropped.store(1000, Ordering::Relaxed);
+    let silence = || near(&pair).last_received_seconds.expect("something arrived");
+    let before = silence();
+    sleep(Duration::from_secs(4)).await;
+    let after = silence();
+    assert!((after - before - 4.0).abs() < 1.0, "{before}, then {after}");
+}
+
 /// Names of metrics in a text. What is recorded by a rule has a colon.
 fn name_in(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
