@@ -332,6 +332,9 @@ impl Config {
             ));
         }
         let outage = duration("gateway.outage", &self.gateway.outage)?;
+        if outage < Duration::from_secs(1) {
+            return Err(TrunkError::value("gateway.outage", &self.gateway.outage, "at least 1s"));
+        }
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
         if self.peers.is_empty() {
             return Err(TrunkError::value("[[peer]]", "none", "at least one"));

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
-use headway_tcp::{DelayedAck, KeepAlive, Profile, Variant};
 use headway_trunk_proto::{Event, FlightRecorder, PublicKey, Tunnel};
-use headway_units::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
@@ -23,6 +21,7 @@ use crate::packets::{self, Delivery, PacketQueue};
 use crate::redirection::{self, Redirection};
 use crate::reload::fixed_keys;
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
+use crate::stream_profile::stream_profile;
 use crate::tun::{self, Tun};
 use crate::{Config, Reloaded, TrunkError, exit};
 
@@ -78,7 +77,7 @@ impl Gateway {
         let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
         let (listen, monitor, addresses) = (carrier.local(), carrier.monitor(), carrier.inner_addresses());
         let recorders = carrier.recorders();
-        let profile = Some(profile(settings.outage, config.gateway.own_path));
+        let profile = Some(stream_profile(settings.outage, config.gateway.own_path));
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
         let streams = Arc::new(Semaphore::new(config.gateway.max_streams));
@@ -332,26 +331,6 @@ impl Drop for Gateway {
         self.stack.abort();
         self.hosts.iter().for_each(Stack::abort);
     }
-}
-
-/// Headway's sender, as a trunk needs it.
-fn profile(outage: Duration, own_path: bool) -> Profile {
-    let mut profile = Variant::Headway.apply(Profile::modern());
-    profile.features.own_path = own_path;
-    // The stack limits it to what the tunnel carries.
-    profile.mtu = u16::MAX;
-    // Of a damaged payload only the bad blocks are sent again, and the tunnel's tag says whether it is whole.
-    profile.features.partial = true;
-    // A delayed ACK of one stream looks like a queue to the many that share its window.
-    profile.delayed_ack = DelayedAck { timeout: Duration::ZERO, adaptive: false };
-    // What a host wrote is sent as it was written.
-    profile.nagle = false;
-    profile.rto.retries = None;
-    profile.user_timeout = Some(outage);
-    profile.keep_alive = Some(KeepAlive { idle: outage, interval: Duration::from_secs(10), probes: 6 });
-    // The tunnel lets no old packet through.
-    profile.time_wait = Duration::from_secs(2);
-    profile
 }
 
 /// Bytes of the IP and UDP headers of a datagram.

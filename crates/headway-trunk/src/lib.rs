@@ -35,6 +35,7 @@ mod request;
 mod socket_address;
 mod status;
 mod status_socket;
+mod stream_profile;
 mod streams;
 mod tun;
 
