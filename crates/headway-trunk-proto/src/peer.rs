@@ -68,6 +68,8 @@ pub(crate) struct Peer {
     elsewhere: Option<SocketAddr>,
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) initiations: Vec<Initiator>,
+    /// The indices of those whose answers are not needed any more, and may still come.
+    superseded: Vec<u32>,
     /// In use; the one before it, whose packets may still arrive; and those that the peer has not used yet.
     pub(crate) current: Option<Session>,
     pub(crate) previous: Option<Session>,
@@ -114,6 +116,7 @@ impl Peer {
             elsewhere: None,
             keep_alive: None,
             initiations: Vec::new(),
+            superseded: Vec::new(),
             current: None,
             previous: None,
             unconfirmed: Vec::new(),
@@ -156,11 +159,18 @@ impl Peer {
         sessions
             .map(|session| session.index)
             .chain(self.initiations.iter().map(|initiation| initiation.index))
+            .chain(self.superseded.iter().copied())
+    }
+
+    /// Whether `index` is that of an initiation whose answer is not needed any more.
+    pub(crate) fn is_superseded(&self, index: u32) -> bool {
+        self.superseded.contains(&index)
     }
 
     /// A session that both ends have: we began it and the peer has answered, or the peer began it and has used it.
     pub(crate) fn start(&mut self, session: Session) {
-        self.initiations.clear();
+        let others = self.initiations.drain(..).map(|initiation| initiation.index);
+        self.superseded = others.filter(|index| *index != session.index).collect();
         self.trying_since = None;
         self.attempts = 0;
         self.next_attempt = None;

@@ -97,7 +97,7 @@ impl Tunnel {
             Some((id, initiations.find(|initiation| initiation.index == ours)?))
         });
         let Some((id, initiation)) = waiting else {
-            return self.refuse(from, Refusal::NoInitiation);
+            return self.refuse_without_initiation(from, ours);
         };
         let time = initiation.time;
         let Some((keys, introduction)) = initiation.finish(message) else {
@@ -127,6 +127,17 @@ impl Tunnel {
             Some(())
         })();
         if cookie.is_none() {
+            self.refuse_without_initiation(from, ours);
+        }
+    }
+
+    /// An answer has come for which no initiation waits. Where the round trip is longer than the time between two initiations, a
+    /// session begins before all of them are answered.
+    fn refuse_without_initiation(&mut self, from: SocketAddr, ours: u32) {
+        let id = self.indices.get(&ours).copied();
+        if id.is_some_and(|id| self.peers[id.0].is_superseded(ours)) {
+            self.counters.ignored += 1;
+        } else {
             self.refuse(from, Refusal::NoInitiation);
         }
     }

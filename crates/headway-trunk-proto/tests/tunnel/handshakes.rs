@@ -80,6 +80,18 @@ fn the_close_of_a_process_that_was_replaced_is_not_obeyed() {
     assert!(world.saw(true, Event::Restarted(PeerId(0))) > 1, "{:?}", world.events);
 }
 
+/// The second initiation is sent before the first is answered; its answer is no reason for a warning.
+#[test]
+fn answers_that_come_when_a_session_has_begun_are_not_refused() {
+    let mut world = World::new();
+    world.delay = Duration::from_millis(750);
+    world.run(Duration::from_secs(10));
+    assert!(world.exchange(true) && world.exchange(false), "{:?}", world.events);
+    for tunnel in [&world.near, &world.far] {
+        assert_eq!((tunnel.counters().bad_handshakes, tunnel.last_refusal()), (0, None));
+    }
+}
+
 /// The peer has answered and was replaced; what confirms its session was kept back by an attacker on the path.
 #[test]
 fn a_session_of_a_process_that_was_replaced_is_not_used_any_more() {
