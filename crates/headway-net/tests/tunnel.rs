@@ -9,7 +9,9 @@ use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
-use headway_trunk_proto::{Event, HEADROOM, PeerConfig, SecretKey, Tunnel, TunnelConfig as Settings};
+use headway_trunk_proto::{
+    Event, HEADROOM, PeerConfig, SecretKey, Tunnel, TunnelConfig as Settings, inner_address,
+};
 use headway_units::Instant;
 use headway_wire::Ecn;
 use headway_wire::crc::{crc16, crc32c};
@@ -121,6 +123,37 @@ impl End {
             self.was_told |= matches!(event, Event::Restarted(_));
         }
     }
+}
+
+/// A connection is opened before there is a session. When there is one, its SYN does not wait for its timer.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_the_first_session_is_sent_when_it_begins() {
+    let mut profile = Variant::Headway.apply(Profile::modern());
+    profile.rto.initial = headway_units::Duration::from_secs(30);
+    let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
+    let [near_at, far_at] = free_addresses();
+    let start = |own: usize, local, endpoint| {
+        let mut rng = Rng::new(own as u64 + 1);
+        let peer = PeerConfig { endpoint, ..PeerConfig::new(keys[1 - own].public()) };
+        let settings = Settings::new(keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
+        let tunnel = Tunnel::new(Settings { peers: vec![peer], ..settings });
+        let carrier = TunnelCarrier::open(&TunnelConfig { local, mtu: MTU }, tunnel).unwrap();
+        let addresses = carrier.inner_addresses();
+        let config = StackConfig {
+            addresses: addresses.clone(),
+            profile: Some(profile.clone()),
+            ..StackConfig::default()
+        };
+        (Stack::start(carrier, config).unwrap(), addresses[0])
+    };
+    let (near, _) = start(0, near_at, Some(far_at));
+    let address = SocketAddr::new(inner_address(&keys[1].public(), &keys[0].public()).into(), 1);
+    let connecting = tokio::spawn(async move { near.connect(address).await.map(drop) });
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let (far, _) = start(1, far_at, None);
+    let _listener = far.listen(address, 16).unwrap();
+    // The third initiation is sent after 3 s, and others up to 5 s after it.
+    timeout(Duration::from_secs(15), connecting).await.expect("in time").unwrap().expect("a connection");
 }
 
 /// Several times as many as a batch has datagrams, and more than wait to be sent otherwise.

@@ -143,8 +143,8 @@ pub trait Carrier: Send {
         Vec::new()
     }
 
-    /// The peers, by their inner addresses, that are heard of again after a silence, since the last call: what waits for a
-    /// timer that has backed off can be sent. Only a carrier that authenticates its peers can know.
+    /// The peers, by their inner addresses, that are heard of again after a silence, or can be sent to again, since the last call:
+    /// what waits for a timer that has backed off can be sent. Only a carrier that authenticates its peers can know.
     fn returned_peers(&mut self) -> Vec<IpAddr> {
         Vec::new()
     }

@@ -201,7 +201,8 @@ impl TunnelCarrier {
             if let Event::Restarted(PeerId(peer)) = event {
                 self.restarted.push(peers[*peer].inner.1.into());
             }
-            if let Event::Returned(PeerId(peer)) = event {
+            // Without a session nothing was sent.
+            if let Event::Returned(PeerId(peer)) | Event::Connected(PeerId(peer)) = event {
                 self.returned.push(peers[*peer].inner.1.into());
             }
             if let Event::Mtu(PeerId(peer), _) | Event::LongHeaders(PeerId(peer)) = event {
