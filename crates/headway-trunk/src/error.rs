@@ -93,6 +93,9 @@ pub enum TrunkError {
     /// The stack has ended.
     #[error("the tunnel has ended: {0}")]
     Ended(io::Error),
+    /// The stack of the hosts behind the TUN has ended.
+    #[error("the TUN has ended: {0}")]
+    TunEnded(io::Error),
 }
 
 impl TrunkError {

@@ -7,7 +7,7 @@ use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
 use headway_trunk_proto::{Event, FlightRecorder, PublicKey, Tunnel};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 
@@ -57,6 +57,8 @@ pub struct Gateway {
     current: Mutex<(Config, Settings)>,
     /// Packets to each peer that wait; none without a TUN.
     queues: Vec<[Arc<PacketQueue>; 2]>,
+    /// Why it cannot go on.
+    failures: AsyncMutex<mpsc::Receiver<TrunkError>>,
     tasks: JoinSet<()>,
 }
 
@@ -94,6 +96,7 @@ impl Gateway {
                 Some(opened)
             }
         };
+        let (failed, failures) = mpsc::channel(1);
         let mut gateway = Self {
             public,
             listen,
@@ -109,6 +112,7 @@ impl Gateway {
             redirection: Mutex::default(),
             current: Mutex::new((config.clone(), settings)),
             queues: Vec::new(),
+            failures: AsyncMutex::new(failures),
             tasks: JoinSet::new(),
         };
         let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
@@ -123,17 +127,19 @@ impl Gateway {
                 (ours.into(), theirs.into()),
             );
             let limit = (streams.clone(), config.gateway.max_streams);
-            let (served, delivery) = (link.clone(), delivery.clone());
+            let (served, delivery, failed) = (link.clone(), delivery.clone(), failed.clone());
             gateway.tasks.spawn(async move {
                 let error = exit::serve(served, listener, limit, delivery).await;
                 tracing::error!(%error, "no more streams are accepted");
+                // The first one says it.
+                let _ = failed.try_send(TrunkError::Ended(error));
             });
             gateway.links.push(link);
         }
         gateway.lock_entries().apply(config, &gateway.links)?;
         gateway.redirect(config)?;
         if let Some(tun) = tun {
-            gateway.take_from(tun, networks, streams);
+            gateway.take_from(tun, (networks, streams), failed);
         }
         let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(gateway.hosts.clone()).collect();
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
@@ -213,7 +219,12 @@ impl Gateway {
     }
 
     /// Takes connections and packets from a TUN device.
-    fn take_from(&mut self, tun: Tun, networks: Networks, streams: Arc<Semaphore>) {
+    fn take_from(
+        &mut self,
+        tun: Tun,
+        (networks, streams): (Networks, Arc<Semaphore>),
+        failed: mpsc::Sender<TrunkError>,
+    ) {
         let peers: Vec<tun::Peer> = self
             .links
             .iter()
@@ -228,7 +239,18 @@ impl Gateway {
             })
             .collect();
         self.queues = peers.iter().map(|peer| peer.queues.clone()).collect();
-        self.tasks.spawn(tun.serve(networks, peers, streams));
+        self.tasks.spawn(async move {
+            let error = tun.serve(networks, peers, streams).await;
+            let _ = failed.try_send(TrunkError::TunEnded(error));
+        });
+    }
+
+    /// Waits until it cannot go on, because its tunnel or its TUN has ended. Cancel safe.
+    pub async fn failed(&self) -> TrunkError {
+        match self.failures.lock().await.recv().await {
+            Some(error) => error,
+            None => std::future::pending().await,
+        }
     }
 
     /// Its public key.

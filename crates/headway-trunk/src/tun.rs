@@ -77,18 +77,27 @@ impl Tun {
         self.diverted.writer().try_clone()
     }
 
-    /// Takes connections and packets as long as the device is there. `peers` are the link and the queues to each peer.
-    pub(crate) async fn serve(self, networks: Networks, peers: Vec<Peer>, streams: Arc<Semaphore>) {
+    /// Takes connections and packets as long as the device is there. `peers` are the link and the queues to each peer. Says why
+    /// it has ended.
+    pub(crate) async fn serve(
+        self,
+        networks: Networks,
+        peers: Vec<Peer>,
+        streams: Arc<Semaphore>,
+    ) -> io::Error {
         let Self { stack, interceptor, diverted } = self;
         let links: Vec<_> = peers.iter().map(|peer| peer.link.clone()).collect();
         let connections = serve_connections(&interceptor, &networks, &links, &streams);
         let packets = serve_packets(diverted, &networks, &peers);
+        tokio::pin!(connections);
         let error = tokio::select! {
-            error = connections => error,
-            () = packets => io::Error::other("its packets have ended"),
+            error = &mut connections => error,
+            // The carrier is gone. What has ended it is known in a moment.
+            () = packets => connections.await,
         };
         tracing::error!(%error, "nothing more is taken from the TUN");
         stack.abort();
+        error
     }
 }
 

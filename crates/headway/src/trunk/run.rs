@@ -52,7 +52,7 @@ async fn serve(
     }
     let socket = config.gateway.status_socket.as_deref().map(ControlSocket::listen).transpose()?;
     tell_systemd(&[NotifyState::Ready]);
-    {
+    let failure = {
         let running = Running { gateway: &gateway, path, log };
         let answers = running.answer(socket.as_ref());
         let metrics = metrics::serve(&gateway, metrics);
@@ -60,17 +60,22 @@ async fn serve(
         tokio::pin!(answers, metrics, watched);
         loop {
             tokio::select! {
-                _ = interrupt.recv() => break,
-                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break None,
+                _ = terminate.recv() => break None,
+                error = gateway.failed() => break Some(error),
                 _ = hangup.recv() => drop(running.reload()),
                 () = &mut answers => {}
                 () = &mut metrics => {}
                 () = &mut watched => {}
             }
         }
-    }
+    };
     tell_systemd(&[NotifyState::Stopping]);
-    Ok(gateway.close().await?)
+    let closed = gateway.close().await;
+    match failure {
+        Some(error) => Err(error.into()),
+        None => Ok(closed?),
+    }
 }
 
 /// A running gateway, and what it was started with.

@@ -15,7 +15,7 @@ use crate::programs::{folder_with_file, python_server};
 /// A client - near gateway - box - far gateway and server, a namespace each.
 pub(crate) struct Chain {
     pub(crate) client: Namespace,
-    near: Namespace,
+    pub(crate) near: Namespace,
     pub(crate) far: Namespace,
     folder: tempfile::TempDir,
     _box: Running,
@@ -107,7 +107,7 @@ impl Chain {
         }
     }
 
-    fn status(&self) -> Option<Value> {
+    pub(crate) fn status(&self) -> Option<Value> {
         let config = self.folder.path().join("near.toml");
         let words = ["trunk", "status", config.to_str()?, "--json"];
         let output = self.near.command(HEADWAY, &words).output().ok()?;

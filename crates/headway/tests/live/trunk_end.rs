@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
+use headway_test_fixture::process::wait_until;
+
 use crate::programs::folder_with_file;
 use crate::trunk::Chain;
 
@@ -47,4 +49,15 @@ fn connections_through_a_tun_are_reset_when_the_gateway_ends() {
     said.read_to_string(&mut ends).unwrap();
     downloads.wait().unwrap();
     assert_eq!(ends.trim(), ["ConnectionResetError"; 10].join(" "));
+}
+
+/// Without its device it cannot serve the hosts behind it, and whoever has started it is to know.
+#[test]
+fn a_gateway_whose_device_is_removed_ends_with_an_error() {
+    let Some(chain) = Chain::new() else { return };
+    let [_far, mut near] =
+        chain.gateways_with("", "allowed-ips = ['10.79.3.0/24']\n[tun]\naddress = '10.79.9.5/30'\n");
+    chain.near.ip(&["link", "del", "headway0"]);
+    wait_until("its end", || chain.status().is_none());
+    assert_eq!(near.wait(), Some(1));
 }
