@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::link::Link;
-use crate::relay::HostEnd as _;
+use crate::relay::{self, HostEnd as _};
 use crate::request::{Destination, Ends, Outcome};
 
 /// How long a SOCKS client may take for its request.
@@ -102,8 +102,7 @@ impl Entry {
                     continue;
                 }
             };
-            // Until it is known what becomes of it.
-            socket.set_abortive(true);
+            relay::set_up(&socket);
             // Over the limit one waits here, and the others in the kernel's backlog.
             let Ok(permit) = streams.clone().acquire_owned().await else { return };
             let Target { kind, link } = self.target.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -119,7 +118,6 @@ impl Entry {
 }
 
 async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>) -> io::Result<()> {
-    socket.set_nodelay(true)?;
     let destination = match kind {
         Kind::Socks => return socks(link, socket).await,
         Kind::Forward(destination) => destination,

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::link::{Link, MOST_SPARE};
 use crate::packets::{self, Delivery};
 use crate::proxy_header;
-use crate::relay::HostEnd as _;
+use crate::relay;
 use crate::request::{Destination, Outcome, Request};
 
 /// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
@@ -131,12 +131,7 @@ async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outco
         }
         match timeout(CONNECT_TIMEOUT, Socket::connect(address)).await {
             Ok(Ok(socket)) => {
-                // The other end may be gone before a stream comes about.
-                socket.set_abortive(true);
-                // Delays of small writes belong to the program at the other end.
-                if let Err(error) = socket.set_nodelay(true) {
-                    tracing::debug!(%error, "Nagle's algorithm stays on");
-                }
+                relay::set_up(&socket);
                 return Ok(socket);
             }
             Ok(Err(error)) => {

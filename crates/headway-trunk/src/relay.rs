@@ -38,6 +38,20 @@ impl HostEnd for Socket {
     }
 }
 
+/// Prepares a connection of the kernel's TCP to a host.
+pub(crate) fn set_up(socket: &Socket) {
+    // Until it is known what becomes of it.
+    socket.set_abortive(true);
+    let socket = SockRef::from(socket);
+    // Delays of small writes belong to the program at the other end. A host that is gone without a word keeps no stream open for
+    // ever: it is found out after as long as the kernel says.
+    for result in [socket.set_tcp_nodelay(true), socket.set_keepalive(true)] {
+        if let Err(error) = result {
+            tracing::debug!(%error, "an option of a connection");
+        }
+    }
+}
+
 /// With our own, through a TUN.
 impl HostEnd for Stream {
     fn reset(&self) {

@@ -12,7 +12,7 @@ use headway_net::{
     Clock, Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Prefix, Stack, StackConfig,
     TunCarrier, TunConfig,
 };
-use headway_tcp::{Profile, Refusal};
+use headway_tcp::{KeepAlive, Profile, Refusal};
 use headway_units::Duration;
 use headway_wire::icmp::Unreachable;
 use ipnet::IpNet;
@@ -114,6 +114,10 @@ fn profile() -> Profile {
     let mut profile = Profile::modern();
     profile.nagle = false;
     profile.time_wait = Duration::from_secs(10);
+    // A host that is gone without a word keeps no stream open for ever. RFC 9293, 3.8.4: the interval "MUST default to no less than
+    // two hours"; probes are Linux's.
+    profile.keep_alive =
+        Some(KeepAlive { idle: Duration::from_secs(7200), interval: Duration::from_secs(75), probes: 9 });
     profile
 }
 
@@ -202,4 +206,20 @@ fn add_route(net: IpNet, device: &str) -> Result<(), TrunkError> {
         return Ok(());
     }
     Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts};
+
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_gone_is_found_out() {
+        let mut pair = TwoHosts::observed(profile(), (), Duration::from_millis(1));
+        pair.wait(Duration::from_secs(24 * 3600));
+        assert_eq!(pair.hosts[CLIENT].error(pair.id(CLIENT)), None);
+        pair.run(Duration::from_secs(3 * 3600), |_| Fate::Lost);
+        assert!(pair.hosts[CLIENT].error(pair.id(CLIENT)).is_some());
+    }
 }

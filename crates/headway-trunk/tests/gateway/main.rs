@@ -1,5 +1,6 @@
 //! Two gateways, with the kernel's TCP at both ends and damage between them. Needs no privilege.
 
+mod keep_alive;
 mod limit;
 mod memory;
 mod metrics;
