@@ -32,6 +32,7 @@ mod relay;
 mod reload;
 mod repeated;
 mod request;
+mod route;
 mod socket_address;
 mod status;
 mod status_socket;

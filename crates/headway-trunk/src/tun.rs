@@ -5,7 +5,6 @@
 //! ([`packets`](crate::packets)).
 
 use std::io;
-use std::process::Command;
 use std::sync::Arc;
 
 use headway_net::{
@@ -15,7 +14,6 @@ use headway_net::{
 use headway_tcp::{KeepAlive, Profile, Refusal};
 use headway_units::Duration;
 use headway_wire::icmp::Unreachable;
-use ipnet::IpNet;
 use tokio::sync::Semaphore;
 
 use crate::TrunkError;
@@ -25,6 +23,7 @@ use crate::networks::Networks;
 use crate::packets::{self, Packet, PacketQueue};
 use crate::quic::QuicFlows;
 use crate::request::{Destination, Ends, Outcome};
+use crate::route;
 
 /// Connections that wait for the far gateway.
 const BACKLOG: usize = 4096;
@@ -62,7 +61,7 @@ impl Tun {
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
         let interceptor = stack.intercept(BACKLOG).map_err(TrunkError::Ended)?;
         for net in networks.all() {
-            add_route(net, &settings.device)?;
+            route::add(net, &settings.device)?;
         }
         Ok(Self { stack, interceptor, diverted })
     }
@@ -192,21 +191,6 @@ async fn serve_packets(mut diverted: Diverted, networks: &Networks, peers: &[Pee
 
 /// The protocol number of TCP.
 const TCP: u8 = 6;
-
-/// Routes `net` into `device`. The kernel removes the route with the device.
-fn add_route(net: IpNet, device: &str) -> Result<(), TrunkError> {
-    let family = if matches!(net, IpNet::V4(_)) { "-4" } else { "-6" };
-    let words = [family, "route", "replace", &net.to_string(), "dev", device];
-    let failed = |got: String| {
-        let expected = format!("`ip {}` to work", words.join(" "));
-        TrunkError::value("peer.allowed-ips", got, expected)
-    };
-    let output = Command::new("ip").args(words).output().map_err(|error| failed(format!("`ip`: {error}")))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
-}
 
 #[cfg(test)]
 mod tests {

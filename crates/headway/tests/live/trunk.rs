@@ -107,6 +107,11 @@ impl Chain {
         }
     }
 
+    /// The path of a file of the test.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().into()
+    }
+
     pub(crate) fn status(&self) -> Option<Value> {
         let config = self.folder.path().join("near.toml");
         let words = ["trunk", "status", config.to_str()?, "--json"];

@@ -1,0 +1,39 @@
+//! Routes into the TUN device.
+
+use std::process::Command;
+
+use ipnet::IpNet;
+
+use crate::TrunkError;
+
+/// Routes `net` into `device`. The kernel removes the route with the device. One that leads elsewhere is someone else's, and
+/// stays.
+pub(crate) fn add(net: IpNet, device: &str) -> Result<(), TrunkError> {
+    let net = net.trunc();
+    let family = if matches!(net, IpNet::V4(_)) { "-4" } else { "-6" };
+    let text = net.to_string();
+    let words = [family, "route", "add", &text, "dev", device];
+    let Err(got) = ip(&words) else { return Ok(()) };
+    // A device that outlives the gateway has it still.
+    let there = ip(&[family, "route", "show", "exact", &text]).unwrap_or_default();
+    let leads_to =
+        |line: &str| line.split(' ').collect::<Vec<_>>().windows(2).any(|pair| pair == ["dev", device]);
+    if there.lines().any(leads_to) {
+        return Ok(());
+    }
+    let (got, expected) = match there.lines().next() {
+        Some(route) => {
+            (format!("{net}, which is routed already ({})", route.trim()), "a prefix without a route".into())
+        }
+        None => (got, format!("`ip {}` to work", words.join(" "))),
+    };
+    Err(TrunkError::value("peer.allowed-ips", got, expected))
+}
+
+/// What `ip` prints, or why it failed.
+fn ip(words: &[&str]) -> Result<String, String> {
+    let output = Command::new("ip").args(words).output().map_err(|error| format!("`ip`: {error}"))?;
+    let said = if output.status.success() { &output.stdout } else { &output.stderr };
+    let said = String::from_utf8_lossy(said).trim().to_owned();
+    if output.status.success() { Ok(said) } else { Err(said) }
+}
