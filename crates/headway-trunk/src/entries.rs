@@ -30,6 +30,14 @@ struct Running {
     task: AbortHandle,
 }
 
+/// What another configuration asks for. Its new entries listen, and take no connections yet.
+pub(crate) struct Prepared {
+    wanted: Vec<Wanted>,
+    /// For each, the place of the running entry that stays.
+    kept: Vec<Option<usize>>,
+    bound: Vec<(SocketAddr, Entry, Arc<RwLock<Target>>)>,
+}
+
 /// The entries of a gateway, in the order of its configuration.
 pub(crate) struct Entries {
     running: Vec<Running>,
@@ -47,9 +55,9 @@ impl Entries {
         self.running.iter().map(|entry| entry.address).collect()
     }
 
-    /// Brings them to what a configuration says. Those that stay go on listening; streams go on in any case. If one cannot
-    /// listen, nothing changes.
-    pub(crate) fn apply(&mut self, config: &Config, links: &[Arc<Link>]) -> Result<Reloaded, TrunkError> {
+    /// Does all that may fail of bringing them to what a configuration says: new ones listen. Nothing changes before
+    /// [`Entries::apply`].
+    pub(crate) fn prepare(&self, config: &Config, links: &[Arc<Link>]) -> Result<Prepared, TrunkError> {
         let wanted = wanted(config, links)?;
         let mut kept: Vec<Option<usize>> = Vec::new();
         let mut bound = Vec::new();
@@ -68,8 +76,12 @@ impl Entries {
                 bound.push((opened.local_addr().map_err(failed)?, opened, target));
             }
         }
+        Ok(Prepared { wanted, kept, bound })
+    }
 
-        // Nothing fails from here on.
+    /// Brings them to what was prepared. Those that stay go on listening; streams go on in any case.
+    pub(crate) fn apply(&mut self, prepared: Prepared) -> Reloaded {
+        let Prepared { wanted, kept, bound } = prepared;
         let mut reloaded = Reloaded::default();
         let mut before: Vec<Option<Running>> =
             std::mem::take(&mut self.running).into_iter().map(Some).collect();
@@ -94,7 +106,7 @@ impl Entries {
         }
         self.keep_spare();
         while self.tasks.try_join_next().is_some() {}
-        Ok(reloaded)
+        reloaded
     }
 
     /// Connections are opened ahead of need to those peers to which an entry leads, from now on.

@@ -136,8 +136,9 @@ impl Gateway {
             });
             gateway.links.push(link);
         }
-        gateway.lock_entries().apply(config, &gateway.links)?;
+        let entries = gateway.lock_entries().prepare(config, &gateway.links)?;
         gateway.redirect(config)?;
+        gateway.lock_entries().apply(entries);
         if let Some(tun) = tun {
             gateway.take_from(tun, (networks, streams), failed);
         }
@@ -181,14 +182,10 @@ impl Gateway {
             return Err(TrunkError::NeedsRestart { keys });
         }
         redirection::try_out(config)?;
-        let mut reloaded = self.lock_entries().apply(config, &self.links)?;
-        if let Err(error) = self.redirect(config) {
-            let back = self.lock_entries().apply(&current.0, &self.links).map(drop);
-            if let Err(error) = back.and_then(|()| self.redirect(&current.0)) {
-                tracing::error!("the old configuration is not back: {error}");
-            }
-            return Err(error);
-        }
+        let entries = self.lock_entries().prepare(config, &self.links)?;
+        // If it fails, it leaves the rules as they were.
+        self.redirect(config)?;
+        let mut reloaded = self.lock_entries().apply(entries);
         for (link, peer) in self.links.iter().zip(&settings.peers) {
             if link.set_rules(peer.rules.clone()) {
                 reloaded.changed.push(format!("peer {}", peer.name));
