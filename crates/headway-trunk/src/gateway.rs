@@ -191,6 +191,9 @@ impl Gateway {
                 reloaded.changed.push(format!("peer {}", peer.name));
             }
         }
+        if current.0.gateway.log_level != config.gateway.log_level {
+            reloaded.changed.push("gateway.log-level".into());
+        }
         *current = (config.clone(), settings);
         Ok(reloaded)
     }

@@ -15,7 +15,7 @@ pub struct Reloaded {
     pub added: Vec<String>,
     /// Entries that do not listen any more. Their streams go on.
     pub removed: Vec<String>,
-    /// Entries and peers that are other than before, for new streams.
+    /// Entries and peers that are other than before, for new streams; and the level of the log, which whoever has set it up changes.
     pub changed: Vec<String>,
 }
 

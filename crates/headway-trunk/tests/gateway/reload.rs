@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use headway_test_fixture::process::free_addresses;
-use headway_trunk::{Config, TrunkError};
+use headway_trunk::{Config, LogLevel, TrunkError};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -74,6 +74,9 @@ async fn streams_go_on_over_a_reload() {
     };
     timeout(LONG, gone).await.expect("the SOCKS server is gone");
     assert_eq!(near.reload(&other).expect("a reload").to_string(), "nothing has changed");
+    let louder = changed(&other, |config| config.gateway.log_level = LogLevel::Debug);
+    assert_eq!(near.reload(&louder).expect("a reload").to_string(), "changed gateway.log-level");
+    assert_eq!(near.reload(&louder).expect("a reload").to_string(), "nothing has changed");
 
     // The far gateway lets nothing through from now on, but for what is open.
     let far = pair.far.as_ref().expect("running");
