@@ -174,15 +174,26 @@ impl Link {
     /// Opens a stream. It is connected when this returns it.
     pub(crate) async fn open(&self, ends: &Ends) -> Opened {
         let opening = async {
-            if let Some(stream) = self.take() {
+            let mut spare = self.take();
+            let mut may_be_reset = true;
+            loop {
+                let is_spare = spare.is_some();
+                let stream = match spare.take() {
+                    Some(stream) => stream,
+                    None => self.connect().await.map_err(|error| Outcome::of(&error))?,
+                };
                 match ask(stream, ends).await {
-                    // It was over already.
-                    Err(_) => {}
                     Ok(opened) => return opened,
+                    // It was over already.
+                    Err(_) if is_spare => {}
+                    // The peer was restarted before it answered. One that ends resets its connections before it says so.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionReset && may_be_reset => {
+                        may_be_reset = false;
+                    }
+                    Err(error) => return Err(Outcome::of(&error)),
                 }
             }
-            let stream = self.connect().await.map_err(|error| Outcome::of(&error))?;
-            ask(stream, ends).await.unwrap_or_else(|error| Err(Outcome::of(&error)))
         };
         let opened = if self.has_memory() {
             timeout(OPEN_TIMEOUT, opening).await.unwrap_or(Err(Outcome::TimedOut))

@@ -220,6 +220,41 @@ async fn streams_that_are_being_opened_survive_a_restart_of_the_far_gateway() {
     }
 }
 
+/// The destination takes its time, and the far gateway is restarted before it has answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_wait_for_their_destination_survive_a_restart_of_the_far_gateway() {
+    let mut pair = Pair::start("").await;
+    // Beyond its backlog the kernel answers no SYN.
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    socket.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().expect("an address").into()).expect("a port");
+    socket.listen(0).expect("a listener");
+    let address = socket.local_addr().expect("an address").as_socket().expect("IPv4");
+    let mut filling = Vec::new();
+    while let Ok(Ok(full)) = timeout(Duration::from_millis(300), TcpStream::connect(address)).await {
+        filling.push(full);
+    }
+    // More than there are connections that were opened ahead.
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        let socks = pair.socks;
+        clients.spawn(async move { through(socks, address).await });
+    }
+    sleep(Duration::from_secs(1)).await;
+    pair.far.take().expect("running").close().await.expect("an orderly end");
+    pair.far = Some(restart(&pair.far_config).await);
+    pair.connected().await;
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        while let Ok(accepted) = socket.accept() {
+            open.push(accepted);
+        }
+    });
+    while let Some(client) = clients.join_next().await {
+        client.expect("a client").expect("a connection");
+    }
+    drop(filling);
+}
+
 /// Starts a gateway again. The socket of its tunnel is given back by a thread.
 async fn restart(config: &Config) -> Gateway {
     let restarted = timeout(LONG, async {
