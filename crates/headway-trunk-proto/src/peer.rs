@@ -219,8 +219,11 @@ impl Peer {
         let Some(at) = self.unconfirmed.iter().position(|offered| offered.session.index == index) else {
             return false;
         };
-        let session = self.unconfirmed.swap_remove(at).session;
-        self.unconfirmed.clear();
+        let session = self.unconfirmed.remove(at).session;
+        // What was overtaken by a later initiation of the same process confirms its own session, and not that there is no other.
+        let Introduction { boot, time } = session.peer;
+        self.unconfirmed
+            .retain(|Offered { session, .. }| session.peer.boot == boot && session.peer.time > time);
         self.start(session);
         true
     }

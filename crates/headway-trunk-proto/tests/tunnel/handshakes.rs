@@ -92,6 +92,29 @@ fn answers_that_come_when_a_session_has_begun_are_not_refused() {
     }
 }
 
+/// What confirms a session arrives when the next one is offered, and before that is used.
+#[test]
+fn a_session_that_is_confirmed_late_displaces_no_later_one() {
+    let mut world = World::new();
+    world.near.handle_timeout(world.now);
+    let initiation = sent(&mut world.near, NEAR).remove(0);
+    world.deliver(initiation);
+    let answer = sent(&mut world.far, FAR).remove(0);
+    world.deliver(answer);
+    // The first packets are on their way for longer than a peer may not answer.
+    let late = sent(&mut world.near, NEAR);
+    world.seal(true, 1, b"hello").expect("a session");
+    world.now += Duration::from_secs(3);
+    world.near.handle_timeout(world.now);
+    let is_initiation = |sent: &Sent| sent.bytes[0] == 1;
+    let initiation = sent(&mut world.near, NEAR).into_iter().find(is_initiation).expect("another");
+    world.deliver(initiation);
+    let answer = sent(&mut world.far, FAR).remove(0);
+    late.into_iter().for_each(|confirms| drop(world.deliver(confirms)));
+    world.deliver(answer);
+    assert!(world.exchange(true) && world.exchange(false));
+}
+
 /// The peer has answered and was replaced; what confirms its session was kept back by an attacker on the path.
 #[test]
 fn a_session_of_a_process_that_was_replaced_is_not_used_any_more() {
