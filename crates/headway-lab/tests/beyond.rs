@@ -164,7 +164,7 @@ fn what_does_not_fit_together_names_its_key() {
         ("size =", "queue = \"0bdp\"\nsize =", "expected bandwidth-delay products above 0"),
         ("at-least = 100", "", "expected one of `paper` (a number), `order`"),
         ("at-least = 100", "at-least = 1\npaper = 2", "expected one of `paper`"),
-        ("at-least = 100", "at-least = \"much\"", "expected f64"),
+        ("at-least = 100", "at-least = \"much\"", "at-least: got \"much\": expected a number"),
     ] {
         let text = AIMS.replacen(from, to, 1);
         assert_ne!(text, AIMS, "{from:?} is not in the file");
