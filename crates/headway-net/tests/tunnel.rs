@@ -24,6 +24,35 @@ const LONG: Duration = Duration::from_secs(60);
 const MTU: u16 = 1500;
 const LEN: usize = 3_000_000;
 
+/// Two ends that know each other.
+struct Ends<'a> {
+    keys: [SecretKey; 2],
+    profile: &'a Profile,
+    mtu: u16,
+    /// The longest datagram, where it is not the default.
+    longest: Option<u16>,
+}
+
+impl<'a> Ends<'a> {
+    fn new(profile: &'a Profile) -> Self {
+        Self { keys: [1, 2].map(|byte| SecretKey::from_bytes([byte; 32])), profile, mtu: MTU, longest: None }
+    }
+
+    /// The stack of one of them, and its address inside.
+    fn start(&self, own: usize, local: SocketAddr, endpoint: Option<SocketAddr>) -> (Stack, IpAddr) {
+        let mut rng = Rng::new(own as u64 + 1);
+        let peer = PeerConfig { endpoint, ..PeerConfig::new(self.keys[1 - own].public()) };
+        let mut settings = Settings::new(self.keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
+        settings.peers.push(peer);
+        settings.longest = self.longest.unwrap_or(settings.longest);
+        let config = TunnelConfig { local, mtu: self.mtu };
+        let carrier = TunnelCarrier::open(&config, Tunnel::new(settings)).unwrap();
+        let addresses = carrier.inner_addresses();
+        let (inner, profile) = (addresses[0], Some(self.profile.clone()));
+        (Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() }).unwrap(), inner)
+    }
+}
+
 struct Pair {
     stacks: [Stack; 2],
     inner: [IpAddr; 2],
@@ -55,22 +84,9 @@ impl Pair {
                 datagram.len() <= usize::from(longest)
             }
         });
-        let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
-        let start = |own: usize, local, endpoint| {
-            let mut rng = Rng::new(own as u64 + 1);
-            let peer = PeerConfig { endpoint, ..PeerConfig::new(keys[1 - own].public()) };
-            let settings = Settings::new(keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
-            let tunnel = Tunnel::new(Settings { peers: vec![peer], longest, ..settings });
-            let carrier = TunnelCarrier::open(&TunnelConfig { local, mtu }, tunnel).unwrap();
-            let addresses = carrier.inner_addresses();
-            let config = StackConfig {
-                addresses: addresses.clone(),
-                profile: Some(profile.clone()),
-                ..StackConfig::default()
-            };
-            (Stack::start(carrier, config).unwrap(), addresses[0])
-        };
-        let ((near, near_inner), (far, far_inner)) = (start(0, near, Some(inlet)), start(1, far, None));
+        let ends = Ends { mtu, longest: Some(longest), ..Ends::new(profile) };
+        let ((near, near_inner), (far, far_inner)) =
+            (ends.start(0, near, Some(inlet)), ends.start(1, far, None));
         let address = SocketAddr::new(far_inner, 1);
         let listener = far.listen(address, 16).unwrap();
         Self { stacks: [near, far], inner: [near_inner, far_inner], listener, address, _relay: relay }
@@ -130,27 +146,13 @@ impl End {
 async fn what_waits_for_the_first_session_is_sent_when_it_begins() {
     let mut profile = Variant::Headway.apply(Profile::modern());
     profile.rto.initial = headway_units::Duration::from_secs(30);
-    let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
+    let ends = Ends::new(&profile);
     let [near_at, far_at] = free_addresses();
-    let start = |own: usize, local, endpoint| {
-        let mut rng = Rng::new(own as u64 + 1);
-        let peer = PeerConfig { endpoint, ..PeerConfig::new(keys[1 - own].public()) };
-        let settings = Settings::new(keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
-        let tunnel = Tunnel::new(Settings { peers: vec![peer], ..settings });
-        let carrier = TunnelCarrier::open(&TunnelConfig { local, mtu: MTU }, tunnel).unwrap();
-        let addresses = carrier.inner_addresses();
-        let config = StackConfig {
-            addresses: addresses.clone(),
-            profile: Some(profile.clone()),
-            ..StackConfig::default()
-        };
-        (Stack::start(carrier, config).unwrap(), addresses[0])
-    };
-    let (near, _) = start(0, near_at, Some(far_at));
-    let address = SocketAddr::new(inner_address(&keys[1].public(), &keys[0].public()).into(), 1);
+    let (near, _) = ends.start(0, near_at, Some(far_at));
+    let address = SocketAddr::new(inner_address(&ends.keys[1].public(), &ends.keys[0].public()).into(), 1);
     let connecting = tokio::spawn(async move { near.connect(address).await.map(drop) });
     tokio::time::sleep(Duration::from_millis(1500)).await;
-    let (far, _) = start(1, far_at, None);
+    let (far, _) = ends.start(1, far_at, None);
     let _listener = far.listen(address, 16).unwrap();
     // The third initiation is sent after 3 s, and others up to 5 s after it.
     timeout(Duration::from_secs(15), connecting).await.expect("in time").unwrap().expect("a connection");
