@@ -43,12 +43,14 @@ mod key;
 mod keys;
 mod message;
 mod mtu;
+mod noise;
 pub mod packets;
 mod payload_seal;
 mod peer;
 pub mod records;
 mod replay;
 mod seal;
+mod secret;
 mod session;
 mod tunnel;
 

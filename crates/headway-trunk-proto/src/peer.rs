@@ -384,6 +384,7 @@ pub(crate) fn asks(packet: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::handshake::SessionKeys;
+    use crate::secret::Secret;
 
     #[test]
     fn copies_of_an_initiation_with_other_indices_displace_each_other() {
@@ -392,7 +393,7 @@ mod tests {
         let mut peer = Peer::new(key, PresharedKey::none(), inner, 1472);
         let introduction = Introduction { boot: [1; 8], time: 5 };
         for index in 0..30 {
-            let keys = SessionKeys { sending: [2; 32], receiving: [3; 32] };
+            let keys = SessionKeys::new(Secret::new(&[2; 32]), Secret::new(&[3; 32]));
             let session = Session::new(&keys, (index, index), Instant::ZERO, (0, introduction), false);
             peer.offer(session, index, vec![index as u8]);
         }

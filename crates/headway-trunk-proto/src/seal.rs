@@ -15,9 +15,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
-use std::sync::Arc;
 
-use chacha20poly1305::{AeadInPlace as _, ChaCha20Poly1305, KeyInit as _, Tag};
+use chacha20poly1305::Tag;
 use headway_wire::{Ecn, IpHeader};
 
 use crate::compact::{LEFT_OUT, compact, expand};
@@ -93,15 +92,21 @@ fn header_ad(prefix: &[u8], payload: &[u8]) -> [u8; PREFIX + 2] {
 
 /// Seals packets under one key.
 pub(crate) struct Sealer {
-    cipher: ChaCha20Poly1305,
+    key: Key,
     receiver: u32,
     next: u64,
 }
 
 impl Sealer {
     /// For packets to the session that the peer knows as `receiver`.
-    pub(crate) fn new(key: &[u8; 32], receiver: u32) -> Self {
-        Self { cipher: ChaCha20Poly1305::new(key.into()), receiver, next: 0 }
+    pub(crate) fn new(key: &Key, receiver: u32) -> Self {
+        Self { key: key.clone(), receiver, next: 0 }
+    }
+
+    /// As if `next` packets had been sealed.
+    #[cfg(test)]
+    pub(crate) fn at(key: &Key, receiver: u32, next: u64) -> Self {
+        Self { next, ..Self::new(key, receiver) }
     }
 
     /// How many packets were sealed.
@@ -188,9 +193,7 @@ impl Sealer {
     }
 
     fn seal(&self, part: Part, number: u64, ad: &[u8], bytes: &mut [u8]) -> Result<Tag, SealError> {
-        let sealed = self.cipher.encrypt_in_place_detached(&part.nonce(number), ad, bytes);
-        // Only texts of 256 GiB cannot be.
-        sealed.map_err(|_| SealError::NotASegment)
+        self.key.seal(part, number, ad, bytes).ok_or(SealError::NotASegment)
     }
 }
 
@@ -230,8 +233,7 @@ pub(crate) enum Opened {
 
 /// Opens packets of one key.
 pub(crate) struct Opener {
-    cipher: ChaCha20Poly1305,
-    key: Arc<Key>,
+    key: Key,
     /// One more than the highest number of an authentic header.
     next: u64,
     /// Intact packets.
@@ -244,15 +246,23 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    pub(crate) fn new(key: &[u8; 32]) -> Self {
+    pub(crate) fn new(key: &Key) -> Self {
         Self {
-            cipher: ChaCha20Poly1305::new(key.into()),
-            key: Arc::new(Key::new(key)),
+            key: key.clone(),
             next: 0,
             received: ReplayWindow::new(),
             corrupted: ReplayWindow::new(),
             unreadable: ReplayWindow::new(),
             trust: DamageTrust::default(),
+        }
+    }
+
+    /// As if all packets before `next` had been sent, and the one before it had arrived.
+    #[cfg(test)]
+    pub(crate) fn expect(&mut self, next: u64) {
+        self.next = next;
+        if let Some(last) = next.checked_sub(1) {
+            self.received.insert(last);
         }
     }
 
@@ -378,7 +388,7 @@ impl Opener {
 
     fn unseal(&self, part: Part, (number, tag): (u64, &[u8]), ad: &[u8], bytes: &mut [u8]) -> bool {
         let Some(tag) = tag.first_chunk::<TAG>() else { return false };
-        self.cipher.decrypt_in_place_detached(&part.nonce(number), ad, bytes, tag.into()).is_ok()
+        self.key.open(part, (number, tag.into()), ad, bytes)
     }
 
     fn is_near(&self, number: u64) -> bool {
@@ -392,8 +402,11 @@ mod tests {
 
     use super::*;
     use crate::message::Message;
+    use crate::secret::Secret;
 
-    const KEY: [u8; 32] = [9; 32];
+    fn key() -> Key {
+        Key::new(Secret::new(&[9; 32]))
+    }
 
     proptest! {
         /// A peer that has the key and makes no sense: nothing panics, and what is opened lies in the room.
@@ -405,7 +418,7 @@ mod tests {
             damaged in any::<(bool, bool)>(),
             start in HEADROOM..100,
         ) {
-            let mut sealer = Sealer::new(&KEY, 1);
+            let mut sealer = Sealer::new(&key(), 1);
             let number = sealer.number().expect("a number");
             let mut first = [&[first][..], &[0, 0, 0, 1], &(number as u32).to_be_bytes()].concat();
             // The length that the first byte says, or another.
@@ -425,7 +438,7 @@ mod tests {
 
             let Some(Message::Sealed { low, kind, .. }) = Message::parse(&room[start..]) else { return Ok(()) };
             let inner = Inner { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::LOCALHOST, ecn: Ecn::NotEct };
-            let opened = Opener::new(&KEY).open(&mut room, start, (low, kind), inner);
+            let opened = Opener::new(&key()).open(&mut room, start, (low, kind), inner);
             if let Opened::Segment { packet, verdict, .. } = opened {
                 let (Kind::Segment { header } | Kind::Compact { header }) = kind else { panic!("a control message") };
                 let fits = head.len() == header + if body.is_empty() { 0 } else { TAG };

@@ -82,9 +82,10 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
 
     fn session(initiated: bool, own_time: u64, time: u64) -> Session {
-        let keys = SessionKeys { sending: [1; 32], receiving: [2; 32] };
+        let keys = SessionKeys::new(Secret::new(&[1; 32]), Secret::new(&[2; 32]));
         let peer = Introduction { boot: [0; 8], time };
         Session::new(&keys, (1, 2), Instant::ZERO, (own_time, peer), initiated)
     }

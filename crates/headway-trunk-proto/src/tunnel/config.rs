@@ -21,7 +21,7 @@ pub struct TunnelConfig {
     /// The longest datagram, in bytes of UDP payload: what the configured MTU leaves. Whether it reaches a peer is found
     /// out.
     pub longest: u16,
-    /// Random bytes for indices and cookies. Keys are made by `snow`, which asks the system.
+    /// Random bytes for ephemeral keys, indices and cookies: for real keys only a cryptographic source, such as the system's.
     pub random: Random,
 }
 

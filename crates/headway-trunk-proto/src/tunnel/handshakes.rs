@@ -71,7 +71,8 @@ impl Tunnel {
         }
         let answer = (|| {
             let (theirs, index, ours) = (responder.introduction, self.free_index(), self.introduction(now));
-            let (keys, datagram) = responder.answer(&self.peers[id.0].preshared, (index, sender), ours)?;
+            let (keys, datagram) =
+                responder.answer(&self.peers[id.0].preshared, (index, sender), ours, &mut self.random)?;
             Some((Session::new(&keys, (index, sender), now, (ours.time, theirs), false), datagram))
         })();
         let Some((session, datagram)) = answer else { return };
@@ -156,6 +157,7 @@ impl Tunnel {
             index,
             introduction,
             cookie.as_ref(),
+            &mut self.random,
         );
         let Some((initiation, datagram)) = begun else { return };
         peer.on_initiation(now, initiation);
