@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use headway_net::Prefix;
 use headway_trunk_proto::{KeyError, PublicKey, SecretKey};
@@ -17,7 +15,7 @@ use crate::link::Rules;
 use crate::networks::Networks;
 use crate::policy::Destinations;
 use crate::tun::TunSettings;
-use crate::{TrunkError, socket_address, status_socket};
+use crate::{TrunkError, private_file, socket_address, status_socket};
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -315,7 +313,7 @@ impl Config {
     }
 
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
-        let secret: SecretKey = read_secret("gateway.key-file", &self.gateway.key_file)?;
+        let secret: SecretKey = private_file::read("gateway.key-file", &self.gateway.key_file)?;
         if socket_address::lacks_interface(self.gateway.listen) {
             let expected = "a link-local address with its interface, such as [fe80::1%eth0]:4433";
             return Err(TrunkError::value("gateway.listen", self.gateway.listen.to_string(), expected));
@@ -450,7 +448,7 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     let key: PublicKey = peer.public_key.parse().map_err(|_| {
         TrunkError::value(of("public-key"), format!("{:?}", peer.public_key), KeyError::EXPECTED)
     })?;
-    let read_preshared = |path| read_secret(&of("preshared-key-file"), path);
+    let read_preshared = |path| private_file::read(&of("preshared-key-file"), path);
     let preshared = peer.preshared_key_file.as_deref().map(read_preshared).transpose()?;
     let keep_alive = peer.keep_alive.as_deref().map(|text| duration(&of("keep-alive"), text)).transpose()?;
     if keep_alive.is_some_and(|time| time < Duration::from_secs(1)) {
@@ -502,20 +500,4 @@ fn read_memory(text: &str) -> Result<u64, TrunkError> {
 
 fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {
     text.parse().map_err(|error: ParseUnitError| TrunkError::value(key, format!("{text:?}"), error.expected))
-}
-
-/// Reads a secret from the file that `key` names, which only its owner can read.
-fn read_secret<T: FromStr<Err = KeyError>>(key: &str, path: &Path) -> Result<T, TrunkError> {
-    read_private(key, path)?
-        .parse()
-        .map_err(|error: KeyError| TrunkError::Syntax { path: path.into(), message: error.to_string() })
-}
-
-fn read_private(key: &str, path: &Path) -> Result<String, TrunkError> {
-    let file = |source| TrunkError::KeyFile { key: key.into(), path: path.into(), source };
-    let mode = fs::metadata(path).map_err(file)?.mode() & 0o7777;
-    if mode & 0o077 != 0 {
-        return Err(TrunkError::Exposed { path: path.into(), mode });
-    }
-    Ok(fs::read_to_string(path).map_err(file)?.trim().to_owned())
 }

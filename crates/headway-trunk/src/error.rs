@@ -73,6 +73,18 @@ pub enum TrunkError {
         /// Its permissions.
         mode: u32,
     },
+    /// Another user than the one who runs the gateway can read and replace a file with a secret.
+    #[error(
+        "{path}: this secret belongs to user {owner}: expected user {user}, who runs this, or root; make a new key if user {owner} is not to know it"
+    )]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// The number of its owner.
+        owner: u32,
+        /// The number of the user who runs this.
+        user: u32,
+    },
     /// The tunnel or its stack cannot start.
     #[error(transparent)]
     Net(#[from] headway_net::NetError),

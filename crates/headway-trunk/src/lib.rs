@@ -24,6 +24,7 @@ mod networks;
 mod no_session;
 mod packets;
 mod policy;
+mod private_file;
 mod proxy_header;
 mod quic;
 mod recent;

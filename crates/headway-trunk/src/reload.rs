@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use headway_trunk_proto::PresharedKey;
-
 use crate::Config;
 use crate::config::Settings;
 
@@ -53,10 +51,9 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         return keys;
     }
     for (a, b) in old.1.peers.iter().zip(&new.1.peers) {
-        let secret = |key: &Option<PresharedKey>| key.as_ref().map(PresharedKey::to_base64);
         let peer = [
             ("public-key", a.tunnel.key != b.tunnel.key),
-            ("preshared-key-file", secret(&a.tunnel.preshared) != secret(&b.tunnel.preshared)),
+            ("preshared-key-file", a.tunnel.preshared != b.tunnel.preshared),
             ("endpoint", a.tunnel.endpoint != b.tunnel.endpoint),
             ("allowed-ips", a.networks != b.networks),
             ("keep-alive", a.tunnel.keep_alive != b.tunnel.keep_alive),
