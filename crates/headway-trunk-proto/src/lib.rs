@@ -53,6 +53,8 @@ mod seal;
 mod secret;
 mod session;
 mod tunnel;
+#[cfg(test)]
+mod vectors;
 
 pub use addresses::inner_address;
 pub use counters::{PeerCounters, TunnelCounters};
