@@ -3,6 +3,7 @@
 mod crossed;
 mod handshakes;
 mod mtu;
+mod nonces;
 #[path = "../world/mod.rs"]
 mod world;
 

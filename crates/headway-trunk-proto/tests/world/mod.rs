@@ -57,6 +57,8 @@ pub(crate) struct World {
     /// How long what the ends send of their own is under way.
     pub(crate) delay: Duration,
     under_way: VecDeque<(Instant, Sent)>,
+    /// All that the ends have sent, of their own and of what was sealed, and when.
+    pub(crate) log: Vec<(Instant, Sent)>,
     pub(crate) events: Vec<(bool, Event)>,
 }
 
@@ -79,6 +81,7 @@ impl World {
             is_down: false,
             delay: Duration::ZERO,
             under_way: VecDeque::new(),
+            log: Vec::new(),
             events: Vec::new(),
         }
     }
@@ -101,6 +104,7 @@ impl World {
                 let sent: Vec<_> = std::iter::from_fn(|| tunnel.poll_transmit()).collect();
                 for sent in sent {
                     let sent = Sent { from, to: sent.to, bytes: sent.datagram, checksum: sent.checksum };
+                    self.log.push((self.now, sent.clone()));
                     // What is lost is lost on its first metre.
                     if !self.is_down {
                         self.under_way.push_back((self.now + self.delay, sent));
@@ -201,7 +205,9 @@ impl World {
         let sealed = tunnel.seal(self.now, &mut room, HEADROOM..HEADROOM + len).ok()?;
         let from = if from_near { self.near_at } else { self.far_at };
         let bytes = room[sealed.datagram].to_vec();
-        Some((Sent { from, to: sealed.to, bytes, checksum: sealed.checksum }, packet))
+        let sent = Sent { from, to: sealed.to, bytes, checksum: sealed.checksum };
+        self.log.push((self.now, sent.clone()));
+        Some((sent, packet))
     }
 
     pub(crate) fn exchange(&mut self, from_near: bool) -> bool {
