@@ -154,4 +154,32 @@ mod tests {
         message[0] ^= 1;
         assert!(!has_mac1(&peer, &message));
     }
+
+    #[test]
+    fn a_secret_is_stale_after_its_lifetime_and_not_before() {
+        let mut jar = CookieJar::new([1; 32]);
+        let second = Duration::from_secs(1);
+        for start in [Instant::ZERO, Instant::ZERO + LIFETIME + LIFETIME] {
+            jar.renew(start, [2; 32]);
+            assert!(!jar.is_stale(start) && !jar.is_stale(start + second) && !jar.is_stale(start + LIFETIME));
+            assert!(jar.is_stale(start + LIFETIME + Duration::from_nanos(1)));
+            assert!(jar.is_stale(start + LIFETIME + LIFETIME));
+        }
+    }
+
+    #[test]
+    fn what_is_too_short_for_a_code_has_none() {
+        let (ours, jar) = (PublicKey::from_bytes([3; 32]), CookieJar::new([1; 32]));
+        let from: SocketAddr = "192.0.2.1:7".parse().expect("an address");
+        for len in 0..2 * MAC {
+            assert!(!has_mac1(&ours, &vec![0; len]) && !jar.has_mac2(from, &vec![0; len]), "{len}");
+            assert!(jar.reply(&ours, (from, 9), &vec![0; len], [4; COOKIE_NONCE]).is_none(), "{len}");
+        }
+        let mut message = vec![0; 2 * MAC];
+        authenticate(&ours, None, &mut message);
+        assert!(has_mac1(&ours, &message));
+        for len in 0..COOKIE_REPLY_LEN {
+            assert_eq!(open_reply(&ours, &[0; MAC], &vec![3; len]), None, "{len}");
+        }
+    }
 }

@@ -68,4 +68,18 @@ mod tests {
         assert_eq!((0..1000).filter(|n| admitted(&mut load, *n, 1)).count(), 127);
         assert!(!load.needs_cookie(now(2)) && admitted(&mut load, 999, 1));
     }
+
+    #[test]
+    fn a_second_begins_with_the_second() {
+        let mut load = HandshakeLoad::default();
+        let mut at = |nanos| load.needs_cookie(Instant::from_nanos(nanos));
+        // The same second throughout, then the next.
+        assert_eq!((0..60).filter(|i| at(3_000_000_000 + i * 16_666_666)).count(), 10);
+        assert!(at(3_999_999_999) && !at(4_000_000_000));
+        assert_eq!((0..50).filter(|i| at(4_000_000_001 + i)).count(), 1);
+        let mapped = |text: &str| text.parse::<IpAddr>().expect("an address");
+        assert_eq!(source(mapped("::ffff:192.0.2.1")), mapped("192.0.2.1"));
+        assert_eq!(source(mapped("192.0.2.1")), mapped("192.0.2.1"));
+        assert_eq!(source(mapped("2001:db8:1:2:3:4:5:6")), mapped("2001:db8:1:2::"));
+    }
 }

@@ -76,7 +76,8 @@ mod tests {
                 let number = match kind {
                     0 => highest + step,
                     1 => highest + 1,
-                    _ => highest.saturating_sub(step % 200),
+                    2 => highest.saturating_sub(step % 200),
+                    _ => highest.saturating_sub(step),
                 };
                 highest = highest.max(number);
                 let known = highest - number < SPAN - WORD;
@@ -86,10 +87,44 @@ mod tests {
         }
     }
 
+    /// Those that are known are the newest 8128: at the edge of the window, wherever it is in a word, and after any jump.
+    #[test]
+    fn the_window_has_an_edge() {
+        for highest in
+            (SPAN - 70..SPAN + 70).chain([3 * SPAN - 1, 3 * SPAN, 3 * SPAN + 1, (1 << 32) - 1, u64::MAX - 1])
+        {
+            let mut window = ReplayWindow::new();
+            assert!(window.insert(highest));
+            let last = highest.saturating_sub(SPAN - WORD - 1);
+            assert!(window.is_new(last) && window.is_new(highest - 1), "{highest}");
+            if let Some(older) = last.checked_sub(1) {
+                assert!(!window.is_new(older) && !window.insert(older) && !window.insert(0), "{highest}");
+            }
+            assert!((last..highest).all(|number| window.insert(number)), "{highest}");
+            assert!((last..=highest).all(|number| !window.is_new(number)), "{highest}");
+        }
+        for jump in [1, 63, 64, 65, 128, SPAN - WORD, SPAN - 1, SPAN, SPAN + 1, SPAN + WORD, 2 * SPAN] {
+            // Every word was in use before from the second time around on.
+            for start in (0..2 * WORD).chain(SPAN + WORD - 2..SPAN + WORD + 2) {
+                let mut window = ReplayWindow::new();
+                assert!((0..=start).all(|number| window.insert(number)));
+                let highest = start + jump;
+                assert!(window.insert(highest));
+                let first = highest.saturating_sub(SPAN - WORD - 1);
+                for number in first..highest {
+                    assert_eq!(window.is_new(number), number > start, "{number} of {start} and {jump}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn numbers_are_expanded_from_their_low_bits() {
         assert_eq!(number(0, 5), 5);
         assert_eq!(number((1 << 32) - 1, 3), (1 << 32) + 3);
         assert_eq!(number((1 << 32) + 4, u32::MAX), (1 << 32) - 1);
+        assert_eq!(number(5, u32::MAX), u64::from(u32::MAX), "there is none before 0");
+        assert_eq!(number(1 << 31, 0), 0);
+        assert_eq!(number((1 << 31) + 1, 0), 1 << 32);
     }
 }

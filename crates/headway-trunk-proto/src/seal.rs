@@ -13,6 +13,9 @@
 //! the length of that: 28 in place of 44 bytes without SACK blocks. The inner IPv6 header is not sent: addresses follow
 //! from the session, the lengths from the datagram, and the ECN field is the outer packet's.
 
+#[cfg(test)]
+mod limits;
+
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
 

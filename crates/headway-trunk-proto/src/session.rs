@@ -1,5 +1,8 @@
 //! A session: the keys of one handshake.
 
+#[cfg(test)]
+mod limits;
+
 use headway_units::{Duration, Instant};
 
 use crate::handshake::{Introduction, SessionKeys};
