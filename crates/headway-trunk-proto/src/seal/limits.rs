@@ -31,9 +31,14 @@ fn seal(sealer: &mut Sealer, packet: &[u8]) -> Result<Vec<u8>, SealError> {
 }
 
 fn open(opener: &mut Opener, datagram: &[u8]) -> Opened {
+    open_after(HEADROOM, opener, datagram)
+}
+
+/// With so many bytes before it.
+fn open_after(start: usize, opener: &mut Opener, datagram: &[u8]) -> Opened {
     let Some(Message::Sealed { low, kind, .. }) = Message::parse(datagram) else { return Opened::Nothing };
-    let mut room = [&[0; HEADROOM][..], datagram].concat();
-    opener.open(&mut room, HEADROOM, (low, kind), inner())
+    let mut room = [&vec![0; start][..], datagram].concat();
+    opener.open(&mut room, start, (low, kind), inner())
 }
 
 fn verdict(opened: &Opened) -> Option<(Verdict, bool)> {
@@ -130,8 +135,10 @@ fn what_only_data_segments_have_is_refused_without_data() {
         let mut text = [&HEADER[..], &[0; 8]].concat();
         text.resize(header + if has_tag { TAG } else { 0 }, 0);
         let tag = key().seal(Part::Header, 0, &header_ad(&first, &[]), &mut text).expect("sealed");
-        let opened = open(&mut Opener::new(&key()), &[&first[..], &text, &tag].concat());
-        assert_eq!(verdict(&opened).is_some(), is_segment, "{kind:?} {has_tag}");
+        for start in [HEADROOM, 100] {
+            let opened = open_after(start, &mut Opener::new(&key()), &[&first[..], &text, &tag].concat());
+            assert_eq!(verdict(&opened).is_some(), is_segment, "{kind:?} {has_tag} {start}");
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod crossed;
 mod handshakes;
 mod mtu;
 mod nonces;
+mod recorded;
 #[path = "../world/mod.rs"]
 mod world;
 
