@@ -77,9 +77,11 @@ fn a_nonce_serves_once_under_a_key() {
     assert_eq!(keystreams.0.len(), 3 * (70 * 8 + 4 * 4));
 }
 
-/// The numbers of the packets of each session and direction, which count from 0 on. A session is known by the two indices in
-/// its response.
-fn sessions(log: &[(Instant, Sent)]) -> BTreeMap<(Vec<u8>, Vec<u8>), [Vec<u32>; 2]> {
+/// A session by the indices in its response, of the responder and of the initiator.
+type Indices = (Vec<u8>, Vec<u8>);
+
+/// The numbers of the packets of each session and direction, which count from 0 on.
+fn sessions(log: &[(Instant, Sent)]) -> BTreeMap<Indices, [Vec<u32>; 2]> {
     let mut sessions: BTreeMap<_, [Vec<u32>; 2]> = BTreeMap::new();
     for (_, sent) in log {
         let bytes = &sent.bytes;
