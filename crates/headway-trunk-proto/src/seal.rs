@@ -23,14 +23,14 @@ use chacha20poly1305::Tag;
 use headway_wire::{Ecn, IpHeader};
 
 use crate::compact::{LEFT_OUT, compact, expand};
-use crate::damage_trust::{DamageTrust, Head};
+use crate::damage_trust::{Damage, DamageTrust};
 use crate::key::{Key, Part};
 use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
 use crate::payload_seal::PayloadSeal;
 use crate::replay::{self, ReplayWindow};
 
 /// Bytes of a tag (RFC 8439, 2.8).
-const TAG: usize = 16;
+pub(crate) const TAG: usize = 16;
 /// Bytes of the inner IPv6 header, which is not sent.
 pub(crate) const IP_HEADER: usize = 40;
 /// By how many bytes a datagram is longer than the segment that is sealed in it at most: if its header is not compact.
@@ -41,8 +41,6 @@ pub const HEADROOM: usize = 16;
 const TCP: u8 = 6;
 /// The numbers of a session. It is replaced long before.
 pub(crate) const MOST_PACKETS: u64 = 1 << 32;
-/// Unreadable packets are believed to belong to a session if their number is as near to the highest received.
-const NEAR: u64 = 4096;
 
 /// What a sealed segment turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,10 +240,10 @@ pub(crate) struct Opener {
     /// Intact packets.
     received: ReplayWindow,
     /// Corrupted ones: each counts once, and may still arrive intact. Someone on the path may have sent a damaged copy ahead of it.
-    corrupted: ReplayWindow,
-    /// Unreadable ones, likewise.
-    unreadable: ReplayWindow,
-    trust: DamageTrust,
+    corrupted: DamageTrust,
+    /// Unreadable ones, likewise. Apart from the others: whoever sees no more than the numbers can make such up, and must not
+    /// have corrupted ones disbelieved.
+    unreadable: DamageTrust,
 }
 
 impl Opener {
@@ -254,9 +252,8 @@ impl Opener {
             key: key.clone(),
             next: 0,
             received: ReplayWindow::new(),
-            corrupted: ReplayWindow::new(),
-            unreadable: ReplayWindow::new(),
-            trust: DamageTrust::default(),
+            corrupted: DamageTrust::new(),
+            unreadable: DamageTrust::new(),
         }
     }
 
@@ -305,8 +302,8 @@ impl Opener {
         if !self.unseal(Part::Header, (number, tag), first, message) {
             return Opened::Nothing;
         }
-        self.received.insert(number);
-        self.next = self.next.max(number + 1);
+        self.on_authentic(number);
+        self.on_intact(number);
         Opened::Control { message: start + PREFIX..end, newest }
     }
 
@@ -329,22 +326,17 @@ impl Opener {
         let (head, body) = datagram.split_at_mut(payload);
         let (text, tag) = head.split_at_mut(sealed);
         let (first, text) = text.split_at_mut(PREFIX);
-        let Some(head) = text.first_chunk().map(|bytes| Head::from_be_bytes(*bytes)) else {
-            return Opened::Nothing;
-        };
         let mut seal = None;
         let verdict = if self.unseal(Part::Header, (number, tag), &header_ad(first, body), text) {
-            self.next = self.next.max(number + 1);
+            self.on_authentic(number);
             if body.is_empty() || self.unseal(Part::Payload, (number, &text[header..]), &[], body) {
-                self.received.insert(number);
-                self.trust.on_intact(number, head);
+                self.on_intact(number);
                 Verdict::Intact
             } else {
-                if !self.corrupted.insert(number) {
-                    return Opened::Nothing;
-                }
-                if !self.trust.on_damaged(number, head) {
-                    return Opened::Disbelieved;
+                match self.corrupted.on_damaged(number) {
+                    Damage::Believed => {}
+                    Damage::Disbelieved => return Opened::Disbelieved,
+                    Damage::Ignored => return Opened::Nothing,
                 }
                 let tag = Tag::clone_from_slice(&text[header..]);
                 self.key.apply_keystream(Part::Payload, number, body);
@@ -352,11 +344,13 @@ impl Opener {
                 Verdict::Corrupted
             }
         } else {
-            if !self.is_near(number) || !self.corrupted.is_new(number) || !self.unreadable.insert(number) {
+            if self.corrupted.has(number) {
                 return Opened::Nothing;
             }
-            if !self.trust.on_damaged(number, head) {
-                return Opened::Disbelieved;
+            match self.unreadable.on_damaged(number) {
+                Damage::Believed => {}
+                Damage::Disbelieved => return Opened::Disbelieved,
+                Damage::Ignored => return Opened::Nothing,
             }
             self.key.apply_keystream(Part::Header, number, text);
             Verdict::Unreadable
@@ -394,8 +388,18 @@ impl Opener {
         self.key.open(part, (number, tag.into()), ad, bytes)
     }
 
-    fn is_near(&self, number: u64) -> bool {
-        number.abs_diff(self.next) <= NEAR
+    /// The number of a packet was authenticated.
+    fn on_authentic(&mut self, number: u64) {
+        self.next = self.next.max(number + 1);
+        self.corrupted.on_authentic(number);
+        self.unreadable.on_authentic(number);
+    }
+
+    /// And the packet is intact.
+    fn on_intact(&mut self, number: u64) {
+        self.received.insert(number);
+        self.corrupted.on_intact(number);
+        self.unreadable.on_intact(number);
     }
 }
 

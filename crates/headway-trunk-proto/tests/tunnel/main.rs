@@ -5,6 +5,7 @@ mod handshakes;
 mod mtu;
 mod nonces;
 mod recorded;
+mod racing;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -65,9 +66,11 @@ fn damage_to_the_payload_leaves_the_header_and_damage_to_the_header_leaves_its_b
             assert_eq!(flips, 1, "a flipped bit of the header is one after decryption");
             // It counts once.
             assert_eq!(world.deliver(sent.clone()), None);
-            // What was sent arrives after all, and is taken.
-            sent.bytes[place] ^= 0x10;
-            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            // What was sent arrives after all, and is taken. More often it would disprove the damage.
+            if seq < 40 {
+                sent.bytes[place] ^= 0x10;
+                assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            }
         }
     }
 }
@@ -194,31 +197,6 @@ fn what_was_received_is_not_received_again() {
     for sent in sent {
         assert_eq!(world.deliver(sent.clone()), None);
     }
-}
-
-/// An attacker on the path sends a damaged copy ahead: what was sent is taken all the same, once, and so is a damaged packet.
-#[test]
-fn a_damaged_copy_does_not_displace_what_was_sent() {
-    let mut world = World::connected();
-    for seq in 0..4000_u32 {
-        let (sent, packet) = world.seal(true, seq, &[7; 500]).expect("a session");
-        let damaged = |place: usize| {
-            let mut copy = sent.clone();
-            copy.bytes[place] ^= 1;
-            copy
-        };
-        let copy = damaged(if seq % 2 == 0 { TAGS.end + 9 } else { HEADER.start + 9 });
-        let first = world.deliver(copy.clone());
-        // After some, what so often arrives intact is not announced any more.
-        assert!(first.is_some() == (seq < 16), "{seq}: {first:?}");
-        assert_eq!(world.deliver(copy), None, "it counts once");
-        if seq % 2 == 0 {
-            assert_eq!(world.deliver(damaged(HEADER.start)), None, "however it is damaged");
-        }
-        assert_eq!(world.deliver(sent.clone()), Some((Verdict::Intact, packet)));
-        assert_eq!(world.deliver(sent), None);
-    }
-    assert_eq!(world.far.peers().next().expect("a peer").counters.disbelieved, 4000 - 16);
 }
 
 #[test]
