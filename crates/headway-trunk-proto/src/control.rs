@@ -1,6 +1,14 @@
 //! Control messages: what two gateways say to each other beside TCP. They are sealed whole, and repeated where it
 //! matters: a damaged one is lost.
 
+use crate::message::PREFIX;
+use crate::seal::TAG;
+
+/// What a challenge says: whoever has not received it cannot know it (RFC 9000, 19.17).
+pub(crate) type Token = [u8; 8];
+/// Bytes of a datagram with a challenge, or with the answer.
+pub(crate) const CHALLENGE_LEN: usize = PREFIX + 1 + size_of::<Token>() + TAG;
+
 /// A control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Control {
@@ -16,6 +24,10 @@ pub(crate) enum Control {
     MtuProbe(u16),
     /// A [`Control::MtuProbe`] of so many bytes has arrived.
     MtuSeen(u16),
+    /// "Are you at the address that this was sent to?" (RFC 9000, 8.2.1)
+    PathChallenge(Token),
+    /// It has received a [`Control::PathChallenge`] with this.
+    PathResponse(Token),
 }
 
 impl Control {
@@ -29,6 +41,8 @@ impl Control {
             Self::Close => vec![3],
             Self::MtuProbe(size) => sized(4, size),
             Self::MtuSeen(size) => sized(5, size),
+            Self::PathChallenge(token) => [&[6], &token[..]].concat(),
+            Self::PathResponse(token) => [&[7], &token[..]].concat(),
         }
     }
 
@@ -42,6 +56,8 @@ impl Control {
             3 => Self::Close,
             4 => Self::MtuProbe(size()?),
             5 => Self::MtuSeen(size()?),
+            6 => Self::PathChallenge(*bytes.get(1..)?.first_chunk()?),
+            7 => Self::PathResponse(*bytes.get(1..)?.first_chunk()?),
             _ => return None,
         })
     }

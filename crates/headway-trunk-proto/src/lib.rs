@@ -45,6 +45,7 @@ mod message;
 mod mtu;
 mod noise;
 pub mod packets;
+mod path;
 mod payload_seal;
 mod peer;
 pub mod records;

@@ -13,6 +13,7 @@ use crate::handshake::{Boot, Initiator, Introduction};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::mtu::PathMtu;
+use crate::path::Paths;
 use crate::seal::{IP_HEADER, inner_mtu};
 use crate::session::Session;
 
@@ -32,6 +33,8 @@ const MOST_WAIT: Duration = Duration::from_secs(5);
 const INITIATIONS: usize = 6;
 /// Sessions that the peer has begun and not used yet. A replayed initiation makes one that is never used.
 const UNCONFIRMED: usize = 8;
+/// Addresses that one initiation is known to have come from.
+const ADDRESSES: usize = 4;
 /// Probes for datagrams without checksum, and the time between two.
 const PROBES: u32 = 20;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
@@ -54,6 +57,8 @@ struct Offered {
     theirs: u32,
     /// What it was answered.
     response: Vec<u8>,
+    /// From where it came, and the bytes that may be sent there after the answer: someone on the path may have repeated it from elsewhere.
+    asked_from: Vec<(SocketAddr, usize)>,
 }
 
 /// One peer.
@@ -62,10 +67,7 @@ pub(crate) struct Peer {
     pub(crate) preshared: PresharedKey,
     /// Our inner address in the tunnel to it, and its.
     pub(crate) inner: (Ipv6Addr, Ipv6Addr),
-    /// Where it was last seen, or is configured to be.
-    pub(crate) endpoint: Option<SocketAddr>,
-    /// Where the newest packet came from, if it was another place.
-    elsewhere: Option<SocketAddr>,
+    pub(crate) paths: Paths,
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) initiations: Vec<Initiator>,
     /// The indices of those whose answers are not needed any more, and may still come.
@@ -112,8 +114,7 @@ impl Peer {
             key,
             preshared,
             inner,
-            endpoint: None,
-            elsewhere: None,
+            paths: Paths::default(),
             keep_alive: None,
             initiations: Vec::new(),
             superseded: Vec::new(),
@@ -193,15 +194,34 @@ impl Peer {
         self.previous = self.current.replace(session);
     }
 
-    /// What was answered to an initiation, if its session waits to be used: a copy of it makes no other session.
-    pub(crate) fn response_to(&self, theirs: u32, introduction: Introduction) -> Option<&[u8]> {
-        let is_its = |offered: &&Offered| offered.theirs == theirs && offered.session.peer == introduction;
-        self.unconfirmed.iter().find(is_its).map(|offered| &offered.response[..])
+    /// What was answered to an initiation, if its session waits to be used: a copy of it makes no other session. This one came from
+    /// an address to which so many bytes may be sent after the answer.
+    pub(crate) fn response_to(
+        &mut self,
+        theirs: u32,
+        introduction: Introduction,
+        (from, budget): (SocketAddr, usize),
+    ) -> Option<&[u8]> {
+        let is_its =
+            |offered: &&mut Offered| offered.theirs == theirs && offered.session.peer == introduction;
+        let offered = self.unconfirmed.iter_mut().find(is_its)?;
+        if offered.asked_from.len() < ADDRESSES && offered.asked_from.iter().all(|(known, _)| *known != from)
+        {
+            offered.asked_from.push((from, budget));
+        }
+        Some(&offered.response)
     }
 
-    /// A session that the peer began with the index `theirs`, and the answer. It is used once the peer has used it.
-    pub(crate) fn offer(&mut self, session: Session, theirs: u32, response: Vec<u8>) {
-        self.unconfirmed.push(Offered { session, theirs, response });
+    /// A session that the peer began with the index `theirs`, and the answer, to an address to which so many bytes may be sent after
+    /// it. It is used once the peer has used it.
+    pub(crate) fn offer(
+        &mut self,
+        session: Session,
+        theirs: u32,
+        response: Vec<u8>,
+        from: (SocketAddr, usize),
+    ) {
+        self.unconfirmed.push(Offered { session, theirs, response, asked_from: vec![from] });
         if self.unconfirmed.len() > UNCONFIRMED {
             // Replayed initiations are older than the one that the peer waits for, and displace each other; copies of
             // that one with another index, which is not authenticated, have the same time and came later. Older ones
@@ -214,18 +234,17 @@ impl Peer {
         }
     }
 
-    /// The peer has used the session `index`. Says whether it is the one in use from now on, and was not before.
-    pub(crate) fn confirm(&mut self, index: u32) -> bool {
-        let Some(at) = self.unconfirmed.iter().position(|offered| offered.session.index == index) else {
-            return false;
-        };
-        let session = self.unconfirmed.remove(at).session;
+    /// The peer has used the session `index`. If it had not before, returns from where it was begun, each address with the bytes
+    /// that may be sent there: the peer has received what was answered to one of them.
+    pub(crate) fn confirm(&mut self, index: u32) -> Option<Vec<(SocketAddr, usize)>> {
+        let at = self.unconfirmed.iter().position(|offered| offered.session.index == index)?;
+        let Offered { session, asked_from, .. } = self.unconfirmed.remove(at);
         // What was overtaken by a later initiation of the same process confirms its own session, and not that there is no other.
         let Introduction { boot, time } = session.peer;
         self.unconfirmed
             .retain(|Offered { session, .. }| session.peer.boot == boot && session.peer.time > time);
         self.start(session);
-        true
+        Some(asked_from)
     }
 
     /// Something authenticated has arrived. Says whether it ends a silence in which the peer should have answered.
@@ -298,7 +317,7 @@ impl Peer {
 
     /// Since when a handshake is due, if one is.
     pub(crate) fn handshake_at(&self) -> Option<Instant> {
-        self.endpoint?;
+        self.paths.endpoint()?;
         let due = match &self.current {
             None => Instant::ZERO,
             Some(session) => {
@@ -352,20 +371,9 @@ impl Peer {
         Some(Control::Probe)
     }
 
-    /// The newest packet came from `from`. Says whether the peer has moved there: two packets in a row must say so, as
-    /// without a UDP checksum the port of one may be damaged.
-    pub(crate) fn has_moved_to(&mut self, from: SocketAddr) -> bool {
-        if self.endpoint == Some(from) {
-            self.elsewhere = None;
-            return false;
-        }
-        self.endpoint.is_none() || self.elsewhere.replace(from) == Some(from)
-    }
-
     /// The peer is elsewhere, so what gets through to it is open again.
     pub(crate) fn move_to(&mut self, now: Instant, endpoint: SocketAddr) {
-        self.endpoint = Some(endpoint);
-        self.elsewhere = None;
+        self.paths.move_to(endpoint);
         self.unchecked = Unchecked::Probing { sent: 0, next: now };
         self.min_rtt = None;
         self.mtu.restart(now);
@@ -392,14 +400,16 @@ mod tests {
         let inner = (Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         let mut peer = Peer::new(key, PresharedKey::none(), inner, 1472);
         let introduction = Introduction { boot: [1; 8], time: 5 };
+        let from = (SocketAddr::from(([192, 0, 2, 1], 7)), 152);
         for index in 0..30 {
             let keys = SessionKeys::new(Secret::new(&[2; 32]), Secret::new(&[3; 32]));
             let session = Session::new(&keys, (index, index), Instant::ZERO, (0, introduction), false);
-            peer.offer(session, index, vec![index as u8]);
+            peer.offer(session, index, vec![index as u8], from);
         }
         assert_eq!(peer.indices().count(), UNCONFIRMED);
-        assert_eq!(peer.response_to(0, introduction), Some(&[0][..]));
-        assert_eq!(peer.response_to(0, Introduction { time: 6, ..introduction }), None);
-        assert!(peer.confirm(0) && peer.response_to(0, introduction).is_none());
+        assert_eq!(peer.response_to(0, introduction, from), Some(&[0][..]));
+        assert_eq!(peer.response_to(0, Introduction { time: 6, ..introduction }, from), None);
+        assert_eq!(peer.confirm(0), Some(vec![from]));
+        assert!(peer.confirm(0).is_none() && peer.response_to(0, introduction, from).is_none());
     }
 }

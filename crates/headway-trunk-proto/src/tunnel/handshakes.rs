@@ -8,7 +8,8 @@ use super::{Event, PeerId, Refusal, Transmit, Tunnel};
 use crate::control::Control;
 use crate::cookie;
 use crate::handshake::{Initiator, Introduction, Responder};
-use crate::message::{COOKIE_NONCE, MAC};
+use crate::message::{COOKIE_NONCE, MAC, RESPONSE_LEN};
+use crate::path::budget;
 use crate::session::Session;
 
 /// How long a cookie is used that a peer sent.
@@ -64,7 +65,9 @@ impl Tunnel {
             return self.refuse(from, Refusal::UnknownPeer(responder.peer));
         };
         let id = PeerId(place);
-        if let Some(response) = self.peers[id.0].response_to(sender, responder.introduction) {
+        // What remains after the answer.
+        let from_there = (from, budget(message.len()).saturating_sub(RESPONSE_LEN));
+        if let Some(response) = self.peers[id.0].response_to(sender, responder.introduction, from_there) {
             let datagram = response.to_vec();
             self.queue(Transmit { to: from, datagram, checksum: true });
             return;
@@ -77,7 +80,7 @@ impl Tunnel {
         })();
         let Some((session, datagram)) = answer else { return };
         self.indices.insert(session.index, id);
-        self.peers[id.0].offer(session, sender, datagram.clone());
+        self.peers[id.0].offer(session, sender, datagram.clone(), from_there);
         self.forget_indices();
         self.queue(Transmit { to: from, datagram, checksum: true });
     }
@@ -106,10 +109,8 @@ impl Tunnel {
         };
         let session = Session::new(&keys, (ours, theirs), now, (time, introduction), true);
         let peer = &mut self.peers[id.0];
+        // It shows that the peer receives what is sent to where the initiation went. Where the answer came from says nothing.
         peer.start(session);
-        if peer.endpoint != Some(from) {
-            peer.move_to(now, from);
-        }
         let returned = peer.on_received(now);
         self.connected(now, id);
         if returned {
@@ -146,7 +147,7 @@ impl Tunnel {
     pub(super) fn initiate(&mut self, now: Instant, id: PeerId) {
         let (index, introduction) = (self.free_index(), self.introduction(now));
         let peer = &mut self.peers[id.0];
-        let Some(to) = peer.endpoint else { return };
+        let Some(to) = peer.paths.endpoint() else { return };
         let fresh = |(cookie, at): &([u8; MAC], Instant)| {
             (now.saturating_since(*at) < COOKIE_LIFE).then_some(*cookie)
         };

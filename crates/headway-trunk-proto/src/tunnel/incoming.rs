@@ -51,6 +51,7 @@ impl Tunnel {
             let inner = Inner { src: peer.inner.1, dst: peer.inner.0, ecn };
             Some((id, peer.session_mut(index)?.opener.open(room, start, (low, kind), inner)))
         });
+        let bytes = room.len() - start;
         let Some((id, opened)) = opened else {
             self.counters.ignored += 1;
             return None;
@@ -61,7 +62,7 @@ impl Tunnel {
             Opened::Control { .. } => Some(Verdict::Intact),
         };
         if let Some(verdict) = verdict {
-            let bytes = u16::try_from(room.len() - start).unwrap_or(u16::MAX);
+            let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
             let packet = Arrived { at: now, session: index, number: low, bytes, verdict };
             self.peers[id.0].recorder.add(packet);
         }
@@ -88,38 +89,44 @@ impl Tunnel {
                 };
                 *all += 1;
                 *peer += 1;
-                self.authenticated(now, id, index, newest.then_some(from));
+                self.authenticated(now, id, index, (from, bytes, newest));
                 self.peers[id.0].on_segment(now, &room[packet.clone()]);
                 Some(Arrival { peer: id, verdict, packet, seal })
             }
             Opened::Control { message, newest } => {
-                self.authenticated(now, id, index, newest.then_some(from));
+                self.authenticated(now, id, index, (from, bytes, newest));
                 match Control::parse(&room[message]) {
                     // What has arrived is reported, and not what was sent.
-                    Some(Control::MtuProbe(size)) if usize::from(size) == room.len() - start => {
+                    Some(Control::MtuProbe(size)) if usize::from(size) == bytes => {
                         self.send_control(now, id, Control::MtuSeen(size));
                     }
                     // A process that has been replaced has nothing left to end.
                     Some(Control::Close) if !self.peers[id.0].is_of_last_process(index) => {}
-                    control => self.receive_control(now, id, control),
+                    control => self.receive_control(now, id, from, control),
                 }
                 None
             }
         }
     }
 
-    /// A packet of the session `index` was authenticated; `from`: where it came from, if it is the newest.
-    fn authenticated(&mut self, now: Instant, id: PeerId, index: u32, from: Option<SocketAddr>) {
-        let peer = &mut self.peers[id.0];
-        if peer.confirm(index) {
+    /// A packet of the session `index` was authenticated: from where it came, its bytes, and whether it is the newest.
+    fn authenticated(
+        &mut self,
+        now: Instant,
+        id: PeerId,
+        index: u32,
+        (from, bytes, newest): (SocketAddr, usize, bool),
+    ) {
+        let confirmed = self.peers[id.0].confirm(index);
+        if confirmed.is_some() {
             self.connected(now, id);
         }
-        let peer = &mut self.peers[id.0];
-        let is_current = peer.current.as_ref().is_some_and(|session| session.index == index);
-        if let Some(from) = from.filter(|from| is_current && peer.has_moved_to(*from)) {
-            peer.move_to(now, from);
-            self.events.push_back(Event::Moved(id, from));
+        let current = &self.peers[id.0].current;
+        let is_current = current.as_ref().is_some_and(|session| session.index == index);
+        if let Some(addresses) = confirmed.filter(|_| is_current) {
+            self.handshake_came_from(now, id, &addresses);
         }
+        self.came_from(now, id, from, bytes, newest && is_current);
         self.received_from(now, id);
     }
 
@@ -145,7 +152,7 @@ impl Tunnel {
         self.forget_indices();
     }
 
-    fn receive_control(&mut self, now: Instant, id: PeerId, control: Option<Control>) {
+    fn receive_control(&mut self, now: Instant, id: PeerId, from: SocketAddr, control: Option<Control>) {
         match control {
             Some(Control::Probe) => self.send_control(now, id, Control::ProbeSeen),
             Some(Control::ProbeSeen) => {
@@ -161,6 +168,8 @@ impl Tunnel {
                 peer.min_rtt = peer.min_rtt.into_iter().chain(rtt).min();
                 self.tell_mtu(id);
             }
+            Some(Control::PathChallenge(token)) => self.answer_challenge(now, id, from, token),
+            Some(Control::PathResponse(token)) => self.on_path_response(now, id, token),
             Some(Control::MtuProbe(_) | Control::KeepAlive) | None => {}
         }
     }

@@ -4,6 +4,7 @@ mod config;
 mod handshakes;
 mod incoming;
 mod outgoing;
+mod paths;
 mod report;
 mod timers;
 
@@ -17,6 +18,7 @@ use crate::flight::FlightRecorder;
 use crate::handshake::Boot;
 use crate::handshake_load::HandshakeLoad;
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
+use crate::path::Paths;
 use crate::peer::{Peer, Unchecked};
 
 pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
@@ -86,7 +88,7 @@ impl Tunnel {
         let theirs = inner_address(&config.key, &self.public);
         let preshared = config.preshared.unwrap_or_else(PresharedKey::none);
         let mut peer = Peer::new(config.key, preshared, (ours, theirs), self.longest);
-        peer.endpoint = config.endpoint;
+        peer.paths = Paths::new(config.endpoint);
         peer.keep_alive = config.keep_alive;
         self.inner.insert(theirs, PeerId(self.peers.len()));
         self.peers.push(peer);
@@ -101,7 +103,7 @@ impl Tunnel {
     pub fn peers(&self) -> impl Iterator<Item = PeerStatus> {
         self.peers.iter().map(|peer| PeerStatus {
             key: peer.key,
-            endpoint: peer.endpoint,
+            endpoint: peer.paths.endpoint(),
             inner: peer.inner,
             session_since: peer.current.as_ref().map(|session| session.since),
             trying_since: peer.trying_since(),

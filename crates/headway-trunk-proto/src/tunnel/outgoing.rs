@@ -28,7 +28,7 @@ impl Tunnel {
         let dst = Ipv6Addr::from(*dst.ok_or(SealError::NotASegment)?);
         let id = *self.inner.get(&dst).ok_or(SealError::NoPeer)?;
         let peer = &mut self.peers[id.0];
-        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else {
+        let (Some(session), Some(to)) = (&mut peer.current, peer.paths.endpoint()) else {
             self.counters.without_session += 1;
             return Err(SealError::NoSession);
         };
@@ -53,11 +53,31 @@ impl Tunnel {
         }
     }
 
+    /// To an address at which the peer may be.
+    pub(super) fn send_control_to(&mut self, now: Instant, id: PeerId, control: Control, to: SocketAddr) {
+        if let Some(own) = self.seal_control_to(now, id, control, to) {
+            self.queue(own);
+        }
+    }
+
     fn seal_control(&mut self, now: Instant, id: PeerId, control: Control) -> Option<Transmit> {
+        let to = self.peers[id.0].paths.endpoint()?;
+        self.seal_control_to(now, id, control, to)
+    }
+
+    fn seal_control_to(
+        &mut self,
+        now: Instant,
+        id: PeerId,
+        control: Control,
+        to: SocketAddr,
+    ) -> Option<Transmit> {
         let peer = &mut self.peers[id.0];
-        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return None };
-        let datagram = session.sealer.control(&control.bytes())?;
-        peer.on_sent(now, false);
+        let datagram = peer.current.as_mut()?.sealer.control(&control.bytes())?;
+        if peer.paths.endpoint() == Some(to) {
+            peer.on_sent(now, false);
+        }
+        peer.paths.on_sent(to, datagram.len());
         Some(Transmit { to, datagram, checksum: control != Control::Probe })
     }
 
@@ -75,7 +95,7 @@ impl Tunnel {
     /// Sends a datagram of `size` bytes that is answered if it arrives whole.
     pub(super) fn send_probe(&mut self, now: Instant, id: PeerId, size: u16, checksum: bool) {
         let peer = &mut self.peers[id.0];
-        let (Some(session), Some(to)) = (&mut peer.current, peer.endpoint) else { return };
+        let (Some(session), Some(to)) = (&mut peer.current, peer.paths.endpoint()) else { return };
         let message = Control::MtuProbe(size).bytes();
         let Some(datagram) = session.sealer.padded(&message, size.into()) else { return };
         peer.on_sent(now, false);
@@ -87,7 +107,7 @@ impl Tunnel {
     pub fn refused(&mut self, now: Instant, to: SocketAddr, size: usize) {
         let Ok(size) = u16::try_from(size) else { return };
         for id in (0..self.peers.len()).map(PeerId) {
-            if self.peers[id.0].endpoint == Some(to) {
+            if self.peers[id.0].paths.endpoint() == Some(to) {
                 self.peers[id.0].mtu.on_refused(now, size);
                 self.tell_mtu(id);
             }

@@ -12,7 +12,7 @@ impl Tunnel {
     pub fn next_deadline(&self) -> Option<Instant> {
         let of = |peer: &Peer| {
             let asks = [peer.handshake_at(), peer.keep_alive_at(), peer.ask_at()];
-            let probes = [peer.probe_at(), peer.mtu_at(), peer.expiry()];
+            let probes = [peer.probe_at(), peer.mtu_at(), peer.expiry(), peer.paths.due()];
             asks.into_iter().chain(probes).flatten().min()
         };
         self.peers.iter().filter_map(of).min()
@@ -40,6 +40,9 @@ impl Tunnel {
                     self.send_probe(now, id, ASK, true);
                 }
                 self.peers[id.0].on_asked(now);
+            }
+            if is_due(self.peers[id.0].paths.due()) {
+                self.check_paths(now, id);
             }
             if is_due(self.peers[id.0].mtu_at()) {
                 self.probe_mtu(now, id);

@@ -28,6 +28,7 @@ fn check_that_ends_follow(world: &mut World) {
         for _ in 0..2 {
             assert!(world.exchange(near_moves), "near moves: {near_moves}");
         }
+        world.run(Duration::from_secs(2));
         let other = if near_moves { &world.far } else { &world.near };
         let endpoint = other.peers().next().and_then(|peer| peer.endpoint);
         assert_eq!(endpoint, Some(moved), "near moves: {near_moves}");
@@ -37,6 +38,7 @@ fn check_that_ends_follow(world: &mut World) {
         for _ in 0..2 {
             assert!(world.exchange(near_moves));
         }
+        world.run(Duration::from_secs(2));
     }
 }
 

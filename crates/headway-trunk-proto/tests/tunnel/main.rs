@@ -4,8 +4,9 @@ mod crossed;
 mod handshakes;
 mod mtu;
 mod nonces;
-mod recorded;
+mod paths;
 mod racing;
+mod recorded;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -196,33 +197,6 @@ fn what_was_received_is_not_received_again() {
     }
     for sent in sent {
         assert_eq!(world.deliver(sent.clone()), None);
-    }
-}
-
-#[test]
-fn the_peer_may_move_and_a_replay_moves_no_one() {
-    let mut world = World::connected();
-    let (old, _) = world.seal(true, 1, b"old").expect("a session");
-    world.deliver(old.clone());
-    let moved = at("198.51.100.7:9");
-    // One packet alone moves no one: its port may be damaged.
-    for port in [9, 10] {
-        world.near_at = at(&format!("198.51.100.7:{port}"));
-        assert!(world.exchange(true));
-        assert_eq!(world.saw(false, Event::Moved(PeerId(0), world.near_at)), 0);
-    }
-    world.near_at = moved;
-    assert!(world.exchange(true));
-    assert!(world.exchange(true));
-    world.run(Duration::ZERO);
-    assert_eq!(world.saw(false, Event::Moved(PeerId(0), moved)), 1);
-    assert!(world.exchange(false), "the far end answers there");
-    // A copy of an old packet, and one with a damaged header, from elsewhere.
-    let (mut damaged, _) = world.seal(true, 2, b"damaged").expect("a session");
-    damaged.bytes[HEADER.start] ^= 1;
-    for sent in [old, damaged] {
-        world.deliver(Sent { from: at("203.0.113.1:5"), ..sent });
-        assert!(world.exchange(false));
     }
 }
 

@@ -56,6 +56,14 @@ pub(crate) struct World {
     pub(crate) is_down: bool,
     /// How long what the ends send of their own is under way.
     pub(crate) delay: Duration,
+    /// Someone sees what the near end sends, or the far one, and repeats it ahead of that, from this address.
+    pub(crate) repeats: Option<(bool, SocketAddr)>,
+    /// What is sent there reaches the near end too.
+    pub(crate) near_also_at: Option<SocketAddr>,
+    /// What is lost beside.
+    pub(crate) loses: Option<fn(&Sent) -> bool>,
+    /// What was sent to an address at which no end is.
+    pub(crate) astray: Vec<Sent>,
     under_way: VecDeque<(Instant, Sent)>,
     /// All that the ends have sent, of their own and of what was sealed, and when.
     pub(crate) log: Vec<(Instant, Sent)>,
@@ -80,6 +88,10 @@ impl World {
             longest: 1472,
             is_down: false,
             delay: Duration::ZERO,
+            repeats: None,
+            near_also_at: None,
+            loses: None,
+            astray: Vec::new(),
             under_way: VecDeque::new(),
             log: Vec::new(),
             events: Vec::new(),
@@ -97,22 +109,9 @@ impl World {
         let end = self.now + time;
         let mut overdue = 0;
         loop {
-            for from_near in [true, false] {
-                let from = if from_near { self.near_at } else { self.far_at };
-                let tunnel = if from_near { &mut self.near } else { &mut self.far };
-                tunnel.handle_timeout(self.now);
-                let sent: Vec<_> = std::iter::from_fn(|| tunnel.poll_transmit()).collect();
-                for sent in sent {
-                    let sent = Sent { from, to: sent.to, bytes: sent.datagram, checksum: sent.checksum };
-                    self.log.push((self.now, sent.clone()));
-                    // What is lost is lost on its first metre.
-                    if !self.is_down {
-                        self.under_way.push_back((self.now + self.delay, sent));
-                    }
-                }
-                while self.under_way.front().is_some_and(|(due, _)| *due <= self.now) {
-                    let sent = self.under_way.pop_front().map(|(_, sent)| sent);
-                    sent.and_then(|sent| self.deliver(sent));
+            for _ in 0..100 {
+                if !self.exchange_own() {
+                    break;
                 }
             }
             let events = [(true, &mut self.near), (false, &mut self.far)].map(|(near, tunnel)| {
@@ -131,19 +130,61 @@ impl World {
         }
     }
 
+    /// What is due now. Says whether anything was sent or delivered.
+    fn exchange_own(&mut self) -> bool {
+        let mut has_any = false;
+        for from_near in [true, false] {
+            let from = if from_near { self.near_at } else { self.far_at };
+            let tunnel = if from_near { &mut self.near } else { &mut self.far };
+            tunnel.handle_timeout(self.now);
+            let sent: Vec<_> = std::iter::from_fn(|| tunnel.poll_transmit()).collect();
+            has_any |= !sent.is_empty();
+            for sent in sent {
+                let sent = Sent { from, to: sent.to, bytes: sent.datagram, checksum: sent.checksum };
+                self.log.push((self.now, sent.clone()));
+                // What is lost is lost on its first metre.
+                if !self.is_down {
+                    self.under_way.push_back((self.now + self.delay, sent));
+                }
+            }
+            while self.under_way.front().is_some_and(|(due, _)| *due <= self.now) {
+                has_any = true;
+                let sent = self.under_way.pop_front().map(|(_, sent)| sent);
+                sent.and_then(|sent| self.deliver(sent));
+            }
+        }
+        has_any
+    }
+
     pub(crate) fn deliver(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>)> {
         self.deliver_sealed(sent).map(|(verdict, packet, _)| (verdict, packet))
     }
 
     /// The seal too, of a corrupted payload.
     pub(crate) fn deliver_sealed(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>, Option<PayloadSeal>)> {
-        if self.is_down || self.drops_unchecked && !sent.checksum || sent.bytes.len() > self.longest {
+        let end = |near: bool| if near { self.near_at } else { self.far_at };
+        let repeated = self.repeats.filter(|(near, _)| sent.from == end(*near));
+        let copy = repeated.and_then(|(_, from)| self.arrive(Sent { from, ..sent.clone() }));
+        let own = self.arrive(sent);
+        copy.or(own)
+    }
+
+    fn arrive(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>, Option<PayloadSeal>)> {
+        let is_lost = self.loses.is_some_and(|loses| loses(&sent));
+        if self.is_down
+            || is_lost
+            || self.drops_unchecked && !sent.checksum
+            || sent.bytes.len() > self.longest
+        {
             return None;
         }
         let tunnel = match sent.to {
-            to if to == self.near_at => &mut self.near,
+            to if to == self.near_at || Some(to) == self.near_also_at => &mut self.near,
             to if to == self.far_at => &mut self.far,
-            _ => return None,
+            _ => {
+                self.astray.push(sent);
+                return None;
+            }
         };
         let mut room = vec![0; HEADROOM];
         room.extend_from_slice(&sent.bytes);
