@@ -202,3 +202,52 @@ impl Paths {
         self.candidates.iter_mut().find(|candidate| candidate.at == at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many challenges go to `at` until nothing is due before `end`.
+    fn challenges(paths: &mut Paths, at: SocketAddr, end: Instant) -> usize {
+        let mut challenges = 0;
+        while let Some(now) = paths.due().filter(|due| *due < end) {
+            for step in paths.step(now) {
+                if let Step::Challenge(to, _) = step {
+                    challenges += usize::from(to == at);
+                    paths.on_sent(to, CHALLENGE_LEN);
+                }
+            }
+        }
+        challenges
+    }
+
+    #[test]
+    fn what_was_sent_to_an_address_counts_when_it_is_asked_again() {
+        let [home, victim] = [1, 2].map(|host| SocketAddr::from(([192, 0, 2, host], 7)));
+        let mut paths = Paths::new(Some(home));
+        let mut now = Instant::ZERO;
+        assert_eq!(paths.on_newest(victim, 30), None);
+        for (bytes, expected) in [(180, 5), (10 + 90, 2), (32 + 90, 3)] {
+            let budget = paths.on_newest(victim, 30).expect("as before");
+            assert_eq!(budget, bytes);
+            paths.ask(now, (victim, budget), [[1; 8], [2; 8]], Some(Duration::ZERO));
+            now += FORGOTTEN_AFTER + Duration::from_millis(1);
+            assert_eq!(challenges(&mut paths, victim, now), expected);
+            assert_eq!(paths.due(), None, "it is forgotten");
+        }
+    }
+
+    #[test]
+    fn a_few_addresses_are_asked_and_those_that_failed_make_room() {
+        let mut paths = Paths::new(None);
+        let at = |host| SocketAddr::from(([192, 0, 2, host], 7));
+        let ask = |paths: &mut Paths, host, now| paths.ask(now, (at(host), 1000), [[host; 8], [0; 8]], None);
+        (0..10).for_each(|host| ask(&mut paths, host, Instant::ZERO));
+        let asked = |paths: &Paths| paths.candidates.iter().map(|candidate| candidate.at).collect::<Vec<_>>();
+        assert_eq!(asked(&paths), [0, 1, 2, 3].map(at));
+        ask(&mut paths, 7, Instant::ZERO + FAILED_AFTER);
+        assert_eq!(asked(&paths), [1, 2, 3, 7].map(at));
+        paths.on_answer([7; 8]);
+        assert_eq!(paths.step(Instant::ZERO + FAILED_AFTER), [Step::Move(at(7))]);
+    }
+}

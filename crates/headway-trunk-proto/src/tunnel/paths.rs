@@ -70,13 +70,10 @@ impl Tunnel {
         }
     }
 
-    /// Answers to where the challenge came from, and to where the peer is: someone on the path may have repeated it from elsewhere, and
-    /// the challenge itself is what then comes second.
+    /// Answers to where the peer is, as far as that is known: where the challenge came from says nothing.
     pub(super) fn answer_challenge(&mut self, now: Instant, id: PeerId, from: SocketAddr, token: Token) {
-        let endpoint = self.peers[id.0].paths.endpoint().filter(|endpoint| *endpoint != from);
-        for to in [Some(from), endpoint].into_iter().flatten() {
-            self.send_control_to(now, id, Control::PathResponse(token), to);
-        }
+        let to = self.peers[id.0].paths.endpoint().unwrap_or(from);
+        self.send_control_to(now, id, Control::PathResponse(token), to);
     }
 
     pub(super) fn on_path_response(&mut self, now: Instant, id: PeerId, token: Token) {
