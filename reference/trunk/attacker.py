@@ -3,7 +3,8 @@
     attacker.py KIND RATE OUT IFACE_A IFACE_B
 
 Reads every UDP datagram that arrives at either interface and sends what it makes of them out at the other, at most RATE a
-second, from SIGUSR1 until SIGTERM; then OUT gets the number sent and the seconds, as JSON. `ready` is printed when it listens.
+second, from SIGUSR1 until SIGTERM; then OUT gets the number sent, the seconds, and how many bytes were sent from the victim's
+address and to it, as JSON. `ready` is printed when it listens.
 """
 
 import json
@@ -18,10 +19,15 @@ import time
 
 ETH, IP, UDP = 14, 20, 8
 HEADERS = ETH + IP + UDP
-# Offset in a datagram of the sealed TCP header: type, index and number are before it (docs/trunk-protocol.md, section 2).
+# Offset in a datagram of the packet's number, and of the sealed TCP header behind it (docs/trunk-protocol.md, section 2).
+NUMBER = 5
 SEALED = 9
+# Sequence and ACK number in that header.
+NUMBERS = SEALED + 4, SEALED + 12
 # The tags of payload and header, behind it.
 TAGS = 32
+# Whose address the attack pretends to have, and its port.
+VICTIM = bytes((10, 79, 2, 99)), 9
 # After this time, in seconds, a datagram has crossed the link.
 OLD = 2
 
@@ -46,17 +52,24 @@ def frame(like, payload, source=None, port=None):
 
 
 def flipped(payload, bits, first, last, rng):
+    """With so many other bits between the two places."""
     payload = bytearray(payload)
-    for _ in range(bits):
-        at = rng.randrange(first, last)
-        payload[at] ^= 1 << rng.randrange(8)
+    for bit in rng.sample(range(8 * first, 8 * last), bits):
+        payload[bit // 8] ^= 1 << bit % 8
     return bytes(payload)
+
+
+def noise(payload, ahead, rng):
+    """Of the same session, with a number so many higher, and random bytes behind it."""
+    number = struct.unpack_from("!I", payload, NUMBER)[0] + ahead & 0xFFFFFFFF
+    return payload[:NUMBER] + struct.pack("!I", number) + rng.randbytes(len(payload) - SEALED)
 
 
 class Attacker:
     def __init__(self, kind, interfaces):
         self.kind = kind
-        self.is_race = kind.startswith("race")
+        # What it sends depends on what it hears at the moment.
+        self.is_prompt = kind.startswith("race") or kind in ("noise", "repeat", "nothing")
         self.rng = random.Random(1)
         self.sockets = []
         for name in interfaces:
@@ -70,6 +83,7 @@ class Attacker:
         self.next = 0
         self.sent = 0
         self.first_sent = None
+        self.from_victim = self.to_victim = 0
 
     def send(self, side, data):
         """Out at the interface that is not `side`, so in the direction in which the datagram went."""
@@ -85,6 +99,9 @@ class Attacker:
             return
         # Without the padding of short Ethernet frames.
         data = data[: ETH + struct.unpack("!H", data[ETH + 2 : ETH + 4])[0]]
+        if data[ETH + 16 : ETH + IP] == VICTIM[0]:
+            self.to_victim += len(data) - HEADERS
+            return
         kind = data[HEADERS]
         # The first are the gateways' own; later ones may be answers to the attack.
         if kind in (1, 2) and len(self.handshakes[side]) < 2:
@@ -96,14 +113,27 @@ class Attacker:
             kept.append(stamped)
         else:
             kept[self.rng.randrange(4096)] = stamped
-        if self.is_race and begun:
-            payload = data[HEADERS:]
-            # Of the header's bits only, or of the payload's: so that the copy is taken for a damaged packet.
-            first, last = SEALED, SEALED + 4 * (kind & 0xF)
-            if self.kind == "race-payload":
-                first, last = last + TAGS, len(payload)
-            if first + 4 < last <= len(payload):
-                self.send(side, frame(data, flipped(payload, 2, first, last, self.rng)))
+        if self.is_prompt and begun:
+            self.race(side, data, kind)
+
+    def race(self, side, data, kind):
+        """What arrives ahead of the datagram that was just heard."""
+        payload, copies = data[HEADERS:], []
+        header_end = SEALED + 4 * (kind & 0xF)
+        # So that the copy is taken for a damaged packet: bits of the header only, or of the payload.
+        if self.kind == "race" and SEALED + 20 <= header_end <= len(payload):
+            copies = [flipped(payload, 2, SEALED, header_end, self.rng)]
+        elif self.kind == "race-numbers" and SEALED + 20 <= header_end <= len(payload):
+            copies = [flipped(payload, 32, *NUMBERS, self.rng)]
+        elif self.kind in ("race-payload", "race-ahead") and header_end + TAGS + 4 < len(payload):
+            copies = [flipped(payload, 2, header_end + TAGS, len(payload), self.rng)]
+        if self.kind in ("race-ahead", "noise"):
+            copies += [noise(payload, ahead, self.rng) for ahead in (1024, self.rng.randrange(1, 1024))]
+        for copy in copies:
+            self.send(side, frame(data, copy))
+        if self.kind == "repeat":
+            self.send(side, frame(data, payload, *VICTIM))
+            self.from_victim += len(payload)
 
     def drain(self):
         for side, raw in enumerate(self.sockets):
@@ -162,7 +192,7 @@ class Attacker:
         due = time.monotonic()
         while not ended:
             self.drain()
-            if self.is_race or not begun or not any(self.captured):
+            if self.is_prompt or not begun or not any(self.captured):
                 select.select(self.sockets, [], [], 0.05)
                 due = time.monotonic()
                 continue
@@ -198,5 +228,6 @@ if __name__ == "__main__":
     attacker.run(float(rate))
     lasted = time.monotonic() - (attacker.first_sent or time.monotonic())
     with open(out + ".part", "w") as file:
-        json.dump({"sent": attacker.sent, "seconds": lasted}, file)
+        account = {"from_victim": attacker.from_victim, "to_victim": attacker.to_victim}
+        json.dump({"sent": attacker.sent, "seconds": lasted} | account, file)
     os.rename(out + ".part", out)
