@@ -15,9 +15,9 @@
 const SPAN: u64 = 8192;
 /// A number that is not authenticated is believed if it is less than this ahead of the authenticated ones. So it is a bound for
 /// what is announced without anything authenticated between.
-const AHEAD: u64 = 1024;
+pub(crate) const AHEAD: u64 = 1024;
 /// Older numbers are not remembered any more.
-const BEHIND: u64 = SPAN - AHEAD;
+pub(crate) const BEHIND: u64 = SPAN - AHEAD;
 /// Damage is confirmed if the packet has not arrived intact when one has with a number higher by this.
 const CONFIRMED_AFTER: u64 = 1024;
 /// The counts are halved when together they are this.

@@ -1,6 +1,7 @@
 //! The limits of sealing and opening: numbers, lengths, what is no segment.
 
 use super::*;
+use crate::damage_trust::{AHEAD, BEHIND};
 use crate::message::Message;
 use crate::secret::Secret;
 
@@ -169,12 +170,12 @@ fn the_highest_authentic_number_is_followed() {
 fn an_unreadable_packet_is_near_the_highest_authentic_number_or_nothing() {
     const AT: u64 = 10_000;
     for (number, is_near) in [
-        (AT - NEAR - 1, false),
-        (AT - NEAR, true),
+        (AT - BEHIND - 1, false),
+        (AT - BEHIND, true),
         (AT - 2, true),
         (AT, true),
-        (AT + NEAR, true),
-        (AT + NEAR + 1, false),
+        (AT + AHEAD - 1, true),
+        (AT + AHEAD, false),
         (AT + (1 << 20), false),
     ] {
         let mut opener = Opener::new(&key());
