@@ -159,7 +159,10 @@ impl Connection {
         }
         self.rearm_after_ack(cx, info.acknowledged.bytes > 0, outcome.timer);
         self.set_reorder_timer(cx.now, outcome.reorder_deadline);
-        self.arm_tail_probe(cx);
+        // RFC 8985, 7.2, restarts it "upon receiving an ACK that cumulatively acknowledges new data". Behind holes that damage
+        // leaves most ACKs do not; there any ACK does.
+        let behind_damage = self.profile.features.ledger && cx.path.ledger.sees_damage();
+        self.arm_tail_probe(cx, info.acknowledged.bytes > 0 || behind_damage);
     }
 
     /// Says whether the window changed.

@@ -169,7 +169,7 @@ impl Connection {
         }
         self.arm_user_timeout();
         self.pace(cx, segment.len);
-        self.arm_tail_probe(cx);
+        self.arm_tail_probe(cx, true);
         self.arm_tail_copies(cx);
         // A probe beyond the window is not new data (RFC 3168, 6.1.6).
         let fresh = segment.len > 0 && next.usable > 0;

@@ -192,11 +192,13 @@ impl Connection {
         self.report_window(cx);
     }
 
-    /// RFC 8985, 7.2: schedules a probe after data was sent or acknowledged.
+    /// RFC 8985, 7.2: schedules a probe after new data was sent, or acknowledged (`restart`). Other ACKs may end it, when they show
+    /// that a loss was found otherwise.
     #[inline]
-    pub(super) fn arm_tail_probe<O>(&mut self, cx: &Context<'_, O>) {
+    pub(super) fn arm_tail_probe<O>(&mut self, cx: &Context<'_, O>, restart: bool) {
         let ledger = self.profile.features.ledger.then_some(&cx.path.ledger);
         match self.snd.probe_timeout(ledger).map(|timeout| cx.now + timeout) {
+            Some(_) if !restart => {}
             // "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()": the probe
             // takes the place of a timeout that would come before it.
             Some(at) => {
