@@ -13,8 +13,8 @@ use crate::path::table::PathKey;
 use crate::slab::Key;
 
 impl<O: Observer> Host<O> {
-    /// What is known of the path from `local` to `remote`, while a connection uses it, and for ten
-    /// minutes after the last one that had [`Features::sharing`](crate::Features::sharing).
+    /// What is known of the path from `local` to `remote`, while a connection uses it. For ten minutes after the last one
+    /// that had [`Features::sharing`](crate::Features::sharing) it stays; after others the MTU alone does.
     pub fn path(&self, local: IpAddr, remote: IpAddr) -> Option<&Path> {
         self.paths.get(self.paths.find(&PathKey { local, remote })?)
     }

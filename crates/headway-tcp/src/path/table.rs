@@ -1,5 +1,5 @@
-//! The paths that a host knows. One without users is remembered for a while, if a
-//! connection with TCB sharing used it (RFC 9040).
+//! The paths that a host knows. One without users is remembered for a while: all that was learnt, if a
+//! connection with TCB sharing used it (RFC 9040), and its MTU in any case.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -30,12 +30,18 @@ pub(crate) struct PathKey {
 pub(crate) struct PathEntry {
     path: Path,
     key: PathKey,
-    users: usize,
+    users: u32,
     receivers: RecentReceivers,
     /// A connection that shares what it learns has used it.
     shared: bool,
-    /// Since when it has no users.
-    idle_since: Option<Instant>,
+    /// Since when it has no users, if it has none.
+    idle_since: Instant,
+}
+
+impl PathEntry {
+    fn idle_since(&self) -> Option<Instant> {
+        (self.users == 0).then_some(self.idle_since)
+    }
 }
 
 /// See the module's documentation. Its map is looked up, never walked: its order reaches no result.
@@ -79,14 +85,17 @@ impl<S: BuildHasher> PathTable<S> {
         if let Some(found) = self.find(&key)
             && let Some(entry) = self.entries.get_mut(found)
         {
+            let idle_since = entry.idle_since();
             entry.users += 1;
-            entry.shared |= shared;
             // A connection that has been open since, and had little to send, keeps the path but not this.
             entry.path.memory.take_if(|memory| memory.is_expired(now));
-            if let Some(since) = entry.idle_since.take() {
-                entry.path.begin();
+            if let Some(since) = idle_since {
                 self.idle.remove(&(since, found));
+                if entry.shared {
+                    entry.path.begin();
+                }
             }
+            entry.shared |= shared;
             return found;
         }
         let added = self.entries.insert(PathEntry {
@@ -95,7 +104,7 @@ impl<S: BuildHasher> PathTable<S> {
             users: 1,
             receivers: RecentReceivers::default(),
             shared,
-            idle_since: None,
+            idle_since: now,
         });
         self.keys.insert(key, added);
         added
@@ -108,10 +117,16 @@ impl<S: BuildHasher> PathTable<S> {
         if entry.users > 0 {
             return;
         }
-        entry.idle_since = Some(now);
+        entry.idle_since = now;
         self.idle.insert((now, path));
         if !entry.shared {
-            self.remove_idle(now, path);
+            // RFC 1191, 3: "An attempt to detect an increase [...] MUST NOT be done less than 5 minutes after a Datagram
+            // Too Big message has been received for the given destination".
+            let mtu = entry.path.mtu;
+            (entry.path, entry.receivers) = (Path { mtu, ..Path::default() }, RecentReceivers::default());
+            if mtu.is_none() {
+                self.remove_idle(now, path);
+            }
         }
         self.expire(now);
     }
@@ -136,7 +151,7 @@ impl<S: BuildHasher> PathTable<S> {
     /// Says whether anything was known.
     pub(crate) fn forget(&mut self, path: Key) -> bool {
         let Some(entry) = self.entries.get_mut(path) else { return false };
-        match entry.idle_since {
+        match entry.idle_since() {
             Some(since) => {
                 self.remove_idle(since, path);
                 true
@@ -197,7 +212,66 @@ impl<S: BuildHasher> PathTable<S> {
         let path = self.mtus.pop_due(now)?;
         if let Some(entry) = self.entries.get_mut(path) {
             entry.path.mtu = None;
+            if let (false, Some(since)) = (entry.shared, entry.idle_since()) {
+                self.remove_idle(since, path);
+            }
         }
         Some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::hash::BuildHasherDefault;
+    use core::net::Ipv4Addr;
+
+    use headway_units::Duration;
+    use siphasher::sip::SipHasher24;
+
+    use super::*;
+
+    fn key(n: u32) -> PathKey {
+        PathKey { local: Ipv4Addr::LOCALHOST.into(), remote: Ipv4Addr::from_bits(n).into() }
+    }
+
+    #[test]
+    fn of_a_path_that_is_not_shared_the_mtu_is_remembered_and_nothing_else() {
+        let mut table = PathTable::new(BuildHasherDefault::<SipHasher24>::default());
+        let at = |second: u64| Instant::ZERO + Duration::from_secs(second);
+        for mtu in [None, Some(1300)] {
+            let path = table.acquire(key(1), false, at(0));
+            if let Some(mtu) = mtu {
+                table.set_mtu(path, mtu);
+                table.expire_mtu(path, at(0));
+            }
+            table.get_mut(path).unwrap().unreadable = 3;
+            table.release(path, at(10));
+            assert_eq!(table.find(&key(1)).is_some(), mtu.is_some());
+        }
+        let path = table.acquire(key(1), false, at(20));
+        assert_eq!(table.get(path), Some(&Path { mtu: Some(1300), ..Path::default() }));
+        table.release(path, at(30));
+        assert_eq!(table.next_mtu_deadline(), Some(at(600)));
+        assert!(table.forget_expired_mtu(at(600)).is_some());
+        assert!(table.entries.iter().next().is_none() && table.idle.is_empty());
+    }
+
+    #[test]
+    fn paths_that_are_remembered_for_their_mtu_are_bounded() {
+        let mut table = PathTable::new(BuildHasherDefault::<SipHasher24>::default());
+        for n in 0..3 * MEMORIES as u32 {
+            let path = table.acquire(key(n), false, Instant::ZERO);
+            table.set_mtu(path, 1300);
+            table.expire_mtu(path, Instant::ZERO);
+            table.release(path, Instant::ZERO);
+        }
+        assert_eq!(table.entries.iter().count(), MEMORIES);
+        assert_eq!(table.keys.len(), MEMORIES);
+        let mut expired = 0;
+        while table.forget_expired_mtu(Instant::ZERO + LIFETIME).is_some() {
+            expired += 1;
+        }
+        assert_eq!(expired, MEMORIES);
+        assert!(table.keys.is_empty());
     }
 }
