@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 use crate::PublicKey;
 use crate::message::{COOKIE_NONCE, COOKIE_REPLY_LEN, MAC, cookie_reply_header};
 
-/// How long a cookie is valid, at least; its secret is as old.
+/// For how long a secret makes cookies, and for how long it takes them back after that. A gateway uses a cookie for as long.
 const LIFETIME: Duration = Duration::from_secs(120);
 
 fn mac(key: &[u8], parts: &[&[u8]]) -> [u8; MAC] {
@@ -59,41 +59,55 @@ pub(crate) fn has_mac1(receiver: &PublicKey, message: &[u8]) -> bool {
 
 /// Makes cookies and takes them back.
 pub(crate) struct CookieJar {
-    /// The secret in use and the one before it, with the time from which the first is used.
-    secrets: [[u8; 32]; 2],
+    /// The secret in use and the one before it.
+    secrets: [Secret; 2],
+}
+
+#[derive(Clone, Copy)]
+struct Secret {
+    bytes: [u8; 32],
+    /// When it was drawn.
     since: Instant,
+}
+
+impl Secret {
+    fn cookie(&self, from: SocketAddr) -> [u8; MAC] {
+        let port = from.port().to_be_bytes();
+        match from.ip() {
+            IpAddr::V4(ip) => mac(&self.bytes, &[&ip.octets(), &port]),
+            IpAddr::V6(ip) => mac(&self.bytes, &[&ip.octets(), &port]),
+        }
+    }
+
+    /// Whether its cookies are taken back.
+    fn is_valid(&self, now: Instant) -> bool {
+        now.saturating_since(self.since) < LIFETIME * 2
+    }
 }
 
 impl CookieJar {
     /// With a random secret.
     pub(crate) fn new(secret: [u8; 32]) -> Self {
-        Self { secrets: [secret, secret], since: Instant::ZERO }
+        Self { secrets: [Secret { bytes: secret, since: Instant::ZERO }; 2] }
     }
 
     /// Whether the secret in use is old, and [`CookieJar::renew`] due.
     pub(crate) fn is_stale(&self, now: Instant) -> bool {
-        now.saturating_since(self.since) > LIFETIME
+        now.saturating_since(self.secrets[0].since) >= LIFETIME
     }
 
-    /// Another random secret. Cookies of the one before stay valid.
+    /// Another random secret. The cookies of the one before stay valid for their time.
     pub(crate) fn renew(&mut self, now: Instant, secret: [u8; 32]) {
-        self.secrets = [secret, self.secrets[0]];
-        self.since = now;
+        self.secrets = [Secret { bytes: secret, since: now }, self.secrets[0]];
     }
 
-    fn cookie(&self, age: usize, from: SocketAddr) -> [u8; MAC] {
-        let port = from.port().to_be_bytes();
-        match from.ip() {
-            IpAddr::V4(ip) => mac(&self.secrets[age], &[&ip.octets(), &port]),
-            IpAddr::V6(ip) => mac(&self.secrets[age], &[&ip.octets(), &port]),
-        }
-    }
-
-    /// Whether mac2 of a handshake message was made with a cookie that was sent to `from`.
-    pub(crate) fn has_mac2(&self, from: SocketAddr, message: &[u8]) -> bool {
+    /// Whether mac2 of a handshake message was made with a cookie that was sent to `from`, and not too long ago.
+    pub(crate) fn has_mac2(&self, now: Instant, from: SocketAddr, message: &[u8]) -> bool {
         let Some(at) = message.len().checked_sub(MAC) else { return false };
-        let fits = |age| bool::from(mac2(&self.cookie(age, from), &message[..at]).ct_eq(&message[at..]));
-        fits(0) || fits(1)
+        self.secrets
+            .iter()
+            .filter(|secret| secret.is_valid(now))
+            .any(|secret| bool::from(mac2(&secret.cookie(from), &message[..at]).ct_eq(&message[at..])))
     }
 
     /// The answer to a handshake message without a valid mac2. `nonce` is random.
@@ -105,7 +119,7 @@ impl CookieJar {
         nonce: [u8; COOKIE_NONCE],
     ) -> Option<Vec<u8>> {
         let at = message.len().checked_sub(2 * MAC)?;
-        let mut sealed = self.cookie(0, from).to_vec();
+        let mut sealed = self.secrets[0].cookie(from).to_vec();
         let cipher = XChaCha20Poly1305::new(&key(b"headway trunk cookie", ours).into());
         cipher.encrypt_in_place(&nonce.into(), &message[at..at + MAC], &mut sealed).ok()?;
         let mut reply = Vec::with_capacity(COOKIE_REPLY_LEN);
@@ -130,14 +144,19 @@ mod tests {
     use super::*;
     use crate::message::INITIATION_LEN;
 
-    #[test]
-    fn a_cookie_counts_for_its_address_until_two_secrets_later() {
+    fn address(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    fn at(second: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(second)
+    }
+
+    /// A message with a cookie that `jar` made.
+    fn with_cookie(jar: &CookieJar, from: SocketAddr) -> Vec<u8> {
         let peer = PublicKey::from_bytes([3; 32]);
-        let from: SocketAddr = "192.0.2.1:7".parse().expect("an address");
-        let mut jar = CookieJar::new([1; 32]);
         let mut message = vec![5; INITIATION_LEN];
         authenticate(&peer, None, &mut message);
-        assert!(has_mac1(&peer, &message) && !jar.has_mac2(from, &message));
         let first: [u8; MAC] =
             message[INITIATION_LEN - 32..INITIATION_LEN - 16].try_into().expect("16 bytes");
         let reply = jar.reply(&peer, (from, 9), &message, [4; COOKIE_NONCE]).expect("a reply");
@@ -145,14 +164,44 @@ mod tests {
         assert_eq!(open_reply(&peer, &[0; MAC], &reply), None, "of another message");
         let cookie = open_reply(&peer, &first, &reply).expect("a cookie");
         authenticate(&peer, Some(&cookie), &mut message);
-        assert!(jar.has_mac2(from, &message));
-        assert!(!jar.has_mac2("192.0.2.1:8".parse().expect("an address"), &message));
-        for still in [true, false] {
-            jar.renew(Instant::ZERO + LIFETIME, [2 + u8::from(still); 32]);
-            assert_eq!(jar.has_mac2(from, &message), still);
-        }
+        message
+    }
+
+    #[test]
+    fn a_cookie_counts_for_its_address_and_message() {
+        let (peer, from) = (PublicKey::from_bytes([3; 32]), address("192.0.2.1:7"));
+        let jar = CookieJar::new([1; 32]);
+        let mut message = vec![5; INITIATION_LEN];
+        authenticate(&peer, None, &mut message);
+        assert!(has_mac1(&peer, &message) && !jar.has_mac2(at(0), from, &message));
+        let mut message = with_cookie(&jar, from);
+        assert!(jar.has_mac2(at(0), from, &message));
+        assert!(!jar.has_mac2(at(0), address("192.0.2.1:8"), &message));
         message[0] ^= 1;
-        assert!(!has_mac1(&peer, &message));
+        assert!(!has_mac1(&peer, &message) && !jar.has_mac2(at(0), from, &message));
+    }
+
+    /// A secret is renewed when a cookie is asked for, which may be long after.
+    #[test]
+    fn a_cookie_counts_for_two_to_four_minutes_whenever_the_next_is_asked_for() {
+        let from = address("[2001:db8::1]:7");
+        let week = 7 * 24 * 3600;
+        for (renewed, asked, counts) in [
+            (None, 119, true),
+            (Some(120), 120, true),
+            (Some(120), 239, true),
+            (Some(120), 240, false),
+            (Some(week), week, false),
+            (None, week, false),
+        ] {
+            let mut jar = CookieJar::new([1; 32]);
+            let message = with_cookie(&jar, from);
+            if let Some(second) = renewed {
+                assert!(!jar.is_stale(at(119)) && jar.is_stale(at(second)));
+                jar.renew(at(second), [2; 32]);
+            }
+            assert_eq!(jar.has_mac2(at(asked), from, &message), counts, "renewed {renewed:?}, asked {asked}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Tunnel {
             (self.random)(&mut secret);
             self.jar.renew(now, secret);
         }
-        if self.jar.has_mac2(from, message) {
+        if self.jar.has_mac2(now, from, message) {
             let is_admitted = self.load.admits(from.ip());
             if !is_admitted {
                 self.refuse(from, Refusal::TooMany);
