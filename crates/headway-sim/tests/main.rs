@@ -1,6 +1,7 @@
 //! The tests of `headway-sim` as one program, which is linked once: a module for each subject.
 
 mod autotune;
+mod black_holes;
 mod blind;
 mod congestion;
 mod delay_steps;

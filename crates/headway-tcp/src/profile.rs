@@ -208,6 +208,9 @@ pub struct Profile {
     /// longer, and [`Host::takes_compact`](crate::Host::takes_compact) says which. To be set with the carrier, as
     /// `headway-net` does.
     pub compact_headers: bool,
+    /// Where long packets are lost again and again, and no router says why, the longest that passes is searched (RFC 4821).
+    /// Needs [`LossRecovery::RackTlp`], and SACK.
+    pub mtu_search: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer and accept window scaling (RFC 7323).
@@ -275,6 +278,7 @@ impl Profile {
             checks_damaged: false,
             tagged_payloads: false,
             compact_headers: false,
+            mtu_search: false,
             timestamps: true,
             window_scaling: true,
             hack: HackMode::Off,
@@ -332,11 +336,13 @@ impl Profile {
     }
 
     /// Today's TCP: [`Profile::standard`] with RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682),
-    /// undo of spurious reductions, CUBIC (RFC 9438) with HyStart++ (RFC 9406), pacing and ECN.
+    /// undo of spurious reductions, CUBIC (RFC 9438) with HyStart++ (RFC 9406), pacing, ECN, and a search for the path's
+    /// MTU where no router reports it (RFC 4821).
     pub fn modern() -> Self {
         Self {
             sack_fin: true,
             checks_damaged: true,
+            mtu_search: true,
             recovery: LossRecovery::RackTlp,
             features: Features::TCP,
             congestion: Algorithm::Cubic,

@@ -14,6 +14,7 @@ impl Connection {
         cx: &mut Context<'_, O>,
         buffer: &mut [u8],
     ) -> Option<usize> {
+        self.follow_path_mtu(cx);
         if self.pending.has_tail_probe() {
             return self.send_tail_probe(cx, buffer);
         }
@@ -123,6 +124,7 @@ impl Connection {
         buffer: &mut [u8],
         retransmission: Retransmission,
     ) -> Option<usize> {
+        let retransmission = self.fit_to_path(cx, retransmission);
         let segment = self.snd.retransmit(retransmission, cx.now, self.tsval(cx.now));
         let (seq, len, reason) = (segment.seq, segment.len, retransmission.1);
         self.ecn.on_retransmitted(seq, self.snd.nxt());
@@ -147,6 +149,7 @@ impl Connection {
             return None;
         }
         let next = self.snd.next_segment(self.sack_room_beside_data() as u32);
+        let next = self.mtu_probe(cx, &next).unwrap_or(next);
         if !self.may_send_now(cx, &next) {
             return None;
         }
@@ -155,7 +158,9 @@ impl Connection {
             self.timers.stop(Timer::User);
         }
         let mut segment = self.snd.send(&next, cx.now, self.tsval(cx.now));
-        if self.bundles(cx) {
+        if segment.len > self.snd.mss() {
+            self.on_mtu_probe_sent(cx);
+        } else if self.bundles(cx) {
             segment = self.snd.bundle(segment, cx.now);
         }
         self.notify_writable();
@@ -212,7 +217,8 @@ impl Connection {
         if len == 0 {
             return true;
         }
-        self.allowance(cx).room >= len
+        // A probe of the path's MTU is beyond the window by less than a segment.
+        self.allowance(cx).room >= len.min(self.snd.mss())
     }
 
     /// Arms the persist timer if nothing outstanding keeps the connection alive.

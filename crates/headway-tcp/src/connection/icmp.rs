@@ -17,7 +17,7 @@ impl Connection {
 
     /// The path's MTU became known (RFC 8201, RFC 1191), or is to be found out anew.
     pub(crate) fn path_mtu_changed<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        let mtu = cx.path.mtu;
+        let mtu = cx.path.largest_packet();
         cx.emit(|| Event::PathMtu { mtu });
         if self.snd.mss() > 0 {
             self.update_mss(cx, false);

@@ -9,6 +9,7 @@
 
 mod ack;
 mod application;
+mod black_hole;
 mod build;
 mod challenge;
 mod damage;
@@ -53,6 +54,7 @@ use crate::receive::ReceiveSide;
 use crate::send::SendSide;
 use crate::{ConnectionError, ConnectionId, State};
 
+use black_hole::BlackHoles;
 use challenge::ChallengeAcks;
 use ecn::EcnState;
 use keep_alive::KeepAliveState;
@@ -112,6 +114,7 @@ pub(crate) struct Connection {
     peer_mss: u16,
     opening: Opening,
     challenges: ChallengeAcks,
+    black_holes: BlackHoles,
     keep_alive: KeepAliveState,
     /// The application will not ask for the connection again.
     orphaned: bool,
@@ -146,6 +149,7 @@ impl Connection {
             peer_mss: 0,
             opening: Opening::new(state == State::SynReceived),
             challenges: ChallengeAcks::default(),
+            black_holes: BlackHoles::default(),
             keep_alive: KeepAliveState::new(now),
             orphaned: false,
             notifications: Notifications::default(),

@@ -75,7 +75,35 @@ impl Connection {
 
     /// The largest packet that the path takes.
     pub(super) fn mtu<O>(&self, cx: &Context<'_, O>) -> u16 {
-        self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX))
+        self.profile.mtu.min(cx.path.largest_packet().unwrap_or(u16::MAX))
+    }
+
+    /// Bytes of the options of every segment with data.
+    fn data_options(&self) -> u16 {
+        let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
+        timestamps
+            + match self.negotiated {
+                Negotiated { v2: true, .. } => 12,
+                Negotiated { hack: true, .. } => 4,
+                _ => 0,
+            }
+    }
+
+    /// How long a packet with that much data is.
+    pub(super) fn packet_len(&self, payload: u32) -> u16 {
+        let headers = u32::from(self.bare_headers() + self.data_options());
+        (payload + headers - self.left_out()) as u16
+    }
+
+    /// How much data a packet of `len` bytes carries.
+    pub(super) fn payload_of(&self, len: u16) -> u32 {
+        u32::from(len.saturating_sub(self.bare_headers() + self.data_options())) + self.left_out()
+    }
+
+    /// The longest packet that the interface, routers and the peer's MSS option allow.
+    pub(super) fn longest_allowed<O>(&self, cx: &Context<'_, O>) -> u16 {
+        let path = self.profile.mtu.min(cx.path.mtu.unwrap_or(u16::MAX));
+        path.min(self.peer_mss.saturating_add(self.bare_headers()))
     }
 
     /// The options of our SYN or SYN-ACK.
@@ -181,18 +209,14 @@ impl Connection {
 
     /// RFC 9293, 3.7.1: "Eff.snd.MSS = min(SendMSS+20, MMS_S) - TCPhdrsize - IPoptionsize", with
     /// the options of every data segment counted as header (RFC 6691).
-    pub(super) fn update_mss<O>(&mut self, cx: &mut Context<'_, O>, initial: bool) {
+    pub(super) fn fitting_mss<O>(&self, cx: &Context<'_, O>) -> u32 {
         let fits = self.mtu(cx).saturating_sub(self.bare_headers());
-        let mut options = 0;
-        if self.negotiated.timestamps {
-            options += 12;
-        }
-        if self.negotiated.v2 {
-            options += 12;
-        } else if self.negotiated.hack {
-            options += 4;
-        }
-        let mss = u32::from(self.peer_mss.min(fits).max(MIN_MSS)) - options + self.left_out();
+        u32::from(self.peer_mss.min(fits).max(MIN_MSS) - self.data_options()) + self.left_out()
+    }
+
+    /// Segments are as long as is known now that they may be.
+    pub(super) fn update_mss<O>(&mut self, cx: &mut Context<'_, O>, initial: bool) {
+        let mss = self.fitting_mss(cx);
         self.snd.set_mss(mss);
         cx.domain.set_mss(mss, initial);
     }

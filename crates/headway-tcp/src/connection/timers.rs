@@ -142,6 +142,7 @@ impl Connection {
             self.arm_retransmit(cx.now);
             return;
         }
+        let counts = self.snd.rtt().counts_timeout(cx.now);
         let timeouts = self.snd.count_timeout(cx.now);
         if self.profile.rto.retries.is_some_and(|limit| timeouts > limit) {
             self.fail_by_timeout(cx, ConnectionError::TimedOut);
@@ -163,6 +164,9 @@ impl Connection {
         }
         self.report_window(cx);
         self.arm_retransmit(cx.now);
+        if counts {
+            self.count_unanswered(cx, true);
+        }
     }
 
     /// When the peer, or the path of a shared domain, last gave a sign of life.

@@ -6,6 +6,7 @@ mod evidence;
 pub mod ledger;
 pub(crate) mod memory;
 mod mtu;
+pub(crate) mod mtu_search;
 mod others_queue;
 mod queue_window;
 mod rate_test;
@@ -13,8 +14,13 @@ mod receivers;
 mod silent;
 pub(crate) mod table;
 
+use alloc::boxed::Box;
+
+use headway_units::Instant;
+
 use ledger::CauseLedger;
 use memory::PathMemory;
+use mtu_search::{Lengths, MtuSearch};
 
 /// Facts about one path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub struct Path {
     transmissions: u64,
     /// What connections learnt that later ones start from (RFC 9040).
     pub memory: Option<PathMemory>,
+    /// From the time on when packets of the length used did not seem to pass; on few paths.
+    mtu_search: Option<Box<MtuSearch>>,
 }
 
 impl Path {
@@ -63,6 +71,46 @@ impl Path {
     pub(crate) fn transmissions_since_begin(&self) -> u32 {
         (self.transmissions as u32).wrapping_sub(self.before_begin)
     }
+
+    // --- the length of packets ----------------------------------------------------------------------
+
+    /// The longest packet to be sent, if an ICMP message, the operator or the search for it gave one.
+    #[inline]
+    pub fn largest_packet(&self) -> Option<u16> {
+        self.mtu.into_iter().chain(self.mtu_search.as_ref().map(|search| search.used())).min()
+    }
+
+    /// A black hole is suspected: packets are short from now on, and longer ones probed.
+    pub(crate) fn search_mtu(&mut self, lengths: Lengths, now: Instant) {
+        self.mtu_search = Some(Box::new(MtuSearch::begin(self.mtu_search.as_deref(), lengths, now)));
+    }
+
+    /// The search, if there is one.
+    #[inline]
+    pub(crate) fn mtu_search(&mut self) -> Option<&mut MtuSearch> {
+        self.mtu_search.as_deref_mut()
+    }
+
+    /// A packet of `size` bytes has arrived.
+    pub(crate) fn on_passed(&mut self, size: u16, now: Instant) {
+        if let Some(search) = &mut self.mtu_search {
+            search.on_passed(size, now);
+        }
+        self.mtu_search.take_if(|search| search.is_over());
+    }
+
+    /// Connections that cannot probe try all again, as RFC 1191 does, where what was found is old.
+    pub(crate) fn forget_expired_search(&mut self, now: Instant) {
+        self.mtu_search.take_if(|search| search.is_expired(now));
+    }
+
+    /// What is left of a path whose connections share nothing: the length of packets.
+    pub(crate) fn only_mtu(&mut self) -> Option<Self> {
+        let (mtu, mtu_search) = (self.mtu, self.mtu_search.take());
+        (mtu.is_some() || mtu_search.is_some()).then(|| Self { mtu, mtu_search, ..Self::default() })
+    }
+
+    // --- connections --------------------------------------------------------------------------------
 
     /// A connection begins on the path, which was unused for a while.
     pub(crate) fn begin(&mut self) {

@@ -122,10 +122,9 @@ impl<S: BuildHasher> PathTable<S> {
         if !entry.shared {
             // RFC 1191, 3: "An attempt to detect an increase [...] MUST NOT be done less than 5 minutes after a Datagram
             // Too Big message has been received for the given destination".
-            let mtu = entry.path.mtu;
-            (entry.path, entry.receivers) = (Path { mtu, ..Path::default() }, RecentReceivers::default());
-            if mtu.is_none() {
-                self.remove_idle(now, path);
+            match entry.path.only_mtu() {
+                Some(rest) => (entry.path, entry.receivers) = (rest, RecentReceivers::default()),
+                None => self.remove_idle(now, path),
             }
         }
         self.expire(now);
@@ -212,7 +211,9 @@ impl<S: BuildHasher> PathTable<S> {
         let path = self.mtus.pop_due(now)?;
         if let Some(entry) = self.entries.get_mut(path) {
             entry.path.mtu = None;
-            if let (false, Some(since)) = (entry.shared, entry.idle_since()) {
+            if let (false, Some(since), None) =
+                (entry.shared, entry.idle_since(), entry.path.largest_packet())
+            {
                 self.remove_idle(since, path);
             }
         }

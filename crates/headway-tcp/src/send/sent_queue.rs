@@ -154,7 +154,6 @@ impl SentQueue {
         self.segments.iter().rposition(|sent| !sent.has(Marks::SACKED) && !sent.has(Marks::HELD))
     }
 
-    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sent> {
         self.segments.iter()
     }
@@ -363,6 +362,7 @@ impl SentQueue {
             && !marks.has(Marks::COUNTED)
         {
             let sent = &self.segments[index];
+            log.on_arrived(sent.payload_len());
             log.delivered(sent.order, sent.end(), sent.len, sent.tsval, marks.has(Marks::EVER_RETRANSMITTED));
         }
         self.set(index, marks.resolved().with(Marks::SACKED));
@@ -383,6 +383,7 @@ impl SentQueue {
         self.mark_damaged(index);
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
+            log.on_arrived(sent.payload_len());
             log.corrupted(sent.order, now, sent.len);
         }
     }
@@ -433,6 +434,12 @@ impl SentQueue {
         if let Some(log) = self.log.kept_mut() {
             log.count_crossing(sent, due, now);
         }
+    }
+
+    /// The longest payload that has arrived, intact or not, since this was last asked for, if deliveries are measured.
+    #[inline]
+    pub(crate) fn take_longest_arrived(&mut self) -> u32 {
+        self.log.kept_mut().map_or(0, TransmissionLog::take_longest_arrived)
     }
 
     /// What the ACK at hand has delivered, and what that says of the network's rate.
@@ -546,6 +553,7 @@ impl SentQueue {
             if let Some(log) = self.log.kept_mut() {
                 let retransmitted = head.has(Marks::EVER_RETRANSMITTED);
                 if !head.has(Marks::SACKED) && !head.has(Marks::COUNTED) {
+                    log.on_arrived(head.payload_len());
                     log.delivered(head.order, head.end(), head.len, head.tsval, retransmitted);
                 }
             }

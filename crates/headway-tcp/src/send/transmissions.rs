@@ -119,6 +119,8 @@ pub(crate) struct TransmissionLog {
     late: Vec<u64>,
     /// Up to which number transmissions were copied, and are to be.
     copies: (u64, u64),
+    /// The longest payload that arrived since this was last asked for.
+    longest_arrived: u32,
 }
 
 impl TransmissionLog {
@@ -290,6 +292,16 @@ impl TransmissionLog {
         }
         self.totals.deliveries.on_delivered(now, sent.len);
         self.count_earlier(due, sent.len);
+    }
+
+    /// A segment with that much payload arrived, intact or not.
+    pub(crate) fn on_arrived(&mut self, payload: u32) {
+        self.longest_arrived = self.longest_arrived.max(payload);
+    }
+
+    /// The longest payload that arrived since this was last asked for.
+    pub(crate) fn take_longest_arrived(&mut self) -> u32 {
+        core::mem::take(&mut self.longest_arrived)
     }
 
     /// What the ACK at hand delivered; the next one begins with nothing.

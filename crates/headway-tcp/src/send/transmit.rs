@@ -150,6 +150,39 @@ impl SendSide {
         self.recovery.on_probe_sent(self.nxt, retransmitted);
     }
 
+    /// The payload of segment `index`.
+    pub(crate) fn payload_len(&self, index: usize) -> u32 {
+        self.queue.get(index).payload_len()
+    }
+
+    /// How many segments with at least that payload have not arrived, of those sent up to a round trip before `SND.UNA` moved, or
+    /// later.
+    pub(crate) fn unanswered(&self, payload: u32) -> usize {
+        let round_trip = self.rtt.min().unwrap_or_default();
+        self.queue
+            .iter()
+            .filter(|sent| sent.payload_len() >= payload && !sent.has(Marks::SACKED))
+            .filter(|sent| sent.sent_at + round_trip >= self.last_advance)
+            .count()
+    }
+
+    /// Whether a probe of the path's MTU may be lost without being taken for congestion.
+    pub(crate) fn spares_probes(&self) -> bool {
+        self.recovery.spares_probes()
+    }
+
+    /// Cuts segment `index`, which is longer than others: a probe of the path's MTU that was lost. Its pieces are to be
+    /// retransmitted.
+    pub(crate) fn cut_probe(&mut self, index: usize) {
+        self.recovery.cut(&mut self.queue, index, self.mss);
+    }
+
+    /// The longest payload that has arrived, intact or not, since this was last asked for.
+    #[inline]
+    pub(crate) fn take_longest_arrived(&mut self) -> u32 {
+        self.queue.take_longest_arrived()
+    }
+
     /// Takes segment `index` to be retransmitted.
     pub(crate) fn retransmit(
         &mut self,

@@ -29,6 +29,7 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
     match words.word("a setting")? {
         "mtu" => profile.mtu = words.value("bytes")?,
         "sack" => profile.sack = switch(words)?,
+        "mtu-search" => profile.mtu_search = switch(words)?,
         "sack-fin" => profile.sack_fin = switch(words)?,
         "timestamps" => profile.timestamps = switch(words)?,
         "window-scaling" => profile.window_scaling = switch(words)?,

@@ -161,6 +161,11 @@ pub(crate) trait RecoveryEngine {
         false
     }
 
+    /// Whether the loss of a segment that is longer than others, a probe of the path's MTU, is no congestion to it.
+    fn spares_probes(&self) -> bool {
+        false
+    }
+
     /// What the peer says it holds of damaged segments.
     fn peer_held(&self) -> Option<&PeerHeldRanges> {
         None
@@ -254,15 +259,24 @@ impl Recovery {
     pub(crate) fn on_mss_reduced(&mut self, queue: &mut SentQueue, mss: u32) {
         let mut index = 0;
         while index < queue.len() {
-            if queue.get(index).payload_len() > mss {
-                queue.split(index, mss);
-                for part in [index, index + 1] {
-                    queue.mark_damaged(part);
-                    self.reported.push_cut(queue.get(part).seq);
-                }
-            }
-            index += 1;
+            index += self.cut(queue, index, mss);
         }
+    }
+
+    /// Cuts segment `index`, if it is longer than `mss` bytes, and lines the pieces up. Says how many there are.
+    pub(crate) fn cut(&mut self, queue: &mut SentQueue, index: usize, mss: u32) -> usize {
+        let mut last = index;
+        while queue.get(last).payload_len() > mss {
+            queue.split(last, mss);
+            last += 1;
+        }
+        if last > index {
+            for piece in index..=last {
+                queue.mark_damaged(piece);
+                self.reported.push_cut(queue.get(piece).seq);
+            }
+        }
+        last - index + 1
     }
 
     /// See [`RecoveryEngine::on_timeout`].
@@ -407,6 +421,11 @@ impl Recovery {
     /// Whether packets of this connection were seen to overtake each other.
     pub(crate) fn saw_reordering(&self) -> bool {
         engine!(&self.engine, engine => engine.saw_reordering())
+    }
+
+    /// See [`RecoveryEngine::spares_probes`].
+    pub(crate) fn spares_probes(&self) -> bool {
+        engine!(&self.engine, engine => engine.spares_probes())
     }
 
     /// What the peer says it holds of damaged segments.

@@ -226,6 +226,12 @@ impl Rack {
     /// A transmission is lost. Returns whether the cause was not damage.
     fn lose(&mut self, cx: &mut RecoveryContext<'_>, sent: &Transmission) -> bool {
         let Some(index) = cx.queue.segment_of(sent) else { return false };
+        // RFC 4821, 3: "The isolated loss of a probe packet [...] is treated as an indication of an MTU limit, and not as a
+        // congestion indicator." Nothing else is longer than segments are.
+        if cx.queue.get(index).payload_len() > cx.mss {
+            cx.queue.mark_damaged(index);
+            return false;
+        }
         let due = sent.sent_at + self.detector.rtt();
         match self.attribute(cx, index, sent.load) {
             Cause::Damage => {
@@ -265,7 +271,7 @@ impl Rack {
             // What the peer holds of a damaged segment was attributed when that was reported.
             if sent.has(Marks::HELD) {
                 self.peer_held.unspare(sent.len);
-            } else {
+            } else if sent.payload_len() <= cx.mss {
                 let cause = self.attribute(cx, index, cx.queue.load_of(index));
                 congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
             }
@@ -590,6 +596,10 @@ impl RecoveryEngine for Rack {
 
     fn saw_reordering(&self) -> bool {
         self.detector.saw_reordering()
+    }
+
+    fn spares_probes(&self) -> bool {
+        true
     }
 
     fn peer_held(&self) -> Option<&PeerHeldRanges> {
