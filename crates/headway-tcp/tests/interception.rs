@@ -131,6 +131,24 @@ fn one_that_gives_up_and_comes_again_is_told_of_once() {
     assert_eq!((host.incoming(), host.incoming()), (Some(ends), None));
 }
 
+/// A host that gives up says nothing: its SYN comes no more.
+#[test]
+fn one_whose_syn_comes_no_more_has_given_up() {
+    let (mut host, ends) = (host(3), ends(true, 1));
+    assert_eq!(host.incoming_until(&ends), None);
+    let second = |seconds| AT + Duration::from_secs(seconds);
+    // As Linux sends it: after 1 s, and each time after twice as long. One may be lost.
+    for (at, until) in [(0, 4), (1, 8), (3, 16), (7, 32), (31, 128), (63, 256)] {
+        hand_in(&mut host, second(at), &segment(&ends, TcpFlags::SYN, 100, 0, b""));
+        assert_eq!(host.incoming_until(&ends), Some(second(until)), "after the SYN at {at} s");
+    }
+    // Another attempt from the same port.
+    hand_in(&mut host, second(70), &segment(&ends, TcpFlags::SYN, 200, 0, b""));
+    assert_eq!(host.incoming_until(&ends), Some(second(74)));
+    hand_in(&mut host, second(71), &segment(&ends, TcpFlags::RST, 201, 0, b""));
+    assert_eq!(host.incoming_until(&ends), None);
+}
+
 #[test]
 fn what_belongs_to_no_connection_is_reset_and_pings_of_others_are_theirs() {
     let (mut host, ends) = (host(4), ends(true, 5000));

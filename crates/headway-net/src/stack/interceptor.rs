@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use headway_tcp::{Endpoints, Refusal};
+use headway_units::Duration;
 
 use super::TcpStream;
 use super::shared::{Handle, io_error};
@@ -60,6 +61,14 @@ impl Incoming {
     /// The peer's address.
     pub fn source(&self) -> SocketAddr {
         self.ends.remote
+    }
+
+    /// How long the peer is taken to wait, from now on, if nothing more arrives from it ([`Host::incoming_until`](headway_tcp::Host::incoming_until)).
+    /// `None`: it has given up.
+    pub fn patience(&self) -> Option<Duration> {
+        let shared = &self.handle.shared;
+        let until = shared.with_core(|core| core.host.incoming_until(&self.ends))?;
+        Some(until.saturating_since(shared.clock.now())).filter(|left| !left.is_zero())
     }
 
     /// Answers the peer. The stream can be written to and read from at once.

@@ -45,6 +45,21 @@ impl TcpStream {
         .await
     }
 
+    /// Waits until the connection has failed: the peer has reset it, say. Nothing is read, and the peer's FIN is no failure. Cancel
+    /// safe.
+    pub async fn failed(&self) -> io::Error {
+        poll_fn(|cx| {
+            self.handle.shared.with_core(|core| match core.stream_error(self.id) {
+                Some(error) => Poll::Ready(error),
+                None => {
+                    core.wait(self.id, Interest::Read, cx.waker());
+                    Poll::Pending
+                }
+            })
+        })
+        .await
+    }
+
     /// Whether the connection is established, has not failed, and the peer has not ended it.
     pub fn is_open(&self) -> bool {
         let shared = &self.handle.shared;

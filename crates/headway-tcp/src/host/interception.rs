@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::icmp::Unreachable;
 use headway_wire::{IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, emit};
 
@@ -18,6 +18,9 @@ use crate::profile::Profile;
 
 /// Room for a SYN: both headers with all options.
 const LONGEST_SYN: usize = 40 + 60;
+
+/// How long a peer may take for its second SYN. RFC 6298, 2.1: "the sender SHOULD set RTO <- 1 second"; of RFC 1122 it was 3 s.
+const SECOND_SYN: Duration = Duration::from_secs(4);
 
 /// What a peer is told whose connection is not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +52,18 @@ struct KeptSyn {
     header_lens: (usize, usize),
     /// The last number of a connection in TIME-WAIT that it replaces.
     beyond: Option<SeqNumber>,
+    /// When it and the last retransmission of it arrived.
+    first_at: Instant,
+    last_at: Instant,
 }
 
 impl KeptSyn {
+    /// When its peer has given up, unless it is heard of before. RFC 6298, 5.5: each time "The host MUST set RTO <- RTO * 2", so
+    /// after the time S since the first SYN the next one follows within S and a RTO. One that is lost makes it 3 S + 3 RTO.
+    fn ends_at(&self) -> Instant {
+        self.last_at + self.last_at.saturating_since(self.first_at) * 3 + SECOND_SYN
+    }
+
     fn segment(&self) -> Segment<'_> {
         let (ip_header_len, header_len) = self.header_lens;
         let Self { ip, tcp, options, .. } = *self;
@@ -61,17 +73,22 @@ impl KeptSyn {
 
 impl Interception {
     /// A SYN has arrived; says whether there was room for it.
-    fn keep(&mut self, ends: &Endpoints, syn: &Segment<'_>, beyond: Option<SeqNumber>) -> bool {
+    fn keep(&mut self, ends: &Endpoints, at: Instant, syn: &Segment<'_>, beyond: Option<SeqNumber>) -> bool {
         let key = (ends.remote, ends.local);
-        let kept = KeptSyn {
+        let mut kept = KeptSyn {
             ip: syn.ip,
             tcp: syn.tcp,
             options: syn.options,
             header_lens: (syn.ip_header_len, syn.header_len),
             beyond,
+            first_at: at,
+            last_at: at,
         };
         if let Some(known) = self.waiting.get_mut(&key) {
             // The same again, or a new attempt from the same port.
+            if known.tcp.seq == kept.tcp.seq {
+                kept.first_at = known.first_at;
+            }
             *known = kept;
             return true;
         }
@@ -115,6 +132,13 @@ impl<O: Observer> Host<O> {
                 return Some(ends);
             }
         }
+    }
+
+    /// Until when the peer of a connection that waits for a decision is taken to be there, if nothing more arrives from it: a host
+    /// that gives up says nothing, and only its SYN comes no more. `None`: the connection waits no more.
+    pub fn incoming_until(&self, ends: &Endpoints) -> Option<Instant> {
+        let interception = self.interception.as_ref()?;
+        interception.waiting.get(&(ends.remote, ends.local)).map(KeptSyn::ends_at)
     }
 
     /// Answers the SYN of a connection that waits for a decision. The connection is in SYN-RECEIVED, and can be
@@ -164,11 +188,12 @@ impl<O: Observer> Host<O> {
     pub(super) fn intercept_syn(
         &mut self,
         ends: &Endpoints,
+        at: Instant,
         syn: &Segment<'_>,
         beyond: Option<SeqNumber>,
     ) -> bool {
         let Some(interception) = &mut self.interception else { return false };
-        if !interception.keep(ends, syn, beyond) {
+        if !interception.keep(ends, at, syn, beyond) {
             self.counters.backlog_drops += 1;
         }
         true

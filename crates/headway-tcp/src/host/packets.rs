@@ -123,7 +123,7 @@ impl<O: Observer> Host<O> {
         if let Some(listener) = listener {
             self.open_passively(&PassiveOpen { listener, ends, at, syn: segment }, Some(beyond));
         } else {
-            self.intercept_syn(ends, segment, Some(beyond));
+            self.intercept_syn(ends, at, segment, Some(beyond));
         }
         true
     }
@@ -188,7 +188,7 @@ impl<O: Observer> Host<O> {
         } else if flags.contains(TcpFlags::SYN)
             && !flags.contains(TcpFlags::ACK)
             && is_one_host(ends.local.ip())
-            && self.intercept_syn(ends, segment, None)
+            && self.intercept_syn(ends, at, segment, None)
         {
             return;
         }
