@@ -72,7 +72,8 @@ pub struct GatewayConfig {
     /// What the buffers of all streams may use, such as `256MiB`: beyond that, new streams are refused, until others have
     /// ended. Not limited if left out.
     pub memory: Option<String>,
-    /// Streams at most, of all peers. Connections that are opened ahead of need do not count.
+    /// Streams at most that are open, of all peers; as many may wait for their destination. Connections that are opened ahead of
+    /// need do not count.
     #[serde(default = "default_streams")]
     pub max_streams: usize,
 }

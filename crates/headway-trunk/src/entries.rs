@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::entry::{Entry, Kind, Target};
@@ -39,17 +38,13 @@ pub(crate) struct Prepared {
 }
 
 /// The entries of a gateway, in the order of its configuration.
+#[derive(Default)]
 pub(crate) struct Entries {
     running: Vec<Running>,
     tasks: JoinSet<()>,
-    streams: Arc<Semaphore>,
 }
 
 impl Entries {
-    pub(crate) fn new(streams: Arc<Semaphore>) -> Self {
-        Self { running: Vec::new(), tasks: JoinSet::new(), streams }
-    }
-
     /// Where they listen.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         self.running.iter().map(|entry| entry.address).collect()
@@ -95,7 +90,7 @@ impl Entries {
                 running.what = entry.what;
                 self.running.push(running);
             } else if let Some((address, opened, target)) = bound.next() {
-                let task = self.tasks.spawn(opened.serve(self.streams.clone()));
+                let task = self.tasks.spawn(opened.serve());
                 reloaded.added.push(entry.what.clone());
                 self.running.push(Running { listen: entry.listen, address, target, what: entry.what, task });
             }

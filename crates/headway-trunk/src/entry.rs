@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::{TcpListener, TcpStream as Socket};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::half_open::{HalfOpen, Side};
 use crate::link::Link;
 use crate::relay::{self, HostEnd as _};
 use crate::request::{Destination, Ends, Outcome};
@@ -87,11 +89,11 @@ impl Entry {
     }
 
     /// Accepts connections for ever.
-    pub(crate) async fn serve(self, streams: Arc<Semaphore>) {
+    pub(crate) async fn serve(self) {
         let mut logged: Option<Instant> = None;
         loop {
-            let socket = match self.listener.accept().await {
-                Ok((socket, _)) => socket,
+            let (socket, client) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // It waits in the kernel's backlog. Without descriptors each try fails: one line a second says so.
                     if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
@@ -103,13 +105,13 @@ impl Entry {
                 }
             };
             relay::set_up(&socket);
-            // Over the limit one waits here, and the others in the kernel's backlog.
-            let Ok(permit) = streams.clone().acquire_owned().await else { return };
             let Target { kind, link } = self.target.read().unwrap_or_else(PoisonError::into_inner).clone();
+            // Over the limit one waits here, and the others in the kernel's backlog.
+            link.places.room().await;
+            let half_open = link.places.half_open(Side::Near, Some(client));
             let ours = self.listener.local_addr().ok();
             tokio::spawn(async move {
-                let _permit = permit;
-                if let Err(error) = take(&link, kind, socket, ours).await {
+                if let Err(error) = take(&link, kind, (socket, ours), half_open).await {
                     tracing::debug!(peer = link.name, %error, "a connection ended");
                 }
             });
@@ -117,9 +119,14 @@ impl Entry {
     }
 }
 
-async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>) -> io::Result<()> {
+async fn take(
+    link: &Link,
+    kind: Kind,
+    (socket, ours): (Socket, Option<SocketAddr>),
+    half_open: HalfOpen,
+) -> io::Result<()> {
     let destination = match kind {
-        Kind::Socks => return socks(link, socket).await,
+        Kind::Socks => return socks(link, socket, half_open).await,
         Kind::Forward(destination) => destination,
         Kind::Transparent => {
             let destination = socket.local_addr()?;
@@ -132,7 +139,7 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
         }
     };
     let ends = Ends { client: socket.peer_addr().ok(), destination };
-    match link.open(&ends).await {
+    match link.open(&ends, half_open, reset(&socket)).await {
         Ok(stream) => link.join(socket, stream, ends).await,
         Err(outcome) => {
             tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
@@ -142,38 +149,63 @@ async fn take(link: &Link, kind: Kind, socket: Socket, ours: Option<SocketAddr>)
     }
 }
 
-async fn socks(link: &Link, socket: Socket) -> io::Result<()> {
+async fn socks(link: &Link, mut socket: Socket, mut half_open: HalfOpen) -> io::Result<()> {
     let client = socket.peer_addr().ok();
     // A reply is to arrive that says what failed.
     socket.set_abortive(false);
     let request = async {
-        let protocol = Socks5ServerProtocol::accept_no_auth(socket).await?;
-        protocol.read_command().await
+        let protocol = Socks5ServerProtocol::accept_no_auth(&mut socket).await?;
+        let (_, command, target) = protocol.read_command().await?;
+        Ok((command, target))
     };
-    let (protocol, command, target) =
-        timeout(REQUEST_TIMEOUT, request).await?.map_err(|error| io::Error::other(error.to_string()))?;
+    let request = tokio::select! {
+        request = timeout(REQUEST_TIMEOUT, request) => request?,
+        () = half_open.displaced() => {
+            link.counters.displaced.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+    };
     let failed = |error: fast_socks5::server::SocksServerError| io::Error::other(error.to_string());
+    let (command, target) = request.map_err(failed)?;
     if command != Socks5Command::TCPConnect {
-        return protocol.reply_error(&ReplyError::CommandNotSupported).await.map_err(failed);
+        return answer(&mut socket, &ReplyError::CommandNotSupported).await;
     }
     let destination = match target {
         TargetAddr::Ip(address) => Some(Destination::Address(address)),
         TargetAddr::Domain(name, port) => Destination::of_name(&name, port),
     };
     let Some(destination) = destination else {
-        return protocol.reply_error(&ReplyError::AddressTypeNotSupported).await.map_err(failed);
+        return answer(&mut socket, &ReplyError::AddressTypeNotSupported).await;
     };
     let ends = Ends { client, destination };
-    match link.open(&ends).await {
+    match link.open(&ends, half_open, closed(&socket)).await {
         Ok(stream) => {
-            // RFC 1928, 6: the address that the server connects from. It is the far gateway's, and not known here.
-            let socket = protocol.reply_success(([0, 0, 0, 0], 0).into()).await.map_err(failed)?;
+            answer(&mut socket, &ReplyError::Succeeded).await?;
             link.join(socket, stream, ends).await
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
-            protocol.reply_error(&reply(outcome)).await.map_err(failed)
+            answer(&mut socket, &reply(outcome)).await
         }
+    }
+}
+
+/// RFC 1928, 6. The address in it would be the one that the server connects from: the far gateway's, and not known here.
+async fn answer(socket: &mut Socket, reply: &ReplyError) -> io::Result<()> {
+    socket.write_all(&[5, reply.as_u8(), 0, 1, 0, 0, 0, 0, 0, 0]).await
+}
+
+/// Waits until the client has reset its connection. Its FIN says only that it sends no more.
+async fn reset(socket: &Socket) {
+    // An error of the readiness itself is the end of the runtime.
+    let _ = socket.ready(Interest::ERROR).await;
+}
+
+/// Waits until a client that waits for an answer has gone: before that it has no reason to send a FIN.
+async fn closed(socket: &Socket) {
+    // What it sends ahead hides its FIN.
+    if let Ok(1..) = socket.peek(&mut [0]).await {
+        reset(socket).await;
     }
 }
 

@@ -12,26 +12,27 @@ use tokio::net::{TcpStream as Socket, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::half_open::Side;
+use crate::happy_eyeballs;
 use crate::link::{Link, MOST_SPARE};
 use crate::packets::{self, Delivery};
 use crate::proxy_header;
 use crate::relay;
 use crate::request::{Destination, Outcome, Request};
 
-/// How long a destination may take to answer: what the kernel's TCP takes to give up (RFC 1122, 4.2.3.5, asks for 3
-/// minutes at least) is more than people wait.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(130);
+/// How long a destination may take to answer, all its addresses together, and its name to be looked up. RFC 1122, 4.2.3.5, has a
+/// kernel try for 3 minutes at least: "The application can close the connection (i.e., give up on the open attempt) sooner, of
+/// course", and proxies do so after a minute.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Accepts the streams of one peer, as long as the stack runs. At most `most` of all peers are open. `delivery` is for its
-/// packets, where they are taken.
+/// Accepts the streams of one peer, as long as the stack runs. `delivery` is for its packets, where they are taken.
 pub(crate) async fn serve(
     link: Arc<Link>,
     listener: TcpListener,
-    (streams, most): (Arc<Semaphore>, usize),
     delivery: Option<Arc<Delivery>>,
 ) -> io::Error {
     // A peer that keeps the rules has no more that wait for their request.
-    let waiting = Arc::new(Semaphore::new(most + MOST_SPARE));
+    let waiting = Arc::new(Semaphore::new(link.places.most() + MOST_SPARE));
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -42,9 +43,9 @@ pub(crate) async fn serve(
             stream.reset();
             continue;
         };
-        let (link, streams, delivery) = (link.clone(), streams.clone(), delivery.clone());
+        let (link, delivery) = (link.clone(), delivery.clone());
         tokio::spawn(async move {
-            if let Err(error) = answer(&link, stream, (place, streams), delivery.as_deref()).await {
+            if let Err(error) = answer(&link, stream, place, delivery.as_deref()).await {
                 tracing::debug!(peer = link.name, %error, "a stream ended");
             }
         });
@@ -61,7 +62,7 @@ fn count_over_limit(link: &Link) {
 async fn answer(
     link: &Link,
     mut stream: Stream,
-    (place, streams): (OwnedSemaphorePermit, Arc<Semaphore>),
+    place: OwnedSemaphorePermit,
     delivery: Option<&Delivery>,
 ) -> io::Result<()> {
     // It may wait for its use for hours: it was opened ahead of need.
@@ -83,13 +84,34 @@ async fn answer(
             };
         }
     };
-    let Ok(_permit) = streams.try_acquire_owned() else {
+    let destination = &ends.destination;
+    if !link.places.has_room() {
         count_over_limit(link);
         return refuse(stream, Outcome::Failed).await;
+    }
+    let mut half_open = link.places.half_open(Side::Far, ends.client);
+    let connected = tokio::select! {
+        // The near gateway, or its host, has given up.
+        error = stream.failed() => {
+            link.counters.abandoned.fetch_add(1, Ordering::Relaxed);
+            return Err(error);
+        }
+        () = half_open.displaced() => {
+            link.counters.displaced.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(peer = link.name, %destination, "gives way to others");
+            return refuse(stream, Outcome::TimedOut).await;
+        }
+        connected = timeout(CONNECT_TIMEOUT, connect(link, destination)) => {
+            connected.unwrap_or(Err(Outcome::TimedOut))
+        }
     };
-    let destination = &ends.destination;
-    match connect(link, destination).await {
+    drop(half_open);
+    match connected {
         Ok(mut socket) => {
+            let Some(place) = link.places.open() else {
+                count_over_limit(link);
+                return refuse(stream, Outcome::Failed).await;
+            };
             let address = socket.peer_addr()?;
             if link.is_told_clients(address.ip()) {
                 socket.write_all(&proxy_header::header(ends.client, address)).await?;
@@ -97,7 +119,7 @@ async fn answer(
             stream.write_u8(Outcome::Connected as u8).await?;
             tracing::debug!(peer = link.name, %destination, "connected");
             link.counters.opened.fetch_add(1, Ordering::Relaxed);
-            link.join(socket, stream, ends).await?;
+            link.join(socket, (stream, place), ends).await?;
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");
@@ -117,33 +139,40 @@ async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outco
     if !link.has_memory() {
         return Err(Outcome::Failed);
     }
-    let addresses: Vec<SocketAddr> = match destination {
+    let mut addresses = match destination {
         Destination::Address(address) => vec![*address],
-        Destination::Name(name, port) => {
-            let found = lookup_host((name.as_str(), *port)).await.map_err(|_| Outcome::UnknownName)?;
-            found.collect()
-        }
+        Destination::Name(name, port) => look_up(link, name, *port).await?,
     };
-    let mut outcome = if addresses.is_empty() { Outcome::UnknownName } else { Outcome::NotAllowed };
-    for address in addresses {
-        if !link.allows(address.ip()) {
-            continue;
+    if addresses.is_empty() {
+        return Err(Outcome::UnknownName);
+    }
+    addresses.retain(|address| link.allows(address.ip()));
+    match happy_eyeballs::connect(addresses).await {
+        Ok(socket) => {
+            relay::set_up(&socket);
+            Ok(socket)
         }
-        match timeout(CONNECT_TIMEOUT, Socket::connect(address)).await {
-            Ok(Ok(socket)) => {
-                relay::set_up(&socket);
-                return Ok(socket);
+        Err(None) => Err(Outcome::NotAllowed),
+        Err(Some((address, error))) => {
+            let outcome = Outcome::of(&error);
+            if outcome == Outcome::Failed
+                && let Some(times) = link.counters.failed.happened()
+            {
+                tracing::warn!(peer = link.name, times, %address, %error, "streams are refused");
             }
-            Ok(Err(error)) => {
-                outcome = Outcome::of(&error);
-                if outcome == Outcome::Failed
-                    && let Some(times) = link.counters.failed.happened()
-                {
-                    tracing::warn!(peer = link.name, times, %address, %error, "streams are refused");
-                }
-            }
-            Err(_) => outcome = Outcome::TimedOut,
+            Err(outcome)
         }
     }
-    Err(outcome)
+}
+
+async fn look_up(link: &Link, name: &str, port: u16) -> Result<Vec<SocketAddr>, Outcome> {
+    let Ok(place) = link.lookups.clone().acquire_owned().await else { return Err(Outcome::Failed) };
+    let name = name.to_owned();
+    // The thread that looks it up goes on when this is given up, and has its place until then.
+    let found = tokio::spawn(async move {
+        let found = lookup_host((name.as_str(), port)).await.map(Iterator::collect);
+        drop(place);
+        found
+    });
+    found.await.ok().and_then(Result::ok).ok_or(Outcome::UnknownName)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
 use headway_trunk_proto::{Event, FlightRecorder, PublicKey, Tunnel};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 
@@ -18,6 +18,7 @@ use crate::link::{Link, PORT};
 use crate::networks::Networks;
 use crate::no_session;
 use crate::packets::{self, Delivery, PacketQueue};
+use crate::places::Places;
 use crate::redirection::{self, Redirection};
 use crate::reload::fixed_keys;
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
@@ -82,7 +83,7 @@ impl Gateway {
         let profile = Some(stream_profile(settings.outage, config.gateway.own_path));
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
-        let streams = Arc::new(Semaphore::new(config.gateway.max_streams));
+        let most_streams = config.gateway.max_streams;
         let named = |peer: &Peer| (peer.name.clone(), peer.rules.clone(), peer.networks.clone());
         let peers: Vec<_> = settings.peers.iter().map(named).collect();
         let networks = Networks::new(settings.peers.iter().map(|peer| &peer.networks[..]));
@@ -90,7 +91,7 @@ impl Gateway {
         let tun = match &settings.tun {
             None => None,
             Some(taken) => {
-                let opened = Tun::open(&taken.settings, &networks)?;
+                let opened = Tun::open(&taken.settings, &networks, most_streams)?;
                 let writer = opened.writer().map_err(TrunkError::Ended)?;
                 delivery = Some(Arc::new(Delivery { writer, deadline: taken.deadline }));
                 Some(opened)
@@ -106,7 +107,7 @@ impl Gateway {
             links: Vec::new(),
             mtu: config.gateway.mtu,
             since: Instant::now(),
-            entries: Mutex::new(Entries::new(streams.clone())),
+            entries: Mutex::default(),
             budget: Arc::new(Budget::new(settings.memory)),
             recorders,
             redirection: Mutex::default(),
@@ -116,20 +117,21 @@ impl Gateway {
             tasks: JoinSet::new(),
         };
         let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
-        for (peer, (ours, theirs)) in peers.into_iter().zip(inner) {
+        let places = Places::of_peers(peers.len(), most_streams);
+        for ((peer, places), (ours, theirs)) in peers.into_iter().zip(places).zip(inner) {
             let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;
             let link = Link::new(
                 peer,
                 (gateway.stack.clone(), gateway.budget.clone()),
+                places,
                 domain,
                 (ours.into(), theirs.into()),
             );
-            let limit = (streams.clone(), config.gateway.max_streams);
             let (served, delivery, failed) = (link.clone(), delivery.clone(), failed.clone());
             gateway.tasks.spawn(async move {
-                let error = exit::serve(served, listener, limit, delivery).await;
+                let error = exit::serve(served, listener, delivery).await;
                 tracing::error!(%error, "no more streams are accepted");
                 // The first one says it.
                 let _ = failed.try_send(TrunkError::Ended(error));
@@ -140,7 +142,7 @@ impl Gateway {
         gateway.redirect(config)?;
         gateway.lock_entries().apply(entries);
         if let Some(tun) = tun {
-            gateway.take_from(tun, (networks, streams), failed);
+            gateway.take_from(tun, networks, failed);
         }
         let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(gateway.hosts.clone()).collect();
         let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
@@ -219,12 +221,7 @@ impl Gateway {
     }
 
     /// Takes connections and packets from a TUN device.
-    fn take_from(
-        &mut self,
-        tun: Tun,
-        (networks, streams): (Networks, Arc<Semaphore>),
-        failed: mpsc::Sender<TrunkError>,
-    ) {
+    fn take_from(&mut self, tun: Tun, networks: Networks, failed: mpsc::Sender<TrunkError>) {
         let peers: Vec<tun::Peer> = self
             .links
             .iter()
@@ -240,7 +237,7 @@ impl Gateway {
             .collect();
         self.queues = peers.iter().map(|peer| peer.queues.clone()).collect();
         self.tasks.spawn(async move {
-            let error = tun.serve(networks, peers, streams).await;
+            let error = tun.serve(networks, peers).await;
             let _ = failed.try_send(TrunkError::TunEnded(error));
         });
     }
@@ -281,6 +278,9 @@ impl Gateway {
             open_streams: link.streams.open(),
             opened_streams: link.counters.opened.load(Ordering::Relaxed),
             refused_streams: link.counters.refused.load(Ordering::Relaxed),
+            half_open_streams: link.places.half_open_streams(),
+            abandoned_streams: link.counters.abandoned.load(Ordering::Relaxed),
+            displaced_streams: link.counters.displaced.load(Ordering::Relaxed),
             bytes_to_peer: link.streams.carried().0,
             bytes_from_peer: link.streams.carried().1,
             packets: self.packets_of(link),

@@ -11,10 +11,12 @@ use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
 use headway_units::Rate;
 use ipnet::IpNet;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::budget::Budget;
+use crate::half_open::HalfOpen;
+use crate::places::{OpenStream, Places};
 use crate::policy::Destinations;
 use crate::recent::{Capacity, Recent, Sample};
 use crate::relay::{self, HostEnd};
@@ -32,11 +34,13 @@ pub(crate) const MOST_SPARE: usize = 64;
 const CALM: Duration = Duration::from_secs(30);
 /// How long to wait after a connection could not be opened.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a stream may take to open, the far gateway's connection included.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(150);
+/// How long a stream may take to open: what its destination may take, and the link.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(90);
+/// Names of a peer that are looked up at a time: each has a thread, of which `tokio` starts 512.
+const MOST_LOOKUPS: usize = 64;
 
 /// What a stream's opening came to.
-pub(crate) type Opened = Result<TcpStream, Outcome>;
+pub(crate) type Opened = Result<(TcpStream, OpenStream), Outcome>;
 
 /// One peer.
 pub(crate) struct Link {
@@ -56,6 +60,9 @@ pub(crate) struct Link {
     is_kept: AtomicBool,
     pub(crate) counters: Counters,
     pub(crate) streams: Streams,
+    pub(crate) places: Places,
+    /// Names that are looked up for it.
+    pub(crate) lookups: Arc<Semaphore>,
     budget: Arc<Budget>,
     recent: Mutex<Recent>,
     /// The largest payload of a segment of the last stream, bytes.
@@ -80,6 +87,10 @@ pub(crate) struct Rules {
 pub(crate) struct Counters {
     pub(crate) opened: AtomicU64,
     pub(crate) refused: AtomicU64,
+    /// Whose host was gone before they were open.
+    pub(crate) abandoned: AtomicU64,
+    /// That gave way to others before they were open.
+    pub(crate) displaced: AtomicU64,
     /// Packets that cross as they are.
     pub(crate) packets_to_peer: AtomicU64,
     pub(crate) packets_from_peer: AtomicU64,
@@ -98,6 +109,7 @@ impl Link {
     pub(crate) fn new(
         (name, rules, networks): (String, Rules, Vec<IpNet>),
         (stack, budget): (Stack, Arc<Budget>),
+        places: Places,
         domain: DomainId,
         (local, remote): (IpAddr, IpAddr),
     ) -> Arc<Self> {
@@ -115,6 +127,8 @@ impl Link {
             is_kept: AtomicBool::new(false),
             counters: Counters::default(),
             streams: Streams::default(),
+            places,
+            lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
             budget,
             recent: Mutex::default(),
             mss: AtomicU32::new(0),
@@ -171,38 +185,57 @@ impl Link {
         taken
     }
 
-    /// Opens a stream. It is connected when this returns it.
-    pub(crate) async fn open(&self, ends: &Ends) -> Opened {
+    /// Opens a stream, unless its host is `gone` before. It is connected when this returns it.
+    pub(crate) async fn open(
+        &self,
+        ends: &Ends,
+        mut half_open: HalfOpen,
+        gone: impl Future<Output = ()>,
+    ) -> Opened {
+        if !self.has_memory() {
+            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Outcome::Failed);
+        }
+        let may_take = half_open.is_one_of_few();
         let opening = async {
-            let mut spare = self.take();
-            let mut may_be_reset = true;
-            loop {
-                let is_spare = spare.is_some();
-                let stream = match spare.take() {
-                    Some(stream) => stream,
-                    None => self.connect().await.map_err(|error| Outcome::of(&error))?,
-                };
-                match ask(stream, ends).await {
-                    Ok(opened) => return opened,
-                    // It was over already.
-                    Err(_) if is_spare => {}
-                    // The peer was restarted before it answered. One that ends resets its connections before it says so.
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionReset && may_be_reset => {
-                        may_be_reset = false;
-                    }
-                    Err(error) => return Err(Outcome::of(&error)),
-                }
+            let stream = self.ask_for(ends, may_take).await?;
+            Ok((stream, self.places.opened().await))
+        };
+        // What is dropped here is reset, and the far gateway gives up its connection.
+        let (counter, opened) = tokio::select! {
+            opened = timeout(OPEN_TIMEOUT, opening) => {
+                let opened = opened.unwrap_or(Err(Outcome::TimedOut));
+                (if opened.is_ok() { &self.counters.opened } else { &self.counters.refused }, opened)
             }
+            () = gone => (&self.counters.abandoned, Err(Outcome::TimedOut)),
+            () = half_open.displaced() => (&self.counters.displaced, Err(Outcome::TimedOut)),
         };
-        let opened = if self.has_memory() {
-            timeout(OPEN_TIMEOUT, opening).await.unwrap_or(Err(Outcome::TimedOut))
-        } else {
-            Err(Outcome::Failed)
-        };
-        let counter = if opened.is_ok() { &self.counters.opened } else { &self.counters.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         opened
+    }
+
+    /// Asks the far gateway for it. Who opens many at once leaves the connections that were opened ahead to others.
+    async fn ask_for(&self, ends: &Ends, may_take: bool) -> Result<TcpStream, Outcome> {
+        let mut spare = if may_take { self.take() } else { None };
+        let mut may_be_reset = true;
+        loop {
+            let is_spare = spare.is_some();
+            let stream = match spare.take() {
+                Some(stream) => stream,
+                None => self.connect().await.map_err(|error| Outcome::of(&error))?,
+            };
+            match ask(stream, ends).await {
+                Ok(answered) => return answered,
+                // It was over already.
+                Err(_) if is_spare => {}
+                // The peer was restarted before it answered. One that ends resets its connections before it says so.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset && may_be_reset => {
+                    may_be_reset = false;
+                }
+                Err(error) => return Err(Outcome::of(&error)),
+            }
+        }
     }
 
     /// Sends a request that has no answer, over a connection that was opened ahead if there is one.
@@ -237,7 +270,12 @@ impl Link {
     }
 
     /// Joins a stream with a host's connection until both have ended, and counts it.
-    pub(crate) async fn join(&self, host: impl HostEnd, stream: TcpStream, ends: Ends) -> io::Result<()> {
+    pub(crate) async fn join(
+        &self,
+        host: impl HostEnd,
+        (stream, _place): (TcpStream, OpenStream),
+        ends: Ends,
+    ) -> io::Result<()> {
         if let Ok(statistics) = stream.statistics() {
             self.mss.store(statistics.mss, Ordering::Relaxed);
         }
@@ -330,7 +368,7 @@ impl Link {
 }
 
 /// Sends the request and waits for the answer. An error is the stream's own, before any answer.
-async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Opened> {
+async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Result<TcpStream, Outcome>> {
     // The far gateway may have connected when this is given up.
     stream.set_abortive(true);
     Request::Stream(ends.clone()).write(&mut stream).await?;

@@ -73,6 +73,15 @@ const PEER: &[Metric<PeerStatus>] = &[
     counter("streams_refused", "Streams that were refused, by the destination or by rules", |peer| {
         one(peer.refused_streams)
     }),
+    gauge("streams_half_open", "Streams that wait for their destination", |peer| {
+        known(Some(peer.half_open_streams as f64))
+    }),
+    counter("streams_abandoned", "Streams whose host was gone before they were open", |peer| {
+        one(peer.abandoned_streams)
+    }),
+    counter("streams_displaced", "Half-open streams that gave way to others, or were turned away", |peer| {
+        one(peer.displaced_streams)
+    }),
     counter("bytes", "Bytes of streams, by direction, counted as they pass", |peer| {
         vec![
             labelled("direction", "to_peer", peer.bytes_to_peer),

@@ -59,6 +59,15 @@ pub struct PeerStatus {
     pub opened_streams: u64,
     /// Streams that were refused: by the destination, or by the rules.
     pub refused_streams: u64,
+    /// Streams that wait for their destination.
+    #[serde(default)]
+    pub half_open_streams: usize,
+    /// Streams whose host was gone before they were open.
+    #[serde(default)]
+    pub abandoned_streams: u64,
+    /// Streams that gave way to others before they were open, or were turned away: one host had too many half-open ones.
+    #[serde(default)]
+    pub displaced_streams: u64,
     /// Bytes of streams to it.
     pub bytes_to_peer: u64,
     /// Bytes of streams from it.

@@ -6,6 +6,8 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration as StdDuration;
 
 use headway_net::{
     Clock, Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Prefix, Stack, StackConfig,
@@ -14,9 +16,10 @@ use headway_net::{
 use headway_tcp::{KeepAlive, Profile, Refusal};
 use headway_units::Duration;
 use headway_wire::icmp::Unreachable;
-use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
 use crate::TrunkError;
+use crate::half_open::{HalfOpen, Side};
 use crate::ip_packet::{ends, protocol};
 use crate::link::Link;
 use crate::networks::Networks;
@@ -25,8 +28,10 @@ use crate::quic::QuicFlows;
 use crate::request::{Destination, Ends, Outcome};
 use crate::route;
 
-/// Connections that wait for the far gateway.
-const BACKLOG: usize = 4096;
+/// SYNs that wait until it is looked whether there is a place for their stream.
+const BACKLOG: usize = 1024;
+/// How soon it is noticed that a host has taken its SYN back.
+const LOOK_EVERY: StdDuration = StdDuration::from_secs(1);
 
 /// What [`Tun::open`] needs.
 pub(crate) struct TunSettings {
@@ -45,8 +50,12 @@ pub(crate) struct Tun {
 }
 
 impl Tun {
-    /// Makes the device, and routes `networks` into it.
-    pub(crate) fn open(settings: &TunSettings, networks: &Networks) -> Result<Self, TrunkError> {
+    /// Makes the device, and routes `networks` into it. At most `half_open` connections wait for the far gateways.
+    pub(crate) fn open(
+        settings: &TunSettings,
+        networks: &Networks,
+        half_open: usize,
+    ) -> Result<Self, TrunkError> {
         let config = TunConfig {
             device: settings.device.clone(),
             address: settings.address,
@@ -59,7 +68,7 @@ impl Tun {
         let profile = Some(profile());
         let addresses = vec![settings.address.address()];
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
-        let interceptor = stack.intercept(BACKLOG).map_err(TrunkError::Ended)?;
+        let interceptor = stack.intercept(half_open.saturating_add(BACKLOG)).map_err(TrunkError::Ended)?;
         for net in networks.all() {
             route::add(net, &settings.device)?;
         }
@@ -78,15 +87,10 @@ impl Tun {
 
     /// Takes connections and packets as long as the device is there. `peers` are the link and the queues to each peer. Says why
     /// it has ended.
-    pub(crate) async fn serve(
-        self,
-        networks: Networks,
-        peers: Vec<Peer>,
-        streams: Arc<Semaphore>,
-    ) -> io::Error {
+    pub(crate) async fn serve(self, networks: Networks, peers: Vec<Peer>) -> io::Error {
         let Self { stack, interceptor, diverted } = self;
         let links: Vec<_> = peers.iter().map(|peer| peer.link.clone()).collect();
-        let connections = serve_connections(&interceptor, &networks, &links, &streams);
+        let connections = serve_connections(&interceptor, &networks, &links);
         let packets = serve_packets(diverted, &networks, &peers);
         tokio::pin!(connections);
         let error = tokio::select! {
@@ -120,12 +124,7 @@ fn profile() -> Profile {
     profile
 }
 
-async fn serve_connections(
-    interceptor: &Interceptor,
-    networks: &Networks,
-    links: &[Arc<Link>],
-    streams: &Arc<Semaphore>,
-) -> io::Error {
+async fn serve_connections(interceptor: &Interceptor, networks: &Networks, links: &[Arc<Link>]) -> io::Error {
     loop {
         let incoming = match interceptor.next().await {
             Ok(incoming) => incoming,
@@ -136,24 +135,31 @@ async fn serve_connections(
             incoming.refuse(Refusal::Unreachable(Unreachable::Network));
             continue;
         };
+        let client = Some(incoming.source());
         // Over the limit the host tries again, as if its SYN was lost.
-        let Ok(permit) = streams.clone().try_acquire_owned() else { continue };
+        if !link.places.has_room() {
+            continue;
+        }
+        if !link.places.may_be_half_open(Side::Near, client) {
+            link.counters.displaced.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
+        let half_open = link.places.half_open(Side::Near, client);
         let link = link.clone();
         tokio::spawn(async move {
-            let _permit = permit;
-            if let Err(error) = carry(&link, incoming).await {
+            if let Err(error) = carry(&link, incoming, half_open).await {
                 tracing::debug!(peer = link.name, %error, "a connection ended");
             }
         });
     }
 }
 
-async fn carry(link: &Link, incoming: Incoming) -> io::Result<()> {
+async fn carry(link: &Link, incoming: Incoming, half_open: HalfOpen) -> io::Result<()> {
     let destination = Destination::Address(incoming.destination());
     let ends = Ends { client: Some(incoming.source()), destination };
-    match link.open(&ends).await {
+    match link.open(&ends, half_open, gone(&incoming)).await {
         Ok(stream) => {
-            let admitted = incoming.admit().inspect_err(|_| stream.reset())?;
+            let admitted = incoming.admit().inspect_err(|_| stream.0.reset())?;
             link.join(admitted, stream, ends).await
         }
         Err(outcome) => {
@@ -161,6 +167,13 @@ async fn carry(link: &Link, incoming: Incoming) -> io::Result<()> {
             incoming.refuse(refusal(outcome));
             Ok(())
         }
+    }
+}
+
+/// Waits until a host has given up.
+async fn gone(incoming: &Incoming) {
+    while let Some(left) = incoming.patience() {
+        sleep(StdDuration::from_nanos(left.as_nanos()).min(LOOK_EVERY)).await;
     }
 }
 

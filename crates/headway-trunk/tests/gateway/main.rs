@@ -1,5 +1,6 @@
 //! Two gateways, with the kernel's TCP at both ends and damage between them. Needs no privilege.
 
+mod half_open;
 mod keep_alive;
 mod limit;
 mod memory;
@@ -15,6 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::silent::Silent;
 use headway_trunk::{Config, Gateway};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -224,15 +226,8 @@ async fn streams_that_are_being_opened_survive_a_restart_of_the_far_gateway() {
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_that_wait_for_their_destination_survive_a_restart_of_the_far_gateway() {
     let mut pair = Pair::start("").await;
-    // Beyond its backlog the kernel answers no SYN.
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
-    socket.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().expect("an address").into()).expect("a port");
-    socket.listen(0).expect("a listener");
-    let address = socket.local_addr().expect("an address").as_socket().expect("IPv4");
-    let mut filling = Vec::new();
-    while let Ok(Ok(full)) = timeout(Duration::from_millis(300), TcpStream::connect(address)).await {
-        filling.push(full);
-    }
+    let silent = Silent::new();
+    let address = silent.address();
     // More than there are connections that were opened ahead.
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..6 {
@@ -245,14 +240,13 @@ async fn streams_that_wait_for_their_destination_survive_a_restart_of_the_far_ga
     pair.connected().await;
     std::thread::spawn(move || {
         let mut open = Vec::new();
-        while let Ok(accepted) = socket.accept() {
+        while let Ok(accepted) = silent.accept() {
             open.push(accepted);
         }
     });
     while let Some(client) = clients.join_next().await {
         client.expect("a client").expect("a connection");
     }
-    drop(filling);
 }
 
 /// Starts a gateway again. The socket of its tunnel is given back by a thread.

@@ -52,6 +52,11 @@ pub(crate) fn key_file(folder: &Path, name: &str, key: &SecretKey) -> PathBuf {
 impl Pair {
     /// Two gateways, connected; `more` is added to the near end's configuration.
     pub(crate) async fn start(more: &str) -> Self {
+        Self::start_limited(more, 4096).await
+    }
+
+    /// As [`Pair::start`], with that many streams of the far gateway at most.
+    pub(crate) async fn start_limited(more: &str, most_streams: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [near_at, far_at, inlet, outlet] = free_addresses();
         let road = Arc::new(Road::default());
@@ -84,7 +89,7 @@ impl Pair {
             keys[1].public()
         ));
         let far_config = read(&format!(
-            "gateway = {{ key-file = 'far.key', listen = '{far_at}' }}\n\
+            "gateway = {{ key-file = 'far.key', listen = '{far_at}', max-streams = {most_streams} }}\n\
              [[peer]]\nname = 'near'\npublic-key = '{}'\ndestinations = ['127.0.0.1/32']\n",
             keys[0].public()
         ));

@@ -48,13 +48,16 @@ fn describe(text: &mut String, peer: &PeerStatus) {
     let tried = tried.map_or_else(String::new, |seconds| format!(", no answer for {}", duration(seconds)));
     let _ = writeln!(
         text,
-        "peer {} ({place}): {}{tried}{heard}; {}\n  streams: {} open, {} opened, {} refused; {} to it, {} from it",
+        "peer {} ({place}): {}{tried}{heard}; {}\n  streams: {} open, {} half-open, {} opened, {} refused, {} abandoned, {} displaced; {} to it, {} from it",
         peer.name,
         if peer.connected { "connected" } else { "not connected" },
         checksums(peer),
         peer.open_streams,
+        peer.half_open_streams,
         peer.opened_streams,
         peer.refused_streams,
+        peer.abandoned_streams,
+        peer.displaced_streams,
         size(peer.bytes_to_peer),
         size(peer.bytes_from_peer)
     );
