@@ -29,5 +29,6 @@ mod trunk_link_local;
 mod trunk_operation;
 mod trunk_reload;
 mod trunk_routes;
+mod trunk_scan;
 mod trunk_watch;
 mod udp;
