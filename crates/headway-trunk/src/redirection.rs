@@ -153,9 +153,11 @@ impl Routing {
     }
 
     fn rule(self, verb: &str) -> String {
-        // Its place is that of its table, before the main one.
         let Self { mark, table, .. } = self;
-        format!("{} rule {verb} priority {} fwmark {mark} lookup {table}", self.family(), table % 32_000)
+        // Its place is that of its table, from 1 to 32,000: after the rule of the local table, 0, and before that of the
+        // main one, 32,766.
+        let priority = table.saturating_sub(1) % 32_000 + 1;
+        format!("{} rule {verb} priority {priority} fwmark {mark} lookup {table}", self.family())
     }
 
     fn route(self, verb: &str) -> String {
@@ -387,6 +389,22 @@ mod tests {
             assert_eq!(left(folder), ["ip -4 priority 8 fwmark 8 lookup 8"]);
             drop(redirection);
             assert_eq!(left(folder), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn every_rule_of_routing_is_after_the_local_table_and_before_the_main_one() {
+        for (table, priority) in [
+            (1, 1),
+            (18_519, 18_519),
+            (31_999, 31_999),
+            (32_000, 32_000),
+            (32_001, 1),
+            (64_000, 32_000),
+            (u32::MAX, 4_294_967_295 % 32_000),
+        ] {
+            let rule = Routing { is_ipv4: true, mark: 1, table }.rule("add");
+            assert_eq!(rule, format!("-4 rule add priority {priority} fwmark 1 lookup {table}"));
         }
     }
 
