@@ -5,14 +5,13 @@ mod path;
 mod peer;
 mod watch;
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use headway_net::{Interface, probe};
 
 use super::error::LiveError;
-use super::names::{parse_listen, resolve};
+use super::names::{Listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::{Tcp, Transport};
 use super::{GRACE_STOPPED, stop_signal};
@@ -39,9 +38,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOST:PORT", requires = "carrier")]
     connect: Option<String>,
     /// Serve such connections until stopped
-    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_listen, requires = "carrier",
-        conflicts_with = "connect")]
-    listen: Option<SocketAddr>,
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "carrier", conflicts_with = "connect")]
+    listen: Option<Listen>,
     /// Print one JSON object
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
@@ -91,7 +89,7 @@ async fn connect(
     Ok(reached)
 }
 
-async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveError> {
+async fn listen(arguments: &Arguments, local: Listen) -> Result<(), LiveError> {
     let (transport, records) = open(arguments)?;
     if let Tcp::Kernel = transport.tcp {
         const EXPECTED: &str =
@@ -99,7 +97,7 @@ async fn listen(arguments: &Arguments, local: SocketAddr) -> Result<(), LiveErro
         return Err(BadOption::new("--listen", local.to_string(), EXPECTED).into());
     }
     let listener = transport.listen(local).await?;
-    notice!("headway: reporting what arrives at {local}");
+    notice!("headway: reporting what arrives at {}", listener.local_addr().map_err(LiveError::Connection)?);
     let outcome = tokio::select! {
         outcome = peer::answer(&listener, &records, TIME_LIMIT) => outcome.map_err(LiveError::Connection),
         signal = stop_signal() => signal.map(|_| ()),

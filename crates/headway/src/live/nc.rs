@@ -1,13 +1,12 @@
 //! `headway nc`: standard input and output over one connection.
 
 use std::fs::File;
-use std::net::SocketAddr;
 
 use clap::Args;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
 
 use super::error::LiveError;
-use super::names::{parse_listen, resolve};
+use super::names::{Listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::{Stream, Transport};
 use super::{GRACE, GRACE_STOPPED, stop_signal};
@@ -34,8 +33,8 @@ pub(crate) struct Arguments {
     #[arg(conflicts_with = "listen")]
     port: Option<u16>,
     /// Wait for one connection to this port (or address and port) instead
-    #[arg(long, short, value_name = "PORT", value_parser = parse_listen)]
-    listen: Option<SocketAddr>,
+    #[arg(long, short, value_name = "PORT")]
+    listen: Option<Listen>,
     #[command(flatten)]
     network: NetworkArgs,
 }

@@ -16,14 +16,13 @@ mod session;
 mod stream;
 mod text;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 use headway_units::{Duration, Size};
 
 use super::error::LiveError;
-use super::names::parse_listen;
+use super::names::Listen;
 use super::network_arguments::NetworkArgs;
 use stream::Format;
 
@@ -71,8 +70,8 @@ pub(super) const PORT: u16 = 5201;
 #[derive(Args)]
 struct ServerArguments {
     /// The port, or address and port, to listen at
-    #[arg(long, value_name = "PORT", default_value = "5201", value_parser = parse_listen)]
-    listen: SocketAddr,
+    #[arg(long, value_name = "PORT", default_value = "5201")]
+    listen: Listen,
     /// End after one test
     #[arg(long, short = '1', action = ArgAction::SetTrue)]
     one_off: bool,

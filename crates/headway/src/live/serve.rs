@@ -20,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
 
 use super::error::LiveError;
-use super::names::parse_listen;
+use super::names::Listen;
 use super::network_arguments::NetworkArgs;
 use super::transport::Stream;
 use super::{GRACE_STOPPED, stop_signal};
@@ -48,8 +48,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// The port, or address and port, to listen at
-    #[arg(long, value_name = "PORT", default_value = "80", value_parser = parse_listen)]
-    listen: SocketAddr,
+    #[arg(long, value_name = "PORT", default_value = "80")]
+    listen: Listen,
     /// Accept uploads to the folder (PUT)
     #[arg(long, action = ArgAction::SetTrue)]
     write: bool,

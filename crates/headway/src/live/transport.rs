@@ -11,6 +11,7 @@ use headway_tcp::Negotiated;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
+use super::names::Listen;
 
 /// The TCP of a command, and who it can reach.
 #[derive(Clone)]
@@ -73,7 +74,11 @@ const NEXT_WORD: u64 = 5;
 const BACKLOG: usize = 1024;
 
 impl Transport {
-    pub(super) async fn listen(&self, local: SocketAddr) -> Result<Listener, LiveError> {
+    pub(super) async fn listen(&self, listen: Listen) -> Result<Listener, LiveError> {
+        let local = match &self.tcp {
+            Tcp::Stack(stack) => listen.address(stack.addresses()),
+            Tcp::Kernel => listen.address(&self.addresses()),
+        };
         let opened = match &self.tcp {
             Tcp::Stack(stack) => stack.listen(local, BACKLOG).map(Listener::Stack),
             Tcp::Kernel => tokio::net::TcpListener::bind(local).await.map(Listener::Kernel),

@@ -45,7 +45,7 @@ fn over_a_tun() {
     namespace.wait_for_http(OURS);
     ping(&namespace, OURS);
     drop(server);
-    let words = ["serve", path, "--tun", "hw0", "--address", "fd77::2/64", "--listen", "[fd77::2]:80"];
+    let words = ["serve", path, "--tun", "hw0", "--address", "fd77::2/64"];
     let _server = start(&namespace, &words);
     namespace.wait_for_http("[fd77::2]");
     ping(&namespace, "fd77::2");

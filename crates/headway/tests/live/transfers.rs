@@ -60,7 +60,8 @@ fn over_ipv6() {
     let Some(namespace) = Namespace::new() else { return };
     let (folder, bytes) = folder_with_file(2, 5_000_000);
     let path = folder.path().to_str().unwrap();
-    let words = ["serve", path, "--tun", "hw0", "--address", "fd77::2/64", "--listen", "[fd77::2]:80"];
+    // A port alone is one of the family of the address.
+    let words = ["serve", path, "--tun", "hw0", "--address", "fd77::2/64"];
     let _server = start(&namespace, &words);
     namespace.wait_for_http("[fd77::2]");
     let got = namespace.run("curl", &["-sf", "http://[fd77::2]/file"]).stdout;
