@@ -1,5 +1,7 @@
 //! Where results go: files that are written whole or not at all, and standard output.
 
+mod escape;
+
 use std::fmt::Arguments;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -7,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use headway_trace::TraceError;
 use tempfile::NamedTempFile;
+
+pub(crate) use escape::{LogWriter, one_line};
 
 /// What cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +44,8 @@ fn without_path(error: io::Error) -> io::Error {
     }
 }
 
-/// Says something on standard error, in a line, with the arguments of `format!`. Where it cannot be read,
-/// the program goes on.
+/// Says something on standard error, in a line, with the arguments of `format!`. What acts on a terminal is escaped: it may
+/// come from a peer. Where it cannot be read, the program goes on.
 macro_rules! notice {
     ($($text:tt)*) => { $crate::output::notify(format_args!($($text)*)) };
 }
@@ -49,13 +53,13 @@ pub(crate) use notice;
 
 /// What [`notice!`] does.
 pub(crate) fn notify(text: Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", one_line(&text.to_string()));
 }
 
-/// Writes text to standard output.
+/// Writes text to standard output. What acts on a terminal is escaped: it may come from a peer.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(OutputError::Standard)
+    out.write_all(escape::lines(text).as_bytes()).and_then(|()| out.flush()).map_err(OutputError::Standard)
 }
 
 /// Creates the file of something that lasts, and is written as it comes.

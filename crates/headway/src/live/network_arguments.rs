@@ -19,7 +19,7 @@ use super::error::LiveError;
 use super::transport::{Reach, Tcp, Transport};
 use crate::distinct_files::{Named, require_distinct};
 use crate::failure::BadOption;
-use crate::output::{OutputError, create};
+use crate::output::{LogWriter, OutputError, create};
 
 /// Options of headway's own TCP and its carriers.
 const NOT_OF_THE_KERNEL: [&str; 12] = [
@@ -365,7 +365,7 @@ pub(super) fn start_log(verbose: u8) {
         1 => tracing::Level::DEBUG,
         _ => tracing::Level::TRACE,
     };
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).finish();
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(LogWriter).finish();
     // It fails only if it is set already.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

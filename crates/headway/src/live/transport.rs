@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
 use super::names::Listen;
+use crate::output::notice;
 
 /// The TCP of a command, and who it can reach.
 #[derive(Clone)]
@@ -100,7 +101,7 @@ impl Transport {
             loop {
                 let why = hint().map(|hint| format!(": {hint}")).unwrap_or_default();
                 let limit = self.limit.as_secs_f64();
-                eprintln!("headway: {remote}: waiting for an answer, {seconds} s of {limit} s{why}");
+                notice!("headway: {remote}: waiting for an answer, {seconds} s of {limit} s{why}");
                 tokio::time::sleep(Duration::from_secs(NEXT_WORD)).await;
                 seconds += NEXT_WORD;
             }

@@ -1,13 +1,13 @@
 //! The log of a running gateway, on standard error.
 
-use std::io;
-
 use clap::ValueEnum;
 use headway_trunk::LogLevel;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, fmt, reload};
+
+use crate::output::LogWriter;
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,7 +27,7 @@ impl Log {
     /// Begins to log.
     pub(super) fn start(format: LogFormat, level: LogLevel) -> Self {
         let (filter, handle) = reload::Layer::new(filter(level));
-        let lines = fmt::layer().with_writer(io::stderr).with_ansi(false);
+        let lines = fmt::layer().with_writer(LogWriter).with_ansi(false);
         let lines = match format {
             LogFormat::Text => lines.without_time().with_target(false).boxed(),
             LogFormat::Json => lines.json().flatten_event(true).with_target(false).boxed(),

@@ -21,7 +21,11 @@ struct Server {
 impl Server {
     fn start(folder: &Path, extra: &[&str]) -> Self {
         let words = ["serve", folder.to_str().unwrap(), "--kernel", "--listen", "127.0.0.1:0"];
-        let mut child = Command::new(HEADWAY).args(words).args(extra).stderr(Stdio::piped()).spawn().unwrap();
+        Self::of(Command::new(HEADWAY).args(words).args(extra).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// One that was started so that it can be read what it says.
+    fn of(mut child: Child) -> Self {
         let mut says = BufReader::new(child.stderr.take().unwrap());
         let line = line(&mut says);
         let at = line.trim().rsplit_once(" at http://").expect(&line).1.trim_end_matches('/').to_owned();
@@ -161,6 +165,47 @@ fn the_log_counts_what_was_sent() {
     let [.., "/file", "200", sent, "of", length] = words[..] else { panic!("{line}") };
     assert!((1000..size as u64 / 2).contains(&sent.parse().unwrap()), "{line}");
     assert_eq!(length, size.to_string());
+}
+
+/// U+009B is the control sequence introducer, U+0085 a new line, U+202E an override of the direction.
+#[test]
+fn paths_in_the_log_do_not_act_on_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    server.ask("GET /\u{9b}31m\u{85}\u{202e}");
+    let line = server.line();
+    assert!(line.ends_with(" GET /\\u009b31m\\u0085\\u202e 404 13\n"), "{line:?}");
+    drop(server);
+
+    let mut command = Command::new(HEADWAY);
+    command.args(["serve", "--kernel", "--json", "--listen", "127.0.0.1:0"]).arg(folder.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let server = Server::of(child);
+    server.ask("GET /\u{9b}31m");
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(line.contains(r#""path":"/\u009b31m""#), "{line:?}");
+    let json: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(json["path"], "/\u{9b}31m");
+}
+
+/// A server of measurements says why it refuses.
+#[test]
+fn a_peers_reason_does_not_act_on_a_terminal() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        BufReader::new(&stream).read_line(&mut String::new()).unwrap();
+        stream.write_all("{\"refused\":\"\\u001b]0;x\\u0007\\nheadway: \u{9b}2J\"}\n".as_bytes()).unwrap();
+    });
+    let words = ["perf", "client", "127.0.0.1", "--kernel", "--port", &port];
+    let output = Command::new(HEADWAY).args(words).output().unwrap();
+    server.join().unwrap();
+    let says = String::from_utf8(output.stderr).unwrap();
+    assert!(says.ends_with("\\u001b]0;x\\u0007\\u000aheadway: \\u009b2J\n"), "{says:?}");
+    assert_eq!(says.lines().count(), 1, "{says:?}");
 }
 
 #[test]

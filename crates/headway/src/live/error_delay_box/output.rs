@@ -1,13 +1,11 @@
 //! The output of the box, as a table or as lines of JSON.
 
-use std::io::{self, Write as _};
-
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, Priority};
 
 use super::watch::WatchedBox;
 use super::{json, table};
-use crate::output::OutputError;
+use crate::output::{self, OutputError};
 
 pub(super) struct Output {
     json: bool,
@@ -86,10 +84,5 @@ impl Output {
 }
 
 fn print(lines: &[String]) -> Result<(), OutputError> {
-    let mut out = io::stdout().lock();
-    lines
-        .iter()
-        .try_for_each(|line| writeln!(out, "{line}"))
-        .and_then(|()| out.flush())
-        .map_err(OutputError::Standard)
+    output::print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }

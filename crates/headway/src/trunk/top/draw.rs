@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::view::{Goodput, View};
+use crate::output::one_line;
 use crate::trunk::status::{checksums, duration, percent, rate, rtt, size};
 
 /// No more lines for peers than that; the selected one is scrolled into view.
@@ -156,6 +157,7 @@ fn stream_row((stream, goodput): (&StreamStatus, Goodput)) -> Row<'_> {
         Cell::from(size(stream.bytes_from_peer)),
         Cell::from(duration(stream.seconds)),
         Cell::from(stream.client.map_or_else(|| "-".into(), |client| client.to_string())),
-        Cell::from(stream.destination.as_str()),
+        // A host asked for this name.
+        Cell::from(one_line(&stream.destination)),
     ])
 }
