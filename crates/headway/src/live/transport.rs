@@ -71,6 +71,9 @@ pub(super) struct SenderState {
 const FIRST_WORD: u64 = 2;
 const NEXT_WORD: u64 = 5;
 
+/// How long to wait where no connection can be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// The backlog of listeners.
 const BACKLOG: usize = 1024;
 
@@ -155,13 +158,26 @@ impl Transport {
 }
 
 impl Listener {
+    /// The next connection. An error is the end of headway's stack.
     pub(super) async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
-        match self {
+        let listener = match self {
             Self::Stack(listener) => {
-                listener.accept().await.map(|(stream, from)| (Stream::Stack(stream), from))
+                return listener.accept().await.map(|(stream, from)| (Stream::Stack(stream), from));
             }
-            Self::Kernel(listener) => {
-                listener.accept().await.map(|(stream, from)| (Stream::Kernel(stream), from))
+            Self::Kernel(listener) => listener,
+        };
+        let mut has_said = false;
+        loop {
+            match listener.accept().await {
+                Ok((stream, from)) => return Ok((Stream::Kernel(stream), from)),
+                // accept(2): the connection was aborted, no descriptor or memory is free, an error of the network is
+                // pending on the new socket. None of them ends the listener; without descriptors each try fails.
+                Err(error) => {
+                    if !std::mem::replace(&mut has_said, true) {
+                        tracing::warn!(%error, "a connection cannot be accepted now");
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
             }
         }
     }

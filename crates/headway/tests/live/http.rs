@@ -7,6 +7,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::wait_until;
 
 use crate::namespace::HEADWAY;
 
@@ -206,6 +207,20 @@ fn a_peers_reason_does_not_act_on_a_terminal() {
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.ends_with("\\u001b]0;x\\u0007\\u000aheadway: \\u009b2J\n"), "{says:?}");
     assert_eq!(says.lines().count(), 1, "{says:?}");
+}
+
+#[test]
+fn a_server_goes_on_after_it_had_no_descriptors() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("ulimit -n 24; exec {HEADWAY} serve \"$0\" --kernel --listen 127.0.0.1:0");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).arg(folder.path()).stderr(Stdio::piped());
+    let mut server = Server::of(command.spawn().unwrap());
+    let connections: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&server.at).unwrap()).collect();
+    let line = server.line();
+    assert!(line.contains("a connection cannot be accepted now error=Too many open files"), "{line}");
+    drop(connections);
+    wait_until("an answer", || server.ask("GET /").status() == "200");
 }
 
 #[test]
