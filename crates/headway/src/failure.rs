@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::process::ExitCode;
 
-use crate::output::{OutputError, notice};
+use crate::output::{self, OutputError, notice};
 use headway_lab::LabError;
 use headway_net::NetError;
 use headway_report::ReportError;
@@ -13,6 +13,10 @@ use headway_sim::race::RunError;
 
 /// The exit code for what the user can mend in the command line.
 pub(crate) const USAGE: u8 = 2;
+
+/// The exit code where standard output is closed: that of a shell for a program that SIGPIPE (13) ended. The signal itself
+/// would also end commands whose pipes to other programs break.
+const CLOSED_OUTPUT: u8 = 128 + 13;
 
 /// Why a command failed.
 pub(crate) trait Failure: Error {
@@ -31,6 +35,8 @@ pub(crate) trait Failure: Error {
 pub(crate) fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        // `headway race | head` is no mistake.
+        Err(failure) if output::is_closed(&failure) => ExitCode::from(CLOSED_OUTPUT),
         Err(failure) => {
             notice!("headway: {failure}");
             ExitCode::from(failure.code())

@@ -122,7 +122,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => match error.print() {
             Ok(()) => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)),
-            Err(source) => exit(Err(OutputError::Standard(source))),
+            Err(source) => exit(Err(OutputError::standard(source))),
         },
         _ => {
             let text = error.to_string();

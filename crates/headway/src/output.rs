@@ -2,9 +2,11 @@
 
 mod escape;
 
+use std::error::Error;
 use std::fmt::Arguments;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use headway_trace::TraceError;
@@ -21,11 +23,30 @@ pub(crate) enum OutputError {
     Capture { path: PathBuf, source: TraceError },
     #[error("standard output cannot be written: {0}")]
     Standard(io::Error),
+    #[error("{0}")]
+    Closed(#[source] ClosedOutput),
+}
+
+/// Whoever read standard output has gone, as `head` does when it has enough.
+#[derive(Debug, thiserror::Error)]
+#[error("standard output is closed")]
+pub(crate) struct ClosedOutput;
+
+/// Whether a command failed because its standard output was closed.
+pub(crate) fn is_closed(failure: &dyn Error) -> bool {
+    iter::successors(failure.source(), |&error| error.source()).any(|error| error.is::<ClosedOutput>())
 }
 
 impl OutputError {
     pub(crate) fn file(path: &Path, error: io::Error) -> Self {
         Self::File { path: path.into(), source: without_path(error) }
+    }
+
+    pub(crate) fn standard(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed(ClosedOutput),
+            _ => Self::Standard(error),
+        }
     }
 
     pub(crate) fn capture(path: &Path, error: TraceError) -> Self {
@@ -59,7 +80,7 @@ pub(crate) fn notify(text: Arguments<'_>) {
 /// Writes text to standard output. What acts on a terminal is escaped: it may come from a peer.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
-    out.write_all(escape::lines(text).as_bytes()).and_then(|()| out.flush()).map_err(OutputError::Standard)
+    out.write_all(escape::lines(text).as_bytes()).and_then(|()| out.flush()).map_err(OutputError::standard)
 }
 
 /// Creates the file of something that lasts, and is written as it comes.

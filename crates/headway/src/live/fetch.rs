@@ -346,7 +346,7 @@ impl<'a> Destination<'a> {
 
     fn error(&self, source: io::Error) -> OutputError {
         match self {
-            Self::Standard => OutputError::Standard(source),
+            Self::Standard => OutputError::standard(source),
             Self::New(_, path) => OutputError::file(path, source),
             Self::Resumed { partial, .. } => OutputError::file(partial.path(), source),
         }

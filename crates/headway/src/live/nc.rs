@@ -111,9 +111,9 @@ async fn pipe(stream: Stream) -> Result<(), NcError> {
         loop {
             match from_peer.read(&mut buffer).await.map_err(LiveError::Connection)? {
                 0 => break,
-                n => output.write_all(&buffer[..n]).await.map_err(OutputError::Standard)?,
+                n => output.write_all(&buffer[..n]).await.map_err(OutputError::standard)?,
             }
-            output.flush().await.map_err(OutputError::Standard)?;
+            output.flush().await.map_err(OutputError::standard)?;
         }
         let nothing = File::options().write(true).open("/dev/null").map_err(OutputError::Standard)?;
         Ok(rustix::stdio::dup2_stdout(nothing).map_err(|error| OutputError::Standard(error.into()))?)

@@ -17,6 +17,7 @@ use clap::{ArgAction, Args};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::error::LiveError;
@@ -27,7 +28,7 @@ use super::{GRACE_STOPPED, stop_signal};
 use crate::failure::{Failure, USAGE};
 use crate::output::notice;
 use folder::Folder;
-use log::{Log, Logged};
+use log::{Lines, Log, Logged};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,7 +104,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
     if let (Some(words), Some(place)) = (arguments.network.words_of_peer(), places.first()) {
         notice!("headway: for a peer: headway fetch {}FILE {words}", url(*place));
     }
-    let json = arguments.json;
+    let (closed, mut is_closed) = mpsc::channel(1);
+    let lines = if arguments.json { Lines::Json(closed.clone()) } else { Lines::Text };
     let mut connections = JoinSet::new();
     let stopped = async {
         loop {
@@ -113,11 +115,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
             let (stream, from) = listener.accept().await.map_err(LiveError::Connection)?;
             // Removes ended connections.
             while connections.try_join_next().is_some() {}
-            connections.spawn(serve(stream, from, folder.clone(), json));
+            connections.spawn(serve(stream, from, folder.clone(), lines.clone()));
         }
     };
     let outcome = tokio::select! {
         failed = stopped => failed,
+        Some(error) = is_closed.recv() => Err(error.into()),
         signal = stop_signal() => signal.map(|_| ()),
     };
     connections.shutdown().await;
@@ -145,8 +148,8 @@ fn url(place: SocketAddr) -> String {
     }
 }
 
-async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, json: bool) {
-    let log = Arc::new(Log::new(from, json));
+async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, lines: Lines) {
+    let log = Arc::new(Log::new(from, lines));
     let stream = Logged::new(stream, log.clone());
     let service = service_fn(move |request| {
         let (folder, log) = (folder.clone(), log.clone());

@@ -12,14 +12,24 @@ use std::task::{Context, Poll, ready};
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::mpsc;
 
 use crate::live::transport::Stream;
-use crate::output::{self, notice};
+use crate::output::{self, OutputError, notice};
+
+/// Where the lines go.
+#[derive(Clone)]
+pub(super) enum Lines {
+    /// Text, to standard error.
+    Text,
+    /// JSON, to standard output. It is told here that this is closed.
+    Json(mpsc::Sender<OutputError>),
+}
 
 /// The requests of one connection whose answers are not yet sent.
 pub(super) struct Log {
     from: SocketAddr,
-    json: bool,
+    lines: Lines,
     open: Mutex<Vec<Entry>>,
 }
 
@@ -41,8 +51,8 @@ struct Entry {
 }
 
 impl Log {
-    pub(super) fn new(from: SocketAddr, json: bool) -> Self {
-        Self { from, json, open: Mutex::default() }
+    pub(super) fn new(from: SocketAddr, lines: Lines) -> Self {
+        Self { from, lines, open: Mutex::default() }
     }
 
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
@@ -93,7 +103,7 @@ impl Log {
     fn print(&self, entry: &Entry) {
         let Entry { method, path, status, length, received, sent, .. } = entry;
         let from = self.from;
-        if self.json {
+        if let Lines::Json(closed) = &self.lines {
             let mut line = serde_json::json!({
                 "from": from.to_string(), "method": method, "path": path, "status": status,
                 "bytes": sent, "complete": sent == length,
@@ -101,8 +111,11 @@ impl Log {
             if let Some(received) = received {
                 line["received"] = (*received).into();
             }
-            if let Err(error) = output::print(&format!("{line}\n")) {
-                notice!("headway: {error}");
+            match output::print(&format!("{line}\n")) {
+                // One that is told already is enough.
+                Err(error @ OutputError::Closed(_)) => drop(closed.try_send(error)),
+                Err(error) => notice!("headway: {error}"),
+                Ok(()) => {}
             }
             return;
         }
