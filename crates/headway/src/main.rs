@@ -1,6 +1,7 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 #![forbid(unsafe_code)]
 
+mod clients;
 mod command_line;
 mod distinct_files;
 mod failure;

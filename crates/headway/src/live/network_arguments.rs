@@ -239,6 +239,12 @@ impl NetworkArgs {
         Ok(())
     }
 
+    /// How long data may stay unacknowledged: no longer than `--timeout` says.
+    pub(super) fn stall(&self, limit: std::time::Duration) -> std::time::Duration {
+        let timeout = self.timeout.map(|timeout| std::time::Duration::from_nanos(timeout.as_nanos()));
+        timeout.map_or(limit, |timeout| timeout.min(limit))
+    }
+
     fn connect_limit(&self) -> Result<std::time::Duration, LiveError> {
         match self.timeout {
             None => Ok(CONNECT_LIMIT),

@@ -2,6 +2,7 @@
 
 mod answer;
 mod folder;
+mod limits;
 mod listing;
 mod log;
 mod read;
@@ -12,22 +13,25 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::error::LiveError;
 use super::names::Listen;
 use super::network_arguments::NetworkArgs;
-use super::transport::Stream;
 use super::{GRACE_STOPPED, stop_signal};
+use crate::clients::Clients;
 use crate::failure::{Failure, USAGE};
 use crate::output::notice;
 use folder::Folder;
+use limits::{Limits, UploadLimits};
 use log::{Lines, Log, Logged};
 
 const EXAMPLES: &str = "\
@@ -58,11 +62,10 @@ pub(crate) struct Arguments {
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
     #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
     network: NetworkArgs,
 }
-
-/// The maximum number of concurrent connections; others wait.
-const MAX_CONNECTIONS: usize = 10_000;
 
 /// Bytes that wait in a connection before TCP: the log is not exact by more.
 const BUFFER: usize = 1 << 16;
@@ -94,7 +97,7 @@ impl Failure for ServeError {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
-    let folder = Arc::new(Folder::open(&arguments.folder, arguments.write)?);
+    let folder = Folder::open(&arguments.folder, arguments.write)?;
     let transport = arguments.network.open()?;
     let listener = transport.listen(arguments.listen).await?;
     let local = listener.local_addr().map_err(LiveError::Connection)?;
@@ -106,16 +109,38 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), ServeError> {
     }
     let (closed, mut is_closed) = mpsc::channel(1);
     let lines = if arguments.json { Lines::Json(closed.clone()) } else { Lines::Text };
+    let limits = &arguments.limits;
+    let site = Arc::new(Site { folder, lines, idle: limits.idle(), upload: limits.upload() });
+    let stall = arguments.network.stall(limits.stall());
+    let clients = Clients::new(limits.connections_per_client());
     let mut connections = JoinSet::new();
     let stopped = async {
         loop {
-            if connections.len() >= MAX_CONNECTIONS {
+            if connections.len() >= limits.connections() {
                 connections.join_next().await;
             }
             let (stream, from) = listener.accept().await.map_err(LiveError::Connection)?;
             // Removes ended connections.
             while connections.try_join_next().is_some() {}
-            connections.spawn(serve(stream, from, folder.clone(), lines.clone()));
+            let place = match clients.admit(from.ip()) {
+                Ok(place) => place,
+                Err(refused) => {
+                    if refused.is_first {
+                        let most = limits.connections_per_client();
+                        notice!(
+                            "headway: {from}: refused: {most} connections are open (--max-connections-per-client)"
+                        );
+                    }
+                    stream.reset();
+                    continue;
+                }
+            };
+            stream.set_user_timeout(stall);
+            let site = site.clone();
+            connections.spawn(async move {
+                serve(stream, from, site).await;
+                drop(place);
+            });
         }
     };
     let outcome = tokio::select! {
@@ -148,15 +173,24 @@ fn url(place: SocketAddr) -> String {
     }
 }
 
-async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, lines: Lines) {
-    let log = Arc::new(Log::new(from, lines));
+/// What every connection needs.
+struct Site {
+    folder: Folder,
+    lines: Lines,
+    /// How long a request header may take to arrive, and the time before it.
+    idle: Duration,
+    upload: UploadLimits,
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, from: SocketAddr, site: Arc<Site>) {
+    let log = Arc::new(Log::new(from, site.lines.clone()));
     let stream = Logged::new(stream, log.clone());
-    let service = service_fn(move |request| {
-        let (folder, log) = (folder.clone(), log.clone());
-        async move { answer::answer(&folder, request, log).await }
-    });
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(BUFFER);
+    builder.timer(TokioTimer::new()).header_read_timeout(site.idle).max_buf_size(BUFFER);
+    let service = service_fn(move |request| {
+        let (site, log) = (site.clone(), log.clone());
+        async move { answer::answer(&site, request, log).await }
+    });
     // Peers may disconnect at any time.
     if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, %from, "a connection ended early");
@@ -165,7 +199,87 @@ async fn serve(stream: Stream, from: SocketAddr, folder: Arc<Folder>, lines: Lin
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio::time::{Instant, timeout};
+
     use super::*;
+
+    const IDLE: Duration = Duration::from_secs(60);
+    const STALL: Duration = Duration::from_secs(120);
+
+    /// The client's end of a connection to a server that takes uploads of up to 100 bytes.
+    fn connect(folder: &std::path::Path) -> DuplexStream {
+        let (client, server) = duplex(1 << 16);
+        let upload = UploadLimits { most: headway_units::Size::from_bytes(100), stall: STALL };
+        let folder = Folder::open(folder, true).unwrap();
+        let site = Site { folder, lines: Lines::Text, idle: IDLE, upload };
+        tokio::spawn(serve(server, "192.0.2.1:4000".parse().unwrap(), Arc::new(site)));
+        client
+    }
+
+    /// All that the server answers until it closes the connection, and when that was.
+    async fn rest(client: &mut DuplexStream) -> (String, Duration) {
+        let (mut answer, started) = (String::new(), Instant::now());
+        let day = Duration::from_secs(86_400);
+        timeout(day, client.read_to_string(&mut answer)).await.expect("the connection is closed").unwrap();
+        (answer, started.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_whole_request_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        for request in ["", "GET / HTTP/1.1\r\nHost: ", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"] {
+            let mut client = connect(folder.path());
+            client.write_all(request.as_bytes()).await.unwrap();
+            let (answer, time) = rest(&mut client).await;
+            assert_eq!(answer.starts_with("HTTP/1.1 200 OK"), request.ends_with("\r\n\r\n"), "{answer}");
+            assert!((IDLE..IDLE + Duration::from_secs(1)).contains(&time), "{request:?}: {time:?}");
+        }
+        // A byte now and then is no progress.
+        let mut client = connect(folder.path());
+        let started = Instant::now();
+        while client.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            assert!(started.elapsed() < 2 * IDLE, "it is still open");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_stands_still_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut client = connect(folder.path());
+        client.write_all(b"PUT /new HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n").await.unwrap();
+        for _ in 0..5 {
+            client.write_all(b"x").await.unwrap();
+            tokio::time::sleep(STALL / 2).await;
+        }
+        let (answer, time) = rest(&mut client).await;
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        assert!(time < STALL, "{time:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_has_a_greatest_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let chunk = format!("32\r\n{}\r\n", "x".repeat(50));
+        for (header, body, status) in [
+            ("Content-Length: 101", String::new(), "413"),
+            ("Content-Length: 100", "x".repeat(100), "201"),
+            ("Transfer-Encoding: chunked", chunk.repeat(3), "413"),
+            ("Transfer-Encoding: chunked", chunk.repeat(2) + "0\r\n\r\n", "204"),
+        ] {
+            let mut client = connect(folder.path());
+            let request = format!("PUT /new HTTP/1.1\r\nHost: x\r\n{header}\r\n\r\n{body}");
+            client.write_all(request.as_bytes()).await.unwrap();
+            let (answer, _) = rest(&mut client).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{header}: {answer}");
+            let is_refused = status == "413";
+            assert_eq!(answer.contains("at most 100B here (--max-upload)"), is_refused, "{answer}");
+        }
+        assert_eq!(std::fs::read_to_string(folder.path().join("new")).unwrap(), "x".repeat(100));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+    }
 
     #[test]
     fn the_address_can_be_pasted() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use headway_net::{Interface, KernelTcp, Stack};
 use headway_tcp::Negotiated;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
@@ -238,6 +239,30 @@ impl Stream {
         match self {
             Self::Stack(stream) => stream.negotiated().ok(),
             Self::Kernel(_) => None,
+        }
+    }
+
+    /// Resets the connection.
+    pub(super) fn reset(self) {
+        match self {
+            Self::Stack(stream) => stream.reset(),
+            // SO_LINGER with a time of zero: closing it sends a RST.
+            Self::Kernel(stream) => drop(SockRef::from(&stream).set_linger(Some(Duration::ZERO))),
+        }
+    }
+
+    /// Ends the connection where data stays unacknowledged for this long, because the peer does not read it or is gone:
+    /// also after the connection was closed here (RFC 9293, 3.8.3; RFC 5482).
+    pub(super) fn set_user_timeout(&self, limit: Duration) {
+        let outcome = match self {
+            Self::Stack(stream) => {
+                let nanos = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+                stream.set_user_timeout(Some(headway_units::Duration::from_nanos(nanos)))
+            }
+            Self::Kernel(stream) => SockRef::from(stream).set_tcp_user_timeout(Some(limit)),
+        };
+        if let Err(error) = outcome {
+            tracing::debug!(%error, "the user timeout was not set");
         }
     }
 

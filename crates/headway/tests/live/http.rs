@@ -4,10 +4,11 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use headway_test_fixture::pattern::Pattern;
-use headway_test_fixture::process::wait_until;
+use headway_test_fixture::process::{free_addresses, wait_until};
 
 use crate::namespace::HEADWAY;
 
@@ -50,6 +51,22 @@ impl Server {
     /// The next line that it says.
     fn line(&mut self) -> String {
         line(&mut self.says)
+    }
+
+    /// The same, if it comes within a minute; the server is ended otherwise.
+    fn line_in_time(&mut self) -> String {
+        let (said, is_said) = std::sync::mpsc::channel::<()>();
+        let (says, child) = (&mut self.says, &mut self.child);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                if is_said.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                    let _ = child.kill();
+                }
+            });
+            let line = line(says);
+            drop(said);
+            line
+        })
     }
 }
 
@@ -207,6 +224,65 @@ fn a_peers_reason_does_not_act_on_a_terminal() {
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.ends_with("\\u001b]0;x\\u0007\\u000aheadway: \\u009b2J\n"), "{says:?}");
     assert_eq!(says.lines().count(), 1, "{says:?}");
+}
+
+/// Its first connections are served, one more is reset, and once they have ended there is room again.
+#[test]
+fn a_client_has_a_share_of_the_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &["--max-connections-per-client", "2"]);
+    let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    let open: Vec<TcpStream> = (0..2)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.at).unwrap();
+            stream.write_all(request).unwrap();
+            assert_ne!(stream.read(&mut [0; 4096]).unwrap(), 0);
+            stream
+        })
+        .collect();
+    let mut third = TcpStream::connect(&server.at).unwrap();
+    let reset = third.write_all(request).and_then(|()| third.read(&mut [0; 4096]));
+    assert_eq!(reset.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    let lines: Vec<String> = (0..3).map(|_| server.line()).collect();
+    let refused = "refused: 2 connections are open (--max-connections-per-client)";
+    assert_eq!(lines.iter().filter(|line| line.contains(refused)).count(), 1, "{lines:?}");
+    drop(open);
+    wait_until("room", || {
+        let mut stream = TcpStream::connect(&server.at).unwrap();
+        stream.write_all(request).and_then(|()| stream.read(&mut [0; 4096])).is_ok_and(|read| read > 0)
+    });
+}
+
+/// The log has the request once its connection has ended.
+#[test]
+fn a_client_that_does_not_read_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), Pattern(1).bytes(0, 50_000_000)).unwrap();
+    let request = b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n";
+    let stall = ["--stall-timeout", "1s"];
+
+    let mut server = Server::start(folder.path(), &stall);
+    let mut stream = TcpStream::connect(&server.at).unwrap();
+    stream.write_all(request).unwrap();
+    let line = server.line_in_time();
+    assert!(line.contains(" GET /file 200 ") && line.contains(" of 50000000"), "{line}");
+    drop(stream);
+
+    let [at] = free_addresses().map(|address| address.to_string());
+    let mut command = Command::new(HEADWAY);
+    command.args(["serve", "--udp", &at, "any"]).arg(folder.path()).args(stall).stderr(Stdio::piped());
+    let mut server = Server::of(command.spawn().unwrap());
+    server.line();
+    let words = ["nc", "--udp", "127.0.0.1:0", &at, "127.0.0.1", "80"];
+    let mut command = Command::new(HEADWAY);
+    // No one reads its standard output.
+    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut client = command.spawn().unwrap();
+    client.stdin.as_mut().unwrap().write_all(request).unwrap();
+    let line = server.line_in_time();
+    client.kill().unwrap();
+    client.wait().unwrap();
+    assert!(line.contains(" GET /file 200 ") && line.contains(" of 50000000"), "{line}");
 }
 
 #[test]

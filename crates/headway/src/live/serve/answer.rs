@@ -10,19 +10,20 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::folder::Folder;
 use super::log::{Counted, Log};
 use super::response::{Answer, text};
-use super::{read, upload};
+use super::{Site, read, upload};
 
 /// Answers a request. It is logged when the answer has been sent.
 pub(super) async fn answer(
-    folder: &Folder,
+    site: &Site,
     request: Request<Incoming>,
     log: Arc<Log>,
 ) -> Result<Response<Counted>, Infallible> {
+    let folder = &site.folder;
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let mut received = None;
     let response = match method {
         Method::GET | Method::HEAD => read::read(folder, &request, &path).await,
-        Method::PUT if folder.writable => upload::upload(folder, request, &path, received.insert(0)).await,
+        Method::PUT if folder.writable => upload::upload(site, request, &path, received.insert(0)).await,
         Method::PUT => Err(not_allowed(folder, "this server does not accept uploads (--write)\n")),
         _ => Err(not_allowed(folder, "this method is not supported\n")),
     };

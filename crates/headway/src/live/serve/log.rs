@@ -14,7 +14,6 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
-use crate::live::transport::Stream;
 use crate::output::{self, OutputError, notice};
 
 /// Where the lines go.
@@ -168,24 +167,24 @@ impl Body for Counted {
 }
 
 /// A connection that tells the log what was sent.
-pub(super) struct Logged {
-    stream: Stream,
+pub(super) struct Logged<S> {
+    stream: S,
     log: Arc<Log>,
 }
 
-impl Logged {
-    pub(super) fn new(stream: Stream, log: Arc<Log>) -> Self {
+impl<S> Logged<S> {
+    pub(super) fn new(stream: S, log: Arc<Log>) -> Self {
         Self { stream, log }
     }
 }
 
-impl Drop for Logged {
+impl<S> Drop for Logged<S> {
     fn drop(&mut self) {
         self.log.close();
     }
 }
 
-impl AsyncRead for Logged {
+impl<S: AsyncRead + Unpin> AsyncRead for Logged<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -195,7 +194,7 @@ impl AsyncRead for Logged {
     }
 }
 
-impl AsyncWrite for Logged {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Logged<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, data)
     }

@@ -3,25 +3,29 @@
 use std::path::Path;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap};
 use hyper::{Request, StatusCode};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
 
-use super::folder::{Folder, Refusal};
+use super::Site;
+use super::folder::Refusal;
+use super::limits::UploadLimits;
 use super::read::permits_change;
 use super::response::{Answer, refused, text};
 use crate::output;
 
 /// The file is renamed into place when it is complete. `received` counts its bytes.
 pub(super) async fn upload(
-    folder: &Folder,
+    site: &Site,
     request: Request<Incoming>,
     path: &str,
     received: &mut u64,
 ) -> Result<Answer, Answer> {
-    let place = folder.place(path).map_err(refused)?;
+    let UploadLimits { most, stall } = site.upload;
+    let place = site.folder.place(path).map_err(refused)?;
     if place.is_dir() {
         return Err(text(StatusCode::CONFLICT, "a folder has this name\n"));
     }
@@ -30,16 +34,27 @@ pub(super) async fn upload(
     if request.headers().contains_key(header::CONTENT_RANGE) {
         return Err(text(StatusCode::BAD_REQUEST, "expected the whole file, without Content-Range\n"));
     }
+    let too_long = || {
+        let reason = format!("an upload is at most {most} here (--max-upload)\n");
+        text(StatusCode::PAYLOAD_TOO_LARGE, &reason)
+    };
+    if request.body().size_hint().lower() > most.bytes() {
+        return Err(too_long());
+    }
     let headers = request.headers().clone();
     check(&place, &headers).await?;
     let broken = |error: String| text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n"));
     let temporary = output::begin_replacing(&place).map_err(|error| broken(error.to_string()))?;
     let mut file = File::from_std(temporary.reopen().map_err(|error| broken(error.to_string()))?);
     let mut body = request.into_body();
-    while let Some(frame) = body.frame().await {
+    let stalled = |_| text(StatusCode::REQUEST_TIMEOUT, "no data has arrived for too long\n");
+    while let Some(frame) = timeout(stall, body.frame()).await.map_err(stalled)? {
         let frame = frame.map_err(|error| text(StatusCode::BAD_REQUEST, &format!("{error}\n")))?;
         if let Some(data) = frame.data_ref() {
             *received += data.len() as u64;
+            if *received > most.bytes() {
+                return Err(too_long());
+            }
             file.write_all(data).await.map_err(|error| broken(error.to_string()))?;
         }
     }
