@@ -69,6 +69,11 @@ pub struct GatewayConfig {
     /// reaches it can read the names of peers and what they carry.
     #[serde(default, deserialize_with = "socket_address::deserialize_option")]
     pub metrics: Option<SocketAddr>,
+    /// Names by which metrics may be asked for, such as `gw1.example.net`. An IP address, `localhost` and the host name of
+    /// this machine need not be given. Requests for other names are refused: pages of the web could read the metrics
+    /// through browsers that reach them (DNS rebinding).
+    #[serde(default)]
+    pub metrics_names: Vec<String>,
     /// What the buffers of all streams may use, such as `256MiB`: beyond that, new streams are refused, until others have
     /// ended. Not limited if left out.
     pub memory: Option<String>,
@@ -333,6 +338,10 @@ impl Config {
         let outage = duration("gateway.outage", &self.gateway.outage)?;
         if outage < Duration::from_secs(1) {
             return Err(TrunkError::value("gateway.outage", &self.gateway.outage, "at least 1s"));
+        }
+        if self.gateway.metrics.is_none() && !self.gateway.metrics_names.is_empty() {
+            let names = self.gateway.metrics_names.join(", ");
+            return Err(TrunkError::value("gateway.metrics-names", names, "none without gateway.metrics"));
         }
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
         if self.peers.is_empty() {

@@ -38,6 +38,7 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         ("own-path", a.own_path != b.own_path),
         ("status-socket", a.status_socket != b.status_socket),
         ("metrics", a.metrics != b.metrics),
+        ("metrics-names", a.metrics_names != b.metrics_names),
         ("memory", old.1.memory != new.1.memory),
         ("max-streams", a.max_streams != b.max_streams),
     ];

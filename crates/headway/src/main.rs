@@ -5,6 +5,7 @@ mod clients;
 mod command_line;
 mod distinct_files;
 mod failure;
+mod http_host;
 mod json_object;
 mod lab;
 mod libraries;

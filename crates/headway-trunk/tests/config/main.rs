@@ -91,6 +91,7 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}proxy-protocol = ['here']"), &["peer far: proxy-protocol", "here", "prefix"]),
         (format!("gateway.memory = '1KiB'\n{good}"), &["gateway.memory", "1KiB", "1MiB"]),
         (format!("gateway.memory = 'much'\n{good}"), &["gateway.memory", "much"]),
+        (format!("gateway.metrics-names = ['gw1']\n{good}"), &["gateway.metrics-names", "gw1", "without"]),
         (format!("gateway.metrics = '9464'\n{good}"), &["gateway.toml", "line 1", "socket address"]),
         (format!("{good}destinations = ['10.0.0.0/99']"), &["peer far: destinations", "10.0.0.0/99"]),
         (format!("{good}preshared-key-file = 'open'"), &["open", "644"]),

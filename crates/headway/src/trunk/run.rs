@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::control::{self, Answer, ControlSocket, Request};
 use super::error::TrunkCommandError;
 use super::log::Log;
-use super::metrics;
+use super::metrics::{self, MetricsListener};
 use super::watch::{self, Watched};
 use crate::output::notice;
 
@@ -43,11 +43,8 @@ async fn serve(
     for entry in gateway.entries() {
         notice!("headway: connections are taken at {entry}");
     }
-    let metrics = match config.gateway.metrics {
-        Some(address) => Some(metrics::listen(address).await?),
-        None => None,
-    };
-    if let Some(address) = metrics.as_ref().and_then(|listener| listener.local_addr().ok()) {
+    let metrics = MetricsListener::bind(&config.gateway).await?;
+    if let Some(address) = metrics.as_ref().and_then(MetricsListener::local_addr) {
         notice!("headway: metrics at http://{address}/metrics");
     }
     let socket = config.gateway.status_socket.as_deref().map(ControlSocket::listen).transpose()?;
@@ -55,7 +52,7 @@ async fn serve(
     let failure = {
         let running = Running { gateway: &gateway, path, log };
         let answers = running.answer(socket.as_ref());
-        let metrics = metrics::serve(&gateway, metrics);
+        let metrics = metrics::serve(metrics, || gateway.status());
         let watched = watch::follow(&gateway, watched);
         tokio::pin!(answers, metrics, watched);
         loop {

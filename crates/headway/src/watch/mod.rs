@@ -40,8 +40,6 @@ struct Shared {
     /// What the page is told first.
     description: Description,
     history: Mutex<History>,
-    /// The address that the server listens at is of this machine alone.
-    is_local: bool,
 }
 
 impl Shared {
@@ -57,11 +55,7 @@ impl Watch {
         let libraries = Libraries::find()?;
         let session = getrandom::u64().map_err(|error| WatchError::NoRandomness(error.to_string()))?;
         let limits = Limits::of(description.time());
-        let shared = Arc::new(Shared {
-            description,
-            history: Mutex::new(History::new(session, limits)),
-            is_local: address.ip().is_loopback(),
-        });
+        let shared = Arc::new(Shared { description, history: Mutex::new(History::new(session, limits)) });
         let (stop, stopped) = oneshot::channel();
         let (place, server) = server::start(address, shared.clone(), &libraries, stopped)?;
         notice!("headway: watch at {}", url(place));

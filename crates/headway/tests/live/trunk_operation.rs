@@ -82,7 +82,7 @@ impl Drop for Gateway {
 
 fn http(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "{request} HTTP/1.1\r\nHost: gateway\r\n\r\n").unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer

@@ -244,5 +244,7 @@ fn an_address_that_others_reach_is_told() {
     let folder = tempdir().expect("a directory");
     let Some(page) = start(folder.path(), &["--watch", "0.0.0.0:0"]) else { return };
     wait_until("the warning", || page.has_said("whoever reaches it can look at the page"));
-    assert_eq!(page.ask("GET /", &["Host: headway.example"]).status, 200);
+    assert_eq!(page.ask("GET /", &["Host: 192.0.2.1:8080"]).status, 200);
+    // A browser of such a machine can be led here too.
+    assert_eq!(page.ask("GET /", &["Host: evil.example"]).status, 403);
 }
