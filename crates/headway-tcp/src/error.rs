@@ -14,7 +14,7 @@ pub enum ConnectionError {
     /// The peer sent a RST.
     #[error("connection reset by the peer")]
     Reset,
-    /// An ICMP message about the SYN says that trying again is of no use.
+    /// An ICMP message about the SYN says that trying again is of no use, or why all of them had no answer.
     #[error("connection impossible: {}", describe(*.0))]
     Unreachable(IcmpKind),
     /// No answer after all retries.
@@ -36,6 +36,8 @@ fn describe(kind: IcmpKind) -> &'static str {
         IcmpKind::ProtocolUnreachable => "the host has no TCP (ICMP protocol unreachable)",
         IcmpKind::PortUnreachable => "the host has no program at the port (ICMP port unreachable)",
         IcmpKind::Prohibited => "a filter on the way forbids it (ICMP administratively prohibited)",
+        IcmpKind::NetworkUnreachable => "there is no route to the network (ICMP network unreachable)",
+        IcmpKind::TimeExceeded => "packets pass too many routers (ICMP time exceeded)",
         _ => "the host cannot be reached (ICMP)",
     }
 }

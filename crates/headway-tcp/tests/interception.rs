@@ -70,8 +70,8 @@ fn a_connection_is_answered_when_it_is_admitted() {
 fn a_refused_connection_learns_why() {
     for v4 in [true, false] {
         for (refusal, kind) in [
-            (Refusal::Unreachable(Unreachable::Host), IcmpKind::Unreachable),
-            (Refusal::Unreachable(Unreachable::Network), IcmpKind::Unreachable),
+            (Refusal::Unreachable(Unreachable::Host), IcmpKind::HostUnreachable),
+            (Refusal::Unreachable(Unreachable::Network), IcmpKind::NetworkUnreachable),
             (Refusal::Unreachable(Unreachable::Prohibited), IcmpKind::Prohibited),
         ] {
             let (mut host, ends) = (host(4), ends(v4, 5000));

@@ -9,6 +9,7 @@ use std::task::Waker;
 
 use headway_tcp::{ConnectionError, ConnectionId, Error, Host, ListenerId, Notification, Profile, State};
 use headway_units::Instant;
+use headway_wire::icmp::IcmpKind;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -287,6 +288,7 @@ pub(super) fn connection_error(error: ConnectionError) -> io::Error {
         ConnectionError::TimedOut | ConnectionError::UserTimeout => io::ErrorKind::TimedOut,
         ConnectionError::Aborted => io::ErrorKind::ConnectionAborted,
         ConnectionError::Closing => io::ErrorKind::BrokenPipe,
+        ConnectionError::Unreachable(IcmpKind::NetworkUnreachable) => io::ErrorKind::NetworkUnreachable,
         ConnectionError::Unreachable(_) => io::ErrorKind::HostUnreachable,
         _ => io::ErrorKind::Other,
     };

@@ -31,8 +31,10 @@ impl Connection {
     /// any host that guesses a number can send them. What is being opened has nothing to lose.
     pub(crate) fn unreachable<O: Observer>(&mut self, cx: &mut Context<'_, O>, kind: IcmpKind) {
         cx.emit(|| Event::Icmp(kind));
-        if kind.is_hard() && self.state == State::SynSent {
-            self.fail(cx, ConnectionError::Unreachable(kind));
+        match self.state {
+            State::SynSent if kind.is_hard() => self.fail(cx, ConnectionError::Unreachable(kind)),
+            State::SynSent => self.opening.set_soft_error(kind),
+            _ => {}
         }
     }
 }

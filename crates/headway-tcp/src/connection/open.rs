@@ -303,7 +303,7 @@ impl Connection {
         let profile = &self.profile;
         let limit = if self.state == State::SynSent { profile.syn_limit() } else { profile.syn_retries };
         if !self.opening.on_timeout(limit) {
-            return self.fail(cx, ConnectionError::TimedOut);
+            return self.fail(cx, self.opening.failure());
         }
         // RFC 6298, 5.5: "The host MUST set RTO <- RTO * 2", which Linux does from the fifth SYN on.
         if self.state == State::SynReceived || self.opening.unanswered() > self.profile.syn_linear {

@@ -2,6 +2,9 @@
 
 use alloc::boxed::Box;
 
+use headway_wire::icmp::IcmpKind;
+
+use crate::ConnectionError;
 use crate::profile::Profile;
 
 /// Half of the repeats of our SYN that are allowed, and this many at most, offer HACK; of those that
@@ -26,11 +29,13 @@ pub(super) struct Opening {
     offers_left: Option<u8>,
     /// The text of the peer's SYN.
     text: Option<Box<[u8]>>,
+    /// Why routers say that SYNs do not arrive.
+    soft_error: Option<IcmpKind>,
 }
 
 impl Opening {
     pub(super) fn new(passive: bool) -> Self {
-        Self { passive, retries: 0, unanswered: 0, offers_left: None, text: None }
+        Self { passive, retries: 0, unanswered: 0, offers_left: None, text: None, soft_error: None }
     }
 
     pub(super) fn is_passive(&self) -> bool {
@@ -39,6 +44,17 @@ impl Opening {
 
     pub(super) fn retries(&self) -> u32 {
         self.retries
+    }
+
+    /// RFC 9293, 3.9.2.2, of soft errors: TCP "MUST NOT abort the connection", "and it SHOULD make the information
+    /// available to the application": if no SYN is answered, this is why.
+    pub(super) fn set_soft_error(&mut self, kind: IcmpKind) {
+        self.soft_error = Some(kind);
+    }
+
+    /// Why no SYN was answered.
+    pub(super) fn failure(&self) -> ConnectionError {
+        self.soft_error.map_or(ConnectionError::TimedOut, ConnectionError::Unreachable)
     }
 
     /// RFC 9293, 3.10.7.3: "If there are other controls or text in the segment, queue them for processing after

@@ -36,8 +36,10 @@ pub enum IcmpKind {
     PortUnreachable,
     /// A filter does not let it pass.
     Prohibited,
-    /// The network or the host cannot be reached for now.
-    Unreachable,
+    /// The network cannot be reached for now.
+    NetworkUnreachable,
+    /// The host cannot be reached for now.
+    HostUnreachable,
     /// It passed too many routers.
     TimeExceeded,
     /// A router or host cannot make sense of a field of the IP header.
@@ -87,7 +89,9 @@ const fn kind_v4(kind: u8, code: u8, mtu: u16) -> Option<IcmpKind> {
         // RFC 1191, 5: routers that do not know of it send a zero.
         (3, 4) => IcmpKind::PacketTooBig { mtu: if mtu == 0 { None } else { Some(mtu) } },
         (3, 9 | 10 | 13) => IcmpKind::Prohibited,
-        (3, _) => IcmpKind::Unreachable,
+        // RFC 1122, 3.2.2.1: 6 is an unknown network, 11 one that is unreachable for this type of service.
+        (3, 0 | 6 | 11) => IcmpKind::NetworkUnreachable,
+        (3, _) => IcmpKind::HostUnreachable,
         (11, _) => IcmpKind::TimeExceeded,
         (12, _) => IcmpKind::ParameterProblem,
         _ => return None,
@@ -99,7 +103,8 @@ const fn kind_v6(kind: u8, code: u8, parameter: u32) -> Option<IcmpKind> {
     Some(match (kind, code) {
         (1, 1) => IcmpKind::Prohibited,
         (1, 4) => IcmpKind::PortUnreachable,
-        (1, _) => IcmpKind::Unreachable,
+        (1, 0) => IcmpKind::NetworkUnreachable,
+        (1, _) => IcmpKind::HostUnreachable,
         (2, _) => {
             let mtu = if parameter > u16::MAX as u32 { u16::MAX } else { parameter as u16 };
             IcmpKind::PacketTooBig { mtu: Some(mtu) }
