@@ -77,7 +77,7 @@ class Host:
     decrease.
 
     `keys` are `variant` ("headway" unless given), `profile`, `cc`, `rules`, `window`, `mtu`, `retries` and the features,
-    as of a `Scenario`. `name` and `seed` give the host's secrets (sequence numbers, ports): hosts of one network have
+    as of a `Scenario`; `dscp` ("EF", or a number) and `ttl`. `name` and `seed` give the host's secrets (sequence numbers, ports): hosts of one network have
     different names. Without one the name is the address.
     """
 

@@ -183,7 +183,7 @@ const char *headway_last_error(void);
 
 /*
  * Makes a host of one IP address. `keys` are pairs such as "variant=headway window=1MiB partial=off", or null: variant,
- * profile, cc, rules, window, mtu, retries and the features, as in experiment files. `name` and `seed` give its secrets
+ * profile, cc, rules, window, mtu, retries and the features, as in experiment files; dscp and ttl. `name` and `seed` give its secrets
  * (sequence numbers, ports): hosts of one network have different names. Any TCP can be the peer.
  */
 headway_status headway_host_new(const char *address, const char *keys, const char *name, uint64_t seed,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use headway_link::LinkConfig;
 use headway_scenario::{Defaults, Key, Scope, Sender, Settings, Traces};
 use headway_tcp::Profile;
+use headway_wire::{Dscp, UnknownDscp};
 
 use crate::{Error, Keys};
 
@@ -13,6 +14,9 @@ use crate::{Error, Keys};
 const OF_HOST: [&str; 7] = ["variant", "profile", "rules", "cc", "window", "mtu", "retries"];
 /// A queue may be given in bandwidth-delay products, which are rounded up to packets.
 const PACKETS: &str = "mtu";
+/// Keys of a host that no scenario has: what its packets are marked with.
+const DSCP: &str = "dscp";
+const HOPS: &str = "ttl";
 /// What keys of the other direction begin with.
 const REVERSE: &str = "reverse-";
 
@@ -32,10 +36,18 @@ fn is_of_link(key: &Key) -> bool {
 
 /// What connections of a host are configured with.
 pub(crate) fn profile(keys: &Keys) -> Result<Arc<Profile>, Error> {
-    let settings = read(keys, is_of_host, &[VARIANT])?;
+    let dscp = keys.value(DSCP).map(dscp).transpose()?;
+    let hops = keys.value(HOPS).map(hops).transpose()?;
+    let settings = read(&keys.without(DSCP).without(HOPS), is_of_host, &[VARIANT])?;
     let problem = match settings.sender()? {
         Sender::Ours(entrant) => match entrant.tcp() {
-            Some(tcp) => return Ok(settings.scenario.profile_of(tcp)),
+            Some(tcp) => {
+                let mut profile = settings.scenario.profile_of(tcp);
+                let marked = Arc::make_mut(&mut profile);
+                marked.dscp = dscp.unwrap_or(marked.dscp);
+                marked.hop_limit = hops.unwrap_or(marked.hop_limit);
+                return Ok(profile);
+            }
             None => format!("{:?}: expected a TCP, such as headway or modern", entrant.to_string()),
         },
         Sender::Foreign(foreign) => {
@@ -43,6 +55,19 @@ pub(crate) fn profile(keys: &Keys) -> Result<Arc<Profile>, Error> {
         }
     };
     Err(Error::Key { key: VARIANT.0.to_owned(), problem })
+}
+
+fn dscp(text: &str) -> Result<Dscp, Error> {
+    text.parse().map_err(|error: UnknownDscp| Error::Key {
+        key: DSCP.to_owned(),
+        problem: format!("{text:?}: {error}"),
+    })
+}
+
+fn hops(text: &str) -> Result<u8, Error> {
+    let hops = text.parse().ok().filter(|hops| *hops > 0);
+    let problem = || format!("{text:?}: expected a whole number from 1 to 255");
+    hops.ok_or_else(|| Error::Key { key: HOPS.to_owned(), problem: problem() })
 }
 
 /// One direction of a link.
@@ -92,6 +117,8 @@ mod tests {
         let partial = profile(&keys("partial=on tlp=off window=256KiB")).expect("keys");
         assert!(partial.features.partial && !partial.features.tlp);
         assert_eq!(partial.receive_buffer, 256 << 10);
+        let marked = profile(&keys("variant=modern dscp=EF ttl=9")).expect("keys");
+        assert_eq!((marked.dscp, marked.hop_limit), (Dscp::EF, 9));
         let cubic = profile(&keys("variant=headway:cubic")).expect("keys");
         assert_ne!(cubic.congestion, Variant::Headway.apply(Profile::modern()).congestion);
     }
@@ -115,6 +142,8 @@ mod tests {
             ("clock=real", "clock: unknown key"),
             ("vriant=sack", "vriant: unknown key (did you mean variant?)"),
             ("rate=10mbit", "rate: unknown key"),
+            ("dscp=fast", "dscp: \"fast\": expected a name (EF,"),
+            ("ttl=0", "ttl: \"0\": expected a whole number from 1 to 255"),
             ("mtu=10", "mtu: \"10\": expected at least 128 bytes"),
         ] {
             let error = profile(&keys(text)).expect_err(text).to_string();

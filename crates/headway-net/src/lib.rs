@@ -54,6 +54,7 @@ mod error;
 pub mod error_delay_box;
 mod interface;
 mod isolation;
+mod kernel_dscp;
 mod kernel_tcp;
 mod namespace;
 pub mod packet_socket;
@@ -67,13 +68,14 @@ mod topology;
 
 pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
-    Arrival, Carrier, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig, PacketWriter, TunCarrier,
-    TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
+    Arrival, Carrier, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig, OuterDscp, PacketWriter,
+    TunCarrier, TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;
 pub use interface::Interface;
 pub use isolation::{Isolation, IsolationError, isolate};
+pub use kernel_dscp::{keep_syns, set_dscp, syn_dscp};
 pub use kernel_tcp::KernelTcp;
 pub use namespace::Namespace;
 pub use prefix::{Prefix, PrefixError};

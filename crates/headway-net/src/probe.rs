@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use headway_wire::{Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 use socket2::{Domain, Socket, Type};
 use tun_rs::DeviceBuilder;
 
@@ -89,7 +89,7 @@ pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
 
 /// A segment with a valid header checksum and a damaged payload.
 fn damaged_segment(slot: &mut [u8], from: SocketAddr, to: SocketAddr) -> io::Result<usize> {
-    let ip = IpHeader { src: from.ip(), dst: to.ip(), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let ip = IpHeader::new(from.ip(), to.ip());
     let tcp = TcpHeader {
         src_port: 1,
         dst_port: 2,

@@ -5,6 +5,7 @@
 //! their lengths; the kernel does not keep them.
 
 mod ethtool;
+mod saved_syn;
 mod tcp_info;
 
 use std::io;
@@ -12,6 +13,7 @@ use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 pub(crate) use ethtool::{features, switch_feature};
+pub(crate) use saved_syn::saved_syn;
 pub(crate) use tcp_info::tcp_info;
 
 /// The maximum number of packets in one system call.

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig};
 use headway_units::Instant;
-use headway_wire::{
-    ChecksumTrust, Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit,
-};
+use headway_wire::{ChecksumTrust, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 
 const OURS: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 const THEIRS: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
@@ -81,8 +79,7 @@ fn a_connection_that_the_new_process_opens_is_not_reset_with_the_old_ones() {
     let stack = Stack::start(carrier, StackConfig { addresses, ..StackConfig::default() }).expect("a stack");
     let _listener = stack.listen(SocketAddr::new(OURS.into(), PORT), 4).expect("a listener");
 
-    let ip =
-        IpHeader { src: THEIRS.into(), dst: OURS.into(), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let ip = IpHeader::new(THEIRS.into(), OURS.into());
     let tcp = TcpHeader {
         src_port: 50_000,
         dst_port: PORT,

@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use headway_net::{Carrier as _, Clock, Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig};
+use headway_net::{
+    Carrier as _, Clock, OuterDscp, Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig,
+};
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
@@ -45,7 +47,7 @@ impl<'a> Ends<'a> {
         let mut settings = Settings::new(self.keys[own].clone(), Box::new(move |bytes| rng.fill(bytes)));
         settings.peers.push(peer);
         settings.longest = self.longest.unwrap_or(settings.longest);
-        let config = TunnelConfig { local, mtu: self.mtu };
+        let config = TunnelConfig { local, mtu: self.mtu, dscp: OuterDscp::Copied };
         let carrier = TunnelCarrier::open(&config, Tunnel::new(settings)).unwrap();
         let addresses = carrier.inner_addresses();
         let (inner, profile) = (addresses[0], Some(self.profile.clone()));

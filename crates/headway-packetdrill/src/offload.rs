@@ -111,16 +111,10 @@ fn set_push(packet: &mut [u8], tcp_at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_wire::{Ecn, Integrity, IpHeader, TcpHeader, TcpOptions, emit, judge};
+    use headway_wire::{Integrity, IpHeader, TcpHeader, TcpOptions, emit, judge};
 
     fn segment(seq: u32, len: usize) -> Vec<u8> {
-        let ip = IpHeader {
-            src: [192, 0, 2, 1].into(),
-            dst: [192, 0, 2, 2].into(),
-            ecn: Ecn::NotEct,
-            hop_limit: 64,
-            identification: 0,
-        };
+        let ip = IpHeader::new([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
         let tcp = TcpHeader {
             src_port: 1,
             dst_port: 2,

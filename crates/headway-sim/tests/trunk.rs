@@ -14,7 +14,7 @@ use headway_sim::{
 };
 use headway_tcp::{Profile, Variant};
 use headway_units::{Duration, Instant, Rate, Size};
-use headway_wire::{Ecn, IpHeader};
+use headway_wire::IpHeader;
 
 const SIZE: u64 = 600_000;
 
@@ -224,13 +224,7 @@ impl<T: Tap> Node<T> for Expected {
 }
 
 fn packets(number: usize) -> VecDeque<Vec<u8>> {
-    let header = IpHeader {
-        src: Ipv4Addr::new(192, 0, 2, 1).into(),
-        dst: Ipv4Addr::new(192, 0, 2, 2).into(),
-        ecn: Ecn::NotEct,
-        hop_limit: 64,
-        identification: 0,
-    };
+    let header = IpHeader::new(Ipv4Addr::new(192, 0, 2, 1).into(), Ipv4Addr::new(192, 0, 2, 2).into());
     (0..number)
         .map(|number| {
             let body = (number * 37) % 1460;

@@ -1,8 +1,9 @@
 //! Sender profiles: plain values, so that one simulation can hold several.
 
-use core::{fmt, str::FromStr};
+use core::{fmt, net::IpAddr, str::FromStr};
 
 use headway_units::Duration;
+use headway_wire::{Dscp, IpHeader};
 
 use crate::Error;
 use crate::congestion::Algorithm;
@@ -190,6 +191,12 @@ impl KeepAlive {
 pub struct Profile {
     /// Largest IP packet to send or to ask for, in bytes.
     pub mtu: u16,
+    /// The DSCP of all its packets, those of a listener without a connection included. RFC 9293, 3.9.1.9, has it be
+    /// "specified independently in each direction"; the ECN bits beside it are TCP's.
+    pub dscp: Dscp,
+    /// The hop limit (IPv6) or time to live (IPv4) of the same packets, 1 to 255. RFC 9293, 3.9.2: it "MUST be
+    /// configurable".
+    pub hop_limit: u8,
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
     /// SACK blocks cover a FIN that follows their data: it occupies a sequence number (RFC 9293, 3.4). To a
@@ -273,6 +280,8 @@ impl Profile {
     pub fn standard() -> Self {
         Self {
             mtu: 1500,
+            dscp: Dscp::DEFAULT,
+            hop_limit: IpHeader::HOP_LIMIT,
             sack: true,
             sack_fin: false,
             checks_damaged: false,
@@ -360,6 +369,11 @@ impl Profile {
         Self { syn_retries: 6, slow_start_limit: Some(u32::MAX), ..Self::standard() }
     }
 
+    /// The IP header of a packet between two addresses.
+    pub(crate) fn ip_header(&self, src: IpAddr, dst: IpAddr) -> IpHeader {
+        IpHeader { dscp: self.dscp, hop_limit: self.hop_limit, ..IpHeader::new(src, dst) }
+    }
+
     /// Whether connections of this profile can work.
     ///
     /// # Errors
@@ -380,7 +394,14 @@ impl Profile {
         if let Some(&(_, why)) = sound.iter().find(|(holds, _)| !holds) {
             return Err(Error::BadProfile(why));
         }
+        Self::check_hop_limit(self.hop_limit)?;
         self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
+    }
+
+    /// RFC 791, 3.2: "If the time to live reaches zero before the internet datagram reaches its destination, the internet
+    /// datagram must be destroyed".
+    pub(crate) fn check_hop_limit(hops: u8) -> Result<(), Error> {
+        if hops == 0 { Err(Error::BadProfile("the hop limit must be at least 1")) } else { Ok(()) }
     }
 
     /// SYNs that may be lost before the connection begins with a window of one segment.

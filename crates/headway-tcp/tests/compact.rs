@@ -5,7 +5,7 @@ use headway_test_fixture::packet;
 use headway_test_fixture::two_hosts::{CLIENT, Fate, Passed, SERVER, TwoHosts, address, endpoint};
 use headway_units::Duration;
 use headway_wire::compact::{LEFT_OUT, compact};
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, layout};
+use headway_wire::{IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, layout};
 
 const MTU: usize = 1500;
 
@@ -91,7 +91,7 @@ fn the_host_says_which_packets_may_have_the_form() {
     // A RST for a segment without a connection.
     let tcp = TcpHeader { src_port: 9, dst_port: 9, flags: TcpFlags::ACK, ..TcpHeader::default() };
     let (src, dst) = (address(SERVER), address(CLIENT));
-    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let ip = IpHeader::new(src, dst);
     hosts.deliver(CLIENT, &[packet::segment(&ip, &tcp, &TcpOptions::default(), b"")]);
     assert_eq!(hosts.sent(CLIENT).len(), 1);
     assert!(!hosts.hosts[CLIENT].takes_compact());
@@ -112,7 +112,7 @@ fn a_connection_of_a_cookie_has_whole_headers() {
             ..TcpHeader::default()
         };
         let (src, dst) = ([203, 0, 113, 7].into(), address(SERVER));
-        let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+        let ip = IpHeader::new(src, dst);
         hosts.deliver(SERVER, &[packet::segment(&ip, &tcp, &TcpOptions::default(), b"")]);
     }
     hosts.sent(SERVER);

@@ -8,6 +8,7 @@ use headway_test_fixture::packet;
 use headway_test_fixture::two_hosts::{START, hand_in};
 use headway_units::Duration;
 use headway_wire::ip::Datagram;
+use headway_wire::{Dscp, IpHeader};
 
 fn message(src: IpAddr, dst: IpAddr, kind: u8, rest: &[u8]) -> Vec<u8> {
     packet::icmp(&packet::ip(src, dst), [kind, 0], [1, 2, 3, 4], rest)
@@ -30,11 +31,13 @@ fn sent(host: &mut Host, now: headway_units::Instant, room: usize) -> Vec<Vec<u8
 fn pings_are_answered() {
     let (mut host, ours, theirs) = host();
     for (family, request, reply) in [(0, 8, 0), (1, 128, 129)] {
-        hand_in(&mut host, START, &message(theirs[family], ours[family], request, b"ping"));
+        let ip = IpHeader { dscp: Dscp::EF, ..packet::ip(theirs[family], ours[family]) };
+        hand_in(&mut host, START, &packet::icmp(&ip, [request, 0], [1, 2, 3, 4], b"ping"));
         let answers = sent(&mut host, START, 1500);
         assert_eq!(answers.len(), 1);
         let answer = Datagram::parse(&answers[0]).unwrap();
         assert_eq!((answer.header.src, answer.header.dst), (ours[family], theirs[family]));
+        assert_eq!(answer.header.dscp, Dscp::EF);
         assert_eq!((answer.body[0], &answer.body[4..]), (reply, &b"\x01\x02\x03\x04ping"[..]));
     }
     assert_eq!(host.counters().echoes_sent, 2);

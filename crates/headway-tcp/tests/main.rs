@@ -3,6 +3,7 @@
 mod addresses;
 mod compact;
 mod domains;
+mod dscp;
 mod host;
 mod hostile;
 mod icmp;

@@ -4,11 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use headway_wire::checksum::Sum;
 use headway_wire::icmp::{ICMP, ICMPV6};
-use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 
 /// An ordinary IP header.
 pub fn ip(src: IpAddr, dst: IpAddr) -> IpHeader {
-    IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+    IpHeader::new(src, dst)
 }
 
 /// A TCP header without numbers, between two ports.

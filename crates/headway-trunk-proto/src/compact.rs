@@ -93,8 +93,8 @@ pub(crate) fn expand(compact: &[u8]) -> Option<Header> {
 #[cfg(test)]
 mod tests {
     use headway_wire::{
-        Ecn, Integrity, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
-        emit, judge,
+        Integrity, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
+        judge,
     };
     use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ mod tests {
 
     fn ip() -> IpHeader {
         let address = |last| std::net::Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last).into();
-        IpHeader { src: address(1), dst: address(2), ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+        IpHeader::new(address(1), address(2))
     }
 
     fn tcp() -> TcpHeader {

@@ -208,13 +208,7 @@ pub(crate) struct Inner {
 
 impl Inner {
     fn header(self) -> IpHeader {
-        IpHeader {
-            src: IpAddr::V6(self.src),
-            dst: IpAddr::V6(self.dst),
-            ecn: self.ecn,
-            hop_limit: 64,
-            identification: 0,
-        }
+        IpHeader { ecn: self.ecn, ..IpHeader::new(IpAddr::V6(self.src), IpAddr::V6(self.dst)) }
     }
 }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use headway_net::Prefix;
+use headway_net::{OuterDscp, Prefix};
 use headway_trunk_proto::{KeyError, PublicKey, SecretKey};
 use headway_units::{Duration, ParseUnitError, Size};
+use headway_wire::{Dscp, UnknownDscp};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,6 +60,10 @@ pub struct GatewayConfig {
     /// out.
     #[serde(default)]
     pub own_path: bool,
+    /// The DSCP of the tunnel's datagrams: a name (`EF`, `AF11` to `AF43`, `CS0` to `CS7`, `LE`), a number from 0 to 63, or `copy`
+    /// for that of the host whose stream is inside.
+    #[serde(default = "default_dscp")]
+    pub dscp: String,
     /// A Unix socket at which `headway trunk status` can ask; none if left out. The gateway makes it and removes it: nothing
     /// else may be at its path.
     pub status_socket: Option<PathBuf>,
@@ -230,6 +235,10 @@ fn any_address() -> SocketAddr {
     ([0, 0, 0, 0], 0).into()
 }
 
+fn default_dscp() -> String {
+    Dscp::DEFAULT.to_string()
+}
+
 fn default_mtu() -> u16 {
     1500
 }
@@ -262,6 +271,7 @@ pub(crate) struct Settings {
     pub(crate) secret: SecretKey,
     pub(crate) peers: Vec<Peer>,
     pub(crate) outage: Duration,
+    pub(crate) dscp: OuterDscp,
     pub(crate) memory: Option<u64>,
     pub(crate) tun: Option<Taken>,
 }
@@ -343,6 +353,7 @@ impl Config {
             let names = self.gateway.metrics_names.join(", ");
             return Err(TrunkError::value("gateway.metrics-names", names, "none without gateway.metrics"));
         }
+        let dscp = read_dscp(&self.gateway.dscp)?;
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
         if self.peers.is_empty() {
             return Err(TrunkError::value("[[peer]]", "none", "at least one"));
@@ -405,7 +416,7 @@ impl Config {
         crate::listeners::check(self)?;
         crate::redirection::check(self)?;
         let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
-        Ok(Settings { secret, peers, outage, memory, tun })
+        Ok(Settings { secret, peers, outage, dscp, memory, tun })
     }
 
     /// The place of a named peer, or of the only one.
@@ -498,6 +509,15 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
 const MOST_STREAMS: usize = 1 << 20;
 /// Less than this is used by a few streams.
 const LEAST_MEMORY: u64 = 1 << 20;
+
+fn read_dscp(text: &str) -> Result<OuterDscp, TrunkError> {
+    if text == "copy" {
+        return Ok(OuterDscp::Copied);
+    }
+    let expected = format!("`copy`, {}", UnknownDscp::EXPECTED);
+    let wrong = |_| TrunkError::value("gateway.dscp", format!("{text:?}"), expected);
+    text.parse().map(OuterDscp::Own).map_err(wrong)
+}
 
 fn read_memory(text: &str) -> Result<u64, TrunkError> {
     let wrong = |expected: &str| TrunkError::value("gateway.memory", format!("{text:?}"), expected);

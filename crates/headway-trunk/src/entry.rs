@@ -9,6 +9,8 @@ use std::time::Duration;
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command};
+use headway_net::keep_syns;
+use headway_wire::Dscp;
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::{TcpListener, TcpStream as Socket};
@@ -78,6 +80,9 @@ impl Entry {
                 socket.set_ip_transparent_v6(true)?;
             }
         }
+        if let Err(error) = keep_syns(&socket) {
+            tracing::debug!(%error, "the DSCP of hosts is not available");
+        }
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
         Ok(Self { listener: TcpListener::from_std(socket.into())?, target })
@@ -125,8 +130,9 @@ async fn take(
     (socket, ours): (Socket, Option<SocketAddr>),
     half_open: HalfOpen,
 ) -> io::Result<()> {
+    let dscp = relay::answer_with_dscp(&socket);
     let destination = match kind {
-        Kind::Socks => return socks(link, socket, half_open).await,
+        Kind::Socks => return socks(link, socket, dscp, half_open).await,
         Kind::Forward(destination) => destination,
         Kind::Transparent => {
             let destination = socket.local_addr()?;
@@ -138,7 +144,7 @@ async fn take(
             Destination::Address(destination)
         }
     };
-    let ends = Ends { client: socket.peer_addr().ok(), destination };
+    let ends = Ends { client: socket.peer_addr().ok(), destination, dscp };
     match link.open(&ends, half_open, reset(&socket)).await {
         Ok(stream) => link.join(socket, stream, ends).await,
         Err(outcome) => {
@@ -149,7 +155,7 @@ async fn take(
     }
 }
 
-async fn socks(link: &Link, mut socket: Socket, mut half_open: HalfOpen) -> io::Result<()> {
+async fn socks(link: &Link, mut socket: Socket, dscp: Dscp, mut half_open: HalfOpen) -> io::Result<()> {
     let client = socket.peer_addr().ok();
     // A reply is to arrive that says what failed.
     socket.set_abortive(false);
@@ -177,7 +183,7 @@ async fn socks(link: &Link, mut socket: Socket, mut half_open: HalfOpen) -> io::
     let Some(destination) = destination else {
         return answer(&mut socket, &ReplyError::AddressTypeNotSupported).await;
     };
-    let ends = Ends { client, destination };
+    let ends = Ends { client, destination, dscp };
     match link.open(&ends, half_open, closed(&socket)).await {
         Ok(stream) => {
             answer(&mut socket, &ReplyError::Succeeded).await?;

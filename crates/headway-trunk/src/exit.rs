@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headway_net::{TcpListener, TcpStream as Stream};
+use headway_wire::Dscp;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::{TcpStream as Socket, lookup_host};
+use tokio::net::{TcpSocket, TcpStream as Socket, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -89,6 +90,7 @@ async fn answer(
         count_over_limit(link);
         return refuse(stream, Outcome::Failed).await;
     }
+    relay::set_dscp(&stream, ends.dscp);
     let mut half_open = link.places.half_open(Side::Far, ends.client);
     let connected = tokio::select! {
         // The near gateway, or its host, has given up.
@@ -101,7 +103,7 @@ async fn answer(
             tracing::debug!(peer = link.name, %destination, "gives way to others");
             return refuse(stream, Outcome::TimedOut).await;
         }
-        connected = timeout(CONNECT_TIMEOUT, connect(link, destination)) => {
+        connected = timeout(CONNECT_TIMEOUT, connect(link, destination, ends.dscp)) => {
             connected.unwrap_or(Err(Outcome::TimedOut))
         }
     };
@@ -135,7 +137,7 @@ async fn refuse(mut stream: Stream, outcome: Outcome) -> io::Result<()> {
     stream.shutdown().await
 }
 
-async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outcome> {
+async fn connect(link: &Link, destination: &Destination, dscp: Dscp) -> Result<Socket, Outcome> {
     if !link.has_memory() {
         return Err(Outcome::Failed);
     }
@@ -147,7 +149,7 @@ async fn connect(link: &Link, destination: &Destination) -> Result<Socket, Outco
         return Err(Outcome::UnknownName);
     }
     addresses.retain(|address| link.allows(address.ip()));
-    match happy_eyeballs::connect(addresses).await {
+    match happy_eyeballs::connect(addresses, move |address| connect_to(address, dscp)).await {
         Ok(socket) => {
             relay::set_up(&socket);
             Ok(socket)
@@ -175,4 +177,11 @@ async fn look_up(link: &Link, name: &str, port: u16) -> Result<Vec<SocketAddr>, 
         found
     });
     found.await.ok().and_then(Result::ok).ok_or(Outcome::UnknownName)
+}
+
+/// A connection whose SYN has the DSCP too.
+async fn connect_to(address: SocketAddr, dscp: Dscp) -> io::Result<Socket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    relay::mark(&socket, address.ip(), dscp);
+    socket.connect(address).await
 }

@@ -76,7 +76,7 @@ impl Gateway {
         tunnel.epoch = epoch();
         tunnel.longest = config.gateway.mtu.saturating_sub(outer_headers(config.gateway.listen));
         tunnel.peers = settings.peers.iter().map(|peer| peer.tunnel.clone()).collect();
-        let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu };
+        let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu, dscp: settings.dscp };
         let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
         let (listen, monitor, addresses) = (carrier.local(), carrier.monitor(), carrier.inner_addresses());
         let recorders = carrier.recorders();

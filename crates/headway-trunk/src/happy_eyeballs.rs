@@ -13,17 +13,21 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// Addresses that are tried: each has a descriptor while it does not answer.
 const MOST_ATTEMPTS: usize = 8;
 
-/// Connects to the address that answers first; the others are given up. The order of `addresses` is that of preference. The
-/// error is the last one, and its address; `None` if there are no addresses. It waits as long as the kernel does.
-pub(crate) async fn connect(
+/// Connects, by `attempt`, to the address that answers first; the others are given up. The order of `addresses` is that of
+/// preference. The error is the last one, and its address; `None` if there are no addresses. It waits as long as an attempt does.
+pub(crate) async fn connect<A>(
     addresses: Vec<SocketAddr>,
-) -> Result<TcpStream, Option<(SocketAddr, io::Error)>> {
+    attempt: impl Fn(SocketAddr) -> A,
+) -> Result<TcpStream, Option<(SocketAddr, io::Error)>>
+where
+    A: Future<Output = io::Result<TcpStream>> + Send + 'static,
+{
     let mut left = interleaved(addresses).into_iter().take(MOST_ATTEMPTS);
     let (mut attempts, mut failed) = (JoinSet::new(), None);
     loop {
         if let Some(address) = left.next() {
-            attempts
-                .spawn(async move { TcpStream::connect(address).await.map_err(|error| (address, error)) });
+            let attempt = attempt(address);
+            attempts.spawn(async move { attempt.await.map_err(|error| (address, error)) });
         }
         // RFC 8305, 5: a new attempt follows when the one before has failed, or after the delay.
         let ended = if left.len() == 0 {
@@ -91,7 +95,10 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let live = listener.local_addr().expect("an address");
         let addresses = vec![silent.address(), silent.address(), live];
-        let stream = timeout(LONG, connect(addresses)).await.expect("in time").expect("a connection");
+        let stream = timeout(LONG, connect(addresses, TcpStream::connect))
+            .await
+            .expect("in time")
+            .expect("a connection");
         assert_eq!(stream.peer_addr().expect("connected"), live);
     }
 
@@ -102,10 +109,11 @@ mod tests {
         let closed = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let refusing = closed.local_addr().expect("an address");
         drop(closed);
-        let stream = connect(vec![refusing, refusing, live]).await.expect("a connection");
+        let stream = connect(vec![refusing, refusing, live], TcpStream::connect).await.expect("a connection");
         assert_eq!(stream.peer_addr().expect("connected"), live);
-        let (address, error) = connect(vec![refusing; 2]).await.expect_err("refused").expect("an error");
+        let (address, error) =
+            connect(vec![refusing; 2], TcpStream::connect).await.expect_err("refused").expect("an error");
         assert_eq!((address, error.kind()), (refusing, io::ErrorKind::ConnectionRefused));
-        assert!(connect(Vec::new()).await.expect_err("no address").is_none());
+        assert!(connect(Vec::new(), TcpStream::connect).await.expect_err("no address").is_none());
     }
 }

@@ -371,6 +371,7 @@ impl Link {
 async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Result<TcpStream, Outcome>> {
     // The far gateway may have connected when this is given up.
     stream.set_abortive(true);
+    relay::set_dscp(&stream, ends.dscp);
     Request::Stream(ends.clone()).write(&mut stream).await?;
     Ok(match Outcome::read(&mut stream).await? {
         Outcome::Connected => Ok(stream),

@@ -401,7 +401,7 @@ mod tests {
             (32_000, 32_000),
             (32_001, 1),
             (64_000, 32_000),
-            (u32::MAX, 4_294_967_295 % 32_000),
+            (u32::MAX, u32::MAX % 32_000),
         ] {
             let rule = Routing { is_ipv4: true, mark: 1, table }.rule("add");
             assert_eq!(rule, format!("-4 rule add priority {priority} fwmark 1 lookup {table}"));

@@ -1,11 +1,14 @@
 //! A stream and a host's connection, joined.
 
 use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use headway_net::TcpStream as Stream;
+use headway_wire::Dscp;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
 use tokio::net::TcpStream as Socket;
@@ -49,6 +52,33 @@ pub(crate) fn set_up(socket: &Socket) {
         if let Err(error) = result {
             tracing::debug!(%error, "an option of a connection");
         }
+    }
+}
+
+/// The DSCP with which a host opened a connection, which what is sent to it gets too.
+pub(crate) fn answer_with_dscp(socket: &Socket) -> Dscp {
+    let dscp = headway_net::syn_dscp(socket).unwrap_or_default();
+    if let Ok(peer) = socket.peer_addr() {
+        mark(socket, peer.ip(), dscp);
+    }
+    dscp
+}
+
+/// Gives what is sent to `peer` over a socket of the kernel a DSCP.
+pub(crate) fn mark(socket: &impl AsFd, peer: IpAddr, dscp: Dscp) {
+    if dscp != Dscp::DEFAULT
+        && let Err(error) = headway_net::set_dscp(socket, peer, dscp)
+    {
+        tracing::debug!(%error, "the DSCP of a connection");
+    }
+}
+
+/// Gives the packets of a stream a host's DSCP, which datagrams copy where the configuration says so.
+pub(crate) fn set_dscp(stream: &Stream, dscp: Dscp) {
+    if dscp != Dscp::DEFAULT
+        && let Err(error) = stream.set_dscp(dscp)
+    {
+        tracing::debug!(%error, "the DSCP of a stream");
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         ("mtu", a.mtu != b.mtu),
         ("outage", old.1.outage != new.1.outage),
         ("own-path", a.own_path != b.own_path),
+        ("dscp", old.1.dscp != new.1.dscp),
         ("status-socket", a.status_socket != b.status_socket),
         ("metrics", a.metrics != b.metrics),
         ("metrics-names", a.metrics_names != b.metrics_names),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use headway_wire::Dscp;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 /// The first byte.
@@ -15,6 +16,8 @@ const PACKETS: u8 = 2;
 const DATAGRAMS: u8 = 3;
 /// A client's address, and after it one of the kinds of destinations.
 const CLIENT: u8 = 8;
+/// A DSCP other than the default one, and after it what follows without.
+const DSCP: u8 = 9;
 
 /// What a connection of the trunk is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(crate) struct Ends {
     pub(crate) client: Option<SocketAddr>,
     /// Where it goes.
     pub(crate) destination: Destination,
+    /// With which the host asks for it, and which its packets have.
+    pub(crate) dscp: Dscp,
 }
 
 /// Where a stream goes.
@@ -79,10 +84,7 @@ impl Destination {
                 return good.ok_or_else(|| invalid(&format!("\"{}\"", name.escape_ascii()), expected));
             }
             kind => {
-                return Err(invalid(
-                    &format!("a request of kind {kind}"),
-                    "1 to 4, 6, or 8 and then 1, 4 or 6",
-                ));
+                return Err(invalid(&format!("a request of kind {kind}"), "1 to 4, 6, 8 or 9"));
             }
         };
         Ok(Self::Address(SocketAddr::new(ip, stream.read_u16().await?)))
@@ -118,7 +120,10 @@ impl Request {
     pub(crate) async fn write(&self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         let mut bytes = vec![VERSION];
         match self {
-            Self::Stream(Ends { client, destination }) => {
+            Self::Stream(Ends { client, destination, dscp }) => {
+                if *dscp != Dscp::DEFAULT {
+                    bytes.extend([DSCP, dscp.value()]);
+                }
                 if let Some(client) = client {
                     bytes.push(CLIENT);
                     Destination::Address(*client).append(&mut bytes);
@@ -142,6 +147,15 @@ impl Request {
             return Err(invalid(&format!("a request of version {version}"), &expected));
         }
         let mut kind = stream.read_u8().await?;
+        let mut dscp = None;
+        if kind == DSCP {
+            let value = stream.read_u8().await?;
+            dscp = Dscp::new(value);
+            if dscp.is_none() {
+                return Err(invalid(&format!("a DSCP of {value}"), "0 to 63"));
+            }
+            kind = stream.read_u8().await?;
+        }
         let mut client = None;
         if kind == CLIENT {
             let family = stream.read_u8().await?;
@@ -157,11 +171,12 @@ impl Request {
             kind = stream.read_u8().await?;
         }
         match kind {
-            PACKETS if client.is_none() => Ok(Some(Self::Packets { unordered: false })),
-            DATAGRAMS if client.is_none() => Ok(Some(Self::Packets { unordered: true })),
+            PACKETS if client.is_none() && dscp.is_none() => Ok(Some(Self::Packets { unordered: false })),
+            DATAGRAMS if client.is_none() && dscp.is_none() => Ok(Some(Self::Packets { unordered: true })),
             kind => {
                 let destination = Destination::read(kind, stream).await?;
-                Ok(Some(Self::Stream(Ends { client, destination })))
+                let dscp = dscp.unwrap_or_default();
+                Ok(Some(Self::Stream(Ends { client, destination, dscp })))
             }
         }
     }
@@ -243,7 +258,10 @@ mod tests {
         let streams = texts.into_iter().flat_map(|text| {
             clients.map(|client| {
                 let client = client.map(|client| client.parse().expect("an address"));
-                Request::Stream(Ends { client, destination: Destination::parse(text).expect(text) })
+                let destination = Destination::parse(text).expect(text);
+                // Some have one, and all ways through the request are taken.
+                let dscp = if text.ends_with('3') { Dscp::EF } else { Dscp::DEFAULT };
+                Request::Stream(Ends { client, destination, dscp })
             })
         });
         let packets = [true, false].map(|unordered| Request::Packets { unordered });
@@ -277,9 +295,13 @@ mod tests {
         // A client with a name, a client of packets, two clients.
         let client = [8, 4, 10, 0, 0, 1, 0, 9];
         let of_client = |kind: u8| [&[1][..], &client, &[kind], &[1; 20]].concat();
-        for bytes in
-            [&[1, 8, 1, 1, b'a', 0, 9, 4, 10, 0, 0, 1, 0, 9][..], &of_client(2), &of_client(3), &of_client(8)]
-        {
+        for bytes in [
+            &[1, 8, 1, 1, b'a', 0, 9, 4, 10, 0, 0, 1, 0, 9][..],
+            &of_client(2),
+            &of_client(3),
+            &of_client(8),
+            &[1, 9, 46, 2],
+        ] {
             assert!(Request::read(&mut &bytes[..]).await.is_err(), "{bytes:?}");
         }
         for bytes in [&[2, 4, 0, 0, 0, 0, 0, 1][..], &[1, 9, 0], &[1, 1, 0, 0, 1], &[1, 1, 1, b'\n', 0, 1]] {
@@ -290,8 +312,9 @@ mod tests {
                 &[2, 4][..],
                 "got a request of version 2: expected version 1: that of the same headway at both ends",
             ),
-            (&[1, 9], "got a request of kind 9: expected 1 to 4, 6, or 8 and then 1, 4 or 6"),
-            (&[1, 8, 9], "got a request of kind 9: expected 1 to 4, 6, or 8 and then 1, 4 or 6"),
+            (&[1, 10], "got a request of kind 10: expected 1 to 4, 6, 8 or 9"),
+            (&[1, 8, 9], "got a request of kind 9: expected 1 to 4, 6, 8 or 9"),
+            (&[1, 9, 64], "got a DSCP of 64: expected 0 to 63"),
             (&[1, 1, 2, b'\n', 255, 0, 1], "got \"\\n\\xff\": expected a host name of letters, digits, "),
             (&[1, 8, 1, 1, b'a', 0, 9], "got a client named \"a\": expected its IPv4 or IPv6 address (4, 6)"),
         ] {

@@ -156,10 +156,10 @@ async fn serve_connections(interceptor: &Interceptor, networks: &Networks, links
 
 async fn carry(link: &Link, incoming: Incoming, half_open: HalfOpen) -> io::Result<()> {
     let destination = Destination::Address(incoming.destination());
-    let ends = Ends { client: Some(incoming.source()), destination };
+    let ends = Ends { client: Some(incoming.source()), destination, dscp: incoming.dscp() };
     match link.open(&ends, half_open, gone(&incoming)).await {
         Ok(stream) => {
-            let admitted = incoming.admit().inspect_err(|_| stream.0.reset())?;
+            let admitted = incoming.admit(ends.dscp).inspect_err(|_| stream.0.reset())?;
             link.join(admitted, stream, ends).await
         }
         Err(outcome) => {

@@ -4,8 +4,8 @@
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use headway_wire::{
-    ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Request, blocks, checksum, crc, emit, judge, layout,
+    ChecksumTrust, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
+    V2Request, blocks, checksum, crc, emit, judge, layout,
     repair::{HeaderRepair, at},
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,7 +22,7 @@ fn payload(len: usize) -> Vec<u8> {
 }
 
 fn headers(addr: IpAddr, hack: bool) -> (IpHeader, TcpHeader, TcpOptions) {
-    let ip = IpHeader { src: addr, dst: addr, ecn: Ecn::NotEct, hop_limit: 64, identification: 7 };
+    let ip = IpHeader { identification: 7, ..IpHeader::new(addr, addr) };
     let tcp = TcpHeader {
         src_port: 5001,
         dst_port: 80,

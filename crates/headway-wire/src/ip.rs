@@ -1,5 +1,6 @@
 //! IPv4 and IPv6 as far as a TCP needs them.
 
+mod dscp;
 mod ipv4;
 mod ipv6;
 
@@ -8,6 +9,7 @@ use crate::{
     checksum::{self, Sum},
 };
 use core::net::IpAddr;
+pub use dscp::{Dscp, UnknownDscp};
 
 /// The ECN field (RFC 3168, 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,14 +44,15 @@ impl Ecn {
     }
 }
 
-/// What is kept of an IP header. On the way out, "don't fragment" is always set, and traffic class
-/// (except for ECN) and flow label are zero.
+/// What is kept of an IP header. On the way out, "don't fragment" is always set, and the flow label is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     /// Source address.
     pub src: IpAddr,
     /// Destination address, of the same family.
     pub dst: IpAddr,
+    /// How routers are asked to treat the packet.
+    pub dscp: Dscp,
     /// The ECN field.
     pub ecn: Ecn,
     /// IPv6 hop limit, IPv4 time to live.
@@ -59,6 +62,17 @@ pub struct IpHeader {
 }
 
 impl IpHeader {
+    /// The hop limit unless one is asked for: the value that IANA's "IP TIME TO LIVE PARAMETER" recommends.
+    pub const HOP_LIMIT: u8 = 64;
+
+    /// The header of a packet between two addresses of one family: best effort, without ECN, hop limit
+    /// [`IpHeader::HOP_LIMIT`], identification 0.
+    #[inline]
+    pub const fn new(src: IpAddr, dst: IpAddr) -> Self {
+        let (dscp, ecn) = (Dscp::DEFAULT, Ecn::NotEct);
+        Self { src, dst, dscp, ecn, hop_limit: Self::HOP_LIMIT, identification: 0 }
+    }
+
     /// The length of the header when emitted, in bytes.
     #[inline]
     pub const fn emitted_len(&self) -> usize {

@@ -30,16 +30,10 @@
 //!
 //! ```
 //! use headway_wire::{
-//!     ChecksumTrust, Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
+//!     ChecksumTrust, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions,
 //! };
 //!
-//! let ip = IpHeader {
-//!     src: [192, 0, 2, 1].into(),
-//!     dst: [192, 0, 2, 2].into(),
-//!     ecn: Ecn::NotEct,
-//!     hop_limit: 64,
-//!     identification: 0,
-//! };
+//! let ip = IpHeader::new([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
 //! let tcp = TcpHeader {
 //!     src_port: 5000,
 //!     dst_port: 80,
@@ -90,7 +84,7 @@ pub use addresses::change_addresses;
 pub use error::{EmitError, OptionError, ParseError};
 pub use flow::flow_hash;
 pub use integrity::{Integrity, judge};
-pub use ip::{Ecn, IpHeader};
+pub use ip::{Dscp, Ecn, IpHeader, UnknownDscp};
 pub use list::List;
 pub use options::{
     EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets, V2Request,

@@ -19,7 +19,7 @@ fn moved(packet: &[u8], from: &IpHeader, to: &IpHeader) -> Vec<u8> {
 proptest! {
     #[test]
     fn a_segment_is_as_if_sent_between_them(input in input(), to in ip_header()) {
-        let to = IpHeader { ecn: input.ip.ecn, hop_limit: input.ip.hop_limit, ..to };
+        let to = IpHeader { src: to.src, dst: to.dst, ..input.ip };
         let got = moved(&input.packet(), &input.ip, &to);
         let expected = Input { ip: to, ..input }.packet();
         let parse = |packet: &[u8]| format!("{:?}", Received::parse(packet, ChecksumTrust::None));

@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 use common::Input;
 use headway_test_fixture::rng::Rng;
 use headway_wire::{
-    Ecn, Integrity, IpHeader, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
-    V2Request, V2Syn,
+    Integrity, IpHeader, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+    V2Syn,
     compact::{LEFT_OUT, MOST_LEFT_OUT, compact, expand},
     judge,
     repair::HeaderRepair,
@@ -27,7 +27,7 @@ const CHECKSUM: std::ops::Range<usize> = 16..18;
 
 fn ip() -> IpHeader {
     let zero = Ipv4Addr::UNSPECIFIED.into();
-    IpHeader { src: zero, dst: zero, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+    IpHeader::new(zero, zero)
 }
 
 fn tcp() -> TcpHeader {

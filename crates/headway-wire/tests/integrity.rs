@@ -13,7 +13,7 @@ use proptest::{collection::vec, prelude::*};
 fn data(addr: &str) -> Input {
     let addr = addr.parse().unwrap();
     Input {
-        ip: IpHeader { src: addr, dst: addr, ecn: Ecn::Ect0, hop_limit: 64, identification: 99 },
+        ip: IpHeader { ecn: Ecn::Ect0, identification: 99, ..IpHeader::new(addr, addr) },
         tcp: TcpHeader {
             src_port: 40_000,
             dst_port: 80,

@@ -1,7 +1,7 @@
 //! IP packets that are not as we write them.
 
 use headway_wire::ip::{Datagram, is_header_corrupted};
-use headway_wire::{Ecn, IpHeader, ParseError, Segment, checksum, layout};
+use headway_wire::{Dscp, Ecn, IpHeader, ParseError, Segment, checksum, layout};
 
 /// An IPv4 packet with a right header checksum. `options` is whole words.
 fn v4(options: &[u8], fragment: u16, protocol: u8, body: &[u8]) -> Vec<u8> {
@@ -48,11 +48,11 @@ fn ipv4_fields_and_options() {
     let packet = v4(&[7, 4, 4, 0], 0x4000, 17, b"body");
     let datagram = Datagram::parse(&packet).unwrap();
     let header = IpHeader {
-        src: [192, 0, 2, 1].into(),
-        dst: [198, 51, 100, 2].into(),
+        dscp: Dscp::EF,
         ecn: Ecn::Ect1,
         hop_limit: 63,
         identification: 0x1234,
+        ..IpHeader::new([192, 0, 2, 1].into(), [198, 51, 100, 2].into())
     };
     assert_eq!(datagram, Datagram { header, protocol: 17, header_len: 24, body: b"body" });
 }
@@ -66,11 +66,10 @@ fn ipv6_fields_and_extension_headers() {
     let extensions = [&hop_by_hop[..], &routing_done, &destination].concat();
     let packet = v6(0, &[&extensions[..], &tcp()].concat());
     let header = IpHeader {
-        src: [0x20; 16].into(),
-        dst: [0x30; 16].into(),
+        dscp: Dscp::new(42).unwrap(),
         ecn: Ecn::Ce,
         hop_limit: 62,
-        identification: 0,
+        ..IpHeader::new([0x20; 16].into(), [0x30; 16].into())
     };
     let datagram = Datagram::parse(&packet).unwrap();
     assert_eq!(datagram, Datagram { header, protocol: 6, header_len: 72, body: &tcp() });
@@ -161,7 +160,7 @@ fn damage_of_the_ip_header_is_distinguished_from_what_was_sent_so() {
 fn another_protocol_round_trips() {
     for addr in ["192.0.2.7", "2001:db8::7"] {
         let addr = addr.parse().unwrap();
-        let header = IpHeader { src: addr, dst: addr, ecn: Ecn::Ect0, hop_limit: 1, identification: 0 };
+        let header = IpHeader { ecn: Ecn::Ect0, hop_limit: 1, ..IpHeader::new(addr, addr) };
         let mut buf = [0; 100];
         let header_len = header.emit(&mut buf, 17, 8).unwrap();
         buf[header_len..header_len + 8].copy_from_slice(b"udp body");

@@ -6,7 +6,7 @@ use common::{ip_header, tcp_header};
 use etherparse::{
     IpNumber, NetSlice, PacketBuilder, SlicedPacket, TcpOptionElement as Element, TransportSlice,
 };
-use headway_wire::{Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpOptions, judge};
+use headway_wire::{Dscp, Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpOptions, judge};
 use proptest::{collection::vec, prelude::*};
 use std::net::IpAddr;
 
@@ -51,7 +51,7 @@ proptest! {
                 prop_assert_eq!(header.calc_header_checksum(), header.header_checksum);
                 prop_assert_eq!((IpAddr::from(header.source), IpAddr::from(header.destination)), (ip.src, ip.dst));
                 prop_assert_eq!(header.ecn.value(), ip.ecn.bits());
-                prop_assert_eq!(header.dscp.value(), 0);
+                prop_assert_eq!(header.dscp.value(), ip.dscp.value());
                 prop_assert_eq!((header.time_to_live, header.identification), (ip.hop_limit, ip.identification));
                 prop_assert!(header.dont_fragment && !header.more_fragments);
                 prop_assert_eq!(header.protocol, IpNumber::TCP);
@@ -61,7 +61,8 @@ proptest! {
             Some(NetSlice::Ipv6(slice)) => {
                 let header = slice.header().to_header();
                 prop_assert_eq!((IpAddr::from(header.source), IpAddr::from(header.destination)), (ip.src, ip.dst));
-                prop_assert_eq!((header.traffic_class, header.hop_limit), (ip.ecn.bits(), ip.hop_limit));
+                let class = ip.dscp.value() << 2 | ip.ecn.bits();
+                prop_assert_eq!((header.traffic_class, header.hop_limit), (class, ip.hop_limit));
                 prop_assert_eq!(header.flow_label.value(), 0);
                 let sum = tcp.calc_checksum_ipv6(header.source, header.destination).unwrap();
                 prop_assert_eq!(tcp.checksum(), sum);
@@ -122,7 +123,7 @@ proptest! {
         builder.tcp_header(header).write(&mut packet, &payload).unwrap();
 
         let segment = Segment::parse(&packet).unwrap();
-        prop_assert_eq!(segment.ip, IpHeader { ecn: Ecn::NotEct, identification: 0, ..ip });
+        prop_assert_eq!(segment.ip, IpHeader { dscp: Dscp::DEFAULT, ecn: Ecn::NotEct, identification: 0, ..ip });
         prop_assert_eq!(segment.tcp, tcp);
         let mut options = TcpOptions { mss: Some(mss), window_scale: Some(9), ..TcpOptions::default() };
         for (left, right) in blocks {

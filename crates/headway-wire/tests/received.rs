@@ -2,7 +2,7 @@
 
 use headway_wire::icmp::{ICMP, ICMPV6, IcmpMessage};
 use headway_wire::{
-    ChecksumTrust, Ecn, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, V2, checksum, emit,
+    ChecksumTrust, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, V2, checksum, emit,
 };
 
 const ADDRESSES: [[&str; 2]; 2] = [["192.0.2.1", "192.0.2.2"], ["2001:db8::1", "2001:db8::2"]];
@@ -39,7 +39,7 @@ fn kind(packet: &[u8], trust: ChecksumTrust) -> Kind {
 
 fn ip(family: usize) -> IpHeader {
     let [src, dst] = ADDRESSES[family].map(|address| address.parse().unwrap());
-    IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+    IpHeader::new(src, dst)
 }
 
 fn segment(family: usize, options: &TcpOptions) -> Vec<u8> {

@@ -88,11 +88,11 @@ proptest! {
 
 mod limits {
     use super::*;
-    use headway_wire::{Ecn, IpHeader, TcpHeader};
+    use headway_wire::{IpHeader, TcpHeader};
 
     fn ip(v6: bool) -> IpHeader {
         let addr = if v6 { "2001:db8::1" } else { "192.0.2.1" }.parse().unwrap();
-        IpHeader { src: addr, dst: addr, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 }
+        IpHeader::new(addr, addr)
     }
 
     #[test]

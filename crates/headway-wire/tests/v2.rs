@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Input, any_v2, input};
 use headway_wire::{
-    ChecksumTrust, Ecn, Integrity, IpHeader, Received, Segment, SeqNumber, Skipped, TcpFlags, TcpHeader,
+    ChecksumTrust, Integrity, IpHeader, Received, Segment, SeqNumber, Skipped, TcpFlags, TcpHeader,
     TcpOptions, Timestamps, V2, V2Request, emit, judge,
 };
 use proptest::{collection::vec, prelude::*};
@@ -53,13 +53,7 @@ fn option_at(packet: &[u8], segment: &Segment<'_>) -> usize {
 fn segment_with(v2: V2, payload: &[u8]) -> Input {
     let is_syn = v2.as_syn().is_some();
     Input {
-        ip: IpHeader {
-            src: [192, 0, 2, 1].into(),
-            dst: [192, 0, 2, 2].into(),
-            ecn: Ecn::NotEct,
-            hop_limit: 64,
-            identification: 99,
-        },
+        ip: IpHeader { identification: 99, ..IpHeader::new([192, 0, 2, 1].into(), [192, 0, 2, 2].into()) },
         tcp: TcpHeader {
             src_port: 40_000,
             dst_port: 80,

@@ -310,16 +310,16 @@ impl Control {
         u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(nanos).ok()?)
     }
 
-    /// One control message whose value is an `int`.
-    pub(crate) fn of_int(level: i32, kind: i32, value: i32) -> Self {
-        let mut control = Self::NONE;
+    /// The same and one more control message, whose value is an `int`. There is room for five.
+    pub(crate) fn and_int(mut self, level: i32, kind: i32, value: i32) -> Self {
         let len = HEADER + size_of::<i32>();
-        control.bytes[..WORD].copy_from_slice(&len.to_ne_bytes());
+        let message = &mut self.bytes[self.len..];
+        message[..WORD].copy_from_slice(&len.to_ne_bytes());
         for (at, field) in [(WORD, level), (WORD + 4, kind), (HEADER, value)] {
-            control.bytes[at..at + 4].copy_from_slice(&field.to_ne_bytes());
+            message[at..at + 4].copy_from_slice(&field.to_ne_bytes());
         }
-        control.len = len.next_multiple_of(WORD);
-        control
+        self.len += len.next_multiple_of(WORD);
+        self
     }
 
     /// The value of a control message.
@@ -400,8 +400,11 @@ mod tests {
         assert_eq!(both.find(263, 8), Some(&[1; 20][..]));
         assert_eq!(both.find(263, 9), None);
         assert_eq!(Control::NONE.timestamp(), None);
-        let tos = Control::of_int(libc::IPPROTO_IP, libc::IP_TOS, 3);
+        let tos = Control::NONE.and_int(libc::IPPROTO_IP, libc::IP_TOS, 3);
         assert_eq!(tos.find(libc::IPPROTO_IP, libc::IP_TOS), Some(&3_i32.to_ne_bytes()[..]));
+        let both_ints = tos.and_int(libc::IPPROTO_IP, libc::IP_TTL, 7);
+        assert_eq!(both_ints.find(libc::IPPROTO_IP, libc::IP_TOS), Some(&3_i32.to_ne_bytes()[..]));
+        assert_eq!(both_ints.find(libc::IPPROTO_IP, libc::IP_TTL), Some(&7_i32.to_ne_bytes()[..]));
         // An invalid length ends the search.
         let mut broken = both;
         broken.bytes[..8].copy_from_slice(&3_usize.to_ne_bytes());

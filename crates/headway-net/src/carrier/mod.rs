@@ -26,7 +26,7 @@ use crate::{Clock, NetError};
 pub use diverting::{Diverted, DivertingCarrier, PacketWriter};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use tun::{TunCarrier, TunConfig};
-pub use tunnel::{TunnelCarrier, TunnelConfig, TunnelMonitor};
+pub use tunnel::{OuterDscp, TunnelCarrier, TunnelConfig, TunnelMonitor};
 pub use udp::{UdpCarrier, UdpConfig};
 
 /// A received packet, parsed and verified.

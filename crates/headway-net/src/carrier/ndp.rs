@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use headway_wire::{Ecn, IpHeader, checksum, icmp::ICMPV6, ip::Datagram};
+use headway_wire::{IpHeader, checksum, icmp::ICMPV6, ip::Datagram};
 
 use super::neighbours::Mac;
 
@@ -143,13 +143,7 @@ fn emit(
     (option, mac): (u8, Mac),
 ) -> Option<[u8; MESSAGE]> {
     let mut packet = [0; MESSAGE];
-    let ip = IpHeader {
-        src: src.into(),
-        dst: dst.into(),
-        ecn: Ecn::NotEct,
-        hop_limit: HOP_LIMIT,
-        identification: 0,
-    };
+    let ip = IpHeader { hop_limit: HOP_LIMIT, ..IpHeader::new(src.into(), dst.into()) };
     let len = MESSAGE - ip.emitted_len();
     let start = ip.emit(&mut packet, ICMPV6, len).ok()?;
     let body = &mut packet[start..];

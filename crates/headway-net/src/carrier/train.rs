@@ -181,11 +181,9 @@ mod tests {
             if is_v4 { [192, 0, 2, last].into() } else { [0xfd00, 0, 0, 0, 0, 0, 0, last.into()].into() }
         };
         let mut ip = IpHeader {
-            src: address(1_u8),
-            dst: address(2),
             ecn: Ecn::Ect0,
-            hop_limit: 64,
             identification: seq as u16,
+            ..IpHeader::new(address(1_u8), address(2))
         };
         let mut tcp = TcpHeader {
             src_port: 5000,

@@ -17,7 +17,7 @@ use headway_trunk_proto::{
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
-use headway_wire::{ChecksumTrust, Ecn, Received, Segment};
+use headway_wire::{ChecksumTrust, Dscp, IpHeader, Received, Segment};
 use parking_lot::Mutex;
 use socket2::Socket;
 
@@ -42,6 +42,26 @@ pub struct TunnelConfig {
     pub local: SocketAddr,
     /// The longest outer IP packet, UDP header included.
     pub mtu: u16,
+    /// The DSCP of datagrams.
+    pub dscp: OuterDscp,
+}
+
+/// The DSCP of the datagrams of a tunnel (RFC 2983, 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OuterDscp {
+    /// One for all datagrams: the "pipe" model.
+    Own(Dscp),
+    /// That of the packet inside; the tunnel's own datagrams have the default one.
+    Copied,
+}
+
+impl OuterDscp {
+    fn of_outer(self, inner: Dscp) -> Dscp {
+        match self {
+            Self::Own(dscp) => dscp,
+            Self::Copied => inner,
+        }
+    }
 }
 
 /// What is known of a tunnel, to be read by others while it runs.
@@ -103,6 +123,7 @@ pub struct TunnelCarrier {
     local: SocketAddr,
     tunnel: Tunnel,
     mtu: u16,
+    dscp: OuterDscp,
     now: Instant,
     inbox: Inbox,
     arrived: [Option<TunnelArrival>; BATCH],
@@ -149,6 +170,7 @@ impl TunnelCarrier {
             local: bound,
             tunnel,
             mtu,
+            dscp: config.dscp,
             now: Instant::ZERO,
             inbox: Inbox::new(HEADROOM, room),
             arrived: [const { None }; BATCH],
@@ -235,6 +257,9 @@ impl TunnelCarrier {
 
     /// Queues the tunnel's own datagrams, as far as there is room. Returns whether those were all.
     fn queue_own(&mut self) -> bool {
+        let dscp = self.dscp.of_outer(Dscp::DEFAULT);
+        let header = IpHeader { dscp, ..IpHeader::new(self.local.ip(), self.local.ip()) };
+        let own_control = Control::of_header(&header, self.local.is_ipv4());
         while !self.checked.is_full() && !self.outbox.is_full() {
             let Some(own) = self.tunnel.poll_transmit() else { return true };
             let outbox = if own.checksum { &mut self.checked } else { &mut self.outbox };
@@ -242,7 +267,7 @@ impl TunnelCarrier {
             let Some(place) = slot.get_mut(..own.datagram.len()) else { continue };
             place.copy_from_slice(&own.datagram);
             let start = if own.checksum { 0 } else { HEADROOM };
-            outbox.queue((start, start + own.datagram.len()), Name::of(own.to));
+            outbox.queue_with((start, start + own.datagram.len()), Name::of(own.to), own_control);
         }
         false
     }
@@ -280,7 +305,7 @@ impl Carrier for TunnelCarrier {
         }
         for index in 0..self.inbox.len() {
             self.arrived[index] = None;
-            let ecn = self.inbox.control(index).ecn();
+            let (_, ecn) = self.inbox.control(index).marks();
             let Some(from) = self.inbox.packet(index).2.place() else { continue };
             let (room, _) = self.inbox.place(index);
             let arrival = self.tunnel.receive(self.now, from, room, HEADROOM, ecn);
@@ -319,14 +344,16 @@ impl Carrier for TunnelCarrier {
 
     fn queue(&mut self, len: usize) {
         let room = self.outbox.place();
-        let ecn = room.get(HEADROOM + 1).map_or(Ecn::NotEct, |byte| Ecn::from_bits(byte >> 4));
+        let inner = Datagram::parse(room.get(HEADROOM..HEADROOM + len).unwrap_or_default());
+        let Ok(Datagram { header: inner, .. }) = inner else { return };
         self.is_stale = true;
         let sealed = match self.tunnel.seal(self.now, room, HEADROOM..HEADROOM + len) {
             Ok(sealed) => sealed,
             // As if lost on the way.
             Err(error) => return tracing::trace!(%error, "a segment was not sent"),
         };
-        let (name, control) = (Name::of(sealed.to), Control::of_ecn(ecn, self.local.is_ipv4()));
+        let outer = IpHeader { dscp: self.dscp.of_outer(inner.dscp), ..inner };
+        let (name, control) = (Name::of(sealed.to), Control::of_header(&outer, self.local.is_ipv4()));
         let (start, end) = (sealed.datagram.start, sealed.datagram.end);
         if !sealed.checksum {
             return self.outbox.queue_with((start, end), name, control);
@@ -384,5 +411,71 @@ impl Carrier for TunnelCarrier {
                 Err(error) => return tracing::debug!(%error, "the peers were not told of the end"),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_trunk_proto::{PeerConfig, SecretKey, TunnelConfig as Settings};
+    use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+
+    use super::*;
+
+    fn carrier(own: u8, endpoint: Option<SocketAddr>, dscp: OuterDscp) -> TunnelCarrier {
+        let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
+        let peer = PeerConfig { endpoint, ..PeerConfig::new(keys[usize::from(1 - own)].public()) };
+        let mut next = own;
+        let random = move |bytes: &mut [u8]| {
+            bytes.fill_with(|| {
+                next = next.wrapping_mul(5).wrapping_add(17);
+                next
+            });
+        };
+        let mut settings = Settings::new(keys[usize::from(own)].clone(), Box::new(random));
+        settings.peers.push(peer);
+        let local = "127.0.0.1:0".parse().expect("an address");
+        TunnelCarrier::open(&TunnelConfig { local, mtu: 1500, dscp }, Tunnel::new(settings)).expect("a port")
+    }
+
+    /// The DSCPs of the datagrams that arrive at `to` next.
+    fn arrived(to: &mut TunnelCarrier, clock: &Clock) -> Vec<Dscp> {
+        let count = to.fill(clock).expect("a socket");
+        (0..count).map(|index| to.inbox.control(index).marks().0).collect()
+    }
+
+    /// The DSCPs of the datagrams of a handshake, and of one of a segment with DSCP EF.
+    fn sent_with(dscp: OuterDscp) -> (Vec<Dscp>, Vec<Dscp>) {
+        let clock = Clock::new();
+        let mut far = carrier(0, None, OuterDscp::Own(Dscp::DEFAULT));
+        let mut near = carrier(1, Some(far.local()), dscp);
+        let mut own = Vec::new();
+        while near.tunnel.peers().any(|peer| peer.session_since.is_none()) {
+            near.handle_timeout(clock.now());
+            near.flush().expect("a socket");
+            own.extend(arrived(&mut far, &clock));
+            far.flush().expect("a socket");
+            arrived(&mut near, &clock);
+        }
+        near.flush().expect("a socket");
+        own.extend(arrived(&mut far, &clock));
+        let (src, dst) = near.tunnel.peers().next().expect("a peer").inner;
+        let ip = IpHeader { dscp: Dscp::EF, ..IpHeader::new(src.into(), dst.into()) };
+        let tcp = TcpHeader { seq: SeqNumber(1), flags: TcpFlags::SYN, ..TcpHeader::default() };
+        let slot = near.slot().expect("room");
+        let len = emit(slot, &ip, &tcp, &TcpOptions::default(), (&[], &[])).expect("a segment");
+        near.queue(len);
+        near.flush().expect("a socket");
+        (own, arrived(&mut far, &clock))
+    }
+
+    #[test]
+    fn datagrams_have_the_tunnels_dscp_or_that_of_the_packet_inside() {
+        let own = Dscp::new(8).expect("a codepoint");
+        let (handshake, data) = sent_with(OuterDscp::Own(own));
+        assert!(!handshake.is_empty() && handshake.iter().all(|dscp| *dscp == own), "{handshake:?}");
+        assert!(!data.is_empty() && data.iter().all(|dscp| *dscp == own), "{data:?}");
+        let (handshake, data) = sent_with(OuterDscp::Copied);
+        assert!(handshake.iter().all(|dscp| *dscp == Dscp::DEFAULT), "{handshake:?}");
+        assert!(data.contains(&Dscp::EF), "{data:?}");
     }
 }

@@ -130,7 +130,7 @@ mod tests {
             true => [0xfd77, 0, 0, 0, 0, 0, 0, host].into(),
             false => [10, 0, 0, host as u8].into(),
         });
-        IpHeader { src, dst, ecn: Ecn::Ect0, hop_limit: 64, identification: 65_535 }
+        IpHeader { ecn: Ecn::Ect0, identification: 65_535, ..IpHeader::new(src, dst) }
     }
 
     fn tcp(v6: bool, flags: TcpFlags, payload: &[u8]) -> Vec<u8> {

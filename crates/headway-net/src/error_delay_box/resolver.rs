@@ -229,13 +229,7 @@ mod tests {
 
     /// A packet without payload.
     fn packet(src: &str, dst: &str) -> Vec<u8> {
-        let ip = headway_wire::IpHeader {
-            src: src.parse().unwrap(),
-            dst: dst.parse().unwrap(),
-            ecn: headway_wire::Ecn::NotEct,
-            hop_limit: 64,
-            identification: 0,
-        };
+        let ip = headway_wire::IpHeader::new(src.parse().unwrap(), dst.parse().unwrap());
         let mut packet = vec![0; 60];
         let len = ip.emit(&mut packet, 17, 0).unwrap();
         packet.truncate(len);

@@ -8,6 +8,7 @@ use std::task::Poll;
 
 use headway_tcp::{Endpoints, Refusal};
 use headway_units::Duration;
+use headway_wire::Dscp;
 
 use super::TcpStream;
 use super::shared::{Handle, io_error};
@@ -71,18 +72,27 @@ impl Incoming {
         Some(until.saturating_since(shared.clock.now())).filter(|left| !left.is_zero())
     }
 
-    /// Answers the peer. The stream can be written to and read from at once.
+    /// The DSCP of its SYN.
+    pub fn dscp(&self) -> Dscp {
+        let dscp = self.handle.shared.with_core(|core| core.host.incoming_dscp(&self.ends));
+        // The peer has given up.
+        dscp.unwrap_or_default()
+    }
+
+    /// Answers the peer, and sends it packets with this DSCP. The stream can be written to and read from at once.
     ///
     /// # Errors
     ///
     /// The peer has given up, or the stack is full or has ended.
-    pub fn admit(mut self) -> io::Result<TcpStream> {
+    pub fn admit(mut self, dscp: Dscp) -> io::Result<TcpStream> {
         self.decided = true;
         let shared = &self.handle.shared;
         let id = shared.update(|core| {
             core.check_running()?;
-            let id = core.host.admit(shared.clock.now(), &self.ends).map_err(io_error)?;
+            let now = shared.clock.now();
+            let id = core.host.admit(now, &self.ends).map_err(io_error)?;
             core.adopt(id);
+            core.host.set_dscp(now, id, dscp).map_err(io_error)?;
             io::Result::Ok(id)
         })?;
         Ok(TcpStream::new(self.handle.clone(), id))

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 
 use headway_tcp::{ConnectionId, KeepAlive, Negotiated, Statistics};
 use headway_units::Duration;
+use headway_wire::Dscp;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::shared::{Handle, Interest, io_error};
@@ -111,6 +112,28 @@ impl TcpStream {
         let shared = &self.handle.shared;
         let now = shared.clock.now();
         shared.update(|core| core.host.set_nagle(now, self.id, !nodelay)).map_err(io_error)
+    }
+
+    /// The DSCP of what is sent from now on (RFC 9293, 3.9.1.9).
+    ///
+    /// # Errors
+    ///
+    /// The stack has ended.
+    pub fn set_dscp(&self, dscp: Dscp) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        let now = shared.clock.now();
+        shared.update(|core| core.host.set_dscp(now, self.id, dscp)).map_err(io_error)
+    }
+
+    /// The hop limit (IPv6) or time to live (IPv4) of what is sent from now on, at least 1 (RFC 9293, 3.9.2).
+    ///
+    /// # Errors
+    ///
+    /// It is 0, or the stack has ended.
+    pub fn set_hop_limit(&self, hops: u8) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        let now = shared.clock.now();
+        shared.update(|core| core.host.set_hop_limit(now, self.id, hops)).map_err(io_error)
     }
 
     /// Sets keep-alive probes (RFC 9293, 3.8.4).

@@ -1,4 +1,4 @@
-//! The ECN field is carried in both directions.
+//! The ECN field is carried in both directions, and so is the DSCP.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use headway_net::{Carrier as _, Clock, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
-use headway_wire::{Ecn, IpHeader, Received, TcpFlags, TcpOptions};
+use headway_wire::{Dscp, Ecn, IpHeader, Received, TcpFlags, TcpOptions};
 use socket2::SockRef;
 
 use crate::pair::{Pair, receive, send};
@@ -22,7 +22,8 @@ fn every_codepoint_arrives_as_it_was_sent() {
         let sent = [Ecn::Ect0, Ecn::NotEct, Ecn::Ce, Ecn::Ect1, Ecn::NotEct];
         for (port, ecn) in sent.into_iter().enumerate() {
             let (ip, tcp) = packet::headers((local, port as u16).into(), (local, 80).into(), TcpFlags::ACK);
-            let ip = IpHeader { ecn, ..ip };
+            let dscp = Dscp::new(port as u8 * 10).unwrap();
+            let ip = IpHeader { dscp, ecn, ..ip };
             let segment = packet::segment(&ip, &tcp, &TcpOptions::default(), b"data");
             from.slot().unwrap()[..segment.len()].copy_from_slice(&segment);
             from.queue(segment.len());
@@ -37,6 +38,7 @@ fn every_codepoint_arrives_as_it_was_sent() {
             for arrival in arrivals {
                 let Received::Intact(segment) = arrival.received else { panic!("{arrival:?}") };
                 assert_eq!(usize::from(segment.tcp.src_port), got.len());
+                assert_eq!(usize::from(segment.ip.dscp.value()), got.len() * 10, "{local}");
                 got.push(segment.ip.ecn);
             }
         }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use headway_units::{Duration, Instant, Rate};
-use headway_wire::{Ecn, EmitError, IpHeader};
+use headway_wire::{EmitError, IpHeader};
 
 use super::node::{Next, Node, NodeContext, Packet, Port};
 use crate::tap::Tap;
@@ -44,7 +44,7 @@ impl Source {
 ///
 /// As [`Source::new`].
 pub(super) fn write_datagram(buffer: &mut [u8], src: IpAddr, dst: IpAddr) -> Result<(), EmitError> {
-    let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+    let ip = IpHeader::new(src, dst);
     buffer.fill(0);
     let body_len = buffer.len().saturating_sub(ip.emitted_len());
     let header = ip.emit(buffer, UDP, body_len)?;

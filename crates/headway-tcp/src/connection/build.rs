@@ -7,8 +7,6 @@ use super::{Connection, Context};
 use crate::event::{Event, Observer};
 use crate::send::DataSegment;
 
-const HOP_LIMIT: u8 = 64;
-
 /// A segment about to be built.
 pub(super) struct Outgoing<'a> {
     seq: SeqNumber,
@@ -29,6 +27,11 @@ impl<'a> Outgoing<'a> {
 }
 
 impl Connection {
+    /// The IP header of its packets, without ECN.
+    pub(crate) fn ip_header(&self) -> IpHeader {
+        self.profile.ip_header(self.ends.local.ip(), self.ends.remote.ip())
+    }
+
     /// `fresh`: it was never sent before, and lies within the peer's window.
     pub(super) fn build_data<O: Observer>(
         &mut self,
@@ -86,13 +89,7 @@ impl Connection {
             window,
             urgent: 0,
         };
-        let ip = IpHeader {
-            src: self.ends.local.ip(),
-            dst: self.ends.remote.ip(),
-            ecn,
-            hop_limit: HOP_LIMIT,
-            identification: self.statistics.segments_sent as u16,
-        };
+        let ip = IpHeader { ecn, identification: self.statistics.segments_sent as u16, ..self.ip_header() };
         let payload = self.snd.payload(outgoing.offset, outgoing.len);
         let built: Result<usize, EmitError> = emit(buffer, &ip, &header, outgoing.options, payload);
         let len = match built {

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 
 use headway_units::Duration;
+use headway_wire::Dscp;
 
 use super::{Connection, Context};
 use crate::event::{Observer, Timer};
@@ -11,6 +12,14 @@ use crate::profile::KeepAlive;
 impl Connection {
     pub(crate) fn set_nagle(&mut self, on: bool) {
         Arc::make_mut(&mut self.profile).nagle = on;
+    }
+
+    pub(crate) fn set_dscp(&mut self, dscp: Dscp) {
+        Arc::make_mut(&mut self.profile).dscp = dscp;
+    }
+
+    pub(crate) fn set_hop_limit(&mut self, hops: u8) {
+        Arc::make_mut(&mut self.profile).hop_limit = hops;
     }
 
     pub(crate) fn set_unordered(&mut self, on: bool) {

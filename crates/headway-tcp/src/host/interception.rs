@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use headway_units::{Duration, Instant};
 use headway_wire::icmp::Unreachable;
-use headway_wire::{IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, emit};
+use headway_wire::{Dscp, IpHeader, Segment, SeqNumber, TcpHeader, TcpOptions, emit};
 
 use super::listeners::REOPEN_STEP;
 use super::{ConnectionId, Host};
@@ -141,6 +141,12 @@ impl<O: Observer> Host<O> {
         interception.waiting.get(&(ends.remote, ends.local)).map(KeptSyn::ends_at)
     }
 
+    /// The DSCP of the SYN of a connection that waits for a decision.
+    pub fn incoming_dscp(&self, ends: &Endpoints) -> Option<Dscp> {
+        let interception = self.interception.as_ref()?;
+        Some(interception.waiting.get(&(ends.remote, ends.local))?.ip.dscp)
+    }
+
     /// Answers the SYN of a connection that waits for a decision. The connection is in SYN-RECEIVED, and can be
     /// written to.
     ///
@@ -166,7 +172,10 @@ impl<O: Observer> Host<O> {
         let Some(interception) = &mut self.interception else { return };
         let Some(kept) = interception.waiting.remove(&(ends.remote, ends.local)) else { return };
         match refusal {
-            Refusal::Reset => self.reset_unmatched(ends, &kept.segment()),
+            Refusal::Reset => {
+                let ip = interception.profile.ip_header(ends.local.ip(), ends.remote.ip());
+                self.reset_unmatched(Some(ip), &kept.segment());
+            }
             Refusal::Unreachable(reason) => self.report_unreachable(ends, &kept, reason),
             Refusal::Silence => {}
         }

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use headway_units::Instant;
-use headway_wire::{Segment, SeqNumber, TcpFlags, Timestamps};
+use headway_wire::{IpHeader, Segment, SeqNumber, TcpFlags, Timestamps};
 
 use super::cookies::{self, Kept};
 use super::unmatched::StatelessReply;
@@ -146,6 +146,12 @@ impl<O: Observer> Host<O> {
         exact.or_else(any).map(|(key, _)| ListenerId(key))
     }
 
+    /// The IP header of what a listener sends without a connection.
+    pub(super) fn listener_ip_header(&self, listener: ListenerId, ends: &Endpoints) -> Option<IpHeader> {
+        let profile = &self.listeners.get(listener.0)?.profile;
+        Some(profile.ip_header(ends.local.ip(), ends.remote.ip()))
+    }
+
     /// A SYN arrived at a listener. `beyond` is the last number of a connection that it replaces.
     pub(super) fn open_passively(&mut self, open: &PassiveOpen<'_>, beyond: Option<SeqNumber>) {
         let full = self.connections.len() >= self.config.max_connections;
@@ -221,7 +227,8 @@ impl<O: Observer> Host<O> {
         }
         let reply =
             StatelessReply { seq, ack: syn.tcp.seq + 1, flags, window: first_window(profile), options };
-        if !self.replies.push(ends, reply) {
+        let ip = profile.ip_header(ends.local.ip(), ends.remote.ip());
+        if !self.replies.push((ip, (ends.local.port(), ends.remote.port())), reply) {
             self.counters.backlog_drops += 1;
             return;
         }

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::net::{IpAddr, SocketAddr};
 
 use headway_units::Instant;
-use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
+use headway_wire::{IpHeader, Received, Segment, SeqNumber, TcpFlags};
 
 use super::connections::Entry;
 use super::listeners::PassiveOpen;
@@ -108,7 +108,8 @@ impl<O: Observer> Host<O> {
             connection.handle_segment(cx, segment)
         });
         if reply == Some(Reply::Reset) {
-            self.reset_unmatched(ends, segment);
+            let ip = self.connection(id).map(Connection::ip_header);
+            self.reset_unmatched(ip, segment);
         }
         if self.connections.get(id).is_some_and(Entry::is_released) {
             self.abort_unread(at, id);
@@ -165,8 +166,10 @@ impl<O: Observer> Host<O> {
             return;
         }
         let flags = segment.tcp.flags;
+        let mut ip = None;
         // RFC 9293, 3.10.7.2: LISTEN STATE.
         if let Some(listener) = self.listener_at(ends.local) {
+            ip = self.listener_ip_header(listener, ends);
             if flags.contains(TcpFlags::RST) {
                 return;
             }
@@ -192,11 +195,13 @@ impl<O: Observer> Host<O> {
         {
             return;
         }
-        self.reset_unmatched(ends, segment);
+        self.reset_unmatched(ip, segment);
     }
 
-    pub(super) fn reset_unmatched(&mut self, ends: &Endpoints, segment: &Segment<'_>) {
-        if self.replies.refuse(ends, segment) {
+    /// `ip`: the header of the RST; without it, that of a packet of no one's.
+    pub(super) fn reset_unmatched(&mut self, ip: Option<IpHeader>, segment: &Segment<'_>) {
+        let ip = ip.unwrap_or(IpHeader::new(segment.ip.dst, segment.ip.src));
+        if self.replies.refuse(ip, segment) {
             self.counters.resets += 1;
         }
     }

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::net::IpAddr;
 
 use headway_units::{Duration, Instant};
+use headway_wire::Dscp;
 
 use super::listeners::Listener;
 use super::{ConnectionId, Host, ListenerId};
@@ -43,6 +44,26 @@ impl<O: Observer> Host<O> {
     /// The connection is unknown.
     pub fn set_nagle(&mut self, now: Instant, id: ConnectionId, on: bool) -> Result<(), Error> {
         self.change(now, id, |connection, _| connection.set_nagle(on))
+    }
+
+    /// Sets [`Profile::dscp`] of an open connection, for all that is sent from now on. RFC 9293, 3.9.1.9: "the application
+    /// SHOULD be able to change the Differentiated Services field during the connection lifetime".
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown.
+    pub fn set_dscp(&mut self, now: Instant, id: ConnectionId, dscp: Dscp) -> Result<(), Error> {
+        self.change(now, id, |connection, _| connection.set_dscp(dscp))
+    }
+
+    /// Sets [`Profile::hop_limit`] of an open connection, for all that is sent from now on.
+    ///
+    /// # Errors
+    ///
+    /// The connection is unknown, or the limit is 0.
+    pub fn set_hop_limit(&mut self, now: Instant, id: ConnectionId, hops: u8) -> Result<(), Error> {
+        Profile::check_hop_limit(hops)?;
+        self.change(now, id, |connection, _| connection.set_hop_limit(hops))
     }
 
     /// Sets [`Profile::unordered`] of an open connection.

@@ -3,14 +3,10 @@
 
 use alloc::collections::VecDeque;
 
-use headway_wire::{Ecn, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
-
-use crate::connection::Endpoints;
+use headway_wire::{IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 
 /// Replies that wait to be sent at most; more are dropped.
 const MAX_WAITING: usize = 64;
-
-const HOP_LIMIT: u8 = 64;
 
 /// A segment that is sent without a connection.
 pub(super) struct StatelessReply {
@@ -28,8 +24,8 @@ pub(super) struct UnmatchedReplies {
 }
 
 impl UnmatchedReplies {
-    /// Replies to `segment` with a RST, unless it is one; says whether it does.
-    pub(super) fn refuse(&mut self, ends: &Endpoints, segment: &Segment<'_>) -> bool {
+    /// Replies to `segment` with a RST, unless it is one; says whether it does. `ip` is the header of the reply.
+    pub(super) fn refuse(&mut self, ip: IpHeader, segment: &Segment<'_>) -> bool {
         let flags = segment.tcp.flags;
         if flags.contains(TcpFlags::RST) {
             return false;
@@ -43,18 +39,22 @@ impl UnmatchedReplies {
             (SeqNumber::default(), ack, TcpFlags::RST | TcpFlags::ACK)
         };
         let options = TcpOptions::default();
-        self.push(ends, StatelessReply { seq, ack, flags: reply, window: 0, options })
+        let ports = (segment.tcp.dst_port, segment.tcp.src_port);
+        self.push((ip, ports), StatelessReply { seq, ack, flags: reply, window: 0, options })
     }
 
-    /// Adds a reply; says whether there was room.
-    pub(super) fn push(&mut self, ends: &Endpoints, reply: StatelessReply) -> bool {
+    /// Adds a reply with an IP header and from one port to another; says whether there was room.
+    pub(super) fn push(
+        &mut self,
+        (ip, (src_port, dst_port)): (IpHeader, (u16, u16)),
+        reply: StatelessReply,
+    ) -> bool {
         if self.waiting.len() >= MAX_WAITING {
             return false;
         }
         let StatelessReply { seq, ack, flags, window, options } = reply;
-        let (src_port, dst_port) = (ends.local.port(), ends.remote.port());
         let tcp = TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent: 0 };
-        self.waiting.push_back((ip_header(ends), tcp, options));
+        self.waiting.push_back((ip, tcp, options));
         true
     }
 
@@ -69,15 +69,5 @@ impl UnmatchedReplies {
             Ok(len) => Some(len),
             Err(error) => unreachable!("a reply that fits its buffer: {error}"),
         }
-    }
-}
-
-fn ip_header(ends: &Endpoints) -> IpHeader {
-    IpHeader {
-        src: ends.local.ip(),
-        dst: ends.remote.ip(),
-        ecn: Ecn::NotEct,
-        hop_limit: HOP_LIMIT,
-        identification: 0,
     }
 }

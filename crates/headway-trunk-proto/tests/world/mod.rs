@@ -226,13 +226,7 @@ impl World {
     ) -> Option<(Sent, Vec<u8>)> {
         let tunnel = if from_near { &mut self.near } else { &mut self.far };
         let inner = tunnel.peers().next().expect("a peer").inner;
-        let ip = IpHeader {
-            src: inner.0.into(),
-            dst: inner.1.into(),
-            ecn: Ecn::Ce,
-            hop_limit: 64,
-            identification: 0,
-        };
+        let ip = IpHeader { ecn: Ecn::Ce, ..IpHeader::new(inner.0.into(), inner.1.into()) };
         let tcp = TcpHeader {
             src_port: 1,
             dst_port: 2,

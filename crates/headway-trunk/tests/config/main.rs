@@ -61,6 +61,10 @@ fn wrong_configurations_are_refused_by_name() {
             &["gateway.max-streams", "got 0: expected 1 to 1048576"],
         ),
         (format!("gateway.max-streams = {}\n{good}", i64::MAX), &["gateway.max-streams", "expected 1 to"]),
+        (
+            format!("gateway.dscp = 'fast'\n{good}"),
+            &["gateway.toml: gateway.dscp: got \"fast\": expected `copy`, a name (EF,"],
+        ),
         (format!("gateway.outage = '0s'\n{good}"), &["gateway.outage", "got 0s: expected at least 1s"]),
         (format!("{good}{peer}"), &["far", "another name and key"]),
         (good.replace(&theirs.public().to_string(), &ours.public().to_string()), &["peer far", "own key"]),

@@ -1,5 +1,6 @@
 //! Two gateways, with the kernel's TCP at both ends and damage between them. Needs no privilege.
 
+mod dscp;
 mod half_open;
 mod keep_alive;
 mod limit;

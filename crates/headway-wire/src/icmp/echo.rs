@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use super::{CHECKSUM_AT, ICMP, ICMPV6};
-use crate::{Ecn, EmitError, IpHeader, checksum, checksum::Sum, ip::Datagram};
+use crate::{EmitError, IpHeader, checksum, checksum::Sum, ip::Datagram};
 
 const ECHO_REQUEST_V4: u8 = 8;
 const ECHO_REPLY_V4: u8 = 0;
@@ -46,13 +46,8 @@ impl<'a> EchoRequest<'a> {
             IpAddr::V4(_) => (ICMP, ECHO_REPLY_V4),
             IpAddr::V6(_) => (ICMPV6, ECHO_REPLY_V6),
         };
-        let ip = IpHeader {
-            src: self.ip.dst,
-            dst: self.ip.src,
-            ecn: Ecn::NotEct,
-            hop_limit: 64,
-            identification: 0,
-        };
+        // As asked: the answer is to take as long as such packets take.
+        let ip = IpHeader { dscp: self.ip.dscp, ..IpHeader::new(self.ip.dst, self.ip.src) };
         let len = self.body.len();
         let start = ip.emit(buf, protocol, len)?;
         let body = &mut buf[start..start + len];

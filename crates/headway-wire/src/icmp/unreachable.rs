@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use super::{CHECKSUM_AT, HEADER, ICMP, ICMPV6};
-use crate::{Ecn, EmitError, IpHeader, checksum, checksum::Sum};
+use crate::{EmitError, IpHeader, checksum, checksum::Sum};
 
 /// Why a destination cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Unreachable {
     /// `buf` is too short.
     pub fn emit(self, buf: &mut [u8], src: IpAddr, dst: IpAddr, quoted: &[u8]) -> Result<usize, EmitError> {
         let (protocol, len) = (if src.is_ipv4() { ICMP } else { ICMPV6 }, HEADER + quoted.len());
-        let ip = IpHeader { src, dst, ecn: Ecn::NotEct, hop_limit: 64, identification: 0 };
+        let ip = IpHeader::new(src, dst);
         let start = ip.emit(buf, protocol, len)?;
         let body = &mut buf[start..start + len];
         let (kind, code) = self.code(src.is_ipv4());

@@ -1,6 +1,6 @@
 //! The IPv4 header (RFC 791, 3.1).
 
-use super::{Ecn, Fixed, Frame, IpHeader, body, fixed};
+use super::{Dscp, Ecn, Fixed, Frame, IpHeader, body, fixed};
 use crate::{EmitError, ParseError, checksum, words::Words};
 use core::net::Ipv4Addr;
 
@@ -49,6 +49,7 @@ pub(super) fn header(fixed: &[u8; FIXED_LEN]) -> IpHeader {
     IpHeader {
         src: Ipv4Addr::new(s0, s1, s2, s3).into(),
         dst: Ipv4Addr::new(d0, d1, d2, d3).into(),
+        dscp: Dscp::from_traffic_class(tos),
         ecn: Ecn::from_bits(tos),
         hop_limit: ttl,
         identification: u16::from_be_bytes([i0, i1]),
@@ -78,7 +79,7 @@ pub(super) fn emit(
     let header: &mut [u8; FIXED_LEN] = buf.first_chunk_mut().ok_or(too_small)?;
     let len = u16::try_from(total_len).map_err(|_| EmitError::TooLong { len: total_len })?;
     let mut words = Words::new(header);
-    words.put(0x4500_0000 | u32::from(ip.ecn.bits()) << 16 | u32::from(len));
+    words.put(0x4500_0000 | u32::from(ip.dscp.traffic_class(ip.ecn)) << 16 | u32::from(len));
     words.put(u32::from(ip.identification) << 16 | DONT_FRAGMENT);
     words.put(u32::from(ip.hop_limit) << 24 | u32::from(protocol) << 16);
     words.put(src.to_bits());

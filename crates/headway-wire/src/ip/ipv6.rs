@@ -1,6 +1,6 @@
 //! The IPv6 header and the extension headers that may stand before a segment (RFC 8200, 3 and 4).
 
-use super::{Ecn, Fixed, Frame, IpHeader, body, fixed};
+use super::{Dscp, Ecn, Fixed, Frame, IpHeader, body, fixed};
 use crate::{EmitError, ParseError};
 use core::net::Ipv6Addr;
 
@@ -39,11 +39,13 @@ pub(super) fn is_header_corrupted(bytes: &[u8]) -> bool {
 pub(super) fn header(fixed: &[u8; FIXED_LEN]) -> IpHeader {
     let (src, dst) = (fixed[8..].first_chunk::<16>(), fixed[24..].first_chunk::<16>());
     let address = |octets: Option<&[u8; 16]>| octets.map_or(Ipv6Addr::UNSPECIFIED, |o| Ipv6Addr::from(*o));
+    // It straddles the first two bytes.
+    let class = fixed[0] << 4 | fixed[1] >> 4;
     IpHeader {
         src: address(src).into(),
         dst: address(dst).into(),
-        // The traffic class straddles the first two bytes, ECN is its low end.
-        ecn: Ecn::from_bits(fixed[1] >> 4),
+        dscp: Dscp::from_traffic_class(class),
+        ecn: Ecn::from_bits(class),
         hop_limit: fixed[7],
         identification: 0,
     }
@@ -101,7 +103,9 @@ pub(super) fn emit(
     let too_small = EmitError::BufferTooSmall { needed: FIXED_LEN, room };
     let header: &mut [u8; FIXED_LEN] = buf.first_chunk_mut().ok_or(too_small)?;
     let len = u16::try_from(body_len).map_err(|_| EmitError::TooLong { len: body_len })?.to_be_bytes();
-    header[..8].copy_from_slice(&[0x60, ip.ecn.bits() << 4, 0, 0, len[0], len[1], protocol, ip.hop_limit]);
+    let class = ip.dscp.traffic_class(ip.ecn);
+    let start = [0x60 | class >> 4, class << 4, 0, 0, len[0], len[1], protocol, ip.hop_limit];
+    header[..8].copy_from_slice(&start);
     header[8..24].copy_from_slice(&src.octets());
     header[24..].copy_from_slice(&dst.octets());
     Ok(())

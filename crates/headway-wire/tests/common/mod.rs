@@ -1,8 +1,8 @@
 //! Packets of every kind, for the property tests.
 
 use headway_wire::{
-    Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets,
-    V2Request, V2Syn, emit, options,
+    Dscp, Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data,
+    V2Offsets, V2Request, V2Syn, emit, options,
 };
 use proptest::{collection::vec, option, prelude::*};
 use std::net::IpAddr;
@@ -37,13 +37,13 @@ pub(crate) fn ip_header() -> impl Strategy<Value = IpHeader> {
         any::<([u8; 4], [u8; 4])>().prop_map(|(src, dst)| (IpAddr::from(src), IpAddr::from(dst))),
         any::<([u8; 16], [u8; 16])>().prop_map(|(src, dst)| (IpAddr::from(src), IpAddr::from(dst))),
     ];
-    (addresses, any::<u8>(), any::<u8>(), any::<u16>()).prop_map(|((src, dst), ecn, hop_limit, id)| {
+    (addresses, any::<u8>(), any::<u8>(), any::<u16>()).prop_map(|((src, dst), class, hop_limit, id)| {
         IpHeader {
-            src,
-            dst,
-            ecn: Ecn::from_bits(ecn),
+            dscp: Dscp::from_traffic_class(class),
+            ecn: Ecn::from_bits(class),
             hop_limit,
             identification: if src.is_ipv4() { id } else { 0 },
+            ..IpHeader::new(src, dst)
         }
     })
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, value_parser};
 use headway_net::{
     Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, QlogFile, Stack, StackConfig, TunCarrier,
     TunConfig, UdpCarrier, UdpConfig,
@@ -13,6 +13,7 @@ use headway_tcp::congestion::Algorithm;
 use headway_tcp::{HackMode, KeepAlive, Profile};
 use headway_trace::{EventLog, Qlog, QlogClock, QlogHeader, VantagePoint};
 use headway_units::{Duration, Size};
+use headway_wire::{Dscp, IpHeader};
 
 use super::captures::open_capture;
 use super::error::LiveError;
@@ -22,10 +23,12 @@ use crate::failure::BadOption;
 use crate::output::{LogWriter, OutputError, create};
 
 /// Options of headway's own TCP and its carriers.
-const NOT_OF_THE_KERNEL: [&str; 12] = [
+const NOT_OF_THE_KERNEL: [&str; 14] = [
     "address",
     "peer_address",
     "mtu",
+    "dscp",
+    "ttl",
     "variant",
     "cc",
     "profile",
@@ -80,6 +83,12 @@ pub(crate) struct NetworkArgs {
     /// MTU [default: the interface's; with --udp 1500, all headers included]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
+    /// The DSCP of all packets sent, by name (EF, LE, VOICE-ADMIT, CS0 to CS7, AF11 to AF43) or number (0 to 63)
+    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT)]
+    dscp: Dscp,
+    /// The hop limit (IPv6) or time to live (IPv4) of all packets sent
+    #[arg(long, value_name = "HOPS", default_value_t = IpHeader::HOP_LIMIT, value_parser = value_parser!(u8).range(1..))]
+    ttl: u8,
     /// Give up when the peer has not answered for this long: while connecting [default: 20s], while idle [default:
     /// 2min], and with data outstanding [default: 10 retransmissions]
     #[arg(long, value_name = "TIME")]
@@ -318,6 +327,7 @@ impl NetworkArgs {
 
     fn tcp(&self) -> Result<Profile, LiveError> {
         let mut profile = profile_of(self.variant, self.profile, self.timeout);
+        (profile.dscp, profile.hop_limit) = (self.dscp, self.ttl);
         if let Some(congestion) = self.variant.congestion.or(self.cc) {
             profile.congestion = congestion;
         }

@@ -6,7 +6,8 @@
 //! translator on the path changes addresses that it does not find in the segment. Each end has names of its own
 //! for itself and its peers, the *inner* addresses, and the carrier changes the sums to them and back
 //! ([`change_addresses`]). The inner length is from the UDP header, and the ECN field is copied between inner and
-//! outer packets in both directions (RFC 6040, 4.1: "normal mode").
+//! outer packets in both directions (RFC 6040, 4.1: "normal mode"), as is the DSCP (RFC 2983, 3: the "uniform" model).
+//! Outer packets that are sent have the inner hop limit.
 //!
 //! RFC 768: "An all zero transmitted checksum value means that the transmitter generated no checksum".
 //! RFC 6935 and RFC 6936 permit that over IPv6 for tunnels that protect themselves; TCP's checksums do,
@@ -22,7 +23,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use headway_units::Instant;
 use headway_wire::compact::{self, LEFT_OUT, MOST_LEFT_OUT};
 use headway_wire::ip::Datagram;
-use headway_wire::{ChecksumTrust, Ecn, Integrity, IpHeader, TcpFlags, change_addresses, judge};
+use headway_wire::{ChecksumTrust, Integrity, IpHeader, TcpFlags, change_addresses, judge};
 use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
@@ -38,7 +39,6 @@ const TCP: u8 = 6;
 const UDP_HEADER: u16 = 8;
 /// Room for the IP header that is written before received segments, and for what is restored of TCP's.
 const HEADROOM: usize = 40 + MOST_LEFT_OUT;
-const HOP_LIMIT: u8 = 64;
 
 /// How a [`UdpCarrier`] is set up.
 #[derive(Clone, Debug)]
@@ -203,13 +203,8 @@ impl Carrier for UdpCarrier {
             self.restored[index] = compact::expand(self.inbox.place(index).0, HEADROOM, &WIRE);
             let start = HEADROOM - self.restored[index];
             let src = self.source(index, clock.now());
-            let header = IpHeader {
-                src,
-                dst: self.inner_local,
-                ecn: self.inbox.control(index).ecn(),
-                hop_limit: HOP_LIMIT,
-                identification: 0,
-            };
+            let (dscp, ecn) = self.inbox.control(index).marks();
+            let header = IpHeader { dscp, ecn, ..IpHeader::new(src, self.inner_local) };
             let header_len = header.emitted_len();
             let (place, _) = self.inbox.place(index);
             let len = place.len() - start;
@@ -280,13 +275,7 @@ fn explain(error: &io::Error, peer: &str) -> String {
 }
 
 /// What the sums of a datagram's segment are taken with: IPv4's pseudo-header with addresses of zero.
-const WIRE: IpHeader = IpHeader {
-    src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    ecn: Ecn::NotEct,
-    hop_limit: HOP_LIMIT,
-    identification: 0,
-};
+const WIRE: IpHeader = IpHeader::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
 /// Where a TCP header has its checksum.
 const CHECKSUM: std::ops::Range<usize> = 16..18;
@@ -324,7 +313,7 @@ impl UdpCarrier {
         let segment = &mut packet[header_len..];
         change_addresses(segment, &header, &WIRE);
         let start = header_len + shorten(segment);
-        let control = Control::of_ecn(header.ecn, self.local.is_ipv4());
+        let control = Control::of_header(&header, self.local.is_ipv4());
         self.outbox.queue_with((start, len), name, control);
     }
 

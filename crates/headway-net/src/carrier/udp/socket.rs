@@ -1,10 +1,10 @@
-//! The sockets of carriers over UDP, and what comes with a datagram: its ECN field and where it is from.
+//! The sockets of carriers over UDP, and what comes with a datagram: its DSCP, its ECN field and where it is from.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd as _;
 
-use headway_wire::Ecn;
+use headway_wire::{Dscp, Ecn, IpHeader};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::sys::{self, Control, Name};
@@ -83,21 +83,31 @@ pub(in crate::carrier) fn set_unfragmented(socket: &Socket, is_v4: bool) -> io::
 }
 
 impl Control {
-    /// With which a packet gets this ECN field.
-    pub(in crate::carrier) fn of_ecn(ecn: Ecn, is_v4: bool) -> Self {
-        match (ecn, is_v4) {
-            (Ecn::NotEct, _) => Self::NONE,
-            (ecn, true) => Self::of_int(libc::IPPROTO_IP, libc::IP_TOS, ecn.bits().into()),
-            (ecn, false) => Self::of_int(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn.bits().into()),
+    /// With which a packet of IPv4, or of IPv6, gets the DSCP, the ECN field and the hop limit of `inner`. Where these are
+    /// what the kernel gives anyway there is none.
+    pub(in crate::carrier) fn of_header(inner: &IpHeader, is_v4: bool) -> Self {
+        let (level, class, hops) = if is_v4 {
+            (libc::IPPROTO_IP, libc::IP_TOS, libc::IP_TTL)
+        } else {
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, libc::IPV6_HOPLIMIT)
+        };
+        let mut control = Self::NONE;
+        let octet = inner.dscp.traffic_class(inner.ecn);
+        if octet != 0 {
+            control = control.and_int(level, class, octet.into());
         }
+        if inner.hop_limit != IpHeader::HOP_LIMIT {
+            control = control.and_int(level, hops, inner.hop_limit.into());
+        }
+        control
     }
 
-    /// The ECN field of the packet; a byte for IPv4, an `int` for IPv6.
-    pub(in crate::carrier) fn ecn(&self) -> Ecn {
+    /// DSCP and ECN field of the packet; a byte for IPv4, an `int` for IPv6.
+    pub(in crate::carrier) fn marks(&self) -> (Dscp, Ecn) {
         let v4 = self.find(libc::IPPROTO_IP, libc::IP_TOS).and_then(|value| value.first().copied());
         let v6 = self.find(libc::IPPROTO_IPV6, libc::IPV6_TCLASS).and_then(|value| value.first_chunk());
-        let bits = v4.or(v6.map(|value| i32::from_ne_bytes(*value) as u8));
-        bits.map_or(Ecn::NotEct, Ecn::from_bits)
+        let octet = v4.or(v6.map(|value| i32::from_ne_bytes(*value) as u8)).unwrap_or_default();
+        (Dscp::from_traffic_class(octet), Ecn::from_bits(octet))
     }
 }
 
@@ -146,6 +156,46 @@ impl Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Clock;
+    use crate::carrier::batch::{Inbox, Outbox};
+
+    #[test]
+    fn a_datagram_has_the_marks_and_the_hop_limit_that_it_is_sent_with() {
+        for local in ["127.0.0.1:0", "[::1]:0"] {
+            let local: SocketAddr = local.parse().expect("an address");
+            let (level, asked, hops) = if local.is_ipv4() {
+                (libc::IPPROTO_IP, libc::IP_RECVTTL, libc::IP_TTL)
+            } else {
+                (libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, libc::IPV6_HOPLIMIT)
+            };
+            let to = open_socket(local, None).expect("a socket");
+            sys::set_option(to.as_fd(), level, asked, 1).expect("an option");
+            let at = to.local_addr().ok().and_then(|at| at.as_socket()).expect("an address");
+            let from = open_socket(local, Some(at)).expect("a socket");
+            let mut outbox = Outbox::new(0, 1);
+            let header = IpHeader::new(local.ip(), local.ip());
+            let sent = [
+                (header, 64),
+                (IpHeader { dscp: Dscp::EF, ..header }, 64),
+                (IpHeader { ecn: Ecn::Ect1, hop_limit: 9, ..header }, 9),
+                (IpHeader { dscp: Dscp::EF, ecn: Ecn::Ce, hop_limit: 255, ..header }, 255),
+            ];
+            for (header, _) in &sent {
+                outbox.slot().expect("room");
+                outbox.queue_with((0, 1), Name::NONE, Control::of_header(header, local.is_ipv4()));
+            }
+            assert!(outbox.send(from.as_fd(), false).expect("a route"));
+            // The loopback delivers at once.
+            let mut inbox = Inbox::new(0, 1);
+            assert_eq!(inbox.receive(to.as_fd(), &Clock::new()).expect("datagrams"), sent.len());
+            for (index, (header, hop_limit)) in sent.iter().enumerate() {
+                let control = inbox.control(index);
+                assert_eq!(control.marks(), (header.dscp, header.ecn), "{local}");
+                let got = control.find(level, hops).and_then(|value| value.first_chunk());
+                assert_eq!(got.map(|value| i32::from_ne_bytes(*value)), Some(*hop_limit), "{local}");
+            }
+        }
+    }
 
     #[test]
     fn names_are_read_as_they_were_written() {

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 
-use headway_wire::{Ecn, IpHeader, SackBlocks, Timestamps, V2, emit};
+use headway_wire::{IpHeader, SackBlocks, Timestamps, V2, emit};
 use proptest::prelude::*;
 
 use super::*;
@@ -17,11 +17,8 @@ const ACK: u32 = 0x9abc_def0;
 
 fn ip() -> IpHeader {
     IpHeader {
-        src: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-        dst: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)),
-        ecn: Ecn::NotEct,
-        hop_limit: 64,
         identification: 7,
+        ..IpHeader::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)))
     }
 }
 
