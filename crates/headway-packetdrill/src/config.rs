@@ -20,9 +20,9 @@ pub(crate) struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FlagError {
     #[error(
-        "unknown flag {0:?}: expected a profile (linux, linux22, standard), a variant (newreno, sack, hack, \
-         hack+sack, xhack, xhack+sack) or NAME=VALUE with NAME one of mtu, initial_window, timestamps, sack, \
-         window_scaling, nagle, delayed_ack, min_rto, retries, syn_retries, send_buffer, receive_buffer, \
+        "unknown flag {0:?}: expected a profile (linux, linux22, standard, modern), a variant (newreno, sack, hack, \
+         hack+sack, xhack, xhack+sack, modern+hack, headway) or NAME=VALUE with NAME one of mtu, initial_window, \
+         timestamps, sack, window_scaling, nagle, ecn, pacing, autotune, tlp, prr, hystart, delayed_ack, min_rto, retries, syn_retries, send_buffer, receive_buffer, \
          offload, local"
     )]
     Unknown(String),
@@ -52,9 +52,11 @@ impl Config {
             "linux" => self.profile = Profile::linux(),
             "linux22" => self.profile = Profile::linux22(),
             "standard" => self.profile = Profile::standard(),
+            "modern" => self.profile = Profile::modern(),
             name => {
                 let variant: Variant = name.parse().map_err(|_| FlagError::Unknown(name.to_owned()))?;
-                self.profile = variant.apply(self.profile.clone());
+                let base = if variant.is_modern() { Profile::modern() } else { self.profile.clone() };
+                self.profile = variant.apply(base);
             }
         }
         Ok(())
@@ -81,6 +83,12 @@ impl Config {
             "sack" => profile.sack = switch()?,
             "window_scaling" => profile.window_scaling = switch()?,
             "nagle" => profile.nagle = switch()?,
+            "ecn" => profile.features.ecn = switch()?,
+            "pacing" => profile.features.pacing = switch()?,
+            "autotune" => profile.features.autotune = switch()?,
+            "tlp" => profile.features.tlp = switch()?,
+            "prr" => profile.features.prr = switch()?,
+            "hystart" => profile.features.hystart = switch()?,
             "delayed_ack" => profile.delayed_ack.timeout = time()?,
             "min_rto" => profile.rto.min = time()?,
             "retries" => profile.rto.retries = Some(count()?),
@@ -120,6 +128,15 @@ mod tests {
         assert_eq!(profile.hack, HackMode::Xhack);
         assert!(profile.sack && !profile.timestamps);
         assert_eq!((profile.mtu, profile.initial_window), (576, 2));
+    }
+
+    #[test]
+    fn todays_sender_is_a_profile_with_features() {
+        assert_eq!(Config::parse("modern").unwrap().profile, Profile::modern());
+        let profile = Config::parse("modern,ecn=off,pacing=off").unwrap().profile;
+        assert!(!profile.features.ecn && !profile.features.pacing && profile.features.tlp);
+        assert!(Config::parse("linux,ecn=on").unwrap().profile.features.ecn);
+        assert_eq!(Config::parse("headway").unwrap().profile, Variant::Headway.apply(Profile::modern()));
     }
 
     #[test]

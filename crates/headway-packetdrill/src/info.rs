@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headway_tcp::{ConnectionId, Event, Negotiated, Observer, RecoveryPhase, State, Statistics};
+use headway_tcp::{ConnectionId, Event, Negotiated, Observer, Profile, RecoveryPhase, State, Statistics};
 use headway_units::Instant;
 
 /// Records the phase of loss recovery of each connection.
@@ -60,6 +60,7 @@ pub(crate) fn encode(
     const TIMESTAMPS: u8 = 1;
     const SACK: u8 = 2;
     const WINDOW_SCALING: u8 = 4;
+    const ECN: u8 = 8;
     /// Linux's value of an unset threshold (`TCP_INFINITE_SSTHRESH`).
     const INFINITE: u32 = 0x7fff_ffff;
     let micros = |nanos: u64| u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
@@ -67,6 +68,7 @@ pub(crate) fn encode(
         (negotiated.timestamps, TIMESTAMPS),
         (negotiated.sack, SACK),
         (negotiated.window_scaling, WINDOW_SCALING),
+        (negotiated.ecn, ECN),
     ];
     let options = options.iter().filter(|(on, _)| *on).fold(0, |all, (_, bit)| all | bit);
     let mss = statistics.mss.max(1);
@@ -99,6 +101,28 @@ pub(crate) fn encode(
     out.put32(228, statistics.send_window); // snd_wnd
     out.put32(232, statistics.receive_window); // rcv_wnd
     out.0.to_vec()
+}
+
+/// The same of a socket without a connection; of a listener `queue` is how many connections wait to be accepted, and how
+/// many may.
+pub(crate) fn encode_unconnected(profile: &Profile, queue: Option<(u32, u32)>) -> Vec<u8> {
+    /// Linux's `TCP_LISTEN`, for which a connection has no state.
+    const LISTEN: u8 = 10;
+    /// Linux's `TCP_MSS_DEFAULT`.
+    const MSS: u16 = 536;
+    let mut statistics = Statistics::default();
+    statistics.mss = MSS.into();
+    statistics.cwnd = profile.initial_window * u32::from(MSS);
+    statistics.ssthresh = u32::MAX;
+    statistics.rto = profile.rto.initial;
+    let mut out = encode(&statistics, Negotiated::default(), 0, MSS);
+    if let Some((waiting, most)) = queue {
+        out[0] = LISTEN;
+        // In LISTEN, unacked and sacked have these meanings.
+        out[24..28].copy_from_slice(&waiting.to_ne_bytes());
+        out[28..32].copy_from_slice(&most.to_ne_bytes());
+    }
+    out
 }
 
 /// The size of `struct tcp_info` in Linux 6.13.

@@ -2,6 +2,7 @@
 
 use headway_tcp::{KeepAlive, Profile};
 use headway_units::Duration;
+use headway_wire::{Dscp, Ecn, IpHeader};
 use libc::c_int;
 
 use crate::errno::{Errno, Result};
@@ -77,6 +78,22 @@ fn positive(number: c_int) -> Result<u32> {
     u32::try_from(number).ok().filter(|&number| number > 0).ok_or(Errno(libc::EINVAL))
 }
 
+/// The DSCP of `IP_TOS` or `IPV6_TCLASS`, a byte or an `int`; -1 is the default one. The ECN bits stay TCP's, as on Linux.
+fn traffic_class(value: &[u8]) -> Result<Dscp> {
+    let octet = if let [octet] = value { c_int::from(*octet) } else { number(value)? };
+    let octet = if octet == -1 { Ok(0) } else { u8::try_from(octet) };
+    Ok(Dscp::from_traffic_class(octet.map_err(|_| Errno(libc::EINVAL))?))
+}
+
+/// `IP_TTL` or `IPV6_UNICAST_HOPS`, a byte or an `int`; -1 is the default.
+fn hop_limit(value: &[u8]) -> Result<u8> {
+    let hops = if let [hops] = value { c_int::from(*hops) } else { number(value)? };
+    if hops == -1 {
+        return Ok(IpHeader::HOP_LIMIT);
+    }
+    u8::try_from(hops).ok().filter(|hops| *hops > 0).ok_or(Errno(libc::EINVAL))
+}
+
 /// `TCP_INQ` of `linux/tcp.h`.
 pub(crate) const TCP_INQ: c_int = 36;
 
@@ -98,6 +115,12 @@ impl Settings {
                 libc::SO_REUSEADDR | libc::SO_REUSEPORT | libc::SO_PRIORITY | libc::SO_MARK,
             ) => {
                 number(value)?;
+            }
+            (libc::IPPROTO_IP, libc::IP_TOS) => self.profile.dscp = traffic_class(value)?,
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) if is_v6 => self.profile.dscp = traffic_class(value)?,
+            (libc::IPPROTO_IP, libc::IP_TTL) => self.profile.hop_limit = hop_limit(value)?,
+            (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) if is_v6 => {
+                self.profile.hop_limit = hop_limit(value)?;
             }
             (libc::SOL_SOCKET, libc::SO_SNDBUF) => {
                 self.profile.send_buffer = number(value)?.clamp(2304, 1 << 29) as usize;
@@ -174,6 +197,12 @@ impl Settings {
             (libc::SOL_SOCKET, libc::SO_LINGER) => {
                 let pair = [self.linger.is_some().into(), self.linger.map_or(0, seconds)];
                 return Ok(pair.into_iter().flat_map(c_int::to_ne_bytes).collect());
+            }
+            (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                profile.dscp.traffic_class(Ecn::NotEct).into()
+            }
+            (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => {
+                profile.hop_limit.into()
             }
             (libc::IPPROTO_TCP, libc::TCP_NODELAY) => (!profile.nagle).into(),
             (libc::IPPROTO_TCP, libc::TCP_MAXSEG) => self.max_segment.unwrap_or(536).into(),

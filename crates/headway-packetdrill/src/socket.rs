@@ -25,6 +25,8 @@ pub(crate) struct Socket {
     pub(crate) is_v6: bool,
     pub(crate) bound: Option<SocketAddr>,
     pub(crate) phase: Phase,
+    /// As `listen` was given it.
+    pub(crate) backlog: u32,
     pub(crate) settings: Settings,
     pub(crate) event_counts: EventCounts,
     pub(crate) read_shut: bool,
@@ -41,6 +43,7 @@ impl Socket {
             is_v6,
             bound: None,
             phase: Phase::Fresh,
+            backlog: 0,
             settings: Settings::new(profile),
             event_counts: EventCounts::default(),
             read_shut: false,

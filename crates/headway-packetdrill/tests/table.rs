@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use common::{Left, PORT, Peer, REMOTE, Table, address, call};
+use common::{LOCAL, Left, PORT, Peer, REMOTE, Table, address, call};
+use headway_test_fixture::packet;
 use headway_wire::{Integrity, SeqNumber, TcpFlags, TcpOptions, judge};
 
 fn syn_options() -> TcpOptions {
@@ -280,4 +281,104 @@ fn splice_moves_what_arrived() {
     assert_eq!(call!(table, splice, ends[0], null(), fd, null(), 100, 0), Ok(7));
     let echoed = std::iter::from_fn(|| table.next()).find(|left| !left.segment().payload.is_empty());
     assert_eq!(echoed.expect("data").segment().payload, b" a pipe");
+}
+
+/// Sets an option whose value is an `int`, or the error.
+fn set(table: &Table, fd: c_int, level: c_int, name: c_int, value: c_int) -> common::Outcome {
+    let len = size_of::<c_int>() as libc::socklen_t;
+    call!(table, setsockopt, fd, level, name, (&raw const value).cast(), len)
+}
+
+fn option<const N: usize>(table: &Table, fd: c_int, level: c_int, name: c_int) -> Result<[u8; N], c_int> {
+    let (mut value, mut len) = ([0; N], N as libc::socklen_t);
+    call!(table, getsockopt, fd, level, name, value.as_mut_ptr().cast(), &raw mut len)?;
+    assert_eq!(len as usize, N);
+    Ok(value)
+}
+
+#[test]
+fn the_dscp_and_the_time_to_live_are_options() {
+    let table = Table::new("linux");
+    let listener = table.listener();
+    // RFC 3168: the two lower bits are TCP's.
+    assert_eq!(set(&table, listener, libc::IPPROTO_IP, libc::IP_TOS, 0xbb), Ok(0));
+    assert_eq!(set(&table, listener, libc::IPPROTO_IP, libc::IP_TTL, 9), Ok(0));
+    assert_eq!(option(&table, listener, libc::IPPROTO_IP, libc::IP_TOS), Ok(0xb8_i32.to_ne_bytes()));
+    let mut peer = Peer { seq: 0, ack: SeqNumber(0) };
+    table.inject(&peer.packet(TcpFlags::SYN, &[]));
+    let syn_ack = table.next().expect("a SYN-ACK");
+    assert_eq!((syn_ack.segment().ip.dscp.value(), syn_ack.segment().ip.hop_limit), (46, 9));
+    peer = Peer { seq: 1, ack: syn_ack.segment().tcp.seq + 1 };
+    table.inject(&peer.packet(TcpFlags::ACK, &[]));
+    let fd = table.accept(listener).unwrap() as c_int;
+    assert_eq!(option(&table, fd, libc::IPPROTO_IP, libc::IP_TTL), Ok(9_i32.to_ne_bytes()));
+    // One byte is enough on Linux, and -1 is the default.
+    let octet = 0x28_u8;
+    assert_eq!(
+        call!(table, setsockopt, fd, libc::IPPROTO_IP, libc::IP_TOS, (&raw const octet).cast(), 1),
+        Ok(0)
+    );
+    assert_eq!(set(&table, fd, libc::IPPROTO_IP, libc::IP_TTL, -1), Ok(0));
+    assert_eq!(table.write(fd, b"data"), Ok(4));
+    let data = table.next().expect("data");
+    assert_eq!((data.segment().ip.dscp.value(), data.segment().ip.hop_limit), (10, 64));
+    for (level, name, value, error) in [
+        (libc::IPPROTO_IP, libc::IP_TTL, 0, libc::EINVAL),
+        (libc::IPPROTO_IP, libc::IP_TTL, 256, libc::EINVAL),
+        (libc::IPPROTO_IP, libc::IP_TOS, 256, libc::EINVAL),
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, 0, libc::ENOPROTOOPT),
+        (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, 1, libc::ENOPROTOOPT),
+    ] {
+        assert_eq!(set(&table, fd, level, name, value), Err(error), "{name} {value}");
+    }
+    let v6 = call!(table, socket, libc::AF_INET6, libc::SOCK_STREAM, 0).unwrap() as c_int;
+    assert_eq!(set(&table, v6, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, 0x20), Ok(0));
+    assert_eq!(set(&table, v6, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, 7), Ok(0));
+    assert_eq!(option(&table, v6, libc::IPPROTO_IPV6, libc::IPV6_TCLASS), Ok(0x20_i32.to_ne_bytes()));
+    assert_eq!(option(&table, v6, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS), Ok(7_i32.to_ne_bytes()));
+}
+
+#[test]
+fn sockets_without_a_connection_have_a_state_too() {
+    let table = Table::new("linux");
+    let state = |fd| option::<280>(&table, fd, libc::IPPROTO_TCP, libc::TCP_INFO).map(|info| info[0]);
+    assert_eq!(state(table.socket()), Ok(7), "TCP_CLOSE");
+    let listener = table.listener();
+    assert_eq!(state(listener), Ok(10), "TCP_LISTEN");
+    Peer::connect(&table, &syn_options());
+    let info: [u8; 280] = option(&table, listener, libc::IPPROTO_TCP, libc::TCP_INFO).unwrap();
+    assert_eq!((info[24], info[28]), (1, 5), "one waits, of as many as the backlog");
+}
+
+/// What `SO_ERROR` says after a SYN that an ICMP message is about, and that is never answered.
+fn error_after(kind: u8, code: u8) -> c_int {
+    let table = Table::new("linux,syn_retries=1");
+    let fd = table.socket();
+    assert_eq!(call!(table, fcntl, fd, libc::F_SETFL, libc::O_RDWR | libc::O_NONBLOCK), Ok(0));
+    let to = address(REMOTE, 80);
+    let len = size_of_val(&to) as libc::socklen_t;
+    assert_eq!(call!(table, connect, fd, (&raw const to).cast(), len), Err(libc::EINPROGRESS));
+    let syn = table.next().expect("a SYN").packet;
+    let ip = packet::ip(REMOTE.into(), LOCAL.into());
+    table.inject(&packet::icmp(&ip, [kind, code], [0; 4], &syn[..28]));
+    table.sleep(10_000_000);
+    c_int::from_ne_bytes(option(&table, fd, libc::SOL_SOCKET, libc::SO_ERROR).unwrap())
+}
+
+#[test]
+fn icmp_messages_have_the_errors_of_linux() {
+    for (kind, code, error) in [
+        (3, 0, libc::ENETUNREACH),
+        (3, 1, libc::EHOSTUNREACH),
+        (3, 2, libc::ENOPROTOOPT),
+        (3, 3, libc::ECONNREFUSED),
+        (3, 6, libc::ENETUNREACH),
+        (3, 13, libc::EHOSTUNREACH),
+        (11, 0, libc::EHOSTUNREACH),
+        (12, 0, libc::EPROTO),
+        // No error about a segment.
+        (5, 0, libc::ETIMEDOUT),
+    ] {
+        assert_eq!(error_after(kind, code), error, "type {kind}, code {code}");
+    }
 }

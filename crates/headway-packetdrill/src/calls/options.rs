@@ -41,6 +41,8 @@ impl Stack {
     pub(crate) fn apply_settings(&mut self, id: ConnectionId, settings: &Settings) -> Result<()> {
         let profile = &settings.profile;
         self.host.set_nagle(self.now, id, profile.nagle)?;
+        self.host.set_dscp(self.now, id, profile.dscp)?;
+        self.host.set_hop_limit(self.now, id, profile.hop_limit)?;
         self.host.set_keep_alive(self.now, id, profile.keep_alive)?;
         self.host.set_user_timeout(self.now, id, profile.user_timeout)?;
         Ok(())
@@ -59,6 +61,13 @@ impl Stack {
                 let negotiated = self.host.negotiated(id).unwrap_or_default();
                 let offered = socket.settings.profile.mtu - bare_headers(socket.is_v6);
                 Ok(info::encode(&statistics, negotiated, self.host.observer().linux(id), offered))
+            }
+            (libc::IPPROTO_TCP, libc::TCP_INFO, Phase::Fresh) => {
+                Ok(info::encode_unconnected(&socket.settings.profile, None))
+            }
+            (libc::IPPROTO_TCP, libc::TCP_INFO, Phase::Listening(listener)) => {
+                let waiting = self.host.acceptable(listener) as u32;
+                Ok(info::encode_unconnected(&socket.settings.profile, Some((waiting, socket.backlog))))
             }
             (libc::SOL_SOCKET, SO_MEMINFO, phase) => {
                 let (received, sent) = match phase {

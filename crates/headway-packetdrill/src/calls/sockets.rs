@@ -59,6 +59,7 @@ impl Stack {
             Phase::Connection(_) => return Err(Errno(libc::EINVAL)),
         }
         let local = socket.bound.unwrap_or(fallback);
+        let asked = backlog;
         let profile = Arc::new(socket.settings.profile.clone());
         // Linux accepts one more than the backlog.
         let backlog = usize::try_from(backlog).unwrap_or(usize::MAX).saturating_add(1);
@@ -73,6 +74,7 @@ impl Stack {
         };
         let socket = self.descriptors.socket_mut(fd)?;
         socket.phase = Phase::Listening(listener);
+        socket.backlog = u32::try_from(asked).unwrap_or(u32::MAX);
         Ok(())
     }
 
@@ -288,7 +290,8 @@ impl Stack {
         }
         let error = self.host.error(id).filter(|error| is_failure(*error));
         socket.error_reported = error.is_some();
-        Ok(error.map(Errno::from))
+        let is_v6 = self.host.endpoints(id).is_some_and(|ends| ends.remote.is_ipv6());
+        Ok(error.map(|error| Errno::of_failure(error, is_v6)))
     }
 
     /// Whether a socket's connection has an error that was not returned yet.
