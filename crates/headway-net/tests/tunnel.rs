@@ -176,7 +176,7 @@ fn every_peer_is_told_of_the_end() {
         Tunnel::new(Settings { peers, ..settings })
     };
     let peers = (1..=PEERS).map(|number| PeerConfig::new(key(number).public())).collect();
-    let config = TunnelConfig { local: "127.0.0.1:0".parse().unwrap(), mtu: MTU };
+    let config = TunnelConfig { local: "127.0.0.1:0".parse().unwrap(), mtu: MTU, dscp: OuterDscp::Copied };
     let mut carrier = TunnelCarrier::open(&config, tunnel(0, peers)).unwrap();
     let far = PeerConfig { endpoint: Some(carrier.local()), ..PeerConfig::new(key(0).public()) };
     let mut ends = Vec::new();

@@ -151,13 +151,13 @@ fn every_length_is_found_beside_bursts_of_damage() {
 #[test]
 fn a_path_becomes_narrower_and_wider() {
     for profile in [Profile::modern(), headway()] {
-        let carries = vec![(0, INTERFACE), (20, 1300), (200, INTERFACE)];
-        let mut run = Run { carries, profile, bytes: 34_000_000, ..Run::new(0) };
+        let carries = vec![(0, INTERFACE), (20, 1300), (300, INTERFACE)];
+        let mut run = Run { carries, profile, bytes: 45_000_000, ..Run::new(0) };
         run.link.rate = Some(Rate::from_bits_per_second(400_000));
-        run.link.queue = QueueLimit::Packets(8);
+        run.link.queue = QueueLimit::Packets(24);
         let (seconds, Lengths(sent)) = run.go();
         let (first, second) =
-            (Instant::ZERO + Duration::from_secs(100), Instant::ZERO + Duration::from_secs(200));
+            (Instant::ZERO + Duration::from_secs(200), Instant::ZERO + Duration::from_secs(300));
         let narrow: Vec<usize> =
             sent.iter().filter(|sent| (first..second).contains(&sent.0)).map(|sent| sent.1).collect();
         let fit = narrow.iter().filter(|&&len| (1284..=1300).contains(&len)).count();

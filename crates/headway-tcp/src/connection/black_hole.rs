@@ -9,9 +9,9 @@ use crate::send::recovery::Retransmission;
 
 /// RFC 4821, 7.7 suspects a black hole after the R1 of RFC 1122, 4.2.3.5: "at least 3 retransmissions".
 const R1: u8 = 3;
-/// Where long segments arrived before, as many are lost then as an initial window has (RFC 6928), and the retransmissions. That
-/// rules out bursts of damage that hit five packets, and then five more, of a sender that retransmits one at a time.
-const LOST: usize = 10 + R1 as usize;
+/// Where long segments arrived before, so many transmissions are lost then: more than two bursts of damage hit, of five each as in the
+/// papers (000, section 5.2).
+const LOST: usize = 2 * 5 + 1;
 
 /// What says that long segments are lost and short ones are not.
 #[derive(Default)]
