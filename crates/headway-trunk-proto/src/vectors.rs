@@ -277,13 +277,7 @@ fn payload_len(segment: &[u8]) -> usize {
 }
 
 fn in_ip(segment: &[u8], inner: Inner) -> Vec<u8> {
-    let ip = IpHeader {
-        src: inner.src.into(),
-        dst: inner.dst.into(),
-        ecn: inner.ecn,
-        hop_limit: 64,
-        identification: 0,
-    };
+    let ip = IpHeader { ecn: inner.ecn, ..IpHeader::new(inner.src.into(), inner.dst.into()) };
     let mut packet = vec![0; IP_HEADER];
     packet.extend_from_slice(segment);
     ip.emit(&mut packet, 6, segment.len()).expect("a packet");
