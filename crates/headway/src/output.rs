@@ -34,7 +34,7 @@ pub(crate) struct ClosedOutput;
 
 /// Whether a command failed because its standard output was closed.
 pub(crate) fn is_closed(failure: &dyn Error) -> bool {
-    iter::successors(failure.source(), |&error| error.source()).any(|error| error.is::<ClosedOutput>())
+    iter::successors(failure.source(), |&error| error.source()).any(<dyn Error>::is::<ClosedOutput>)
 }
 
 impl OutputError {

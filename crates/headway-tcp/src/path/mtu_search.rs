@@ -137,9 +137,9 @@ mod tests {
             search.on_sent(now, Duration::from_millis(600));
             assert_eq!(search.probe(u16::MAX, now), None, "one at a time");
             if size <= carries {
-                search.on_passed(size, now)
+                search.on_passed(size, now);
             } else {
-                search.on_lost(size, now)
+                search.on_lost(size, now);
             }
             probes += 1;
         }
