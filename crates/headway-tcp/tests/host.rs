@@ -6,9 +6,10 @@ use std::sync::Arc;
 use headway_tcp::{
     ConnectionError, Error, Features, Host, HostConfig, KeepAlive, Notification, Profile, State, Variant,
 };
+use headway_test_fixture::packet::{headers, segment};
 use headway_test_fixture::two_hosts::{CLIENT, SERVER, TwoHosts, endpoint};
 use headway_units::{Duration, Instant};
-use headway_wire::{Segment, V2};
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, V2};
 
 #[test]
 fn what_was_not_sent_is_bounded() {
@@ -273,4 +274,29 @@ fn what_waits_for_a_timer_is_sent_when_the_path_is_back() {
     pair.hosts[CLIENT].retransmit_to(now, endpoint(SERVER).ip());
     pair.hosts[CLIENT].handle_timeout(now);
     assert_eq!(pair.sent(CLIENT).len(), 0);
+}
+
+/// RFC 9293, 3.10.7.4, of a RST in SYN-RECEIVED: "If this connection was initiated with a passive OPEN (i.e., came from the LISTEN
+/// state), then return this connection to LISTEN state".
+#[test]
+fn a_syn_right_after_a_rst_opens_a_connection() {
+    let mut pair = TwoHosts::new(Profile::standard());
+    let client = pair.hosts[CLIENT].connect(
+        pair.now,
+        endpoint(CLIENT),
+        endpoint(SERVER),
+        pair.profiles[CLIENT].clone(),
+    );
+    let syn = pair.sent(CLIENT).remove(0);
+    // Who sends it knows the ports, but not the numbers.
+    let (ip, mut tcp) = headers(endpoint(CLIENT), endpoint(SERVER), TcpFlags::SYN);
+    tcp.seq = SeqNumber(1000);
+    pair.deliver(SERVER, &[segment(&ip, &tcp, &TcpOptions::default(), &[])]);
+    let answer = pair.sent(SERVER);
+    // The client knows nothing of it, and says so. Its own SYN arrives before the server is asked what to send.
+    pair.deliver(CLIENT, &answer);
+    let rst = pair.sent(CLIENT).remove(0);
+    pair.deliver(SERVER, &[rst, syn]);
+    pair.settle();
+    assert_eq!(pair.hosts[CLIENT].state(client.unwrap()), State::Established);
 }

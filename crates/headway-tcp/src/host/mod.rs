@@ -268,12 +268,14 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// Forgets a connection that is over and released.
-    fn reap(&mut self, id: ConnectionId, now: Instant) {
+    /// Forgets a connection that is over and released. Says whether it was.
+    fn reap(&mut self, id: ConnectionId, now: Instant) -> bool {
         let done = |entry: &Entry| entry.connection().is_over() && entry.is_released();
-        if self.connections.get(id).is_some_and(done) {
+        let is_done = self.connections.get(id).is_some_and(done);
+        if is_done {
             self.remove(id, now);
         }
+        is_done
     }
 
     #[inline(never)]

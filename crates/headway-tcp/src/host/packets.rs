@@ -109,6 +109,10 @@ impl<O: Observer> Host<O> {
         });
         if reply == Some(Reply::Reset) {
             let ip = self.connection(id).map(Connection::ip_header);
+            if self.reap(id, at) {
+                // It had ended before, and no one asks for it: the segment may begin another.
+                return self.receive_unmatched(ends, at, segment);
+            }
             self.reset_unmatched(ip, segment);
         }
         if self.connections.get(id).is_some_and(Entry::is_released) {
