@@ -12,6 +12,7 @@ mod application;
 mod black_hole;
 mod build;
 mod challenge;
+mod check;
 mod damage;
 mod damage_reports;
 mod data;

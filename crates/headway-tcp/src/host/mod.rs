@@ -10,6 +10,7 @@
 //! [`settings`] changes what may change while a host runs.
 
 mod application;
+mod check;
 mod connect;
 mod connections;
 mod cookies;

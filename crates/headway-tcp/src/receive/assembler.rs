@@ -74,6 +74,11 @@ impl Assembler {
         starts.zip(self.islands.iter().map(|island| island.0))
     }
 
+    /// The runs that stand behind holes, ascending.
+    pub(super) fn islands(&self) -> impl Iterator<Item = (SeqNumber, SeqNumber)> {
+        self.islands.iter().copied()
+    }
+
     /// Bytes that stand behind holes.
     pub(crate) fn held(&self) -> u32 {
         self.held

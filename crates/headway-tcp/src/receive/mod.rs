@@ -2,6 +2,7 @@
 //! acknowledge.
 
 mod assembler;
+mod check;
 mod delayed_ack;
 mod recent;
 mod right_sizing;

@@ -1,6 +1,7 @@
 //! The send side of a connection: what is buffered, what is outstanding, what may go next.
 
 mod bundling;
+mod check;
 mod marks;
 pub(crate) mod recovery;
 pub(crate) mod rtt;

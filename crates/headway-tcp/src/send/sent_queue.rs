@@ -181,6 +181,11 @@ impl SentQueue {
         self.sacked
     }
 
+    /// Bytes that are SACKed, lost and retransmitted; segments that are damaged, missing and unexplained.
+    pub(super) fn counts(&self) -> [u32; 6] {
+        [self.sacked, self.lost, self.retransmitted, self.damaged, self.missing, self.unexplained]
+    }
+
     /// Whether any segment is to be retransmitted.
     pub(crate) fn any_missing(&self) -> bool {
         self.missing > 0
