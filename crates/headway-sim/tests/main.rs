@@ -22,8 +22,6 @@ mod recovery_table;
 mod replayed_traffic;
 mod rivals;
 mod sampling;
-mod schedule;
-mod schedules;
 mod shared_link;
 mod shared_path;
 mod sharing;

@@ -1,5 +1,5 @@
-//! What the tests of the other crates share. A dev-dependency only, and for integration tests only: the
-//! unit tests of `headway-tcp` and of what it depends on would see two copies of the types.
+//! What the tests of the other crates share, and `headway-swarm`. Elsewhere a dev-dependency only, and for integration tests only:
+//! the unit tests of `headway-tcp` and of what it depends on would see two copies of the types.
 //!
 //! | module | has |
 //! |---|---|

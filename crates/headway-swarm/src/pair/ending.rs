@@ -3,7 +3,8 @@
 use headway_tcp::ConnectionError;
 use headway_units::{Duration, Instant};
 
-use super::program::Side;
+use crate::side::{complete, program::Side};
+
 use super::world::World;
 
 /// What arrives late was sent so long before at most.
@@ -101,28 +102,6 @@ pub(crate) fn check(world: &mut World) -> Result<(), String> {
             complete(side, peer)
                 .map_err(|what| format!("connection {n}, host {s}: {what}; {}", world.describe()))?;
         }
-    }
-    Ok(())
-}
-
-/// A side that reports no failure has everything that its peer wrote.
-fn complete(side: &Side, peer: &Side) -> Result<(), String> {
-    if side.read > peer.program.written {
-        return Err(format!("read {} bytes of {}", side.read, peer.program.written));
-    }
-    if side.has_failed() {
-        return Ok(());
-    }
-    if side.id.is_none() {
-        // Nothing was accepted here: then the other side must have failed.
-        return if peer.has_failed() { Ok(()) } else { Err("never opened, and no error says why".into()) };
-    }
-    if !side.finished {
-        return Err("over, without an error and without the end of the stream".into());
-    }
-    if side.read != peer.program.written {
-        let (read, written) = (side.read, peer.program.written);
-        return Err(format!("says that all is well with {read} bytes of {written}"));
     }
     Ok(())
 }

@@ -4,12 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use headway_link::{Damage, HitZone, LinkConfig, QueueLimit};
-use headway_tcp::congestion::Algorithm;
-use headway_tcp::{DelayedAck, Features, HackRules, KeepAlive, LossRecovery, Profile, Variant};
+use headway_tcp::{Profile, Variant};
 use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Rate};
 
 use super::adversary::{Adversary, Kind, Treatment};
+use crate::profiles::profile;
+use crate::side::plan::{SidePlan, Style, side_plan};
+use crate::spans::Spans as _;
 
 /// The port that both hosts listen on.
 pub(crate) const LISTEN: u16 = 80;
@@ -39,7 +41,7 @@ pub(crate) struct Plan {
 
 /// Whose senders a schedule is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Senders {
+pub enum Senders {
     /// Those that the papers compare.
     #[default]
     Papers,
@@ -66,49 +68,6 @@ pub(crate) struct FlowPlan {
     /// When the active sides call for it.
     pub(crate) starts: [Duration; 2],
     pub(crate) sides: [SidePlan; 2],
-}
-
-/// What a program does at its end of a connection.
-#[derive(Clone, Debug)]
-pub(crate) struct SidePlan {
-    /// Bytes to write in all.
-    pub(crate) total: usize,
-    pub(crate) style: Style,
-    /// Writes before the connection is open.
-    pub(crate) writes_early: bool,
-    pub(crate) closes: Closes,
-    /// Aborts at this time, if it still can.
-    pub(crate) aborts: Option<Duration>,
-    /// Changes a setting at this time.
-    pub(crate) changes: Option<(Duration, Change)>,
-}
-
-/// When a program works.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Style {
-    /// After each notification, and only then: a notification that is missing stalls it.
-    Told,
-    /// Now and then, in small portions, while the schedule is harsh; at once afterwards.
-    Timed { gap: Duration, writes: usize, reads: usize },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Closes {
-    /// When all is written.
-    Written,
-    /// When all is written and the peer has closed.
-    After,
-    /// When all is written and everything has come to rest.
-    AtRest,
-    /// When all is written; then it ignores what arrives.
-    Leaves,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Change {
-    Nagle(bool),
-    KeepAlive(Option<KeepAlive>),
-    UserTimeout(Option<Duration>),
 }
 
 impl FlowPlan {
@@ -187,101 +146,6 @@ impl Plan {
             near,
             batches: rng.permille(200),
         }
-    }
-}
-
-fn profile(rng: &mut Rng, variant: Variant) -> Profile {
-    let base = match rng.coin() {
-        _ if variant.is_modern() => Profile::modern(),
-        true => Profile::linux22(),
-        false => Profile::standard(),
-    };
-    let mut p = variant.apply(base);
-    if variant.is_modern() {
-        some_switches(rng, &mut p);
-    }
-    if rng.permille(350) {
-        p.hack_rules = HackRules::Literal;
-    }
-    p.mtu = rng.pick(&[128, 200, 296, 576, 1280, 1500, 1500, 9000]);
-    p.timestamps = rng.permille(650);
-    p.window_scaling = rng.permille(650);
-    p.nagle = rng.permille(700);
-    p.s_buffer = rng.pick(&[0, 1, 6, 64]);
-    p.limited_transmit = rng.coin();
-    p.initial_window = rng.pick(&[1, 2, 4, 10]);
-    if rng.permille(100) && !variant.is_modern() {
-        p.recovery = LossRecovery::Reno;
-    }
-    if rng.permille(300) {
-        p.rto.min = rng.pick(&[1, 50, 1000]).into_millis();
-        p.rto.max = rng.pick(&[2_000, 10_000]).into_millis();
-        p.rto.initial = p.rto.initial.min(p.rto.max);
-    }
-    p.rto.retries = if rng.permille(300) { Some(rng.pick(&[2, 5, 15])) } else { None };
-    p.syn_retries = rng.pick(&[2, 6, 10]);
-    if rng.permille(300) {
-        p.clock = rng.pick(&[1, 10, 100]).into_millis();
-    }
-    if rng.permille(400) {
-        p.delayed_ack =
-            DelayedAck { timeout: rng.pick(&[0, 1, 40, 200, 500]).into_millis(), adaptive: rng.coin() };
-    }
-    p.keep_alive = rng.permille(200).then(|| keep_alive(rng));
-    p.user_timeout = rng.permille(150).then(|| rng.millis(100, 60_000));
-    p.time_wait = rng.pick(&[4, 20, 60]).into_secs();
-    p.send_buffer = buffer(rng);
-    p.receive_buffer = buffer(rng);
-    p
-}
-
-/// Each part of the modern sender works without the others.
-fn some_switches(rng: &mut Rng, p: &mut Profile) {
-    p.congestion = rng.pick(&[Algorithm::Cubic, Algorithm::Cubic, Algorithm::Bbr, Algorithm::Reno]);
-    let Features {
-        tlp,
-        prr,
-        frto,
-        undo,
-        hystart,
-        pacing,
-        ecn,
-        autotune,
-        sharing,
-        cookies,
-        ledger,
-        own_path,
-        bundling,
-        tail_copies,
-        repair,
-        partial,
-    } = &mut p.features;
-    for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, ledger, repair] {
-        *switch &= rng.permille(850);
-    }
-    *partial = *repair && rng.coin();
-    *own_path = rng.permille(300);
-    // No draw of its own: those of known seeds stay.
-    *bundling = *ledger;
-    *tail_copies = *ledger;
-}
-
-fn keep_alive(rng: &mut Rng) -> KeepAlive {
-    KeepAlive {
-        idle: rng.millis(100, 20_000),
-        // More than a round trip: an answer in time is possible.
-        interval: rng.millis(1_500, 5_000),
-        probes: rng.between(1, 9),
-    }
-}
-
-fn buffer(rng: &mut Rng) -> usize {
-    match rng.below(20) {
-        0 => rng.between(1, 10),
-        1..=2 => rng.between(11, 600),
-        3..=6 => rng.between(600, 5_000),
-        7..=13 => rng.between(5_000, 70_000),
-        _ => rng.between(70_000, 1 << 20),
     }
 }
 
@@ -371,7 +235,7 @@ fn flow(rng: &mut Rng, n: u16, profiles: &[Arc<Profile>; 2], harsh: Duration, ti
     };
     let start = Duration::from_micros(rng.below(harsh.as_micros() / 3));
     let starts = [start, start + rng.pick(&[0, 0, 1, 30]).into_millis()];
-    let mut sides = [0, 1].map(|side| side_plan(rng, side, profiles, harsh));
+    let mut sides = [0, 1].map(|side| side_plan(rng, &profiles[side], &profiles[1 - side], harsh));
     if tight {
         for side in &mut sides {
             side.style =
@@ -379,49 +243,6 @@ fn flow(rng: &mut Rng, n: u16, profiles: &[Arc<Profile>; 2], harsh: Duration, ti
         }
     }
     FlowPlan { opener, ports, starts, sides }
-}
-
-fn side_plan(rng: &mut Rng, side: usize, profiles: &[Arc<Profile>; 2], harsh: Duration) -> SidePlan {
-    let (ours, theirs) = (&profiles[side], &profiles[1 - side]);
-    // Small buffers and small packets make for many exchanges.
-    let buffer = ours.send_buffer.min(theirs.receive_buffer);
-    let mtu = usize::from(ours.mtu.min(theirs.mtu));
-    let most = match rng.below(10) {
-        0..=1 => 0,
-        2..=3 => 300,
-        4..=8 => 15_000,
-        _ => 120_000,
-    };
-    let total = rng.between(0, most).min(buffer.saturating_mul(40)).min(mtu * 150);
-    let style = if rng.coin() {
-        Style::Told
-    } else {
-        let writes = rng.pick(&[1, 30, 500, 3000, 50_000]);
-        let reads = rng.pick(&[1, 30, 500, 3000, 50_000]);
-        Style::Timed { gap: rng.millis(1, 800), writes, reads }
-    };
-    let some_time = |rng: &mut Rng| Duration::from_micros(rng.below(harsh.as_micros() * 2));
-    let changes = rng.permille(150).then(|| {
-        let change = match rng.below(3) {
-            0 => Change::Nagle(rng.coin()),
-            1 => Change::KeepAlive(rng.coin().then(|| keep_alive(rng))),
-            _ => Change::UserTimeout(rng.coin().then(|| rng.millis(1_000, 60_000))),
-        };
-        (some_time(rng), change)
-    });
-    SidePlan {
-        total,
-        style,
-        writes_early: rng.coin(),
-        closes: match rng.below(20) {
-            0..=8 => Closes::Written,
-            9..=13 => Closes::After,
-            14..=18 => Closes::AtRest,
-            _ => Closes::Leaves,
-        },
-        aborts: rng.permille(70).then(|| some_time(rng)),
-        changes,
-    }
 }
 
 fn mtu_changes(rng: &mut Rng, v6: bool, harsh: Duration) -> Vec<(Duration, u16)> {
@@ -437,19 +258,4 @@ fn mtu_changes(rng: &mut Rng, v6: bool, harsh: Duration) -> Vec<(Duration, u16)>
         .collect();
     changes.sort();
     changes
-}
-
-/// Shorter to write than the constructors in a table of choices.
-trait Spans {
-    fn into_millis(self) -> Duration;
-    fn into_secs(self) -> Duration;
-}
-
-impl Spans for u64 {
-    fn into_millis(self) -> Duration {
-        Duration::from_millis(self)
-    }
-    fn into_secs(self) -> Duration {
-        Duration::from_secs(self)
-    }
 }

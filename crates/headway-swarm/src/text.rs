@@ -1,6 +1,6 @@
-//! Segments for people and for comparison.
+//! Segments for people and for comparison, and of which kind they are.
 
-use headway_wire::Segment;
+use headway_wire::{Segment, V2, V2Ack};
 
 /// A segment in a line.
 pub(crate) fn line(segment: &Segment<'_>) -> String {
@@ -39,4 +39,12 @@ pub(crate) fn digest(before: u64, bytes: &[u8]) -> u64 {
         value = (value ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
     value
+}
+
+/// Whether a segment reports damage.
+pub(crate) fn is_special_ack(segment: &Segment<'_>) -> bool {
+    let options = &segment.options;
+    options.hack_ack.is_some()
+        || !options.xhack_ack.is_empty()
+        || options.v2.as_ref().and_then(V2::as_ack).is_some_and(V2Ack::is_special)
 }

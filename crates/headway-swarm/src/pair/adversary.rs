@@ -3,9 +3,10 @@
 
 use headway_test_fixture::rng::Rng;
 use headway_units::Duration;
-use headway_wire::{Segment, TcpFlags, V2, V2Ack};
+use headway_wire::{Segment, TcpFlags};
 
 use super::packet::Packet;
+use crate::text::is_special_ack;
 
 /// What a packet is, for those who aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +26,7 @@ impl Kind {
 
     pub(crate) fn of(segment: &Segment<'_>) -> Self {
         let flags = segment.tcp.flags;
-        let options = &segment.options;
-        let special = options.hack_ack.is_some()
-            || !options.xhack_ack.is_empty()
-            || options.v2.as_ref().and_then(V2::as_ack).is_some_and(V2Ack::is_special);
+        let special = is_special_ack(segment);
         if flags.contains(TcpFlags::RST) {
             Self::Reset
         } else if flags.contains(TcpFlags::SYN) {

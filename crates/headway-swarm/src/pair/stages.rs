@@ -4,8 +4,8 @@ use headway_tcp::{ConnectionId, State};
 use headway_units::{Duration, Instant};
 
 use super::channel::Channel;
-use super::program::Side;
 use super::world::{Flow, World};
+use crate::side::program::Side;
 
 /// The stages of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

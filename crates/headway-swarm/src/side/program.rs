@@ -42,6 +42,8 @@ pub(crate) struct Side {
 /// What a program is given at each call.
 pub(crate) struct Moment {
     pub(crate) now: Instant,
+    /// The same by the host's clock.
+    pub(crate) clock: Instant,
     pub(crate) start: Instant,
     /// The schedule is not harsh any more.
     pub(crate) healed: bool,
@@ -126,7 +128,7 @@ impl Side {
         let Some(id) = self.id.filter(|_| !self.released) else { return Ok(()) };
         let now = moment.now;
         if let Some((_, change)) = self.plan.changes.take_if(|(at, _)| moment.start + *at <= now) {
-            apply(host, now, id, change)?;
+            apply(host, moment.clock, id, change)?;
             if let Change::UserTimeout(limit) = change {
                 self.user_timeout = limit;
             }
@@ -135,7 +137,7 @@ impl Side {
             && host.state(id) != State::Closed
         {
             host.observer_mut().say(now, "aborts");
-            host.abort(now, id).map_err(|error| error.to_string())?;
+            host.abort(moment.clock, id).map_err(|error| error.to_string())?;
             self.aborted = true;
         }
         match self.plan.style {
@@ -239,6 +241,12 @@ impl Side {
         self.connected |= host.state(id).is_synchronized();
         self.error = host.error(id);
         if self.error.is_none() && host.is_finished(id) {
+            if host.readable(id) > 0 {
+                return Err(format!(
+                    "the stream is over, and {} bytes of it wait to be read",
+                    host.readable(id)
+                ));
+            }
             self.finished = true;
         }
         let all_written = self.program.written == self.plan.total;
@@ -249,13 +257,13 @@ impl Side {
         };
         if !self.program.closed && ((self.connected && due) || moment.at_rest) {
             host.observer_mut().say(now, "closes");
-            host.close(now, id).map_err(|error| error.to_string())?;
+            host.close(moment.clock, id).map_err(|error| error.to_string())?;
             self.program.closed = true;
         }
         let state = host.state(id);
         if self.program.closed && self.plan.closes == Closes::Leaves && state.is_synchronized() {
             host.observer_mut().say(now, "leaves");
-            host.release(now, id);
+            host.release(moment.clock, id);
             self.released = true;
             self.left = true;
             return Ok(());
@@ -263,7 +271,7 @@ impl Side {
         if matches!(state, State::TimeWait | State::Closed) && host.readable(id) == 0 {
             self.error = host.error(id);
             self.finished = self.error.is_none();
-            host.release(now, id);
+            host.release(moment.clock, id);
             self.released = true;
         }
         Ok(())

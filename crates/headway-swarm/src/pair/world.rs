@@ -10,61 +10,26 @@ use headway_units::{Duration, Instant};
 use headway_wire::{Integrity, Received, Segment, TcpFlags, judge};
 
 use super::adversary::Kind;
-use super::bounds;
+use super::bounds::packet;
 use super::channel::Channel;
 use super::ending;
-use super::ledger::Role;
 use super::packet::{Packet, Sent, Undetected};
 use super::plan::{LISTEN, Plan};
-use super::program::{Moment, Side};
-use super::recorder::Recorder;
 use super::stages::{SETTLE, Stage};
 use super::start;
-use super::text::{digest, line};
+use crate::bounds;
+use crate::capture::Tape;
+use crate::outcome::Outcome;
+use crate::side::ledger::Role;
+use crate::side::program::{Moment, Side};
+use crate::side::recorder::Recorder;
+use crate::text::{digest, line};
 
 /// A connection between host 0 and host 1.
 pub(crate) struct Flow {
     pub(crate) sides: [Side; 2],
     /// Damage to one of its headers passed every check: nothing about it is certain.
     pub(crate) poisoned: bool,
-}
-
-/// The result of a schedule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    pub(crate) packets: u64,
-    pub(crate) bytes: u64,
-    pub(crate) flows: u64,
-    /// Connections that ended with an error, for a reason that is in order.
-    pub(crate) failed: u64,
-    /// Connections with damaged headers that no checksum saw.
-    pub(crate) poisoned: u64,
-    /// Bytes delivered that damage had changed unseen.
-    pub(crate) wrong_octets: u64,
-    /// Packets that arrived with a readable header and a damaged payload.
-    pub(crate) corrupted: u64,
-    /// Segments made whole from damaged payloads.
-    pub(crate) completed: u64,
-    /// Special ACKs sent.
-    pub(crate) special_acks: u64,
-    /// Depends on every packet sent.
-    pub(crate) digest: u64,
-}
-
-impl Outcome {
-    /// Counts another schedule too.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.flows += other.flows;
-        self.failed += other.failed;
-        self.poisoned += other.poisoned;
-        self.wrong_octets += other.wrong_octets;
-        self.corrupted += other.corrupted;
-        self.completed += other.completed;
-        self.special_acks += other.special_acks;
-        self.digest = self.digest.rotate_left(1) ^ other.digest;
-    }
 }
 
 /// More than every timer together needs once nothing is lost any more.
@@ -76,6 +41,8 @@ const LONGEST_CHAIN: u32 = 3;
 /// next.
 const MOST_ANSWERS: usize = 20;
 const ANSWERS_INTERVAL: Duration = Duration::from_secs(5);
+/// How often the whole state of a host is checked, in turns.
+const CHECK_EVERY: u64 = 8;
 /// Packets that a host may send without time passing or a packet arriving.
 const LARGEST_BURST: usize = 60_000;
 
@@ -94,14 +61,17 @@ pub(crate) struct World {
     pub(crate) rest_from: Option<Instant>,
     rng: Rng,
     numbers: u64,
+    /// How often the hosts were served.
+    turns: u64,
     buffer: Vec<u8>,
+    tape: Tape,
     pub(crate) outcome: Outcome,
     /// See [`Moment::sabotage`].
     pub(crate) sabotage: Option<fn(usize, &mut [u8])>,
 }
 
 impl World {
-    pub(crate) fn new(plan: Plan, trace: bool) -> Self {
+    pub(crate) fn new(plan: Plan, trace: bool, tape: Tape) -> Self {
         let mut rng = Rng::new(plan.seed ^ 0x5eed_0f3b_0d1e_5000);
         let secrets = [(); 2].map(|()| u128::from(rng.next()) << 64 | u128::from(rng.next()));
         let start = start::time(&plan, &secrets);
@@ -140,7 +110,9 @@ impl World {
             rest_from: None,
             rng,
             numbers: 0,
+            turns: 0,
             buffer: vec![0; 65_536],
+            tape,
             outcome: Outcome { flows: plan.flows.len() as u64, ..Outcome::default() },
             plan,
             sabotage: None,
@@ -161,7 +133,13 @@ impl World {
     }
 
     /// Runs the schedule to its end.
-    pub(crate) fn run(&mut self) -> Result<Outcome, String> {
+    pub(crate) fn run(mut self) -> Result<Outcome, String> {
+        let outcome = self.run_to_end();
+        self.tape.finish()?;
+        outcome
+    }
+
+    fn run_to_end(&mut self) -> Result<Outcome, String> {
         self.say(format_args!("{:#?}", self.plan));
         let mut steps = 0u64;
         loop {
@@ -185,6 +163,7 @@ impl World {
             }
         }
         ending::check(self)?;
+        self.outcome.time = self.now.saturating_since(self.start);
         Ok(self.outcome)
     }
 
@@ -282,8 +261,9 @@ impl World {
 
     /// The oracle looks at a packet before the host does.
     fn note_arrival(&mut self, to: usize, packet: &Packet) {
-        let recorder = self.hosts[to].observer();
         let intact = packet.bytes == packet.sent.bytes;
+        self.tape.received(to, self.now, &packet.bytes, !intact);
+        let recorder = self.hosts[to].observer();
         if recorder.on {
             let what = packet.segment().map_or_else(|| "unreadable".into(), |segment| line(&segment));
             let integrity = judge(&packet.bytes).unwrap_or(Integrity::Unreadable);
@@ -348,6 +328,7 @@ impl World {
                 let flow = &mut self.flows[n];
                 let moment = Moment {
                     now: self.now,
+                    clock: self.now,
                     start: self.start,
                     healed: self.stage != Stage::Harsh,
                     at_rest: self.stage == Stage::Closing,
@@ -411,6 +392,7 @@ impl World {
         if judge(bytes) != Ok(Integrity::Intact) {
             return Err(format!("host {side} sends wrong checksums: {}", line(&segment)));
         }
+        self.tape.sent(side, self.now, bytes);
         self.outcome.packets += 1;
         self.numbers += 1;
         let number = self.numbers;
@@ -450,7 +432,7 @@ impl World {
         {
             return Err(format!("connection {flow}: no rest, host {side} sends {}", line(&segment)));
         }
-        let limit = bounds::packet(&self.hosts[side], &self.plan, side);
+        let limit = packet(&self.hosts[side], &self.plan, side);
         if bytes.len() > limit && certain {
             return Err(format!("connection {flow}: {} bytes, longer than {limit}", bytes.len()));
         }
@@ -529,11 +511,15 @@ impl World {
         ours.ledger.sent(segment, &ours.program, &theirs.ledger, self.now, keeps_alive)
     }
 
-    fn check_bounds(&self, side: usize) -> Result<(), String> {
+    fn check_bounds(&mut self, side: usize) -> Result<(), String> {
+        self.turns += 1;
+        if self.turns.is_multiple_of(CHECK_EVERY) {
+            self.hosts[side].check().map_err(|what| format!("host {side}: {what}"))?;
+        }
         for (n, flow) in self.flows.iter().enumerate() {
             let Some(id) = flow.sides[side].id else { continue };
             let Some(statistics) = self.hosts[side].statistics(id) else { continue };
-            bounds::check(&statistics, &self.plan.profiles[side], &flow.sides[side])
+            bounds::check(&statistics, &self.plan.profiles[side], flow.sides[side].ledger.data_sent)
                 .map_err(|what| format!("connection {n}, host {side}: {what}"))?;
         }
         Ok(())

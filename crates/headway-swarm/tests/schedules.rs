@@ -4,12 +4,10 @@
 //! `HEADWAY_SEEDS=N` runs N schedules instead of the ordinary number (and `HEADWAY_SEEDS_FROM=M` starts with
 //! another than the first), `HEADWAY_SEED=0x...` replays one and prints all that happens in it.
 
-use crate::schedule;
-
 use headway_sim::derive_seed;
+use headway_swarm::Outcome;
+use headway_swarm::pair::{Mode, Senders, run};
 use headway_test_fixture::seeds::number;
-
-use schedule::{Mode, Outcome, Senders, run};
 
 /// Schedules of an ordinary run.
 const ORDINARY: u64 = 25_000;

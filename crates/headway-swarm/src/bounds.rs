@@ -1,23 +1,14 @@
 //! What a connection may use at most.
 
-use headway_tcp::{Host, LossRecovery, Profile, Statistics};
-
-use super::plan::Plan;
-use super::program::Side;
-use super::recorder::Recorder;
+use headway_tcp::{LossRecovery, Profile, Statistics};
 
 /// Bytes that records of one segment take, rounded up.
 const RECORD: usize = 64;
 /// And those of one transmission in the log of a modern sender.
 const COPY: usize = 96;
 
-/// The longest packet that `side` may send now.
-pub(crate) fn packet(host: &Host<Recorder>, plan: &Plan, side: usize) -> usize {
-    let told = host.path(plan.addresses[side], plan.addresses[1 - side]).and_then(|path| path.mtu);
-    usize::from(told.unwrap_or(u16::MAX).min(plan.profiles[side].mtu))
-}
-
-pub(crate) fn check(statistics: &Statistics, profile: &Profile, side: &Side) -> Result<(), String> {
+/// Checks what a connection of `profile` says of itself, which has sent `segments` segments with data or FIN, repeats included.
+pub(crate) fn check(statistics: &Statistics, profile: &Profile, segments: usize) -> Result<(), String> {
     // RFC 6675, 4: a byte that is retransmitted and not thought lost is in the pipe twice.
     if statistics.pipe > 2 * statistics.unacknowledged {
         let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
@@ -26,7 +17,7 @@ pub(crate) fn check(statistics: &Statistics, profile: &Profile, side: &Side) -> 
     if statistics.cwnd < statistics.mss {
         return Err(format!("a congestion window of {} bytes, less than a segment", statistics.cwnd));
     }
-    let limit = memory(profile, side.ledger.data_sent);
+    let limit = memory(profile, segments);
     if statistics.memory > limit {
         return Err(format!("{} bytes of memory, the profile permits {limit}", statistics.memory));
     }

@@ -25,14 +25,14 @@ pub(crate) fn time(plan: &Plan, secrets: &[u128; 2]) -> Instant {
     let before = rng.below(20_000);
     let ticks = 0u32.wrapping_sub(value).wrapping_sub(before);
     let at = u64::from(ticks) * tick;
-    let begins = plan.flows[0].starts[side].as_nanos();
+    let begins = plan.flows.first().map_or(0, |flow| flow.starts[side].as_nanos());
     Instant::from_nanos(at.saturating_sub(begins))
 }
 
 /// The initial sequence number and timestamp that `side` of the first connection would have at time
 /// zero.
 fn at_zero(plan: &Plan, secrets: &[u128; 2], side: usize) -> Option<(u32, u32)> {
-    let flow = &plan.flows[0];
+    let flow = plan.flows.first()?;
     let mut hosts =
         [0, 1].map(|side| Host::new(HostConfig::new(plan.addresses[side], secrets[side].to_be_bytes())));
     let opener = flow.opener.unwrap_or(side);
