@@ -127,3 +127,39 @@ fn perf_has_the_keys_of_iperf3() {
     assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
+
+/// Of the packets in a capture between addresses of the loopback: the DSCP of those that were sent, and of those that
+/// arrived, and the time to live of the sent ones.
+fn marks(capture: &[u8], local: u16) -> (Vec<(u8, u8)>, Vec<u8>) {
+    let is_packet = |bytes: &&[u8]| {
+        bytes[0] == 0x45 && bytes[6] == 0x40 && bytes[9] == 6 && bytes[12..20] == [127, 0, 0, 1, 127, 0, 0, 1]
+    };
+    let (mut sent, mut arrived) = (Vec::new(), Vec::new());
+    for packet in capture.windows(22).filter(is_packet) {
+        let dscp = packet[1] >> 2;
+        if u16::from_be_bytes([packet[20], packet[21]]) == local {
+            arrived.push(dscp);
+        } else {
+            sent.push((dscp, packet[8]));
+        }
+    }
+    (sent, arrived)
+}
+
+#[test]
+fn packets_have_the_dscp_and_the_time_to_live_of_the_options() {
+    let [a, b] = free_addresses().map(|address| address.to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("capture");
+    let server = start(&["nc", "--udp", &b, &a, "--listen", "7", "--dscp", "10"]);
+    let pcap = file.to_str().unwrap();
+    let words = ["nc", "--udp", &a, &b, "127.0.0.1", "7", "--dscp", "ef", "--ttl", "9", "--pcap", pcap];
+    let client = start(&words);
+    let serving = std::thread::spawn(move || talk(server, Vec::from("down")));
+    assert_eq!(succeed(talk(client, Vec::from("up"))), b"down");
+    assert_eq!(succeed(serving.join().unwrap()), b"up");
+    // Packets that arrive are from the port of the service.
+    let (sent, arrived) = marks(&std::fs::read(file).unwrap(), 7);
+    assert!(sent.len() >= 3 && sent.iter().all(|marks| *marks == (46, 9)), "{sent:?}");
+    assert!(arrived.len() >= 3 && arrived.iter().all(|dscp| *dscp == 10), "{arrived:?}");
+}
