@@ -91,7 +91,7 @@ impl Case {
     /// What it has.
     pub fn features(&self) -> Features {
         let drawn = Features::drawn(&mut Rng::new(self.seed ^ 0x5177_a2f1));
-        drawn.without(Features::NOT_DRAWN).and(self.with).without(self.without)
+        drawn.and(self.with).without(self.without)
     }
 
     /// Whether the connection with this number is there.

@@ -122,9 +122,6 @@ impl Features {
     pub const NONE: Self = Self(0);
     /// Every one.
     pub const ALL: Self = Self((1 << Feature::ALL.len()) - 1);
-    /// Those that what is there is not known to withstand: they are drawn only if they are asked for.
-    pub const NOT_DRAWN: Self = Self(1 << Feature::BlackHole as u64 | 1 << Feature::Spoof as u64);
-
     /// Draws some: in most worlds each one as often as not, in others nearly all.
     pub fn drawn(rng: &mut Rng) -> Self {
         let share = rng.pick(&[300, 500, 500, 900]);

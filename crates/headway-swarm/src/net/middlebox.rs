@@ -44,6 +44,11 @@ impl BoxPlan {
         present.map(|(_, (_, plan))| plan).collect()
     }
 
+    /// Whether it removes options of this kind.
+    pub(super) fn removes(&self, option: u8) -> bool {
+        matches!(self, Self::Strip(kind) if *kind == option)
+    }
+
     /// How much higher the ports of clients are for their peers.
     pub(super) fn port_shift(boxes: &[Self]) -> u16 {
         boxes.iter().map(|plan| if let Self::Translate(by) = plan { *by } else { 0 }).sum()

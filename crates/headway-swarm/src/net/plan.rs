@@ -25,6 +25,8 @@ const MOST_ATTACKS: u32 = 1_000;
 /// By how much transfers of some worlds are larger, and how many windows they are at most.
 const MOST_WINDOWS: usize = 500;
 const LARGER: usize = 100;
+/// RFC 2018, 2.
+const SACK_PERMITTED: u8 = 4;
 /// When worlds begin.
 pub(super) const START: Instant = Instant::from_nanos(1_000_000_000_000);
 
@@ -135,7 +137,10 @@ impl Plan {
         }
         let delay = rng.pick(&[0, 50, 1_000, 10_000, 60_000, 300_000]);
         let severity = rng.pick(&[0, 20, 50, 150, 250]);
-        let paths = paths(&mut rng.fork(), count, (delay, severity), (is_v6, is_sealed), features);
+        let mut paths = paths(&mut rng.fork(), count, (delay, severity), (is_v6, is_sealed), features);
+        if !is_sealed {
+            open_black_holes(&mut paths, &hosts);
+        }
         let healed = LinkConfig {
             rate: rng.coin().then(|| Rate::from_bits_per_second(rng.between(1_000_000, 100_000_000))),
             delay: Duration::from_micros(delay),
@@ -299,6 +304,19 @@ fn paths(
                 .collect()
         })
         .collect()
+}
+
+/// Black holes stay where the sender finds them: with SACK, by profiles that search the MTU (RFC 4821), and down to what every
+/// IPv4 path is taken to carry.
+fn open_black_holes(paths: &mut [Vec<PathPlan>], hosts: &[HostPlan]) {
+    for (from, paths) in paths.iter_mut().enumerate() {
+        for (to, path) in paths.iter_mut().enumerate().filter(|(_, path)| path.is_black_hole) {
+            let has_sack = [from, to].iter().all(|&host| hosts[host].profile.sack)
+                && !path.boxes.iter().any(|plan| plan.removes(SACK_PERMITTED));
+            path.is_black_hole = has_sack && hosts[from].profile.mtu_search;
+            path.mtu = if path.is_black_hole { path.mtu.max(576) } else { u16::MAX };
+        }
+    }
 }
 
 fn path(

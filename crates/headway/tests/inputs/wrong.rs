@@ -464,7 +464,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     ("doctor --connect 127.0.0.1:1", 2, "--tun <DEVICE>"),
     ("doctor --connect :1 --kernel", 2, "--connect :1: expected HOST:PORT"),
     ("doctor --connect 127.0.0.1:70000 --kernel", 2, "expected HOST:PORT"),
-    ("doctor --listen 7 --kernel", 2, "--listen 0.0.0.0:7: expected --tun, --udp or --packet"),
+    ("doctor --listen 7 --kernel", 2, "--listen 7: expected --tun, --udp or --packet"),
     ("completions", 2, "<SHELL>"),
     ("completions csh", 2, "invalid value 'csh' for '<SHELL>': expected one of bash, elvish"),
     ("man", 2, "<DIR>"),
