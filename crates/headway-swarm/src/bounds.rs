@@ -41,5 +41,7 @@ fn memory(profile: &Profile, segments: usize) -> usize {
     };
     let islands = 2 * (profile.receive_buffer / 1024 + 1).max(1024) * 8;
     let requests = 2 * (64 + profile.s_buffer) * RECORD;
-    buffers + sent + retransmissions + copies + islands + requests
+    // Corrupted payloads that are kept for partial recovery: of each byte of the window two transmissions.
+    let corrupted = if profile.features.partial { (2 * profile.receive_buffer).min(1 << 20) } else { 0 };
+    buffers + sent + retransmissions + copies + islands + requests + corrupted
 }

@@ -21,6 +21,8 @@ const REGRESSIONS: &[(u64, &str, &str)] = &[
          split,join,lie,slow,abort,leave,change,restart,jump,limits,roam,replay,unchecked,long",
         "the same",
     ),
+    (0x8bf3_bf85_e383_c7fa, "", "a peer without an address was due to be sent something, for ever"),
+    (0xddeb_30c2_8c7b_9434, "", "an address was to be asked when the time for it had passed, for ever"),
 ];
 
 fn case(number: u64) -> Case {

@@ -216,7 +216,7 @@ pub struct Profile {
     /// `headway-net` does.
     pub compact_headers: bool,
     /// Where long packets are lost again and again, and no router says why, the longest that passes is searched (RFC 4821).
-    /// Needs [`LossRecovery::RackTlp`], and SACK.
+    /// Without [`LossRecovery::RackTlp`] and SACK packets become short, and longer ones are tried again after ten minutes.
     pub mtu_search: bool,
     /// Offer and accept timestamps (RFC 7323).
     pub timestamps: bool,

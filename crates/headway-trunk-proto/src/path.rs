@@ -184,7 +184,12 @@ impl Paths {
         }
         let mut steps = Vec::new();
         for candidate in &mut self.candidates {
-            if candidate.next > now || !candidate.is_asked(now) {
+            if candidate.next > now {
+                continue;
+            }
+            if !candidate.is_asked(now) {
+                // The clock may have jumped over the rest of the time.
+                candidate.next = candidate.forgotten_at();
                 continue;
             }
             candidate.next = now + candidate.every * (1 << candidate.asked.saturating_sub(CHANCES - 1));

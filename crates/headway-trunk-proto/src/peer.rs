@@ -272,7 +272,7 @@ impl Peer {
 
     /// When the peer is to be asked whether it is there.
     pub(crate) fn ask_at(&self) -> Option<Instant> {
-        self.current.as_ref()?;
+        self.reachable()?;
         let again = self.unanswered.map(|since| {
             let every = self.min_rtt.unwrap_or(ASK_EVERY.1).clamp(ASK_EVERY.0, ASK_EVERY.1);
             self.last_asked.map_or(since + SILENCE, |last| (since + SILENCE).max(last + every))
@@ -328,6 +328,12 @@ impl Peer {
         Some(self.next_attempt.map_or(due, |next| next.max(due)))
     }
 
+    /// Whether anything can be sent to it: there is a session, and an address at which it has answered. (There is none while it is
+    /// asked which of several it is at.)
+    fn reachable(&self) -> Option<()> {
+        self.current.as_ref().and(self.paths.endpoint()).map(|_| ())
+    }
+
     /// When the session in use is given up.
     pub(crate) fn expiry(&self) -> Option<Instant> {
         Some(self.current.as_ref()?.since + REJECT_AFTER)
@@ -335,7 +341,7 @@ impl Peer {
 
     /// When a keep-alive is due.
     pub(crate) fn keep_alive_at(&self) -> Option<Instant> {
-        self.current.as_ref()?;
+        self.reachable()?;
         Some(self.last_sent? + self.keep_alive?)
     }
 
@@ -347,13 +353,13 @@ impl Peer {
 
     /// When a probe for the length of datagrams is due.
     pub(crate) fn mtu_at(&self) -> Option<Instant> {
-        self.current.as_ref()?;
+        self.reachable()?;
         self.mtu.due()
     }
 
     /// When a probe is due.
     pub(crate) fn probe_at(&self) -> Option<Instant> {
-        self.current.as_ref()?;
+        self.reachable()?;
         match self.unchecked {
             Unchecked::Probing { next, .. } => Some(next),
             _ => None,

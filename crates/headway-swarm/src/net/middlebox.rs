@@ -44,11 +44,6 @@ impl BoxPlan {
         present.map(|(_, (_, plan))| plan).collect()
     }
 
-    /// Whether it removes options of this kind.
-    pub(super) fn removes(&self, option: u8) -> bool {
-        matches!(self, Self::Strip(kind) if *kind == option)
-    }
-
     /// How much higher the ports of clients are for their peers.
     pub(super) fn port_shift(boxes: &[Self]) -> u16 {
         boxes.iter().map(|plan| if let Self::Translate(by) = plan { *by } else { 0 }).sum()
@@ -78,14 +73,15 @@ impl BoxPlan {
         vec![packet]
     }
 
-    /// Joins what arrives together.
+    /// Joins what arrives together. Damage that no checksum sees would be of no packet any more: what is damaged stays alone.
     pub(super) fn join(boxes: &[Self], packets: Vec<Wire>) -> Vec<Wire> {
         let longest =
             boxes.iter().find_map(|plan| if let Self::Join(longest) = plan { Some(*longest) } else { None });
         let Some(longest) = longest else { return packets };
         let mut joined: Vec<Wire> = Vec::new();
         for packet in packets {
-            let both = joined.last().and_then(|last| join_two(&last.bytes, &packet.bytes, longest));
+            let last = joined.last().filter(|last| !last.is_damaged() && !packet.is_damaged());
+            let both = last.and_then(|last| join_two(&last.bytes, &packet.bytes, longest));
             match (both, joined.last_mut()) {
                 (Some(bytes), Some(last)) => {
                     let Sent { number, from, flow, is_forged, .. } = *packet.sent;

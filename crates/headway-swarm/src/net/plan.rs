@@ -25,8 +25,6 @@ const MOST_ATTACKS: u32 = 1_000;
 /// By how much transfers of some worlds are larger, and how many windows they are at most.
 const MOST_WINDOWS: usize = 500;
 const LARGER: usize = 100;
-/// RFC 2018, 2.
-const SACK_PERMITTED: u8 = 4;
 /// When worlds begin.
 pub(super) const START: Instant = Instant::from_nanos(1_000_000_000_000);
 
@@ -306,14 +304,12 @@ fn paths(
         .collect()
 }
 
-/// Black holes stay where the sender finds them: with SACK, by profiles that search the MTU (RFC 4821), and down to what every
-/// IPv4 path is taken to carry.
+/// Black holes stay where the sender finds them: in profiles that search the MTU (RFC 4821), and down to what every IPv4 path is taken
+/// to carry.
 fn open_black_holes(paths: &mut [Vec<PathPlan>], hosts: &[HostPlan]) {
-    for (from, paths) in paths.iter_mut().enumerate() {
-        for (to, path) in paths.iter_mut().enumerate().filter(|(_, path)| path.is_black_hole) {
-            let has_sack = [from, to].iter().all(|&host| hosts[host].profile.sack)
-                && !path.boxes.iter().any(|plan| plan.removes(SACK_PERMITTED));
-            path.is_black_hole = has_sack && hosts[from].profile.mtu_search;
+    for (paths, host) in paths.iter_mut().zip(hosts) {
+        for path in paths.iter_mut().filter(|path| path.is_black_hole) {
+            path.is_black_hole = host.profile.mtu_search;
             path.mtu = if path.is_black_hole { path.mtu.max(576) } else { u16::MAX };
         }
     }

@@ -146,7 +146,7 @@ impl Connection {
 
     /// Loss recovery and congestion control learn of an ACK.
     fn recover<O: Observer>(&mut self, cx: &mut Context<'_, O>, info: &AckInfo) {
-        self.on_lengths_arrived(cx);
+        self.on_lengths_arrived(cx, info.acknowledged.bytes);
         let (recovery, mut work) = self.recovery(cx);
         let outcome = recovery.on_ack(&mut work, info);
         if outcome.progress {

@@ -56,7 +56,7 @@ impl Connection {
     pub(super) fn count_unanswered<O: Observer>(&mut self, cx: &mut Context<'_, O>, timeout: bool) {
         let base = base(self.ends.local.is_ipv4());
         let payload = self.snd.payload_len(0);
-        if !self.searches_mtu() || self.packet_len(payload) <= base {
+        if !self.profile.mtu_search || self.packet_len(payload) <= base {
             return;
         }
         if self.black_holes.on_unanswered(payload) && !(timeout && self.may_be_burst(payload)) {
@@ -67,8 +67,9 @@ impl Connection {
         }
     }
 
-    /// Elsewhere a probe that is lost would be taken for congestion, and without SACK it is not known what arrives.
-    fn searches_mtu(&self) -> bool {
+    /// Whether longer packets are probed. Without SACK a probe that is lost would be taken for congestion: then packets stay short
+    /// until what was found is old.
+    fn probes_mtu(&self) -> bool {
         self.profile.mtu_search && self.snd.spares_probes()
     }
 
@@ -78,10 +79,14 @@ impl Connection {
         self.black_holes.proved && self.snd.unanswered(payload) + retransmissions < LOST
     }
 
-    /// An ACK is processed: what it says of the lengths that pass.
+    /// An ACK of `acknowledged` bytes is processed: what it says of the lengths that pass.
     #[inline]
-    pub(super) fn on_lengths_arrived<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
-        let payload = self.snd.take_longest_arrived();
+    pub(super) fn on_lengths_arrived<O: Observer>(&mut self, cx: &mut Context<'_, O>, acknowledged: u32) {
+        let payload = match self.snd.spares_probes() {
+            true => self.snd.take_longest_arrived(),
+            // Without SACK no one keeps what arrived.
+            false => acknowledged.min(self.snd.mss()),
+        };
         self.black_holes.on_arrived(payload);
         self.black_holes.proved |= payload > 0 && self.packet_len(payload) > base(self.ends.local.is_ipv4());
         if payload > self.snd.mss() {
@@ -105,7 +110,7 @@ impl Connection {
 
     #[inline(never)]
     fn next_mtu_probe<O>(&mut self, cx: &mut Context<'_, O>, next: &NextSegment) -> Option<NextSegment> {
-        if !self.searches_mtu() {
+        if !self.probes_mtu() {
             cx.path.forget_expired_search(cx.now);
             return None;
         }
