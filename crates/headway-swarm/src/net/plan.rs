@@ -165,8 +165,11 @@ impl Plan {
         for flow in &mut flows {
             flow.limit(features);
             if is_large {
-                let window = flow.ends.map(|end| hosts[end].profile.receive_buffer).into_iter().min();
-                let most = window.unwrap_or(0).saturating_mul(MOST_WINDOWS);
+                let buffers = |end: usize| {
+                    let profile = &hosts[end].profile;
+                    profile.receive_buffer.min(profile.send_buffer)
+                };
+                let most = flow.ends.map(buffers).into_iter().min().unwrap_or(0).saturating_mul(MOST_WINDOWS);
                 flow.sides.iter_mut().for_each(|side| side.total = most.min(side.total * LARGER));
             }
         }

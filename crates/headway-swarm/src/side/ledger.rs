@@ -16,6 +16,9 @@ pub(crate) struct Wrong {
 pub(crate) struct Ledger {
     /// Its initial sequence number, once its SYN was seen.
     pub(crate) iss: Option<SeqNumber>,
+    /// The peer's in SYN-ACKs that arrived, and the one that was acknowledged first: a host that answers with cookies has another in each.
+    offered: Vec<SeqNumber>,
+    accepted: Option<SeqNumber>,
     /// The shift of its window scale option.
     shift: Option<u8>,
     /// The end of what it has sent.
@@ -109,6 +112,11 @@ impl Ledger {
         Role::Ordinary
     }
 
+    /// The initial sequence numbers of this side and of the peer.
+    fn initial(&self, peer: &Self) -> Option<(SeqNumber, SeqNumber)> {
+        peer.accepted.or(self.iss).zip(self.accepted.or(peer.iss))
+    }
+
     /// This side sends a segment without SYN and RST: is it one that it may send?
     /// `keep_alive_expired`: that timer just has.
     pub(crate) fn sent(
@@ -119,7 +127,12 @@ impl Ledger {
         now: Instant,
         keep_alive_expired: bool,
     ) -> Result<Role, String> {
-        let (Some(iss), Some(peer_iss)) = (self.iss, peer.iss) else { return Ok(Role::Ghost) };
+        let mut offered = self.offered.iter().copied();
+        self.accepted = self.accepted.or_else(|| offered.find(|&iss| segment.tcp.ack == iss + 1));
+        let Some((iss, peer_iss)) = self.initial(peer) else { return Ok(Role::Ghost) };
+        if self.iss.replace(iss) != Some(iss) {
+            self.nxt = iss + 1;
+        }
         let tcp = &segment.tcp;
         if !near(tcp.seq, iss) || !near(tcp.ack, peer_iss) {
             return Ok(Role::Ghost);
@@ -218,7 +231,11 @@ impl Ledger {
             self.resets_arrived += 1;
             return;
         }
-        let (Some(iss), Some(peer_iss)) = (self.iss, peer.iss) else { return };
+        if tcp.flags.contains(TcpFlags::SYN | TcpFlags::ACK) && self.iss.is_some_and(|iss| tcp.ack == iss + 1)
+        {
+            self.offered.push(tcp.seq);
+        }
+        let Some((iss, peer_iss)) = self.initial(peer) else { return };
         if !near(tcp.seq, peer_iss) {
             return;
         }
@@ -246,7 +263,7 @@ impl Ledger {
     /// A segment of the peer is complete here, assembled from damaged transmissions: what the program reads
     /// shows whether it is correct.
     pub(crate) fn completed(&mut self, seq: SeqNumber, len: u32, peer: &Self) {
-        let Some(peer_iss) = peer.iss else { return };
+        let Some((_, peer_iss)) = self.initial(peer) else { return };
         if near(seq, peer_iss)
             && (seq + len).le(peer.nxt)
             && let Ok(at) = usize::try_from(seq - (peer_iss + 1))
@@ -267,7 +284,7 @@ impl Ledger {
 
     /// A segment whose payload is damaged, unseen by any checksum, arrives here.
     pub(crate) fn arrived_wrong(&mut self, segment: &Segment<'_>, peer: &Self) {
-        let Some(peer_iss) = peer.iss else { return };
+        let Some((_, peer_iss)) = self.initial(peer) else { return };
         let at = i64::from(segment.tcp.seq - (peer_iss + 1));
         self.wrong.push(Wrong { at, bytes: segment.payload.to_vec() });
     }
