@@ -97,6 +97,9 @@ mod tests {
         assert!(list.push(1) && list.push(2) && list.is_full());
         assert!(!list.push(3));
         assert_eq!(list.as_slice(), [1, 2]);
+        let mut other = List::default();
+        assert!(other.push(1) && list != other);
+        assert!(other.push(3) && list != other);
         list.clear();
         assert_eq!(list, List::default());
     }

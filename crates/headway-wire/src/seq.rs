@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn compares_across_the_wrap() {
         assert!(LAST.lt(ZERO) && LAST.le(ZERO) && !LAST.gt(ZERO) && !LAST.ge(ZERO));
-        assert!(ZERO.gt(LAST) && ZERO.ge(LAST) && ZERO.le(ZERO) && ZERO.ge(ZERO));
+        assert!(ZERO.gt(LAST) && ZERO.ge(LAST) && !ZERO.lt(LAST) && !ZERO.le(LAST));
+        assert!(ZERO.le(ZERO) && ZERO.ge(ZERO) && !ZERO.lt(ZERO) && !ZERO.gt(ZERO));
         assert_eq!((LAST.max(ZERO), LAST.min(ZERO)), (ZERO, LAST));
         assert_eq!((ZERO.max(LAST), ZERO.min(LAST)), (ZERO, LAST));
     }

@@ -37,6 +37,13 @@ fn every_length_of_extreme_bytes() {
     }
 }
 
+/// Of this sum even the second addition of both halves has a carry.
+#[test]
+fn a_carry_of_a_carry_counts() {
+    let bytes = 0xffff_ffff_0001_0000_u64.to_ne_bytes();
+    assert_eq!(sum(&bytes).fold(), definition(&bytes));
+}
+
 /// The accumulator is full: the carry goes around.
 #[test]
 fn a_sum_never_overflows() {

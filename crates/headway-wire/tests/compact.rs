@@ -228,6 +228,29 @@ fn other_segments_have_no_compact_form() {
     }
 }
 
+/// A header with data is followed by data; one without is as long as such headers are.
+#[test]
+fn other_lengths_are_no_compact_form() {
+    for (segment, left_out) in one_of_each() {
+        let datagram = compacted(&segment).unwrap();
+        let header = 4 * usize::from(segment[12] >> 4) - left_out;
+        let is_ack = left_out == ACK_LEFT_OUT;
+        // What cannot have the layout may be damage of another one.
+        let has_its_form = |datagram: &[u8]| {
+            let (packet, restored) = received(datagram);
+            restored && packet.len() == IP + datagram.len() + left_out
+        };
+        for len in 0..=header {
+            let may = is_ack && len >= 32 && len % 4 == 0;
+            assert!(may || !has_its_form(&datagram[..len]), "{len} of {} bytes", datagram.len());
+        }
+        for more in [1, 2, 3, 100] {
+            let longer = [&datagram[..], &vec![0; more]].concat();
+            assert_eq!(has_its_form(&longer), !is_ack, "{} bytes", longer.len());
+        }
+    }
+}
+
 /// Of the bits of a compact header one is flipped: in the half byte of the layout it changes nothing; elsewhere the header
 /// is unreadable, and that of a segment with data is repaired by one flip.
 #[test]

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use headway_test_fixture::packet;
-use headway_wire::icmp::{ICMPV6, IcmpError, IcmpKind, IcmpMessage, Quoted};
+use headway_wire::icmp::{ICMPV6, IcmpError, IcmpKind, IcmpMessage, Quoted, Unreachable};
 use headway_wire::{EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, ip::Datagram};
 
 const ROUTER: [&str; 2] = ["203.0.113.1", "2001:db8:3::1"];
@@ -131,6 +131,30 @@ fn echo_brings_back_what_was_sent() {
         let mut damaged = request.clone();
         *damaged.last_mut().unwrap() ^= 1;
         assert_eq!(read(&damaged), IcmpMessage::Other);
+    }
+}
+
+/// RFC 792 and RFC 1812, 5.2.7.1; RFC 4443, 3.1.
+#[test]
+fn what_is_unreachable_is_said_as_specified() {
+    for (family, reason, start) in [
+        (0, Unreachable::Network, [3, 0]),
+        (0, Unreachable::Host, [3, 1]),
+        (0, Unreachable::Prohibited, [3, 13]),
+        (1, Unreachable::Network, [1, 0]),
+        (1, Unreachable::Prohibited, [1, 1]),
+        (1, Unreachable::Host, [1, 3]),
+    ] {
+        let expected = about(family, start, 0, 61);
+        let quote = &segment(family)[..61];
+        let [src, dst] = [ROUTER[family], OURS[family]].map(|address| address.parse().unwrap());
+        assert_eq!(Unreachable::message_len(src, quote.len()), expected.len());
+        let mut buf = [0xaa; 120];
+        assert_eq!(reason.emit(&mut buf, src, dst, quote), Ok(expected.len()));
+        assert_eq!(buf[..expected.len()], expected, "{reason:?} {family}");
+        let short = expected.len() - 1;
+        let emitted = reason.emit(&mut buf[..short], src, dst, quote);
+        assert!(matches!(emitted, Err(EmitError::BufferTooSmall { .. })));
     }
 }
 

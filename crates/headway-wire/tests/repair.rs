@@ -2,8 +2,8 @@
 
 use headway_test_fixture::packet;
 use headway_wire::{
-    Ecn, Integrity, IpHeader, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
-    emit,
+    Ecn, Integrity, IpHeader, ParseError, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
+    V2, V2Request, emit,
     ip::Datagram,
     options::kind,
     repair::{Field, HeaderRepair, at},
@@ -85,6 +85,22 @@ fn a_sound_header_needs_no_repair() {
     assert_eq!(repair.value_at(kind::TIMESTAMPS), Some(24..32));
     assert_eq!(repair.value_at(kind::EXPERIMENT), Some(34..44));
     assert_eq!(repair.value_at(kind::SACK), None);
+}
+
+/// A data offset that is not that of the header is an error, whatever else is right.
+#[test]
+fn a_segment_has_the_header_that_its_offset_says() {
+    let packet = data();
+    for offset in 0..16 {
+        let mut repair = HeaderRepair::new(&packet).unwrap();
+        repair.set(12, &[offset << 4]);
+        let got = usize::from(offset) * 4;
+        if got == HEADER_LEN {
+            assert!(repair.segment().is_ok());
+        } else {
+            assert_eq!(repair.segment(), Err(ParseError::DataOffset { got, room: HEADER_LEN }));
+        }
+    }
 }
 
 /// What the receiver knows: where the sender is, what it acknowledged, its clock.

@@ -79,6 +79,22 @@ fn segment_with(v2: V2, payload: &[u8]) -> Input {
 
 const ACK: SeqNumber = SeqNumber(4_000_000_009);
 
+#[test]
+fn each_form_is_known_as_itself_alone() {
+    let forms = [V2::syn(true), V2::data(), V2::ack(7, V2Request::default())];
+    let read = |v2: &V2| {
+        (
+            v2.as_syn().map(|v2| V2::Syn(*v2)),
+            v2.as_data().map(|v2| V2::Data(*v2)),
+            v2.as_ack().map(|v2| V2::Ack(*v2)),
+        )
+    };
+    let [syn, data, ack] = forms;
+    assert_eq!(read(&syn), (Some(syn), None, None));
+    assert_eq!(read(&data), (None, Some(data), None));
+    assert_eq!(read(&ack), (None, None, Some(ack)));
+}
+
 /// Each form as it stands on the wire, from the first byte of the TCP header. The CRCs and sums were
 /// computed by another program.
 fn examples() -> [(Input, &'static [u8]); 5] {
