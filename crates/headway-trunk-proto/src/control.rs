@@ -62,3 +62,26 @@ impl Control {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        let known: [(Control, &[u8]); 6] = [
+            (Control::KeepAlive, &[0]),
+            (Control::Probe, &[1]),
+            (Control::ProbeSeen, &[2]),
+            (Control::Close, &[3]),
+            (Control::MtuProbe(0x1234), &[4, 0x12, 0x34]),
+            (Control::MtuSeen(0x1234), &[5, 0x12, 0x34]),
+        ];
+        for (control, bytes) in known {
+            assert_eq!((control.bytes(), Control::parse(bytes)), (bytes.to_vec(), Some(control)));
+            assert_eq!(Control::parse(&[bytes, &[9, 9]].concat()), Some(control), "what follows is ignored");
+            assert_eq!(Control::parse(&bytes[..bytes.len() - 1]), None);
+        }
+        assert_eq!(Control::parse(&[6, 0, 0]), None);
+    }
+}

@@ -105,3 +105,71 @@ fn write_session(text: &mut String, session: &BTreeMap<u32, Arrived>, end: Insta
     }
     write_run(text, "ok", intact);
 }
+
+#[cfg(test)]
+mod tests {
+    use headway_units::Duration;
+
+    use super::*;
+
+    /// The trace of packets that arrive a millisecond apart: session, number, and what became of it.
+    fn trace(packets: &[(u32, u32, Verdict)]) -> String {
+        let recorder = FlightRecorder::default();
+        let mut at = Instant::ZERO + Duration::from_secs(5);
+        for &(session, number, verdict) in packets {
+            recorder.add(Arrived { at, session, number, bytes: 100, verdict });
+            at += Duration::from_millis(1);
+        }
+        recorder.trace().expect("packets")
+    }
+
+    use Verdict::{Corrupted, Intact, Unreadable};
+
+    #[test]
+    fn fates_are_in_the_order_of_the_numbers() {
+        let packets = [
+            (7, 3, Intact),
+            (7, 4, Intact),
+            (7, 6, Corrupted),
+            (7, 5, Intact),
+            (7, 10, Unreadable),
+            (7, 9, Intact),
+            (7, 12, Intact),
+        ];
+        let text = "# the fates of the packets of 0.006 s, of which 7 arrived\nok 3\n\
+            hit payload 1 # 0.004 s, 100 bytes\nlost 2\nok\nhit header 1 # 0.002 s, 100 bytes\nlost\nok\n";
+        assert_eq!(trace(&packets), text);
+    }
+
+    #[test]
+    fn what_was_received_intact_is_believed_whatever_else_has_its_number() {
+        for damaged in [Corrupted, Unreadable] {
+            for packets in [[(1, 8, damaged), (1, 8, Intact)], [(1, 8, Intact), (1, 8, damaged)]] {
+                let text = "# the fates of the packets of 0.001 s, of which 1 arrived\nok\n";
+                assert_eq!(trace(&packets), text);
+            }
+        }
+    }
+
+    /// The number of an unreadable packet may be wrong: behind the last authentic one it says nothing.
+    #[test]
+    fn sessions_follow_one_another_and_end_with_an_authentic_packet() {
+        let packets =
+            [(1, 100, Intact), (2, 0, Intact), (1, 101, Corrupted), (2, 1, Intact), (1, 4000, Unreadable)];
+        let text = "# the fates of the packets of 0.004 s, of which 5 arrived\nok\n\
+            hit payload 1 # 0.002 s, 100 bytes\nok 2\n";
+        assert_eq!(trace(&packets), text);
+        assert_eq!(trace(&[(1, 9, Unreadable)]).lines().count(), 1);
+    }
+
+    #[test]
+    fn the_last_packets_are_kept() {
+        let recorder = FlightRecorder::default();
+        assert_eq!(recorder.trace(), None);
+        for number in 0..MOST as u32 + 10 {
+            recorder.add(Arrived { at: Instant::ZERO, session: 1, number, bytes: 9, verdict: Intact });
+        }
+        let text = recorder.trace().expect("packets");
+        assert!(text.contains(&format!("of which {MOST} arrived\nok {MOST}\n")), "{text}");
+    }
+}

@@ -67,6 +67,16 @@ mod tests {
         assert_eq!((0..100).filter(|host| admitted(&mut load, 0, *host)).count(), 8);
         assert_eq!((0..1000).filter(|n| admitted(&mut load, *n, 1)).count(), 127);
         assert!(!load.needs_cookie(now(2)) && admitted(&mut load, 999, 1));
+        // A second is one of the clock, and an IPv4 address is one in either form.
+        let nanos = |nanos| Instant::from_nanos(nanos);
+        let mut load = HandshakeLoad::default();
+        assert_eq!((0..60).filter(|_| load.needs_cookie(nanos(5_999_999_999))).count(), 10);
+        assert_eq!((0..60).filter(|_| load.needs_cookie(nanos(6_000_000_000))).count(), 10);
+        assert_eq!((0..60).filter(|_| load.needs_cookie(nanos(6_999_999_999))).count(), 60);
+        let forms: [IpAddr; 2] =
+            ["10.0.0.1", "::ffff:10.0.0.1"].map(|text| text.parse().expect("an address"));
+        assert_eq!((0..20).filter(|at| load.admits(forms[at % 2])).count(), 8);
+        assert!(load.admits("10.0.0.2".parse().expect("an address")));
     }
 
     #[test]

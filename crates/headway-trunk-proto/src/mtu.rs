@@ -231,3 +231,189 @@ impl PathMtu {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// The probes that are sent up to `until`, with their times in milliseconds, on a path that carries `carries` bytes and
+    /// answers at once; `None`: nothing arrives.
+    fn probes(mtu: &mut PathMtu, until: u64, carries: Option<u16>) -> Vec<(u64, u16)> {
+        let mut probes = Vec::new();
+        while let Some(due) = mtu.due().filter(|due| *due <= at(until)) {
+            if let Some(size) = mtu.step(due) {
+                probes.push((due.as_nanos() / 1_000_000, size));
+                if carries.is_some_and(|carries| size <= carries) {
+                    mtu.on_seen(due, size);
+                } else if carries.is_some() {
+                    mtu.on_seen(due, SHORTEST);
+                }
+            }
+        }
+        probes
+    }
+
+    /// At the start of a path of which nothing is known.
+    fn started(longest: u16) -> PathMtu {
+        let mut mtu = PathMtu::new(longest);
+        assert_eq!(mtu.due(), None, "before the first session");
+        mtu.restart(at(0));
+        mtu
+    }
+
+    #[test]
+    fn a_length_fails_after_six_probes() {
+        let mut mtu = started(1400);
+        let probed = probes(&mut mtu, 4_999, Some(BASE));
+        assert_eq!(probed, [0, 1000, 1250, 1500, 1750, 2000].map(|at| (at, 1400)));
+        assert_eq!(
+            (mtu.used(), mtu.due()),
+            (1400, Some(at(5000))),
+            "the answer to the last may be under way"
+        );
+        let probed = probes(&mut mtu, 5000, Some(BASE));
+        assert_eq!((probed[0], mtu.used()), ((5000, BASE), BASE));
+    }
+
+    /// The search halves what is not known, and ends when that is 16 bytes.
+    #[test]
+    fn the_search_ends_below_the_length_that_fails() {
+        for carries in [LEAST, LEAST + 1, 700, BASE - 1, BASE, BASE + 1, 1300, 1383, 1384, 1399] {
+            let mut mtu = started(1400);
+            let probed = probes(&mut mtu, 100_000, Some(carries));
+            assert!(mtu.used() <= carries && mtu.used() + EXACT >= carries, "{carries}: {}", mtu.used());
+            assert!(probed.len() < 60 && probed.iter().all(|(_, size)| *size > LEAST), "{carries}");
+        }
+        let mut mtu = started(1400);
+        assert_eq!((probes(&mut mtu, 100_000, Some(1400)), mtu.used()), (vec![(0, 1400)], 1400));
+        // 16 bytes are exact enough, 17 are not.
+        for (longest, lengths) in
+            [(BASE + 16, vec![BASE + 16, BASE]), (BASE + 17, vec![BASE + 17, BASE, BASE + 8])]
+        {
+            let mut mtu = started(longest);
+            let mut probed: Vec<u16> =
+                probes(&mut mtu, 100_000, Some(BASE)).into_iter().map(|(_, size)| size).collect();
+            probed.dedup();
+            assert_eq!(probed, lengths);
+        }
+    }
+
+    #[test]
+    fn what_any_link_carries_is_not_probed() {
+        for longest in [100, LEAST] {
+            let mut mtu = started(longest);
+            assert_eq!((mtu.due(), mtu.used()), (None, longest));
+            mtu.on_sent(LEAST.into());
+            assert_eq!(mtu.due(), None);
+        }
+        assert_eq!(started(LEAST + 1).due(), Some(at(0)));
+    }
+
+    /// After ten seconds in which a long datagram was sent, and after two with 256 of them.
+    #[test]
+    fn the_length_is_confirmed_while_long_datagrams_are_sent() {
+        for (sent, len, due) in [
+            (1, LEAST, None),
+            (1, LEAST + 1, Some(at(10_000))),
+            (MANY - 1, 1400, Some(at(10_000))),
+            (MANY, 1400, Some(at(2000))),
+        ] {
+            let mut mtu = started(1400);
+            probes(&mut mtu, 0, Some(1400));
+            (0..sent).for_each(|_| mtu.on_sent(len.into()));
+            assert_eq!(mtu.due(), due, "{sent} of {len} bytes");
+            let expected: Vec<_> = due.map(|due| (due.as_nanos() / 1_000_000, 1400)).into_iter().collect();
+            assert_eq!(probes(&mut mtu, 100_000, Some(1400)), expected);
+        }
+    }
+
+    #[test]
+    fn the_longest_is_tried_again_after_ten_minutes() {
+        let mut mtu = started(1400);
+        let searched = probes(&mut mtu, 100_000, Some(BASE));
+        let again = mtu.due().expect("a time");
+        let last = searched.last().expect("probes").0;
+        assert!(again > at(last + 600_000) && again < at(last + 610_000), "{again:?} after {last} ms");
+        assert_eq!(probes(&mut mtu, 800_000, Some(1400)), [(again.as_nanos() / 1_000_000, 1400)]);
+        assert_eq!((mtu.used(), mtu.due()), (1400, None));
+    }
+
+    #[test]
+    fn what_the_host_refuses_is_too_long_if_it_can_be() {
+        for (size, used) in
+            [(LEAST, 1400), (LEAST + 1, LEAST), (BASE, LEAST), (BASE + 1, BASE), (1400, BASE), (1401, 1400)]
+        {
+            let mut mtu = started(1400);
+            mtu.on_refused(at(0), size);
+            assert_eq!(mtu.used(), used, "{size} bytes refused");
+        }
+        // The same length, and a longer one, say nothing new; a shorter one does.
+        let mut mtu = started(1400);
+        mtu.on_refused(at(0), 1300);
+        let probing = mtu.probing;
+        mtu.step(at(0));
+        for size in [1300, 1350] {
+            mtu.on_refused(at(10), size);
+            assert_eq!(mtu.probing.map(|probing| probing.sent), Some(1), "{size}: {probing:?}");
+        }
+        mtu.on_refused(at(10), 1299);
+        assert_eq!(mtu.probing.map(|probing| probing.sent), Some(0));
+    }
+
+    /// Whom a peer tells of what was not sent, or fails.
+    #[test]
+    fn reports_of_other_lengths_have_no_effect() {
+        let mut mtu = started(1400);
+        mtu.step(at(0));
+        assert_eq!(mtu.on_seen(at(30), 1401), None);
+        assert_eq!(mtu.on_seen(at(30), 1300), None, "not the one that was sent");
+        assert_eq!((mtu.used(), mtu.probing.map(|probing| probing.size)), (1400, Some(1400)));
+        assert_eq!(mtu.on_seen(at(30), 1400), Some(Duration::from_millis(30)));
+        let mut mtu = started(1400);
+        mtu.step(at(0));
+        mtu.step(at(1000));
+        assert_eq!(mtu.on_seen(at(1030), 1400), None, "it may answer the first or the second");
+        mtu.on_refused(at(2000), 1300);
+        assert_eq!((mtu.on_seen(at(2030), 1300), mtu.used()), (None, LEAST.max(BASE)));
+    }
+
+    /// Where nothing arrives the path is down: its length stays, and is probed when the peer is heard.
+    #[test]
+    fn an_outage_pauses_the_search() {
+        for (answered, is_paused) in [(2, true), (3, false)] {
+            let mut mtu = started(1400);
+            for number in 0..6 {
+                let due = mtu.due().expect("a probe");
+                assert_eq!(mtu.step(due), Some(1400));
+                if number < answered {
+                    mtu.on_seen(due, SHORTEST);
+                }
+            }
+            let due = mtu.due().expect("the end of the last");
+            assert_eq!(mtu.step(due), None);
+            assert_eq!(
+                (mtu.used() == 1400, mtu.due().is_none()),
+                (is_paused, is_paused),
+                "{answered} answered"
+            );
+            mtu.on_heard(at(60_000));
+            if is_paused {
+                assert_eq!((mtu.due(), mtu.step(at(60_000))), (Some(at(60_000)), Some(1400)));
+            }
+        }
+    }
+
+    #[test]
+    fn each_change_is_told_once() {
+        let mut mtu = started(1400);
+        assert_eq!(mtu.take_change(), None);
+        mtu.on_refused(at(0), 1300);
+        assert_eq!((mtu.take_change(), mtu.take_change()), (Some(BASE), None));
+        mtu.restart(at(1));
+        assert_eq!((mtu.take_change(), mtu.take_change()), (Some(1400), None));
+    }
+}

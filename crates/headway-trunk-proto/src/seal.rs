@@ -115,6 +115,11 @@ impl Sealer {
         self.next
     }
 
+    #[cfg(test)]
+    pub(crate) fn skip_to(&mut self, number: u64) {
+        self.next = number;
+    }
+
     fn number(&mut self) -> Option<u64> {
         let number = self.next;
         self.next += 1;
@@ -452,5 +457,141 @@ mod tests {
                 prop_assert_eq!(room[packet.start] >> 4, 6);
             }
         }
+    }
+
+    const INNER: Inner = Inner { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::LOCALHOST, ecn: Ecn::NotEct };
+
+    /// The number, as it stands in a datagram.
+    fn number_of(datagram: &[u8]) -> u32 {
+        u32::from_be_bytes(*datagram[5..].first_chunk().expect("a prefix"))
+    }
+
+    fn open(opener: &mut Opener, datagram: &[u8]) -> Opened {
+        let mut room = [&[0; HEADROOM][..], datagram].concat();
+        let Some(Message::Sealed { low, kind, .. }) = Message::parse(datagram) else {
+            panic!("{datagram:?}")
+        };
+        opener.open(&mut room, HEADROOM, (low, kind), INNER)
+    }
+
+    /// A TCP segment of an IPv6 header, a header of 20 bytes and 4 bytes of data.
+    fn sealed_segment(sealer: &mut Sealer) -> Result<Vec<u8>, SealError> {
+        let mut room = vec![0; HEADROOM + 40 + 24];
+        (room[HEADROOM], room[HEADROOM + 6], room[HEADROOM + 52]) = (0x60, TCP, 5 << 4);
+        let range = HEADROOM..room.len();
+        let (datagram, _) = sealer.segment(&mut room, range, INNER)?;
+        Ok(room[datagram].to_vec())
+    }
+
+    /// A nonce is used once: each packet, whatever it is, has the next number, and there is none beyond the last.
+    #[test]
+    fn every_packet_has_a_number_of_its_own() {
+        let mut sealer = Sealer::new(&KEY, 1);
+        for number in (0..30).step_by(3) {
+            assert_eq!(sealer.packets(), u64::from(number));
+            assert_eq!(number_of(&sealed_segment(&mut sealer).expect("sealed")), number);
+            assert_eq!(number_of(&sealer.control(b"text").expect("sealed")), number + 1);
+            assert_eq!(number_of(&sealer.padded(&[7; PADDED_MESSAGE], 100).expect("sealed")), number + 2);
+        }
+        sealer.skip_to(MOST_PACKETS - 1);
+        assert_eq!(number_of(&sealer.control(b"text").expect("sealed")), u32::MAX);
+        for _ in 0..3 {
+            assert_eq!(sealer.control(b"text"), None);
+            assert_eq!(sealer.padded(&[7; PADDED_MESSAGE], 100), None);
+            assert_eq!(sealed_segment(&mut sealer), Err(SealError::NoSession));
+        }
+    }
+
+    /// Two packets with the same text have nothing in common but their prefix.
+    #[test]
+    fn every_packet_is_sealed_differently() {
+        let mut sealer = Sealer::new(&KEY, 1);
+        let mut texts: Vec<Vec<u8>> =
+            (0..50).map(|_| sealer.control(&[0; 16]).expect("sealed")[PREFIX..].to_vec()).collect();
+        texts.extend((0..50).map(|_| sealed_segment(&mut sealer).expect("sealed")[PREFIX..].to_vec()));
+        let blocks: std::collections::BTreeSet<&[u8]> = texts.iter().map(|text| &text[..16]).collect();
+        assert_eq!(blocks.len(), texts.len());
+        // Header and payload have nonces of their own too: one key stream hides one text.
+        let segment = sealed_segment(&mut sealer).expect("sealed");
+        assert_ne!(segment[PREFIX..PREFIX + 4], segment[segment.len() - 4..]);
+    }
+
+    #[test]
+    fn a_number_is_received_once() {
+        let (mut sealer, mut opener) = (Sealer::new(&KEY, 1), Opener::new(&KEY));
+        let packets: Vec<Vec<u8>> = (0..40)
+            .map(|number| match number % 3 {
+                0 => sealer.control(b"text").expect("sealed"),
+                1 => sealer.padded(&[7; PADDED_MESSAGE], 100).expect("sealed"),
+                _ => sealed_segment(&mut sealer).expect("sealed"),
+            })
+            .collect();
+        // The first twenty in reverse.
+        for number in (0..20).rev().chain(20..40) {
+            let is_newest = number == 19 || number >= 20;
+            match open(&mut opener, &packets[number]) {
+                Opened::Control { newest, .. } => assert!(number % 3 < 2 && newest == is_newest, "{number}"),
+                Opened::Segment { newest, verdict: Verdict::Intact, .. } => {
+                    assert!(number % 3 == 2 && newest == is_newest, "{number}");
+                }
+                other => panic!("{number}: {other:?}"),
+            }
+        }
+        for packet in &packets {
+            assert!(matches!(open(&mut opener, packet), Opened::Nothing));
+        }
+    }
+
+    /// An unreadable packet counts if its number is near to the highest authentic one.
+    #[test]
+    fn unreadable_packets_far_from_the_others_are_nothing() {
+        for (number, is_near) in [
+            (10_000, true),
+            (10_000 + NEAR, true),
+            (10_000 + NEAR + 1, false),
+            (10_000 - NEAR, true),
+            (10_000 - NEAR - 1, false),
+        ] {
+            let (mut sealer, mut opener) = (Sealer::new(&KEY, 1), Opener::new(&KEY));
+            sealer.skip_to(9_999);
+            assert!(matches!(
+                open(&mut opener, &sealer.control(b"x").expect("sealed")),
+                Opened::Control { .. }
+            ));
+            sealer.skip_to(number);
+            let mut packet = sealed_segment(&mut sealer).expect("sealed");
+            packet[PREFIX + 3] ^= 1;
+            let opened = open(&mut opener, &packet);
+            let is_taken =
+                matches!(opened, Opened::Segment { verdict: Verdict::Unreadable, newest: false, .. });
+            assert_eq!(is_taken, is_near, "{number}: {opened:?}");
+            assert!(matches!(open(&mut opener, &packet), Opened::Nothing), "counted once");
+        }
+    }
+
+    #[test]
+    fn what_is_no_segment_is_not_sealed() {
+        let mut sealer = Sealer::new(&KEY, 1);
+        let mut segment = [0_u8; 64];
+        (segment[0], segment[6], segment[52]) = (0x60, TCP, 5 << 4);
+        // The version, the protocol, data offsets that are too short and too long, no room, and not even a header.
+        for (at, value, headroom, len) in [
+            (0, 0x45, 16, 64),
+            (6, 17, 16, 64),
+            (52, 4 << 4, 16, 64),
+            (52, 7 << 4, 16, 64),
+            (0, 0x60, 0, 64),
+            (0, 0x60, 16, 52),
+        ] {
+            let mut room = [&vec![0; headroom][..], &segment[..len]].concat();
+            room[headroom + at.min(len - 1)] = value;
+            let range = headroom..room.len();
+            assert_eq!(
+                sealer.segment(&mut room, range, INNER),
+                Err(SealError::NotASegment),
+                "{at} {headroom} {len}"
+            );
+        }
+        assert_eq!(sealer.packets(), 0, "no number is lost");
     }
 }
