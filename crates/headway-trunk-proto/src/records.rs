@@ -203,6 +203,40 @@ mod tests {
         let endless = vec![1; MAX_RECORD + 1];
         let read = RecordReader::new().read([(0, (&endless[..], &[][..]))].into_iter(), |_| ());
         assert_eq!(read, Err(NotRecords));
+        // As many as a record may have; behind another record, whose last zero may begin it.
+        let ahead = self::stream(&[vec![5; 300]]);
+        let behind = [&ahead[..], &endless[..MAX_RECORD]].concat();
+        for (bytes, most, read) in [(&endless, MAX_RECORD, 0), (&behind, behind.len() - 1, ahead.len() - 1)] {
+            for (len, expected) in [(most, Ok(read)), (most + 1, Err(NotRecords))] {
+                let got = RecordReader::new().read([(0, bytes[..len].split_at(9))].into_iter(), |_| ());
+                assert_eq!(got, expected, "{len} bytes");
+            }
+        }
+    }
+
+    /// A long stream costs no more memory than a short one: in order, and with each record ahead of the one before it.
+    #[test]
+    fn what_was_read_is_forgotten() {
+        for size in [1, 2] {
+            let (mut reader, mut given) = (RecordReader::new(), 0);
+            for number in 0..500_u32 {
+                let messages: Vec<_> = (0..size).map(|part| vec![(number + part) as u8 | 1; 40]).collect();
+                let bytes = stream(&messages);
+                // The zero that stays of what was read before.
+                let front = usize::from(number > 0);
+                let whole = [&vec![0; front][..], &bytes].concat();
+                let later = front + bytes.len() / size as usize;
+                let ahead = [(later, (&whole[later..], &[][..]))];
+                let all = [(0, (&whole[..], &[][..]))];
+                if size > 1 {
+                    assert_eq!(reader.read(ahead.into_iter(), |_| given += 1), Ok(0));
+                    assert_eq!(given, 2 * number + 1, "the second before the first");
+                }
+                assert_eq!(reader.read(all.into_iter(), |_| given += 1), Ok(whole.len() - 1));
+                assert_eq!(given, size * (number + 1));
+                assert!(reader.found.len() <= 1 && reader.searched.len() <= 1, "{reader:?}");
+            }
+        }
     }
 
     proptest! {
