@@ -113,3 +113,55 @@ impl AddAssign for LinkCounters {
         self.reordered += reordered;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each with another value: `of` of 1, 2 and so on.
+    fn counters(of: impl Fn(u64) -> u64) -> LinkCounters {
+        let mut place = 0;
+        let mut next = || {
+            place += 1;
+            of(place)
+        };
+        LinkCounters {
+            offered: next(),
+            offered_bytes: next(),
+            queue_drops: next(),
+            policed: next(),
+            queue_entered: next(),
+            marked: next(),
+            queue_left: next(),
+            max_queue_packets: next(),
+            max_queue_bytes: next(),
+            transmissions: next(),
+            transmitted_bytes: next(),
+            lost: next(),
+            muted: next(),
+            hit: next(),
+            hit_in_header: next(),
+            flipped_bits: next(),
+            frame_check_drops: next(),
+            arq_retransmissions: next(),
+            delivered: next(),
+            delivered_bytes: next(),
+            delivered_damaged: next(),
+            duplicated: next(),
+            reordered: next(),
+        }
+    }
+
+    #[test]
+    fn two_links_one_after_the_other_are_added() {
+        let mut total = counters(|place| 10 * place);
+        total += counters(|place| 3 * place + 5);
+        let sums = counters(|place| 13 * place + 5);
+        // Of the eighth and the ninth the first is larger.
+        let expected = LinkCounters { max_queue_packets: 80, max_queue_bytes: 90, ..sums };
+        assert_eq!(total, expected);
+        let mut total = counters(|place| place);
+        total += counters(|place| 100 * place);
+        assert_eq!((total.max_queue_packets, total.max_queue_bytes), (800, 900));
+    }
+}

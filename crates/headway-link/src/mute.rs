@@ -100,4 +100,10 @@ mod tests {
             assert_eq!(mutes.any_in(at(start), at(end)), is_lost, "{start} to {end}");
         }
     }
+
+    #[test]
+    fn none_is_empty() {
+        assert!(Mutes::default().is_empty() && !Mutes::default().any_in(Instant::ZERO, Instant::MAX));
+        assert!(!"10s@30s".parse::<Mutes>().unwrap().is_empty());
+    }
 }

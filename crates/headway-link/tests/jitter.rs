@@ -108,6 +108,15 @@ fn every_number_of_a_table_is_as_likely() {
 }
 
 #[test]
+fn a_table_may_have_a_name_and_is_the_same_without() {
+    let table: DelayTable = "1 -2 # two\n3".parse().expect("a table");
+    assert_eq!((table.name(), table.values()), ("", &[1, -2, 3][..]));
+    let named = table.clone().named("a.dist");
+    assert_eq!((named.name(), named.values()), ("a.dist", table.values()));
+    assert_eq!(named.to_string().parse(), Ok(table));
+}
+
+#[test]
 fn without_a_table_jitter_is_uniform_to_both_sides() {
     let measured = deviations(config(free(None)), 40_000);
     let jitter = JITTER.as_nanos() as f64;

@@ -170,4 +170,13 @@ mod tests {
             assert!(text.parse::<Aqm>().unwrap_err().to_string().contains("codel:5ms:100ms"), "{text}");
         }
     }
+
+    #[test]
+    fn one_of_them_separates_flows() {
+        for (text, separates) in
+            [("none", false), ("codel", false), ("fq-codel", true), ("pie", false), ("red", false)]
+        {
+            assert_eq!(text.parse::<Aqm>().unwrap().separates_flows(), separates, "{text}");
+        }
+    }
 }

@@ -191,4 +191,21 @@ mod tests {
         // One drop at 806 ms; at the rate of the last cycle the next comes within 100 ms / sqrt(9).
         assert!(counters.queue_drops >= first + 3, "{}", counters.queue_drops - first);
     }
+
+    /// A packet that finds the link idle counts for "maxpacket": no more bytes than it has are a standing queue.
+    #[test]
+    fn what_passes_an_idle_link_may_be_the_longest() {
+        for (idle_len, drops) in [(1500, 0), (1499, 1)] {
+            let (mut queue, mut counters) = (codel(), LinkCounters::default());
+            assert!(queue.passes_idle(ms(0), ms(0), &mut frame(0, idle_len, NOT_CAPABLE), &mut counters));
+            for id in 0..4 {
+                let _ = queue.enqueue(ms(0), frame(id, 500, NOT_CAPABLE), &mut counters);
+            }
+            assert!(queue.dequeue(ms(10), &mut counters).is_some());
+            let _ = queue.enqueue(ms(10), frame(4, 500, NOT_CAPABLE), &mut counters);
+            // Both times 1500 bytes are left, an interval apart.
+            assert!(queue.dequeue(ms(120), &mut counters).is_some());
+            assert_eq!(counters.queue_drops, drops, "{idle_len}");
+        }
+    }
 }

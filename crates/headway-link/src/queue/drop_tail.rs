@@ -71,3 +71,30 @@ impl<P: AsMut<[u8]>> QueueDiscipline<P> for DropTail<P> {
         self.waiting.iter().map(|frame| frame.len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::test_packets::{CAPABLE, NOT_CAPABLE, frame, ms};
+
+    /// Packets that find as many as the threshold are marked if they can be, those before them are not.
+    #[test]
+    fn what_finds_the_queue_beyond_the_threshold_is_marked() {
+        let config = LinkConfig {
+            queue: QueueLimit::Packets(5),
+            mark: Some(QueueLimit::Packets(2)),
+            ..LinkConfig::default()
+        };
+        let (mut queue, mut counters) = (DropTail::new(&config), LinkCounters::default());
+        for (id, tos) in [CAPABLE, CAPABLE, CAPABLE, NOT_CAPABLE, CAPABLE, CAPABLE].into_iter().enumerate() {
+            let result = queue.enqueue(ms(0), frame(id as u64, 100, tos), &mut counters);
+            assert_eq!(matches!(result, EnqueueResult::Queued), id < 5, "{id}");
+        }
+        assert_eq!((counters.marked, queue.len(), queue.bytes()), (2, 5, 500));
+        let mut left = Vec::new();
+        while let Some(frame) = queue.dequeue(ms(1), &mut counters) {
+            left.push(frame.packet[1]);
+        }
+        assert_eq!((left, queue.bytes()), (vec![CAPABLE, CAPABLE, 3, NOT_CAPABLE, 3], 0));
+    }
+}
