@@ -1,11 +1,14 @@
 //! The table of keys: what is known of each of them, and that nothing is said twice.
 
+mod fuzzed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use headway_scenario::{Defaults, Key, Scope, Settings, Traces, key, keys, parameters, read, unknown_key};
 use headway_sim::race::{CrossTraffic, QueueSize, Scenario};
 use headway_sim::{Kind, Value};
+use headway_test_fixture::corpus;
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
@@ -125,6 +128,31 @@ fn what_is_shown_reads_back() {
         }
         assert_eq!(settings(&again).scenario, settings_of_key.scenario, "{}", key.name);
         assert_eq!(shown(&settings(&again)), shown(&settings_of_key), "{}", key.name);
+    }
+}
+
+#[test]
+fn any_text_is_read_or_refused() {
+    corpus::replay("scenario_keys", fuzzed::check_keys);
+}
+
+/// The seeds that fuzzing starts from; `HEADWAY_UPDATE=1` writes them anew.
+#[test]
+fn seeds_are_the_keys_of_today() {
+    for key in keys() {
+        let given = given_alone(key);
+        let mut seed: String = given.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+        if let Some(file) = given[key.name].strip_prefix("tests/data/") {
+            let file = Path::new("tests/data").join(file.split(':').next().unwrap_or_default());
+            seed += "\n";
+            seed.extend(
+                std::fs::read_to_string(file).expect("a file").lines().take(20).flat_map(|line| [line, "\n"]),
+            );
+        }
+        corpus::check_stored(
+            &corpus::folder("scenario_keys").join(format!("key-{}", key.name)),
+            seed.as_bytes(),
+        );
     }
 }
 

@@ -15,6 +15,8 @@ mod entries;
 mod entry;
 mod error;
 mod exit;
+#[cfg(test)]
+mod fuzzed;
 mod gateway;
 mod half_open;
 mod happy_eyeballs;

@@ -20,6 +20,11 @@ fn options() {
     replay("parse_options", checks::check_options);
 }
 
+#[test]
+fn icmp() {
+    replay("parse_icmp", checks::check_icmp);
+}
+
 /// The seeds that fuzzing starts from: packets and options as emitted, and each with one byte changed.
 /// Always the same ones; `HEADWAY_UPDATE=1` writes them anew.
 #[test]

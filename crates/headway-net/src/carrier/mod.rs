@@ -4,6 +4,8 @@ pub(crate) mod arp;
 pub(crate) mod batch;
 mod diverting;
 mod ethernet;
+#[cfg(test)]
+mod fuzzed;
 pub(crate) mod ndp;
 pub(crate) mod neighbours;
 mod train;

@@ -1,11 +1,15 @@
 //! What holds for any bytes at all. The fuzz targets feed these functions, and the corpus test
 //! replays what the fuzzer found worth keeping.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use headway_test_fixture::packet;
 use headway_wire::{
     ChecksumTrust, EmitError, HeaderLayout, Integrity, ParseError, Received, Segment, TcpFlags, TcpOptions,
     V2,
     compact::{MOST_LEFT_OUT, compact, expand},
     emit,
+    icmp::{IcmpError, IcmpMessage},
     ip::Datagram,
     judge, layout,
     repair::HeaderRepair,
@@ -46,6 +50,34 @@ pub(crate) fn check_segment(bytes: &[u8]) {
     assert_eq!(datagram.body.len(), header_len - ip_header_len + segment.payload.len());
     check_repair(&segment, bytes);
     re_emit(&segment);
+}
+
+/// Reads an ICMP message under a sound checksum: the first byte says the family, the next are type, code and second word.
+pub(crate) fn check_icmp(bytes: &[u8]) {
+    let Some((&[family, kind, code, word @ ..], rest)) = bytes.split_first_chunk::<7>() else { return };
+    let ends: [IpAddr; 2] = match family & 1 {
+        0 => [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)].map(IpAddr::from),
+        _ => [1, 2].map(|host| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host)).map(IpAddr::from),
+    };
+    let packet = packet::icmp(&packet::ip(ends[0], ends[1]), [kind, code], word, rest);
+    let datagram = Datagram::parse(&packet).expect("a packet made by hand");
+    let message = IcmpMessage::parse(&datagram);
+    assert_eq!(Received::parse(&packet, ChecksumTrust::None), Received::Icmp { dst: ends[1], message });
+    match message {
+        IcmpMessage::Error(IcmpError { from, segment, .. }) => {
+            assert_eq!((from, segment.src.is_ipv4()), (ends[0], ends[0].is_ipv4()));
+            assert_eq!(segment.dst.is_ipv4(), ends[0].is_ipv4());
+        }
+        IcmpMessage::EchoRequest(request) => {
+            let mut reply = vec![0; request.reply_len()];
+            assert_eq!(request.reply(&mut reply), Ok(packet.len()));
+            let Ok(Datagram { header, body, .. }) = Datagram::parse(&reply) else { panic!("{reply:?}") };
+            assert_eq!(([header.dst, header.src], &body[4..]), (ends, &datagram.body[4..]));
+            let expected = packet::icmp(&packet::ip(ends[1], ends[0]), [body[0], body[1]], word, rest);
+            assert_eq!(reply, expected, "its checksum is sound");
+        }
+        IcmpMessage::Other => {}
+    }
 }
 
 /// As the packet of an IPv4 header and a datagram: what is restored has the same compact form again.

@@ -1,0 +1,14 @@
+//! What a gateway reads of its peers and hosts. The ordinary tests run the same checks on the corpus.
+#![no_main]
+
+#[path = "../../crates/headway-trunk/src/fuzzed.rs"]
+mod fuzzed;
+#[path = "../../crates/headway-trunk/src/ip_packet.rs"]
+mod ip_packet;
+#[path = "../../crates/headway-trunk/src/quic.rs"]
+mod quic;
+#[path = "../../crates/headway-trunk/src/request.rs"]
+#[allow(dead_code, reason = "this reads")]
+mod request;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::check_requests(bytes));
