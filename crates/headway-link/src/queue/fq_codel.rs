@@ -275,4 +275,19 @@ mod tests {
         }
         assert!(used.iter().all(|&flows| (55..150).contains(&flows)), "{used:?}");
     }
+
+    /// What passes an idle link has its share of the quantum too.
+    #[test]
+    fn a_flow_pays_for_what_passes_an_idle_link() {
+        for (passes, expected) in [(600, [1, 1, 2, 2, 2, 1]), (1300, [1, 2, 2, 2, 1, 1])] {
+            let (mut queue, mut counters) = (queue_of(QueueLimit::Unlimited), LinkCounters::default());
+            assert!(queue.passes_idle(ms(0), ms(0), &mut of_flow(1, 0, passes), &mut counters));
+            for flow in [1, 2, 1, 2, 1, 2] {
+                let _ = queue.enqueue(ms(0), of_flow(flow, flow, 600), &mut counters);
+            }
+            let left: Vec<u8> =
+                std::iter::from_fn(|| Some(queue.dequeue(ms(1), &mut counters)?.packet[4])).collect();
+            assert_eq!(left, expected, "{passes} bytes");
+        }
+    }
 }

@@ -334,4 +334,54 @@ mod tests {
         assert!(controller.next_update > 3_600_000_000_000);
         assert!(controller.next_update <= 3_600_000_000_000 + T_UPDATE);
     }
+
+    /// RFC 8033, 4.1, 4.4 and 5.4: what is dropped for certain, and what never is.
+    #[test]
+    fn a_drop_needs_a_queue_and_its_distance() {
+        let mut random = Streams::new(1).queue;
+        let mut drops = |change: &dyn Fn(&mut Controller), queued: u64| {
+            let mut controller = controller();
+            (controller.burst_allowance, controller.qdelay_old) = (0, REF);
+            (controller.drop_prob, controller.accu_prob) = (1, 9 * ONE);
+            change(&mut controller);
+            (controller.drop_early(queued, 1000, &mut random), controller.accu_prob)
+        };
+        assert_eq!(drops(&|_| (), 2001), (true, 0));
+        assert_eq!(drops(&|_| (), 2000), (false, 9 * ONE), "two packets");
+        assert!(!drops(&|controller| controller.burst_allowance = 1, 9000).0);
+        assert_eq!(drops(&|controller| controller.drop_prob = 0, 9000), (false, 0));
+        let light = |delay, prob| {
+            move |controller: &mut Controller| {
+                (controller.qdelay_old, controller.drop_prob) = (delay, prob);
+            }
+        };
+        assert!(!drops(&light(REF / 2 - 1, ONE / 5 - 1), 9000).0);
+        assert!(drops(&light(REF / 2, ONE / 5 - 1), 9000).0 && drops(&light(REF / 2 - 1, ONE / 5), 9000).0);
+        // Between 0.85 and 8.5 chance decides, which hardly ever drops at this probability; below it never does.
+        let after = |accu| move |controller: &mut Controller| controller.accu_prob = accu;
+        assert!(drops(&after(ONE / 10 * 85 - 1), 9000).0 && !drops(&after(ONE / 10 * 85 - 2), 9000).0);
+        let certain = |accu| {
+            move |controller: &mut Controller| (controller.drop_prob, controller.accu_prob) = (ONE, accu)
+        };
+        assert!(drops(&certain(0), 9000).0);
+        let half = |accu| {
+            move |controller: &mut Controller| (controller.drop_prob, controller.accu_prob) = (ONE / 2, accu)
+        };
+        assert!((0..100).all(|_| !drops(&half(ONE / 100 * 85 - ONE / 2 - 1), 9000).0));
+        assert!((0..100).any(|_| drops(&half(ONE / 100 * 85 - ONE / 2), 9000).0));
+    }
+
+    /// Updates keep their times, whatever the silence between two packets.
+    #[test]
+    fn updates_are_each_15_ms() {
+        for now in [14_999, 15_000, 15_001, 1_000_000, 7_654_321] {
+            let mut controller = controller();
+            controller.update_until(us(now), &Fifo::<Vec<u8>>::default());
+            let next = controller.next_update;
+            assert!(
+                next > now * 1000 && next <= now * 1000 + T_UPDATE && next % T_UPDATE == 0,
+                "{now}: {next}"
+            );
+        }
+    }
 }

@@ -305,4 +305,16 @@ mod tests {
             assert_eq!(counters.marked, u64::from(notified));
         }
     }
+
+    #[test]
+    fn what_waits_is_told_by_its_lengths() {
+        let time = Duration::from_millis(1);
+        let mut queue = Red::new(QueueLimit::Unlimited, thresholds(0.02), time, Streams::new(1).queue);
+        let mut counters = LinkCounters::default();
+        for len in [100, 300, 200] {
+            let _ = queue.enqueue(us(0), frame(0, len, NOT_CAPABLE), &mut counters);
+        }
+        assert!(queue.lengths().eq([100, 300, 200]));
+        assert!(queue.dequeue(us(1), &mut counters).is_some() && queue.lengths().eq([300, 200]));
+    }
 }

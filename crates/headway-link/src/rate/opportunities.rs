@@ -269,4 +269,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn traces_of_the_same_times_and_name_are_equal() {
+        assert_eq!(trace("1\n2\n"), trace("1\n2"));
+        assert_ne!(trace("1\n2\n"), trace("1\n3\n"));
+        assert_ne!(trace("1\n2\n"), trace("1\n2\n").named("x"));
+        assert_eq!(trace("1\n2\n").named("x").name(), "x");
+    }
 }

@@ -98,3 +98,37 @@ fn canonical(fate: Fate) -> Fate {
         Fate::Ok | Fate::Lost => fate,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BitOrigin;
+
+    #[test]
+    fn a_trace_has_bounds_and_stays_as_it_was() {
+        let mut packets = TraceBuilder::new();
+        assert_eq!(packets.push_run(Fate::Ok, MAX_PACKETS), Ok(()));
+        assert_eq!(
+            (packets.push(Fate::Ok), packets.push(Fate::Lost)),
+            (Err(TraceTooLong), Err(TraceTooLong))
+        );
+        assert_eq!((packets.push_run(Fate::Ok, 0), packets.packets()), (Ok(()), MAX_PACKETS));
+
+        let mut runs = TraceBuilder::new();
+        for _ in 0..MAX_RUNS / 2 {
+            assert_eq!((runs.push(Fate::Ok), runs.push(Fate::Lost)), (Ok(()), Ok(())));
+        }
+        assert_eq!((runs.push(Fate::Ok), runs.push(Fate::Lost)), (Err(TraceTooLong), Ok(())));
+        assert_eq!(runs.packets(), MAX_RUNS as u64 + 1);
+
+        let mut bits = TraceBuilder::new();
+        let fate = |from, count| Fate::Bits { from: BitOrigin::Ip, bits: (from..from + count).collect() };
+        const PART: u32 = MAX_BITS as u32 / 16;
+        for number in 0..15 {
+            assert_eq!(bits.push(fate(number, PART)), Ok(()));
+        }
+        assert_eq!(bits.push(fate(0, PART + 1)), Err(TraceTooLong));
+        assert_eq!((bits.push(fate(0, PART)), bits.push(fate(1, 1))), (Ok(()), Err(TraceTooLong)));
+        assert_eq!((bits.push(Fate::Ok), bits.packets()), (Ok(()), 17));
+    }
+}
