@@ -239,6 +239,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn nothing_is_searched_twice() {
+        let bytes = stream(&[vec![1; 40], vec![2; 40]]);
+        for len in 50..bytes.len() {
+            let mut reader = RecordReader::new();
+            // The first record, and a part of the second.
+            let consumed = reader.read([(0, bytes[..len].split_at(7))].into_iter(), |_| ()).expect("records");
+            assert!(consumed > 0 && reader.front == consumed as u64);
+            assert_eq!(reader.unsearched(reader.front, len as u64), [], "{len} bytes");
+            assert_eq!(reader.unsearched(reader.front, len as u64 + 9), [(len as u64, len as u64 + 9)]);
+        }
+    }
+
     proptest! {
         /// Whatever the order of the segments, each message is given once, and at once when all of it is there.
         #[test]
