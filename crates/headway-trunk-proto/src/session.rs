@@ -117,40 +117,4 @@ mod tests {
         assert!(session(true, 2, 0).supersedes(&session(true, 1, 9), false), "of one end the later one");
         assert!(session(false, 1, 2).supersedes(&session(false, 9, 1), false));
     }
-
-    /// After half of the numbers that a key has, or its time; the end that did not begin it waits longer.
-    #[test]
-    fn a_session_is_replaced_in_time() {
-        let after = |seconds| Instant::ZERO + Duration::from_secs(seconds);
-        for (initiated, due) in [(true, after(120)), (false, after(150))] {
-            let mut used = session(initiated, 1, 1);
-            used.sealer.skip_to(MOST_PACKETS / 2);
-            assert_eq!(used.replace_at(), due);
-            used.sealer.skip_to(MOST_PACKETS / 2 + 1);
-            assert_eq!(used.replace_at(), Instant::ZERO, "at once");
-        }
-        let mut next = session(true, 1, 1);
-        for (since, is_early) in [(119, true), (120, false), (121, false)] {
-            next.since = after(since);
-            assert_eq!(session(true, 1, 1).is_followed_early_by(&next), is_early, "{since} s");
-        }
-    }
-
-    #[test]
-    fn a_process_ends_before_the_session_that_we_began_with_the_next() {
-        let of = |initiated, own_time, boot: u8| {
-            let mut session = session(initiated, own_time, 1);
-            session.peer.boot = [boot; 8];
-            session
-        };
-        assert!(of(false, 4, 1).is_of_process_before(&of(true, 5, 2)));
-        for (earlier, later) in [
-            (of(false, 5, 1), of(true, 5, 2)),
-            (of(false, 6, 1), of(true, 5, 2)),
-            (of(false, 4, 2), of(true, 5, 2)),
-            (of(false, 4, 1), of(false, 5, 2)),
-        ] {
-            assert!(!earlier.is_of_process_before(&later));
-        }
-    }
 }

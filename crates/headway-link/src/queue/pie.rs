@@ -379,7 +379,7 @@ mod tests {
             controller.update_until(us(now), &Fifo::<Vec<u8>>::default());
             let next = controller.next_update;
             assert!(
-                next > now * 1000 && next <= now * 1000 + T_UPDATE && next % T_UPDATE == 0,
+                next > now * 1000 && next <= now * 1000 + T_UPDATE && next.is_multiple_of(T_UPDATE),
                 "{now}: {next}"
             );
         }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use headway_wire::{Ecn, IpHeader, checksum, icmp::ICMPV6};
+use headway_wire::{IpHeader, checksum, icmp::ICMPV6};
 
 use super::arp::Arp;
 use super::ndp::{Message, is_neighbour_discovery};
@@ -20,7 +20,7 @@ pub(crate) fn check_neighbours(bytes: &[u8]) {
     let src = if kind & 1 == 0 { host(1) } else { Ipv6Addr::UNSPECIFIED };
     let dst = if kind & 2 == 0 { group } else { host(2) };
     let hop_limit = if kind & 4 == 0 { 255 } else { 64 };
-    let ip = IpHeader { src: src.into(), dst: dst.into(), ecn: Ecn::NotEct, hop_limit, identification: 0 };
+    let ip = IpHeader { hop_limit, ..IpHeader::new(src.into(), dst.into()) };
     let mut packet = vec![0; 40 + body.len()];
     let start = ip.emit(&mut packet, ICMPV6, body.len()).expect("a packet with room");
     packet[start..].copy_from_slice(body);

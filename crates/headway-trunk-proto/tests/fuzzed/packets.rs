@@ -31,7 +31,7 @@ fn read(stream: &[u8], longest: u16, piece: usize) -> (Vec<Vec<u8>>, usize) {
                 Ok(Some(packet)) => packets.push(packet.to_vec()),
                 Ok(None) => break,
                 Err(error) => {
-                    let mut more = &stream[..];
+                    let mut more = stream;
                     assert_eq!((reader.read(&mut more), more.len()), (Err(error), stream.len()));
                     let known = packets.iter().map(|packet: &Vec<u8>| LENGTH_PREFIX + packet.len()).sum();
                     return (packets, known);
