@@ -200,13 +200,15 @@ mod tests {
         let read =
             reader.read([(0, (&stream[..], &[][..]))].into_iter(), |message| lengths.push(message.len()));
         assert_eq!((read, &lengths[..]), (Ok(stream.len() - 1), &[MAX_MESSAGE; 2][..]));
-        let endless = vec![1; MAX_RECORD + 1];
+        // Cheshire and Baker: one byte for each 254, another one, and here two zeros.
+        let longest = 9216 + 36 + 1 + 2;
+        let endless = vec![1; longest + 1];
         let read = RecordReader::new().read([(0, (&endless[..], &[][..]))].into_iter(), |_| ());
         assert_eq!(read, Err(NotRecords));
         // As many as a record may have; behind another record, whose last zero may begin it.
         let ahead = self::stream(&[vec![5; 300]]);
-        let behind = [&ahead[..], &endless[..MAX_RECORD]].concat();
-        for (bytes, most, read) in [(&endless, MAX_RECORD, 0), (&behind, behind.len() - 1, ahead.len() - 1)] {
+        let behind = [&ahead[..], &endless[..longest]].concat();
+        for (bytes, most, read) in [(&endless, longest, 0), (&behind, behind.len() - 1, ahead.len() - 1)] {
             for (len, expected) in [(most, Ok(read)), (most + 1, Err(NotRecords))] {
                 let got = RecordReader::new().read([(0, bytes[..len].split_at(9))].into_iter(), |_| ());
                 assert_eq!(got, expected, "{len} bytes");
