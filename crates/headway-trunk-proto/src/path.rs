@@ -255,4 +255,19 @@ mod tests {
         paths.on_answer([7; 8]);
         assert_eq!(paths.step(Instant::ZERO + FAILED_AFTER), [Step::Move(at(7))]);
     }
+
+    /// A host that stands still, or whose clock jumps.
+    #[test]
+    fn nothing_is_due_for_ever_where_the_time_to_ask_was_slept_through() {
+        let [old, new] = ["192.0.2.1:1", "192.0.2.2:2"].map(|text| text.parse().expect("an address"));
+        for endpoint in [None, Some(old)] {
+            let mut paths = Paths::new(endpoint);
+            paths.ask(Instant::ZERO, (new, 1000), [[1; 8], [2; 8]], None);
+            assert!(!paths.step(Instant::ZERO).is_empty());
+            let awake = Instant::ZERO + FAILED_AFTER;
+            assert!(paths.due().is_some_and(|due| due < awake), "it would be asked again");
+            assert_eq!(paths.step(awake), []);
+            assert!(paths.due().is_none_or(|due| due > awake), "{:?}", paths.due());
+        }
+    }
 }
