@@ -132,6 +132,16 @@ const RUNS: &[(&str, &str, &str)] = &[
            damage = "burst:5%:5""#,
     ),
     (
+        "unreported",
+        r#"variant = ["modern:bbr", "headway:cubic", "headway:bbr"]
+           loss = ["5%", "burst:10%:4"]"#,
+        r#"size = "none"
+           duration = "15s"
+           delay = "50ms"
+           queue = "1bdp"
+           damage = "none""#,
+    ),
+    (
         "marks",
         r#"variant = ["modern:cubic", "modern:bbr", "headway:cubic", "headway:bbr"]
            mark = ["5p", "none"]"#,

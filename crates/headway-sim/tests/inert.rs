@@ -71,13 +71,13 @@ fn profile(variant: Variant, congestion: Algorithm) -> Profile {
     Profile { congestion, ..variant.apply(Profile::modern().with_window(256 << 10)) }
 }
 
-/// A peer that knows nothing of HACK, over a path that loses and reorders. (It has no rate: a longer
-/// SYN would shift all that follows.)
+/// A peer that knows nothing of HACK, over a path that loses and reorders, but less than is proof of damage. (It has no rate:
+/// a longer SYN would shift all that follows.)
 #[test]
 fn with_a_peer_that_lacks_hack() {
     let link = LinkConfig {
         delay: Duration::from_millis(30),
-        loss: share(0.03).into(),
+        loss: share(0.005).into(),
         reorder: share(0.02),
         reorder_delay: Duration::from_millis(9),
         ..LinkConfig::default()

@@ -1,4 +1,4 @@
-//! Purely silent loss: nothing is reported, and only the operator knows that the path is theirs.
+//! Purely silent loss: nothing is reported. The operator may say that the path is theirs; otherwise it is found out.
 
 use headway_sim::Content;
 use headway_sim::race::{Scenario, TcpSender, run};
@@ -19,12 +19,13 @@ fn seconds(own: bool, seed: u64) -> f64 {
     metrics.seconds
 }
 
+/// That what is lost does not depend on the volume in flight shows in Startup.
 #[test]
-fn what_is_lost_at_any_rate_does_not_slow_the_owner_down() {
+fn what_is_lost_at_any_rate_slows_no_one_down() {
     for seed in 1..=5 {
         let [owner, guest] = [true, false].map(|own| seconds(own, seed));
         println!("seed {seed}: {owner:.2} s on a path of one's own, {guest:.2} s otherwise");
-        assert!(1.5 * owner < guest, "seed {seed}: {owner:.2} and {guest:.2} s");
+        assert!(guest < 1.5 * owner, "seed {seed}: {owner:.2} and {guest:.2} s");
         // 4.2 s at the rate of the link.
         assert!(owner < 13.0, "seed {seed}: {owner:.2} s");
     }

@@ -124,7 +124,7 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
     notes
 }
 
-/// headway's sender cannot know that losses are not congestion where nothing is damaged on the path.
+/// headway's sender has to find out that losses are not congestion where nothing is damaged on the path.
 fn loss_note(scenario: &Scenario, summaries: &[Summary]) -> Option<String> {
     let link = &scenario.forward;
     let is_ours =
@@ -136,8 +136,8 @@ fn loss_note(scenario: &Scenario, summaries: &[Summary]) -> Option<String> {
         && summaries.iter().any(is_ours);
     unknown.then(|| {
         format!(
-            "loss {} without damage: headway cannot know that these losses are not congestion, and takes them for it \
-             unless the path is said to be one's own (--with own-path): see docs/ledger.md",
+            "loss {} without damage: headway takes these losses for congestion until it finds that they do not depend on \
+             what it sends; --with own-path tells it so: see docs/ledger.md",
             link.loss
         )
     })

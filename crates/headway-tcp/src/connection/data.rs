@@ -77,15 +77,16 @@ impl Connection {
     #[inline(never)]
     fn send_tail_probe<O: Observer>(&mut self, cx: &mut Context<'_, O>, buffer: &mut [u8]) -> Option<usize> {
         let new_data = self.snd.unsent() > 0 && self.snd.usable_window() > 0;
-        let sent = if new_data {
-            self.send_new(cx, buffer)
-        } else {
-            let last = self.snd.last_unsacked();
-            last.and_then(|index| self.retransmit(cx, buffer, (index, RetransmitReason::TailProbe)))
+        let last = self.snd.last_unsacked().filter(|_| !new_data);
+        let repeats = last.and_then(|index| self.snd.transmission_of(index));
+        let sent = match last {
+            Some(index) => self.retransmit(cx, buffer, (index, RetransmitReason::TailProbe)),
+            None if new_data => self.send_new(cx, buffer),
+            None => None,
         };
         self.pending.clear_tail_probe();
         if sent.is_some() {
-            self.snd.on_probe_sent(!new_data);
+            self.snd.on_probe_sent(repeats);
             self.timers.stop(Timer::TailProbe);
             self.arm_retransmit(cx.now);
         }

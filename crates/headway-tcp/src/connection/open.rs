@@ -6,7 +6,7 @@
 
 use alloc::sync::Arc;
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::compact::LEFT_OUT;
 use headway_wire::{Segment, SeqNumber, TcpFlags, TcpOptions, Timestamps};
 
@@ -289,6 +289,10 @@ impl Connection {
         if let Some(sample) = sample {
             self.snd.rtt_mut().sample(sample, segments);
             self.recall_variation(cx);
+            if self.profile.features.ledger {
+                // Others may keep the queue full from now on.
+                cx.path.ledger.on_rtt(cx.now, sample, Duration::ZERO);
+            }
         }
         self.snd.rtt_mut().clear_backoff();
         // RFC 5681, 3.1 asks for a window of one segment after a lost SYN. One lost SYN may be bad luck,

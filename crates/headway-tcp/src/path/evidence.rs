@@ -1,8 +1,12 @@
-//! When a path was seen to damage packets, as far as it has not been withdrawn since.
+//! What shows that a path damages packets: reports and counts, as far as they have not been withdrawn since; and losses that
+//! the path's load does not explain ([`Experiment`]).
 
 use alloc::boxed::Box;
 
 use headway_units::{Duration, Instant};
+
+use super::empty_queue::EmptyQueue;
+use super::experiment::Experiment;
 
 /// Evidence of one period is kept together.
 const PERIOD: Duration = Duration::from_secs(4);
@@ -25,15 +29,52 @@ struct Period {
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
-    /// `None` where damage was never seen: paths are many.
+    /// `None` where nothing is known: paths are many.
+    kept: Option<Box<Kept>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Kept {
+    /// When damage was reported or counted; `None` where it never was.
     periods: Option<Box<[Period; PERIODS]>>,
+    queue: EmptyQueue,
+    /// From the first loss on that met an empty queue.
+    experiment: Option<Box<Experiment>>,
 }
 
 impl Evidence {
+    /// A round-trip time was sampled. A packet is transmitted in the time `packet`, as far as the sender knows.
+    pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) {
+        let kept = self.kept.get_or_insert_default();
+        if kept.queue.on_rtt(now, rtt, packet)
+            && let Some(experiment) = &mut kept.experiment
+        {
+            experiment.halve();
+        }
+    }
+
+    /// Segments sent with `volume` segments in flight reached the receiver, intact or not.
+    pub(super) fn on_survived(&mut self, volume: u32, segments: u32) {
+        if let Some(kept) = &mut self.kept
+            && let Some(experiment) = &mut kept.experiment
+            && kept.queue.is_empty()
+        {
+            experiment.on_survived(volume, segments);
+        }
+    }
+
+    /// A run of silent losses of segments sent with `volume` segments in flight begins.
+    pub(super) fn on_run(&mut self, volume: u32) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.queue.is_empty()) {
+            kept.experiment.get_or_insert_default().on_run(volume);
+        }
+    }
+
     /// Damage is seen.
     pub(super) fn add(&mut self, now: Instant) {
         let number = number_of(now);
-        let period = &mut self.periods.get_or_insert_default()[place_of(number)];
+        let periods = self.kept.get_or_insert_default().periods.get_or_insert_default();
+        let period = &mut periods[place_of(number)];
         if period.number != number {
             *period = Period { number, ..Period::default() };
         }
@@ -43,7 +84,7 @@ impl Evidence {
 
     /// What was seen at `at` was no damage.
     pub(super) fn withdraw(&mut self, at: Instant) {
-        let Some(periods) = &mut self.periods else { return };
+        let Some(periods) = self.kept.as_mut().and_then(|kept| kept.periods.as_mut()) else { return };
         let number = number_of(at);
         let period = &mut periods[place_of(number)];
         if period.number == number {
@@ -54,7 +95,10 @@ impl Evidence {
     /// Whether there is any that counts.
     pub(super) fn counts(&self, now: Instant) -> bool {
         let is_fresh = |period: &Period| period.seen > 0 && now.saturating_since(period.last) < LASTS;
-        self.periods.as_ref().is_some_and(|periods| periods.iter().any(is_fresh))
+        self.kept.as_ref().is_some_and(|kept| {
+            kept.experiment.as_ref().is_some_and(|experiment| experiment.is_proven())
+                || kept.periods.as_ref().is_some_and(|periods| periods.iter().any(is_fresh))
+        })
     }
 }
 

@@ -88,6 +88,17 @@ pub struct Attributed {
     pub withdrawn: u64,
 }
 
+/// A transmission that loss detection found missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Missing {
+    /// Its number in the order of sending.
+    pub(crate) order: u64,
+    /// The load under which it was sent.
+    pub(crate) load: Load,
+    /// Segments in flight when it was sent.
+    pub(crate) volume: u32,
+}
+
 /// The label of a loss that was taken for damage and that nothing reported. It can be withdrawn once.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Label {
@@ -134,7 +145,7 @@ pub struct CauseLedger {
     delay: Option<Delay>,
     /// The time of the last call that brought it.
     now: Instant,
-    /// When damage was seen.
+    /// What shows that the path damages packets.
     evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
@@ -190,6 +201,11 @@ impl CauseLedger {
         }
     }
 
+    /// A round-trip time was sampled. A packet is transmitted in the time `packet`, as far as the sender knows.
+    pub(crate) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) {
+        self.evidence.on_rtt(now, rtt, packet);
+    }
+
     /// Segments arrived intact.
     pub(crate) fn on_intact(&mut self, segments: u32) {
         self.interval().intact += segments;
@@ -197,8 +213,10 @@ impl CauseLedger {
         self.balance = (self.balance + i64::from(MOST_DAMAGED) * i64::from(segments)).min(self.earned());
     }
 
-    /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent.
-    pub(crate) fn on_survived(&mut self, survived: [u32; 3], delay: Option<Delay>) {
+    /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent, and how many
+    /// segments were in flight then.
+    pub(crate) fn on_survived(&mut self, survived: [u32; 3], volume: u32, delay: Option<Delay>) {
+        self.evidence.on_survived(volume, survived.iter().sum());
         let [_, at, _] = survived;
         if let Some(delay) = delay {
             self.queue.on_survived(at, delay);
@@ -308,16 +326,15 @@ impl CauseLedger {
     /// The cause of the loss of a segment that no special ACK reported; and where it is damage, the label that can be
     /// withdrawn if the segment turns out to have arrived.
     ///
-    /// `order` is its transmission number, and `load` what it was sent under. `tolerated`: the share of losses, in percent,
+    /// `tolerated`: the share of losses, in percent,
     /// that the controller tolerates ([`CongestionControl::tolerates`](crate::congestion::CongestionControl::tolerates)).
     pub(crate) fn attribute(
         &mut self,
         delay: Option<Delay>,
-        order: u64,
-        load: Load,
+        missing: Missing,
         tolerated: u32,
     ) -> (Cause, Option<Label>) {
-        let (cause, reason) = self.judge(delay, order, load, tolerated);
+        let (cause, reason) = self.judge(delay, missing, tolerated);
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
@@ -329,13 +346,8 @@ impl CauseLedger {
         (cause, reason.map(|reason| Label { at: self.now, interval: self.current, reason }))
     }
 
-    fn judge(
-        &mut self,
-        delay: Option<Delay>,
-        order: u64,
-        load: Load,
-        tolerated: u32,
-    ) -> (Cause, Option<Reason>) {
+    fn judge(&mut self, delay: Option<Delay>, missing: Missing, tolerated: u32) -> (Cause, Option<Reason>) {
+        let Missing { order, load, volume } = missing;
         self.crosses = false;
         if self.is_exhausted() {
             return (Cause::Congestion, None);
@@ -347,6 +359,9 @@ impl CauseLedger {
             self.total.explained += 1;
             self.evidence.add(self.now);
             return (Cause::Damage, Some(Reason::Counted));
+        }
+        if self.silent.begins_run(order) {
+            self.evidence.on_run(volume);
         }
         let short = delay.is_some_and(|delay| self.queue.is_short(delay));
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
@@ -421,9 +436,13 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    fn at_rate(order: u64) -> Missing {
+        Missing { order, load: Load::At, volume: 10 }
+    }
+
     /// The cause given to the next loss of a sender that sends what the path carries.
     fn attribute(ledger: &mut CauseLedger, delay: Option<Delay>) -> Cause {
-        ledger.attribute(delay, 0, Load::At, 0).0
+        ledger.attribute(delay, at_rate(0), 0).0
     }
 
     fn delay(latest: u64) -> Delay {
@@ -444,6 +463,35 @@ mod tests {
     }
 
     #[test]
+    fn losses_at_half_of_what_the_path_carries_are_evidence_and_end_with_them() {
+        let mut ledger = CauseLedger::default();
+        let send = |ledger: &mut CauseLedger, volume, segments: u64, nth| {
+            let mut causes = alloc::vec::Vec::new();
+            for order in 1..=segments {
+                let now = Instant::ZERO + ms(order);
+                ledger.on_rtt(now, ms(100), Duration::ZERO);
+                ledger.advance(now, delay(100));
+                ledger.on_intact(1);
+                if order % nth == 0 {
+                    let missing = Missing { volume, ..at_rate(order) };
+                    causes.push(ledger.attribute(Some(delay(100)), missing, 0).0);
+                } else {
+                    ledger.on_survived([0, 1, 0], volume, Some(delay(100)));
+                }
+            }
+            causes
+        };
+        assert!(send(&mut ledger, 10, 100, 10).iter().all(|cause| *cause == Cause::Unknown));
+        assert!(!ledger.damages());
+        send(&mut ledger, 40, 20, 30);
+        assert!(ledger.damages(), "it carried four times as much");
+        let causes = send(&mut ledger, 40, 100, 10);
+        assert!(causes.iter().all(|cause| matches!(cause, Cause::Damage | Cause::Silent)));
+        send(&mut ledger, 40, 3000, u64::MAX);
+        assert!(!ledger.damages());
+    }
+
+    #[test]
     fn losses_cross_a_long_queue_that_others_do_not_keep() {
         // How many of 30 losses at a long queue do, and what they count for. `waits`: what is sent at the rate waits.
         let crossing = |own, waits| {
@@ -453,7 +501,7 @@ mod tests {
             ledger.on_reported(0);
             for _ in 0..100 {
                 ledger.on_intact(19);
-                ledger.on_survived([0, 19, 0], Some(delay(100)));
+                ledger.on_survived([0, 19, 0], 10, Some(delay(100)));
                 attribute(&mut ledger, Some(delay(100)));
             }
             // A queue builds up.
@@ -461,7 +509,7 @@ mod tests {
                 ledger.advance(Instant::ZERO + ms(10 * now), delay(100 + 5 * now));
             }
             ledger.on_intact(1000);
-            ledger.on_survived(if waits { [0, 1000, 0] } else { [0, 0, 1000] }, Some(delay(300)));
+            ledger.on_survived(if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 10, Some(delay(300)));
             assert_eq!(ledger.is_alone(), own || !waits);
             let crossings = [(); 30].map(|()| {
                 assert_eq!(attribute(&mut ledger, Some(delay(300))), Cause::Congestion);
@@ -491,16 +539,16 @@ mod tests {
             ledger
         };
         let mut others = queue();
-        others.on_survived([0, 800, 0], Some(delay(110)));
+        others.on_survived([0, 800, 0], 10, Some(delay(110)));
         assert!(!others.is_alone(), "they keep a queue");
         let mut policer = queue();
         for order in 0..100 {
             policer.on_intact(19);
-            policer.on_survived([0, 19, 0], Some(delay(100)));
-            policer.attribute(Some(delay(100)), 20 * order, Load::At, 0);
+            policer.on_survived([0, 19, 0], 10, Some(delay(100)));
+            policer.attribute(Some(delay(100)), at_rate(20 * order), 0);
         }
         assert!(policer.is_alone());
-        policer.on_survived([1000, 0, 0], Some(delay(100)));
+        policer.on_survived([1000, 0, 0], 10, Some(delay(100)));
         assert!(!policer.is_alone(), "nothing is lost below the rate");
         let mut unknown = CauseLedger::default();
         unknown.set_own(true);
@@ -601,7 +649,7 @@ mod tests {
     #[test]
     fn what_arrived_after_all_is_no_evidence_and_its_credit_is_another_packets() {
         let mut ledger = credited(1);
-        let (cause, label) = ledger.attribute(Some(delay(100)), 7, Load::At, 0);
+        let (cause, label) = ledger.attribute(Some(delay(100)), at_rate(7), 0);
         assert_eq!((cause, ledger.credits), (Cause::Damage, 0));
         ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
         assert!(!ledger.damages() && !ledger.sees_damage());
@@ -614,11 +662,11 @@ mod tests {
     #[test]
     fn a_credit_is_not_given_back_a_round_trip_later() {
         let mut ledger = credited(1);
-        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At, 0);
+        let (_, label) = ledger.attribute(Some(delay(100)), at_rate(7), 0);
         ledger.withdraw(label.expect("damage has a label"), true, Some(delay(100)));
         assert_eq!((ledger.credits, ledger.damages()), (0, false));
         let mut ledger = credited(2);
-        let labels = [(); 2].map(|()| ledger.attribute(Some(delay(100)), 7, Load::At, 0).1);
+        let labels = [(); 2].map(|()| ledger.attribute(Some(delay(100)), at_rate(7), 0).1);
         ledger.advance(Instant::ZERO + ms(301), delay(100));
         for label in labels {
             ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
@@ -631,11 +679,11 @@ mod tests {
     fn withdrawing_leaves_the_evidence_of_others_and_of_reports() {
         let mut ledger = credited(2);
         ledger.on_reported(3);
-        let (_, label) = ledger.attribute(Some(delay(100)), 7, Load::At, 0);
+        let (_, label) = ledger.attribute(Some(delay(100)), at_rate(7), 0);
         ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
         assert!(ledger.damages() && ledger.sees_damage());
         // One that was given in an interval that is forgotten takes nothing from later ones.
-        let (_, label) = ledger.attribute(Some(delay(100)), 8, Load::At, 0);
+        let (_, label) = ledger.attribute(Some(delay(100)), at_rate(8), 0);
         ledger.advance(Instant::ZERO + ms(5000), delay(100));
         ledger.on_count(ledger.now, 4, 100);
         assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
@@ -655,15 +703,15 @@ mod tests {
             let mut lose = |ledger: &mut CauseLedger| {
                 order += 100;
                 ledger.on_intact(99);
-                ledger.on_survived([0, 99, 0], Some(delay(100)));
-                ledger.attribute(Some(delay(100)), order, Load::At, tolerated).0
+                ledger.on_survived([0, 99, 0], 10, Some(delay(100)));
+                ledger.attribute(Some(delay(100)), at_rate(order), tolerated).0
             };
             ledger.advance(Instant::ZERO, delay(100));
             for _ in 0..20 {
                 lose(&mut ledger);
             }
             assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
-            ledger.on_survived([0, 400, 0], Some(delay(110)));
+            ledger.on_survived([0, 400, 0], 10, Some(delay(110)));
             assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
         }
     }
@@ -675,7 +723,7 @@ mod tests {
         ledger.on_intact(10);
         let mut damaged = 0;
         for _ in 0..1000 {
-            let (cause, label) = ledger.attribute(None, 7, Load::At, 0);
+            let (cause, label) = ledger.attribute(None, at_rate(7), 0);
             damaged += u32::from(cause == Cause::Damage);
             if let Some(label) = label {
                 ledger.withdraw(label, false, Some(delay(100)));

@@ -2,7 +2,9 @@
 
 mod bursts;
 pub(crate) mod delay;
+mod empty_queue;
 mod evidence;
+mod experiment;
 pub mod ledger;
 pub(crate) mod memory;
 mod mtu;

@@ -142,7 +142,7 @@ impl SilentLosses {
         tolerated: u32,
         now: Instant,
     ) -> (Verdict, Option<Entered>) {
-        let continues = self.last_lost.is_some_and(|last| order == last + 1);
+        let continues = !self.begins_run(order);
         self.last_lost = Some(order);
         if !short {
             self.expect_crossing(1, now);
@@ -175,6 +175,11 @@ impl SilentLosses {
         self.allowance -= ONE;
         let verdict = if is_learnt { Verdict::Damage } else { Verdict::Unlearnt };
         (verdict, Some(entered))
+    }
+
+    /// Whether transmission number `order`, if it is lost, begins a run of losses.
+    pub(super) fn begins_run(&self, order: u64) -> bool {
+        self.last_lost.is_none_or(|last| order != last + 1)
     }
 
     /// Of segments that are resolved while the queue is long, the path damages as many as of others. Which ones is not

@@ -403,9 +403,9 @@ impl SentQueue {
         }
     }
 
-    /// The load under which the latest transmission of segment `index` was sent.
-    pub(crate) fn load_of(&self, index: usize) -> Load {
-        self.log.kept().and_then(|log| log.load_of(self.segments[index].order)).unwrap_or_default()
+    /// The latest transmission of segment `index`, as long as it is known.
+    pub(crate) fn transmission_of(&self, index: usize) -> Option<Transmission> {
+        self.log.kept()?.transmission(self.segments[index].order).copied()
     }
 
     /// What is sent from now on is sent under this load.

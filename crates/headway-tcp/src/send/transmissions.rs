@@ -43,6 +43,11 @@ impl Transmission {
     pub(crate) fn last(&self) -> SeqNumber {
         self.seq + self.len.saturating_sub(1)
     }
+
+    /// Bytes in flight just after it was sent.
+    pub(crate) fn volume(&self) -> u32 {
+        self.before.in_flight
+    }
 }
 
 /// The transmission sent last of those that an ACK says have arrived.
@@ -73,6 +78,15 @@ pub(crate) struct Delivery {
     /// Segments that reached the receiver since the last ACK, intact or not, by the load under which they were
     /// sent: below, at, above.
     pub(crate) survived: [u32; 3],
+    /// Bytes in flight when the last of them was sent.
+    pub(crate) volume: u32,
+}
+
+impl Delivery {
+    fn survived(&mut self, sent: &Transmission) {
+        self.survived[sent.load as usize] += 1;
+        self.volume = sent.volume();
+    }
 }
 
 /// What is counted from the beginning of the connection on: all that is left of the log while nothing is
@@ -234,7 +248,7 @@ impl TransmissionLog {
             // It was taken for damaged and has arrived after all.
             self.current.counted_before = self.current.counted_before.saturating_add(len);
         }
-        self.current.survived[sent.load as usize] += 1;
+        self.current.survived(&sent);
         let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, sent };
         if self.current.newest.is_none_or(|other| other.order < order) {
             self.current.newest = Some(newest);
@@ -248,9 +262,8 @@ impl TransmissionLog {
     /// A transmission arrived damaged: it passed the network, and counts as delivered to what measures
     /// the network's rate.
     pub(crate) fn corrupted(&mut self, order: u64, now: Instant, bytes: u32) {
-        if let Some(sent) = self.get_mut(order) {
-            let load = sent.load;
-            self.current.survived[load as usize] += 1;
+        if let Some(sent) = self.get_mut(order).copied() {
+            self.current.survived(&sent);
         }
         self.passed(order, now, bytes);
     }
@@ -334,10 +347,10 @@ impl TransmissionLog {
         Some(self.totals.deliveries.sample(now, sent.sent_at, &sent.before))
     }
 
-    /// The load under which a transmission was sent, as long as it is known.
-    pub(crate) fn load_of(&self, order: u64) -> Option<Load> {
+    /// A transmission, as long as it is known.
+    pub(crate) fn transmission(&self, order: u64) -> Option<&Transmission> {
         let place = self.transmissions.binary_search_by_key(&order, |sent| sent.order).ok()?;
-        Some(self.transmissions[place].load)
+        Some(&self.transmissions[place])
     }
 
     /// What is sent from now on is sent under this load.
@@ -530,6 +543,23 @@ mod tests {
             let most = rates.iter().map(|rate| rate.bits_per_second() / 8000).max();
             assert_eq!(most, Some(1000), "packets a second");
         }
+    }
+
+    #[test]
+    fn what_arrives_is_told_by_load_and_volume() {
+        let mut log = TransmissionLog::default();
+        let at = Instant::from_nanos;
+        for (order, load) in (1..).zip([Load::Below, Load::At, Load::At, Load::Above]) {
+            log.set_load(load);
+            log.sent(SeqNumber(1000 * order as u32), 1000, order, at(order), 1000 * (order as u32 - 1));
+        }
+        assert_eq!(log.transmission(3).map(|sent| (sent.load, sent.volume())), Some((Load::At, 3000)));
+        log.delivered(1, SeqNumber(2000), 1000, 0, false);
+        log.corrupted(2, at(10), 1000);
+        log.delivered(3, SeqNumber(4000), 1000, 0, false);
+        let delivery = log.take_delivery(at(10));
+        assert_eq!((delivery.survived, delivery.volume), ([1, 2, 0], 3000));
+        assert_eq!(log.take_delivery(at(10)).survived, [0; 3]);
     }
 
     #[test]

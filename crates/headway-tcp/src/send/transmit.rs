@@ -6,6 +6,7 @@ use headway_wire::SeqNumber;
 use super::SendSide;
 use super::marks::Marks;
 use super::recovery::{Allowance, Retransmission};
+use super::transmissions::Transmission;
 use crate::event::RetransmitReason;
 
 /// A segment of new data that may be sent, as far as the peer's window goes.
@@ -145,9 +146,14 @@ impl SendSide {
         self.queue.last_unsacked()
     }
 
-    /// A tail loss probe was sent.
-    pub(crate) fn on_probe_sent(&mut self, retransmitted: bool) {
-        self.recovery.on_probe_sent(self.nxt, retransmitted);
+    /// The latest transmission of segment `index`, where transmissions are logged.
+    pub(crate) fn transmission_of(&self, index: usize) -> Option<Transmission> {
+        self.queue.transmission_of(index)
+    }
+
+    /// A tail loss probe was sent; it repeats a transmission if it carries no new data.
+    pub(crate) fn on_probe_sent(&mut self, repeats: Option<Transmission>) {
+        self.recovery.on_probe_sent(self.nxt, repeats);
     }
 
     /// The payload of segment `index`.

@@ -19,6 +19,7 @@ use headway_wire::SeqNumber;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::sent_queue::{Marks, Sent, SentQueue};
+use super::transmissions::Transmission;
 use crate::event::RetransmitReason;
 use crate::path::ledger::CauseLedger;
 use crate::profile::{HackRules, LossRecovery, Profile};
@@ -147,8 +148,8 @@ pub(crate) trait RecoveryEngine {
         None
     }
 
-    /// A tail loss probe was sent that ends at `end`.
-    fn on_probe_sent(&mut self, _end: SeqNumber, _retransmitted: bool) {}
+    /// A tail loss probe was sent that ends at `end`, and repeats a transmission if it carries no new data.
+    fn on_probe_sent(&mut self, _end: SeqNumber, _repeats: Option<Transmission>) {}
 
     /// An earlier connection over the path saw packets overtake each other, or did not. Says whether the
     /// engine measures what is delivered, so that the window may begin with what that one had.
@@ -315,9 +316,9 @@ impl Recovery {
         engine!(&mut self.engine, engine => engine.on_retransmitted(queue.get(index), reason));
     }
 
-    /// A tail loss probe was sent that ends at `end`.
-    pub(crate) fn on_probe_sent(&mut self, end: SeqNumber, retransmitted: bool) {
-        engine!(&mut self.engine, engine => engine.on_probe_sent(end, retransmitted));
+    /// See [`RecoveryEngine::on_probe_sent`].
+    pub(crate) fn on_probe_sent(&mut self, end: SeqNumber, repeats: Option<Transmission>) {
+        engine!(&mut self.engine, engine => engine.on_probe_sent(end, repeats));
     }
 
     /// See [`RecoveryEngine::on_path_memory`].

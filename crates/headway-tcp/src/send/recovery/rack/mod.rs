@@ -23,7 +23,7 @@ use super::{
     AckInfo, Allowance, DamageReport, PeerHeldRanges, RecoveryContext, RecoveryEngine, RecoveryOutcome,
     Retransmission, RetransmitQueue, TimerUpdate,
 };
-use crate::congestion::{Ack, Load};
+use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger, Crossing};
 use crate::profile::Features;
@@ -128,6 +128,10 @@ impl Rack {
         };
         if let Some(sample) = rtt {
             cx.sample_rtt(sample);
+            let packet = cx.packet_time();
+            if let Some(ledger) = &mut cx.ledger {
+                ledger.on_rtt(cx.now, sample, packet);
+            }
             cx.rtt.clear_backoff();
         }
         // An ACK that only reports damage acknowledges nothing, but what it reports was not lost in silence.
@@ -135,7 +139,7 @@ impl Rack {
             cx.advance_ledger();
             if let Some(ledger) = &mut cx.ledger {
                 ledger.on_intact(delivery.bytes.div_ceil(cx.mss.max(1)));
-                ledger.on_survived(delivery.survived, cx.rtt.delay());
+                ledger.on_survived(delivery.survived, delivery.volume / cx.mss.max(1), cx.rtt.delay());
             }
         }
         rtt
@@ -233,7 +237,7 @@ impl Rack {
             return false;
         }
         let due = sent.sent_at + self.detector.rtt();
-        match self.attribute(cx, index, sent.load) {
+        match self.attribute(cx, index, sent) {
             Cause::Damage => {
                 cx.queue.mark_passed(index, due, cx.now);
                 cx.report_damage(sent.len);
@@ -272,7 +276,10 @@ impl Rack {
             if sent.has(Marks::HELD) {
                 self.peer_held.unspare(sent.len);
             } else if sent.payload_len() <= cx.mss {
-                let cause = self.attribute(cx, index, cx.queue.load_of(index));
+                let cause = match cx.queue.transmission_of(index) {
+                    Some(latest) => self.attribute(cx, index, &latest),
+                    None => Cause::Unknown,
+                };
                 congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
             }
             cx.queue.mark_lost(index);
@@ -280,12 +287,13 @@ impl Rack {
         congestion
     }
 
-    /// The cause of the loss of the latest transmission of segment `index`, which was sent under `load`.
-    fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, load: Load) -> Cause {
+    /// The cause of the loss of `latest`, the latest transmission of segment `index`.
+    fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, latest: &Transmission) -> Cause {
+        let missing = cx.missing(latest);
         let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
         let Some(ledger) = &mut cx.ledger else { return Cause::Unknown };
         let sent = cx.queue.get(index);
-        let (cause, label) = ledger.attribute(delay, sent.order, load, tolerated);
+        let (cause, label) = ledger.attribute(delay, missing, tolerated);
         if let Some(label) = label {
             let range = (sent.seq, sent.end());
             let labelled = Labelled::new(range, sent.order, cx.now, label);
@@ -583,8 +591,8 @@ impl RecoveryEngine for Rack {
         self.tail_probe_timeout(queue, rtt, mss, tolerates_holes)
     }
 
-    fn on_probe_sent(&mut self, end: SeqNumber, retransmitted: bool) {
-        self.probe = Some(Probe::new(end, retransmitted));
+    fn on_probe_sent(&mut self, end: SeqNumber, repeats: Option<Transmission>) {
+        self.probe = Some(Probe::new(end, repeats));
     }
 
     fn on_path_memory(&mut self, reordering: bool) -> bool {

@@ -8,7 +8,7 @@ use crate::path::ledger::{Cause, CauseLedger};
 use crate::send::recovery::{AckInfo, RecoveryContext, RecoveryOutcome};
 use crate::send::rtt::RttEstimator;
 use crate::send::sent_queue::SentQueue;
-use crate::send::transmissions::Delivery;
+use crate::send::transmissions::{Delivery, Transmission};
 
 /// "WCDelAckT": the longest that the peer holds an ACK back.
 const DELAYED_ACK: Duration = Duration::from_millis(200);
@@ -20,12 +20,13 @@ const OUR_DELAYED_ACK: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy)]
 pub(super) struct Probe {
     end: SeqNumber,
-    retransmitted: bool,
+    /// What it repeats; `None`: it carries new data.
+    repeats: Option<Transmission>,
 }
 
 impl Probe {
-    pub(super) fn new(end: SeqNumber, retransmitted: bool) -> Self {
-        Self { end, retransmitted }
+    pub(super) fn new(end: SeqNumber, repeats: Option<Transmission>) -> Self {
+        Self { end, repeats }
     }
 }
 
@@ -93,16 +94,15 @@ impl Rack {
         // without anything new, be on its way. It would come before later data is acknowledged.
         let repaired = cx.una.gt(probe.end);
         let duplicate = !ack.advanced && delivery.bytes == 0;
-        if probe.retransmitted && !repaired && !duplicate {
+        if probe.repeats.is_some() && !repaired && !duplicate {
             return;
         }
         self.probe = None;
-        if !(probe.retransmitted && repaired) {
-            return;
-        }
+        let Some(lost) = probe.repeats.filter(|_| repaired) else { return };
+        let missing = cx.missing(&lost);
         let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
         let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay, 0, crate::congestion::Load::Above, tolerated).0,
+            Some(ledger) => ledger.attribute(delay, missing, tolerated).0,
             None => Cause::Unknown,
         };
         if matches!(cause, Cause::Congestion | Cause::Unknown) && !cx.answered {
@@ -112,8 +112,9 @@ impl Rack {
 
     /// A D-SACK block reports that `[start, end)` arrived twice. Says whether the probe was one of the two.
     pub(super) fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
-        let meant =
-            self.probe.is_some_and(|probe| probe.retransmitted && start.lt(probe.end) && probe.end.le(end));
+        let meant = self
+            .probe
+            .is_some_and(|probe| probe.repeats.is_some() && start.lt(probe.end) && probe.end.le(end));
         if meant {
             self.probe = None;
         }

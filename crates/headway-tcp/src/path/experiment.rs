@@ -1,0 +1,178 @@
+//! Whether the path loses packets that its own load does not explain: losses by the volume in flight.
+//!
+//! A queue, a router or a policer drops what is too much. So what is lost while the volume in flight is at most half of what
+//! the path has carried without a queue was not too much, again and again. That is as good a sign of damage as a
+//! report, and needs none. Volumes vary by themselves: slow start doubles them, and a sender that answers losses halves them.
+//!
+//! Wald's sequential probability ratio test compares [`DAMAGES`] of lost packets with [`CLEAN`]. Runs of losses count once.
+
+/// Volumes are told apart by half octaves of segments, up to 2^22.
+const PLACES: usize = 44;
+/// As many places apart the volumes differ by a factor of two at least.
+const HALF: usize = 3;
+/// So many arrivals show that the path carries a volume.
+const CARRIED: u16 = 8;
+/// Evidence: parts of a bit.
+const BIT: i32 = 1 << 8;
+/// log2(2 % / 0.5 %): what a run of losses says for damage. 2 % is what BBR tolerates: of less nothing follows.
+const LOST: i32 = 2 * BIT;
+/// log2((1 - 0.5 %) / (1 - 2 %)) = 0.0219: what an arrival says against it.
+const ARRIVED: i32 = 6;
+/// It is decided at ten bits: an error of 2^-10 where losses are independent, five runs of losses at least.
+const DECISION: i32 = 10 * BIT;
+/// A path on which so many segments in a row arrived, while no queue stood, damages none any more: a hundredth of them would
+/// have let 20 be lost.
+const OVER: u32 = 2048;
+/// More arrivals of a volume are not counted.
+const MOST: u16 = 4096;
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Experiment {
+    /// Segments that arrived while no queue stood, by the volume in flight when they were sent.
+    arrived: [u16; PLACES],
+    /// The evidence of that volume.
+    evidence: [i16; PLACES],
+    /// Arrivals since the last loss.
+    since_loss: u32,
+    proven: bool,
+}
+
+impl Default for Experiment {
+    fn default() -> Self {
+        Self { arrived: [0; PLACES], evidence: [0; PLACES], since_loss: 0, proven: false }
+    }
+}
+
+impl Experiment {
+    /// Segments sent with `volume` segments in flight arrived, intact or not, while no queue stood.
+    pub(super) fn on_survived(&mut self, volume: u32, segments: u32) {
+        let place = place_of(volume);
+        let arrived = u16::try_from(segments).unwrap_or(MOST);
+        self.arrived[place] = self.arrived[place].saturating_add(arrived).min(MOST);
+        self.weigh(place, -ARRIVED * i32::from(arrived));
+        self.since_loss = self.since_loss.saturating_add(segments);
+        if self.since_loss >= OVER {
+            *self = Self { arrived: self.arrived, since_loss: OVER, ..Self::default() };
+        } else {
+            self.judge();
+        }
+    }
+
+    /// A run of losses of segments sent with `volume` segments in flight began while no queue stood.
+    pub(super) fn on_run(&mut self, volume: u32) {
+        self.weigh(place_of(volume), LOST);
+        self.since_loss = 0;
+        self.judge();
+    }
+
+    /// No volume says more than twice what decides.
+    fn weigh(&mut self, place: usize, evidence: i32) {
+        let sum = i32::from(self.evidence[place]) + evidence;
+        self.evidence[place] = sum.clamp(-DECISION, 2 * DECISION) as i16;
+    }
+
+    /// What the path carried longer ago counts half.
+    pub(super) fn halve(&mut self) {
+        self.arrived.iter_mut().for_each(|arrived| *arrived /= 2);
+        self.evidence.iter_mut().for_each(|evidence| *evidence /= 2);
+    }
+
+    fn judge(&mut self) {
+        let carried = self.arrived.iter().rposition(|arrived| *arrived >= CARRIED);
+        let low = carried.and_then(|carried| self.evidence.get(..carried.checked_sub(HALF - 1)?));
+        self.proven |=
+            low.is_some_and(|low| low.iter().map(|&bits| i32::from(bits)).sum::<i32>() >= DECISION);
+    }
+
+    /// Whether the path loses packets that its load does not explain.
+    pub(super) fn is_proven(&self) -> bool {
+        self.proven
+    }
+}
+
+/// The half octave of a volume.
+fn place_of(volume: u32) -> usize {
+    let volume = u64::from(volume.max(1));
+    let octave = volume.ilog2();
+    let upper = volume * volume >= 2 << (2 * octave);
+    (2 * octave as usize + usize::from(upper)).min(PLACES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends `segments` with `volume` in flight, every `nth` of which is lost.
+    fn send(experiment: &mut Experiment, volume: u32, segments: u32, nth: u32) {
+        for segment in 1..=segments {
+            if nth > 0 && segment.is_multiple_of(nth) {
+                experiment.on_run(volume);
+            } else {
+                experiment.on_survived(volume, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_half_octaves() {
+        let places = [0, 1, 2, 3, 4, 5, 6, 8, 11, 12, 16, u32::MAX].map(place_of);
+        assert_eq!(places, [0, 0, 2, 3, 4, 4, 5, 6, 6, 7, 8, PLACES - 1]);
+        for volume in 1..5000 {
+            assert!(place_of(2 * volume) == place_of(volume) + 2, "{volume}");
+        }
+    }
+
+    #[test]
+    fn losses_at_half_of_what_is_carried_are_proof() {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 40, 60, 10);
+        assert!(!experiment.is_proven(), "that may be all that the path carries");
+        send(&mut experiment, 79, 8, 0);
+        assert!(!experiment.is_proven(), "not twice as much");
+        send(&mut experiment, 128, 8, 0);
+        assert!(experiment.is_proven());
+    }
+
+    #[test]
+    fn losses_of_what_is_more_are_none() {
+        let mut experiment = Experiment::default();
+        for _ in 0..50 {
+            send(&mut experiment, 10, 10, 0);
+            send(&mut experiment, 100, 100, 5);
+        }
+        assert!(!experiment.is_proven());
+    }
+
+    #[test]
+    fn few_losses_are_not_enough_and_tolerated_ones_no_proof() {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 10, 16, 4);
+        assert!(!experiment.is_proven(), "four");
+        experiment.on_run(10);
+        experiment.on_run(10);
+        assert!(experiment.is_proven());
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 10, 20_000, 200);
+        assert!(!experiment.is_proven(), "half of a percent");
+    }
+
+    #[test]
+    fn it_ends_when_nothing_is_lost_any_more() {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 10, 100, 5);
+        experiment.halve();
+        assert!(experiment.is_proven());
+        send(&mut experiment, 100, OVER - 1, 0);
+        assert!(experiment.is_proven());
+        send(&mut experiment, 100, 1, 0);
+        assert!(!experiment.is_proven());
+        send(&mut experiment, 10, 25, 5);
+        assert!(!experiment.is_proven(), "it has to be shown anew");
+        send(&mut experiment, 10, 25, 5);
+        assert!(experiment.is_proven());
+    }
+}
