@@ -246,6 +246,34 @@ mod tests {
         assert_eq!(announced as u64, AHEAD);
     }
 
+    #[test]
+    fn late_damage_is_confirmed_at_once_and_an_intact_packet_takes_that_back() {
+        let mut trust = DamageTrust::new();
+        arrives(&mut trust, 5000);
+        assert_eq!(trust.settled, 5000 - CONFIRMED_AFTER);
+        let first = trust.settled;
+        trust.on_damaged(first);
+        assert_eq!((trust.confirmed, trust.disproved), (0, 0));
+        trust.on_damaged(first - 1);
+        assert_eq!((trust.confirmed, trust.disproved), (1, 0));
+        trust.on_intact(first);
+        assert_eq!((trust.confirmed, trust.disproved), (1, 1));
+        trust.on_intact(first - 1);
+        assert_eq!((trust.confirmed, trust.disproved), (0, 2));
+    }
+
+    #[test]
+    fn the_counts_are_halved_when_together_they_are_as_many_as_the_window() {
+        let mut trust = DamageTrust::new();
+        arrives(&mut trust, 5000);
+        for number in 0..u64::from(WINDOW) - 1 {
+            trust.on_damaged(number);
+        }
+        assert_eq!(trust.confirmed, WINDOW - 1);
+        trust.on_damaged(1000);
+        assert_eq!((trust.confirmed, trust.disproved), (WINDOW / 2, 0));
+    }
+
     proptest! {
         /// The numbers of the window are remembered, each for itself, whatever the order and however far a step is.
         #[test]
