@@ -1,5 +1,8 @@
 //! What a gateway knows of one peer.
 
+#[cfg(test)]
+mod limits;
+
 use std::net::{Ipv6Addr, SocketAddr};
 
 use headway_units::{Duration, Instant};
