@@ -3,6 +3,8 @@
 mod config;
 mod handshakes;
 mod incoming;
+#[cfg(test)]
+mod limits;
 mod outgoing;
 mod paths;
 mod report;

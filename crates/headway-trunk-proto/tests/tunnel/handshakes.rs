@@ -90,6 +90,7 @@ fn answers_that_come_when_a_session_has_begun_are_not_refused() {
     for tunnel in [&world.near, &world.far] {
         assert_eq!((tunnel.counters().bad_handshakes, tunnel.last_refusal()), (0, None));
     }
+    assert_eq!(world.near.counters().ignored, 1, "it is counted");
 }
 
 /// What confirms a session arrives when the next one is offered, and before that is used.

@@ -1,5 +1,6 @@
 //! Two gateways and an attacker between them, in virtual time.
 
+mod counted;
 mod crossed;
 mod handshakes;
 mod mtu;
