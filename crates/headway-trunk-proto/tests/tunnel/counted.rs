@@ -192,6 +192,21 @@ fn a_status_says_what_is_known_of_the_peer() {
 }
 
 #[test]
+fn until_a_probe_without_checksum_arrives_all_else_has_one() {
+    let mut world = World::new();
+    world.drops_unchecked = true;
+    world.run(Duration::from_secs(20));
+    for end in [NEAR, FAR] {
+        let unchecked = world.log.iter().filter(|(_, sent)| sent.from == at(end) && !sent.checksum);
+        let times: Vec<_> = unchecked.map(|(when, _)| *when).collect();
+        assert_eq!(times.len(), 20, "{end}");
+        let is_half_a_second =
+            |pair: &[Instant]| pair[1].saturating_since(pair[0]) == Duration::from_millis(500);
+        assert!(times.windows(2).all(is_half_a_second), "{end}: {times:?}");
+    }
+}
+
+#[test]
 fn an_end_that_keeps_a_mapping_alive_is_silent_for_no_longer() {
     let mut world = World::new();
     let peer = PeerConfig {

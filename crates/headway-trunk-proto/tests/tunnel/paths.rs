@@ -69,6 +69,29 @@ fn the_peer_may_move_and_a_replay_moves_no_one() {
     }
 }
 
+/// Someone on the path has kept packets back: of the session in use, or of the one before it.
+#[test]
+fn packets_that_come_late_from_elsewhere_let_no_one_be_asked_there() {
+    for is_of_session_before in [false, true] {
+        let mut world = World::connected();
+        world.run(Duration::from_secs(3));
+        let kept: Vec<_> = (0..4).map(|seq| world.seal(true, seq, b"late").expect("a session").0).collect();
+        let handshakes = world.far.counters().handshakes;
+        if is_of_session_before {
+            while world.far.counters().handshakes == handshakes {
+                world.run(Duration::from_secs(1));
+            }
+        } else {
+            assert!(world.exchange(true));
+        }
+        for late in kept {
+            assert!(world.deliver(Sent { from: at(MOVED), ..late }).is_some(), "it is opened");
+            world.run(Duration::from_millis(100));
+        }
+        assert_eq!((endpoint(&world, false), bytes_to(&world, at(MOVED))), (Some(at(NEAR)), 0));
+    }
+}
+
 /// Whoever repeats all packets of an end from an address has none of the other's sent there, but the challenges.
 #[test]
 fn packets_repeated_from_elsewhere_divert_nothing() {
