@@ -46,3 +46,23 @@ impl Budget {
         self.is_exhausted.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_streams_are_refused_while_the_memory_is_used_up() {
+        let limit = 1_000_000 + 3 * relay::MEMORY as u64;
+        let (limited, free) = (Budget::new(Some(limit)), Budget::new(None));
+        for (connections, is_exhausted) in
+            [(999_999, false), (1_000_000, true), (1_000_001, true), (0, false)]
+        {
+            for budget in [&limited, &free] {
+                budget.update(connections, 3);
+                assert_eq!(budget.used(), (connections + 3 * relay::MEMORY) as u64);
+            }
+            assert_eq!((limited.is_exhausted(), free.is_exhausted()), (is_exhausted, false), "{connections}");
+        }
+    }
+}

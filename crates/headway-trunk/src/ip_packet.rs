@@ -20,3 +20,23 @@ pub(crate) fn protocol(packet: &[u8]) -> Option<u8> {
         _ => packet.get(6).copied(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_and_protocol_are_those_of_the_header() {
+        let v4: Vec<u8> = (0..24).map(|byte| if byte == 0 { 0x46 } else { byte }).collect();
+        let v6: Vec<u8> = (0..48).map(|byte| if byte == 0 { 0x6f } else { byte }).collect();
+        let of = |text: &str| text.parse::<IpAddr>().expect("an address");
+        assert_eq!(ends(&v4), Some((of("12.13.14.15"), of("16.17.18.19"))));
+        let (source, destination) =
+            ("809:a0b:c0d:e0f:1011:1213:1415:1617", "1819:1a1b:1c1d:1e1f:2021:2223:2425:2627");
+        assert_eq!(ends(&v6), Some((of(source), of(destination))));
+        assert_eq!((protocol(&v4), protocol(&v6)), (Some(9), Some(6)));
+        assert_eq!((ends(&v4[..19]), ends(&v6[..39])), (None, None));
+        assert_eq!((protocol(&v4[..9]), protocol(&v6[..6]), protocol(&[])), (None, None, None));
+        assert_eq!(ends(&[0x50; 60]), None);
+    }
+}

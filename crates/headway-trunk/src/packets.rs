@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
@@ -155,7 +156,7 @@ async fn send_over(link: &Link, queue: &PacketQueue, first: Taken) -> io::Result
     loop {
         let Taken { added, flow, packet } = next;
         // One that is too long for a record has no number: what is behind it does not wait for it.
-        if STAMP + flow_order::HEADER + packet.bytes.len() <= MAX_MESSAGE {
+        if fits_record(packet.bytes.len()) {
             message.clear();
             message.extend_from_slice(&((added.as_nanos() / 1_000_000) as u32).to_be_bytes());
             if packet.keeps_order && queue.unordered {
@@ -176,12 +177,21 @@ async fn send_over(link: &Link, queue: &PacketQueue, first: Taken) -> io::Result
     }
 }
 
-/// What the connection sends in [`AHEAD`].
+/// Whether a packet of `len` bytes fits into a record, with what stands ahead of it.
+fn fits_record(len: usize) -> bool {
+    STAMP + flow_order::HEADER + len <= MAX_MESSAGE
+}
+
 fn ahead(stream: &TcpStream) -> io::Result<usize> {
     let statistics = stream.statistics()?;
-    let Some(rtt) = statistics.smoothed_rtt.filter(|rtt| !rtt.is_zero()) else { return Ok(LEAST_AHEAD) };
-    let bytes = u64::from(statistics.cwnd) * AHEAD.as_nanos() / rtt.as_nanos();
-    Ok((bytes as usize).clamp(LEAST_AHEAD, MOST_AHEAD))
+    Ok(sent_in_time(statistics.cwnd, statistics.smoothed_rtt))
+}
+
+/// What a connection with this window sends in [`AHEAD`].
+fn sent_in_time(window: u32, rtt: Option<Duration>) -> usize {
+    let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) else { return LEAST_AHEAD };
+    let bytes = u64::from(window) * AHEAD.as_nanos() / rtt.as_nanos();
+    (bytes as usize).clamp(LEAST_AHEAD, MOST_AHEAD)
 }
 
 /// What is done with packets of a peer.
@@ -225,7 +235,7 @@ pub(crate) async fn receive(
             }
         }
         for (stamp, packet) in ready.drain(..) {
-            if unordered && ages.of(now, stamp) > delivery.deadline {
+            if unordered && ages.is_late(now, stamp, delivery.deadline) {
                 link.counters.packets_late.fetch_add(1, Ordering::Relaxed);
             } else {
                 deliver(link, delivery, &packet);
@@ -236,7 +246,7 @@ pub(crate) async fn receive(
 
 fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
     let is_allowed =
-        ends(packet).is_some_and(|(source, destination)| link.is_behind(source) && link.allows(destination));
+        may_pass(packet, |source| link.is_behind(source), |destination| link.allows(destination));
     let counter = match is_allowed.then(|| delivery.writer.write(packet)) {
         Some(Ok(())) => &link.counters.packets_from_peer,
         Some(Err(error)) => {
@@ -246,6 +256,15 @@ fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
         None => &link.counters.packets_refused,
     };
     counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Whether a packet's source may be behind the peer, and its destination is one that the peer may reach.
+fn may_pass(
+    packet: &[u8],
+    is_behind: impl FnOnce(IpAddr) -> bool,
+    allows: impl FnOnce(IpAddr) -> bool,
+) -> bool {
+    ends(packet).is_some_and(|(source, destination)| is_behind(source) && allows(destination))
 }
 
 /// How much later packets are than the fastest: the clocks of two gateways need not agree.
@@ -258,6 +277,10 @@ struct Ages {
 impl Ages {
     /// How long the fastest packet counts, in milliseconds.
     const MEMORY: u32 = 60_000;
+
+    fn is_late(&mut self, now: u32, stamp: u32, deadline: Duration) -> bool {
+        self.of(now, stamp) > deadline
+    }
 
     fn of(&mut self, now: u32, stamp: u32) -> Duration {
         let difference = now.wrapping_sub(stamp);
@@ -286,6 +309,62 @@ mod tests {
         assert_eq!(of(&mut ages, 120, 5221), 0, "faster");
         assert_eq!(of(&mut ages, 120, 5021), 200);
         assert_eq!(of(&mut ages, 70_000, 5221), 0, "a long time later");
+    }
+
+    #[test]
+    fn what_is_later_than_the_deadline_is_late() {
+        let mut ages = Ages::default();
+        let deadline = Duration::from_millis(100);
+        for (now, is_late) in [(0, false), (99, false), (100, false), (101, true), (500, true)] {
+            assert_eq!(ages.is_late(now, 0, deadline), is_late, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_packet_passes_if_both_ends_may() {
+        let packet: Vec<u8> = (0..20).map(|byte| if byte == 0 { 0x45 } else { byte }).collect();
+        for (is_behind, allows) in [(true, true), (true, false), (false, true), (false, false)] {
+            let passes = may_pass(
+                &packet,
+                |source| is_behind && source == IpAddr::from([12, 13, 14, 15]),
+                |destination| allows && destination == IpAddr::from([16, 17, 18, 19]),
+            );
+            assert_eq!(passes, is_behind && allows);
+        }
+        assert!(!may_pass(&packet[..19], |_| true, |_| true));
+    }
+
+    #[test]
+    fn a_record_holds_a_packet_with_its_stamp_and_its_number() {
+        let most = MAX_MESSAGE - STAMP - flow_order::HEADER;
+        assert!(fits_record(0) && fits_record(most) && !fits_record(most + 1));
+    }
+
+    #[test]
+    fn the_connection_takes_ahead_what_it_sends_in_five_milliseconds() {
+        let of = |window, millis| sent_in_time(window, Some(Duration::from_millis(millis)));
+        assert_eq!((of(1_000_000, 50), of(1_000_000, 600)), (100_000, 8_333));
+        assert_eq!((of(14_600, 600), of(u32::MAX, 1), of(9, 0)), (LEAST_AHEAD, MOST_AHEAD, LEAST_AHEAD));
+        assert_eq!(sent_in_time(1_000_000, None), LEAST_AHEAD);
+    }
+
+    #[test]
+    fn a_flow_is_told_by_addresses_protocol_and_ports_alone() {
+        for (mut packet, protocol, ports) in
+            [(vec![0x45; 60], 9, 20), (vec![0x46; 60], 9, 24), (vec![0x60; 60], 6, 40)]
+        {
+            let first = flow(&packet);
+            for place in 1..60 {
+                packet[place] ^= 1;
+                let is_part = match packet[0] {
+                    0x60 => (8..40).contains(&place),
+                    _ => (12..20).contains(&place),
+                };
+                let is_part = is_part || place == protocol || (ports..ports + 4).contains(&place);
+                assert_eq!(flow(&packet) != first, is_part, "byte {place} of {:x}", packet[0]);
+                packet[place] ^= 1;
+            }
+        }
     }
 
     #[test]
