@@ -185,3 +185,32 @@ async fn connect_to(address: SocketAddr, dscp: Dscp) -> io::Result<Socket> {
     relay::mark(&socket, address.ip(), dscp);
     socket.connect(address).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Rules;
+    use crate::linked::Linked;
+    use crate::log::Log;
+    use crate::policy::Destinations;
+
+    #[tokio::test]
+    async fn a_destination_that_refuses_is_no_failure_of_the_gateway() {
+        let log = Log::up_to(tracing::Level::WARN);
+        let _guard = tracing::subscriber::set_default(log.clone());
+        let link = Linked::new().far;
+        let texts = ["127.0.0.1/32", "fe80::/10"].map(String::from);
+        let destinations = Destinations::parse(&texts).expect("prefixes");
+        link.set_rules(Rules { destinations, link_rate: None, proxy_protocol: Vec::new() });
+        let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port").local_addr();
+        // No interface is named, and the kernel asks for one.
+        let impossible = "[fe80::1]:9".parse().expect("an address");
+        for (to, outcome, warnings) in
+            [(closed.expect("an address"), Outcome::Refused, 0), (impossible, Outcome::Failed, 1)]
+        {
+            let connected = connect(&link, &Destination::Address(to), Dscp::DEFAULT).await;
+            assert_eq!(connected.map(drop), Err(outcome));
+            assert_eq!(log.lines("streams are refused").len(), warnings, "{to}");
+        }
+    }
+}

@@ -93,7 +93,8 @@ impl Gateway {
             Some(taken) => {
                 let opened = Tun::open(&taken.settings, &networks, most_streams)?;
                 let writer = opened.writer().map_err(TrunkError::Ended)?;
-                delivery = Some(Arc::new(Delivery { writer, deadline: taken.deadline }));
+                let write = Box::new(move |packet: &[u8]| writer.write(packet));
+                delivery = Some(Arc::new(Delivery { write, deadline: taken.deadline }));
                 Some(opened)
             }
         };
@@ -381,38 +382,74 @@ async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
     loop {
         ticks.tick().await;
         for event in monitor.take_events() {
-            let name = |peer: headway_trunk_proto::PeerId| links.get(peer.0).map_or("", |link| &link.name);
-            match event {
-                Event::Connected(peer) => {
-                    tracing::info!(peer = name(peer), "connected");
-                }
-                Event::Restarted(peer) => {
-                    tracing::warn!(peer = name(peer), "restarted: its streams are reset");
-                }
-                Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
-                Event::Unchecked(peer, true) => {
-                    tracing::info!(
-                        peer = name(peer),
-                        "datagrams without UDP checksum get through: damage arrives"
-                    );
-                }
-                Event::Unchecked(peer, false) => tracing::warn!(
-                    peer = name(peer),
-                    "the path drops datagrams without UDP checksum: checksums stay on, damaged datagrams are lost unseen"
-                ),
-                Event::Mtu(peer, longest) => tracing::info!(
-                    peer = name(peer),
-                    longest,
-                    "the longest datagram that passes, in bytes of UDP payload"
-                ),
-                Event::LongHeaders(peer) => tracing::warn!(
-                    peer = name(peer),
-                    "a segment without HACK was too long for its datagram: packets are shorter from now on"
-                ),
-                Event::Returned(peer) => tracing::info!(peer = name(peer), "heard of again"),
-                Event::Lost(peer) => tracing::warn!(peer = name(peer), "lost: no handshake for a long time"),
-                _ => {}
-            }
+            report(links, event);
+        }
+    }
+}
+
+fn report(links: &[Arc<Link>], event: Event) {
+    let name = |peer: headway_trunk_proto::PeerId| links.get(peer.0).map_or("", |link| &link.name);
+    match event {
+        Event::Connected(peer) => {
+            tracing::info!(peer = name(peer), "connected");
+        }
+        Event::Restarted(peer) => {
+            tracing::warn!(peer = name(peer), "restarted: its streams are reset");
+        }
+        Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
+        Event::Unchecked(peer, true) => {
+            tracing::info!(peer = name(peer), "datagrams without UDP checksum get through: damage arrives");
+        }
+        Event::Unchecked(peer, false) => tracing::warn!(
+            peer = name(peer),
+            "the path drops datagrams without UDP checksum: checksums stay on, damaged datagrams are lost unseen"
+        ),
+        Event::Mtu(peer, longest) => tracing::info!(
+            peer = name(peer),
+            longest,
+            "the longest datagram that passes, in bytes of UDP payload"
+        ),
+        Event::LongHeaders(peer) => tracing::warn!(
+            peer = name(peer),
+            "a segment without HACK was too long for its datagram: packets are shorter from now on"
+        ),
+        Event::Returned(peer) => tracing::info!(peer = name(peer), "heard of again"),
+        Event::Lost(peer) => tracing::warn!(peer = name(peer), "lost: no handshake for a long time"),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_trunk_proto::PeerId;
+
+    use super::*;
+    use crate::linked::Linked;
+    use crate::log::Log;
+
+    #[test]
+    fn what_happens_to_a_tunnel_is_logged_with_the_peer() {
+        let log = Log::up_to(tracing::Level::INFO);
+        let _guard = tracing::subscriber::set_default(log.clone());
+        let links = [Linked::new().near];
+        let (peer, there) = (PeerId(0), SocketAddr::from(([192, 0, 2, 1], 9)));
+        for (event, level, pieces) in [
+            (Event::Connected(peer), "INFO", ["message=connected", ""]),
+            (Event::Restarted(peer), "WARN", ["message=restarted", ""]),
+            (Event::Moved(peer, there), "INFO", ["message=moved", "to=192.0.2.1:9"]),
+            (Event::Unchecked(peer, true), "INFO", ["get through", ""]),
+            (Event::Unchecked(peer, false), "WARN", ["drops datagrams", ""]),
+            (Event::Mtu(peer, 1400), "INFO", ["the longest datagram", "longest=1400"]),
+            (Event::LongHeaders(peer), "WARN", ["without HACK was too long", ""]),
+            (Event::Returned(peer), "INFO", ["heard of again", ""]),
+            (Event::Lost(peer), "WARN", ["message=lost", ""]),
+        ] {
+            let before = log.lines("").len();
+            report(&links, event);
+            let lines = log.lines("").split_off(before);
+            let [line] = &lines[..] else { panic!("{event:?}: {lines:?}") };
+            let are_in = pieces.iter().all(|piece| line.contains(piece));
+            assert!(are_in && line.starts_with(level) && line.contains("peer=\"peer\""), "{event:?}: {line}");
         }
     }
 }

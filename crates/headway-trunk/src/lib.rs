@@ -22,7 +22,12 @@ mod half_open;
 mod happy_eyeballs;
 mod ip_packet;
 mod link;
+#[cfg(test)]
+mod linked;
 mod listeners;
+#[cfg(test)]
+#[path = "../tests/gateway/log.rs"]
+mod log;
 mod metrics;
 mod networks;
 mod no_session;

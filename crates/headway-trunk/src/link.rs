@@ -378,3 +378,85 @@ async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Result<TcpStream,
         refused => Err(refused),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+    use crate::linked::{Linked, soon};
+    use crate::request::Destination;
+
+    fn ends() -> Ends {
+        let destination = Destination::Address(([10, 2, 0, 1], 80).into());
+        Ends { client: None, destination, dscp: headway_wire::Dscp::DEFAULT }
+    }
+
+    async fn asked(linked: &Linked) -> TcpStream {
+        let (mut stream, _) = linked.listener.accept().await.expect("a connection");
+        assert_eq!(Request::read(&mut stream).await.expect("a request"), Some(Request::Stream(ends())));
+        stream
+    }
+
+    #[tokio::test]
+    async fn a_request_that_was_reset_is_sent_once_more() {
+        for (resets, opens) in [(1, true), (2, false)] {
+            let linked = Linked::new();
+            let far = async {
+                for _ in 0..resets {
+                    asked(&linked).await.reset();
+                }
+                if opens {
+                    let mut stream = asked(&linked).await;
+                    stream.write_u8(Outcome::Connected as u8).await.expect("an answer");
+                    // Its other end must get it first.
+                    stream.failed().await;
+                }
+            };
+            let ends = ends();
+            let near = async { linked.near.ask_for(&ends, true).await.map(drop) };
+            let (opened, ()) = soon(async { tokio::join!(near, far) }).await;
+            assert_eq!(opened.is_ok(), opens, "{resets}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_ends_without_an_answer_is_not_sent_again() {
+        let linked = Linked::new();
+        let far = async { asked(&linked).await.shutdown().await };
+        let ends = ends();
+        let near = async { linked.near.ask_for(&ends, true).await.map(drop) };
+        let (opened, ended) = soon(async { tokio::join!(near, far) }).await;
+        ended.expect("an end");
+        assert!(opened.is_err());
+    }
+
+    #[tokio::test]
+    async fn connections_are_open_ahead_of_need() {
+        let linked = Linked::new();
+        let kept = tokio::spawn(linked.near.clone().keep_spare());
+        let spare = || linked.near.spare.lock().expect("a test").len();
+        soon(async {
+            while spare() < FEWEST_SPARE {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        assert_eq!(spare(), FEWEST_SPARE);
+        kept.abort();
+        assert!(linked.near.take().is_some_and(|stream| stream.is_open()));
+        assert_eq!(spare(), FEWEST_SPARE - 1);
+    }
+
+    #[tokio::test]
+    async fn what_the_link_could_carry_is_known_with_the_first_stream() {
+        let link = Linked::new().near;
+        let bound = |at| {
+            link.sample(at);
+            link.recent(1500).and_then(|recent| recent.bound_bits_per_second)
+        };
+        assert_eq!((bound(0.0), bound(1.0)), (None, None), "no stream yet");
+        link.mss.store(1200, Ordering::Relaxed);
+        assert_eq!(bound(2.0), Some(8_000_000.0));
+    }
+}

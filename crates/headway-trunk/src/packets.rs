@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use headway_link::{EnqueueResult, FqCodel, Frame, Headers, LinkCounters, QueueDiscipline as _, QueueLimit};
-use headway_net::{Clock, PacketWriter, TcpStream};
+use headway_net::{Clock, TcpStream};
 use headway_trunk_proto::flow_order::{self, FlowNumbers, FlowOrder};
 use headway_trunk_proto::records::{self, MAX_MESSAGE, RecordReader};
 use headway_units::{Duration, Instant};
@@ -34,6 +34,8 @@ const AHEAD: Duration = Duration::from_millis(5);
 /// They are at least these, two packets, and at most these.
 const LEAST_AHEAD: usize = 3000;
 const MOST_AHEAD: usize = 256 << 10;
+/// How long a connection's window is taken to be the same.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long to wait after a connection has failed.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 /// The bytes ahead of a packet in its record: when it was taken, in milliseconds modulo 2^32.
@@ -154,22 +156,16 @@ async fn send_over(link: &Link, queue: &PacketQueue, first: Taken) -> io::Result
     let mut looked = queue.clock.now();
     stream.set_not_sent(LEAST_AHEAD)?;
     loop {
-        let Taken { added, flow, packet } = next;
         // One that is too long for a record has no number: what is behind it does not wait for it.
-        if fits_record(packet.bytes.len()) {
-            message.clear();
-            message.extend_from_slice(&((added.as_nanos() / 1_000_000) as u32).to_be_bytes());
-            if packet.keeps_order && queue.unordered {
-                message.extend_from_slice(&numbers.header(flow));
-            }
-            message.extend_from_slice(&packet.bytes);
+        if fits_record(next.packet.bytes.len()) {
+            write_message(&mut message, &next, queue.unordered.then_some(&mut numbers));
             record.clear();
             records::append(&mut record, &message);
             stream.write_all(&record).await?;
             link.counters.packets_to_peer.fetch_add(1, Ordering::Relaxed);
         }
         let now = queue.clock.now();
-        if now.saturating_since(looked) > Duration::from_millis(100) {
+        if is_old(looked, now) {
             looked = now;
             stream.set_not_sent(ahead(&stream)?)?;
         }
@@ -177,9 +173,29 @@ async fn send_over(link: &Link, queue: &PacketQueue, first: Taken) -> io::Result
     }
 }
 
+/// What is sent of a packet: its stamp, its number if it has one of `numbers`, and itself.
+fn write_message(message: &mut Vec<u8>, taken: &Taken, numbers: Option<&mut FlowNumbers>) {
+    message.clear();
+    message.extend_from_slice(&millis(taken.added).to_be_bytes());
+    if let Some(numbers) = numbers.filter(|_| taken.packet.keeps_order) {
+        message.extend_from_slice(&numbers.header(taken.flow));
+    }
+    message.extend_from_slice(&taken.packet.bytes);
+}
+
+/// A time on a gateway's clock, in milliseconds modulo 2^32.
+fn millis(at: Instant) -> u32 {
+    (at.as_nanos() / 1_000_000) as u32
+}
+
 /// Whether a packet of `len` bytes fits into a record, with what stands ahead of it.
 fn fits_record(len: usize) -> bool {
     STAMP + flow_order::HEADER + len <= MAX_MESSAGE
+}
+
+/// Whether the window that was looked at then may be another one by now.
+fn is_old(looked: Instant, now: Instant) -> bool {
+    now.saturating_since(looked) > LOOK_EVERY
 }
 
 fn ahead(stream: &TcpStream) -> io::Result<usize> {
@@ -196,10 +212,13 @@ fn sent_in_time(window: u32, rtt: Option<Duration>) -> usize {
 
 /// What is done with packets of a peer.
 pub(crate) struct Delivery {
-    pub(crate) writer: PacketWriter,
+    pub(crate) write: Write,
     /// Datagrams that are later than the fastest by more than this are not delivered.
     pub(crate) deadline: Duration,
 }
+
+/// Gives a packet to the kernel.
+type Write = Box<dyn Fn(&[u8]) -> io::Result<()> + Send + Sync>;
 
 /// Gives the packets of a peer's connection to the kernel, until it ends.
 pub(crate) async fn receive(
@@ -222,7 +241,7 @@ pub(crate) async fn receive(
             Ok((read, (!messages.is_empty()).then_some(messages)))
         });
         let Some(messages) = arrived.await? else { return Ok(()) };
-        let now = (clock.now().as_nanos() / 1_000_000) as u32;
+        let now = millis(clock.now());
         for mut message in messages {
             let Some((stamp, rest)) = message.split_first_chunk::<STAMP>() else { continue };
             let stamp = u32::from_be_bytes(*stamp);
@@ -247,7 +266,7 @@ pub(crate) async fn receive(
 fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
     let is_allowed =
         may_pass(packet, |source| link.is_behind(source), |destination| link.allows(destination));
-    let counter = match is_allowed.then(|| delivery.writer.write(packet)) {
+    let counter = match is_allowed.then(|| (delivery.write)(packet)) {
         Some(Ok(())) => &link.counters.packets_from_peer,
         Some(Err(error)) => {
             tracing::debug!(peer = link.name, %error, "a packet was not taken");
@@ -296,7 +315,13 @@ impl Ages {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use tokio::sync::mpsc;
+
     use super::*;
+    use crate::linked::{Linked, soon};
 
     #[test]
     fn ages_are_counted_from_the_fastest() {
@@ -335,6 +360,30 @@ mod tests {
     }
 
     #[test]
+    fn packets_have_numbers_where_they_may_overtake_each_other_and_should_not() {
+        for (keeps_order, unordered) in [(true, true), (true, false), (false, true), (false, false)] {
+            let packet = Packet { bytes: numbered(1, true), keeps_order };
+            let taken = Taken { added: Instant::ZERO + Duration::from_millis(258), flow: 5, packet };
+            let (mut message, mut numbers) = (vec![9], FlowNumbers::default());
+            write_message(&mut message, &taken, unordered.then_some(&mut numbers));
+            let (stamp, rest) = message.split_first_chunk::<STAMP>().expect("a stamp");
+            assert_eq!(*stamp, [0, 0, 1, 2]);
+            let (place, packet) = flow_order::parse(rest);
+            assert_eq!(place.is_some(), keeps_order && unordered);
+            assert_eq!(packet, taken.packet.bytes);
+        }
+    }
+
+    #[test]
+    fn stamps_count_milliseconds_and_begin_again() {
+        let day = 24 * 3600 * 1000;
+        for (at, stamp) in [(0, 0), (1, 1), (day, day as u32), (60 * day, (60 * day - (1 << 32)) as u32)] {
+            let at = Instant::ZERO + Duration::from_millis(at) + Duration::from_nanos(999_999);
+            assert_eq!(millis(at), stamp);
+        }
+    }
+
+    #[test]
     fn a_record_holds_a_packet_with_its_stamp_and_its_number() {
         let most = MAX_MESSAGE - STAMP - flow_order::HEADER;
         assert!(fits_record(0) && fits_record(most) && !fits_record(most + 1));
@@ -346,6 +395,75 @@ mod tests {
         assert_eq!((of(1_000_000, 50), of(1_000_000, 600)), (100_000, 8_333));
         assert_eq!((of(14_600, 600), of(u32::MAX, 1), of(9, 0)), (LEAST_AHEAD, MOST_AHEAD, LEAST_AHEAD));
         assert_eq!(sent_in_time(1_000_000, None), LEAST_AHEAD);
+    }
+
+    #[test]
+    fn the_window_is_looked_at_after_a_tenth_of_a_second() {
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        assert_eq!([5, 105, 106].map(|now| is_old(at(5), at(now))), [false, false, true]);
+    }
+
+    #[tokio::test]
+    async fn a_connection_takes_ahead_what_its_window_says() {
+        let linked = Linked::new();
+        // The handshake has measured the round trip, and nothing follows.
+        let (near, _far) = linked.connect().await;
+        let statistics = near.statistics().expect("open");
+        let expected = sent_in_time(statistics.cwnd, statistics.smoothed_rtt);
+        assert!(expected >= LEAST_AHEAD);
+        assert_eq!(ahead(&near).expect("open"), expected);
+    }
+
+    /// From a host behind the near gateway, or of nowhere, to one that the far gateway may reach.
+    fn numbered(number: u8, is_behind: bool) -> Vec<u8> {
+        let mut packet = vec![0; 100];
+        packet[0] = 0x45;
+        packet[12..20].copy_from_slice(&[10, if is_behind { 1 } else { 9 }, 0, 1, 10, 2, 0, 1]);
+        packet[99] = number;
+        packet
+    }
+
+    #[tokio::test]
+    async fn packets_cross_with_and_without_order() {
+        for unordered in [false, true] {
+            let linked = Linked::new();
+            let queue = Arc::new(PacketQueue::new(unordered));
+            for number in 0..10 {
+                queue.push(Packet { bytes: numbered(number, number != 3), keeps_order: number % 2 == 0 });
+            }
+            let (near, waiting) = (linked.near.clone(), queue.clone());
+            let sending = tokio::spawn(async move { send(&near, &waiting).await });
+            let mut stream = soon(linked.listener.accept()).await.expect("a connection").0;
+            let request = soon(Request::read(&mut stream)).await.expect("a request");
+            assert_eq!(request, Some(Request::Packets { unordered }));
+            let (taken, mut packets) = mpsc::unbounded_channel();
+            let write = Box::new(move |packet: &[u8]| taken.send(packet.to_vec()).map_err(io::Error::other));
+            let (far, delivery) =
+                (linked.far.clone(), Delivery { write, deadline: Duration::from_secs(3600) });
+            let receiving = tokio::spawn(async move { receive(&far, stream, &delivery, unordered).await });
+            let mut got = Vec::new();
+            for _ in 0..9 {
+                got.push(soon(packets.recv()).await.expect("a packet"));
+            }
+            if unordered {
+                got.sort();
+            }
+            let sent = (0..10).filter(|&number| number != 3).map(|number| numbered(number, true));
+            assert_eq!(got, sent.collect::<Vec<_>>());
+            let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            let counters = &linked.far.counters;
+            soon(async {
+                while count(&counters.packets_from_peer) + count(&counters.packets_refused) < 10 {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+            assert_eq!((count(&counters.packets_from_peer), count(&counters.packets_refused)), (9, 1));
+            assert_eq!(count(&linked.near.counters.packets_to_peer), 10);
+            assert_eq!(count(&counters.packets_late), 0);
+            sending.abort();
+            receiving.abort();
+        }
     }
 
     #[test]

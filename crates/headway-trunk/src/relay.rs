@@ -145,3 +145,88 @@ impl AsyncWrite for Metered<'_> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use headway_net::CaptureFile;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::linked::{Linked, soon};
+
+    /// What is seen of the end of a connection whose other end is dropped.
+    async fn end_of(mut left: impl AsyncRead + Unpin) -> Result<usize, io::ErrorKind> {
+        soon(left.read(&mut [0; 1])).await.map_err(|error| error.kind())
+    }
+
+    #[tokio::test]
+    async fn a_host_sees_a_reset_unless_its_connection_came_to_its_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        for (is_over, seen) in [(false, Err(io::ErrorKind::ConnectionReset)), (true, Ok(0))] {
+            let client = Socket::connect(address).await.expect("a connection");
+            let (served, _) = listener.accept().await.expect("a connection");
+            set_up(&served);
+            if is_over {
+                served.set_abortive(false);
+            }
+            drop(served);
+            assert_eq!(end_of(client).await, seen);
+        }
+    }
+
+    /// What is written is in all copies.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("a test").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn the_packets_of_a_stream_have_the_dscp_of_its_host() {
+        for (dscp, traffic_class) in [(Dscp::DEFAULT, 0), (Dscp::EF, 46 << 2)] {
+            let written = Written::default();
+            let capture = CaptureFile::new(Box::new(written.clone()), &["near"]).expect("a capture");
+            let linked = Linked::captured(Some(capture));
+            let (mut near, mut far) = linked.connect().await;
+            set_dscp(&near, dscp);
+            near.write_all(b"with its DSCP").await.expect("open");
+            soon(far.read_u8()).await.expect("a byte");
+            drop((near, far));
+            // It is written at the end.
+            soon(linked.stacks[0].clone().close(Duration::from_secs(5))).await.expect("an end");
+            let captured = written.0.lock().expect("a test").clone();
+            let end = |at: usize| at + usize::from(u16::from_be_bytes([captured[at + 2], captured[at + 3]]));
+            let payload =
+                captured.windows(13).position(|bytes| bytes == b"with its DSCP").expect("the segment");
+            // IPv4 without options, as long as it says.
+            let header = (0..payload).find(|&at| captured[at] == 0x45 && end(at) == payload + 13);
+            assert_eq!(captured[header.expect("a header") + 1] & !3, traffic_class);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_host_behind_a_tun_does_too() {
+        let linked = Linked::new();
+        for (is_over, seen) in [(false, Err(io::ErrorKind::ConnectionReset)), (true, Ok(0))] {
+            let (host, stream) = linked.connect().await;
+            HostEnd::set_abortive(&stream, true);
+            if is_over {
+                HostEnd::set_abortive(&stream, false);
+            }
+            drop(stream);
+            assert_eq!(end_of(host).await, seen);
+        }
+    }
+}

@@ -252,6 +252,18 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn a_stream_that_ends_asks_for_nothing_and_one_that_fails_says_so() {
+        let linked = crate::linked::Linked::new();
+        let (mut near, mut far) = linked.connect().await;
+        near.shutdown().await.expect("open");
+        assert_eq!(Request::read(&mut far).await.expect("an end"), None);
+        let (near, mut far) = linked.connect().await;
+        near.reset();
+        let error = Request::read(&mut far).await.expect_err("a reset");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[tokio::test]
     async fn requests_are_read_as_they_were_written() {
         let texts = ["10.0.0.5:22", "[2001:db8::1]:443", "www.example.org:80", "a_b-c.local:65535"];
         let clients = [None, Some("10.0.0.1:40000"), Some("[2001:db8::2]:1")];

@@ -1,65 +1,18 @@
 //! Gateways that cannot connect say so, and why.
 
-use std::fmt::{self, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headway_test_fixture::process::free_addresses;
 use headway_trunk::{Config, Gateway};
 use headway_trunk_proto::SecretKey;
 use tokio::time::{sleep, timeout};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 
+use crate::log::Log;
 use crate::pair::{LONG, key_file};
-
-/// The log of this thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-impl Log {
-    fn lines(&self, piece: &str) -> Vec<String> {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.lines().filter(|line| line.contains(piece)).map(str::to_owned).collect()
-    }
-}
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        write!(self.0, " {}={value:?}", field.name()).expect("a string takes all");
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= tracing::Level::WARN
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += &(line.0 + "\n");
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
 
 #[tokio::test]
 async fn a_peer_that_does_not_answer_and_one_that_is_refused_are_named() {
-    let log = Log::default();
+    let log = Log::up_to(tracing::Level::WARN);
     let _guard = tracing::subscriber::set_default(log.clone());
     let folder = tempfile::tempdir().expect("a folder");
     let [near_at, far_at, closed] = free_addresses();
