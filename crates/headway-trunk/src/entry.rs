@@ -135,12 +135,10 @@ async fn take(
         Kind::Socks => return socks(link, socket, dscp, half_open).await,
         Kind::Forward(destination) => destination,
         Kind::Transparent => {
-            let destination = socket.local_addr()?;
-            if Some(destination) == ours {
-                // Not one that TPROXY handed over: it would come back to this very listener.
+            let Some(destination) = handed_over(socket.local_addr()?, ours) else {
                 socket.reset();
                 return Ok(());
-            }
+            };
             Destination::Address(destination)
         }
     };
@@ -153,6 +151,12 @@ async fn take(
             Ok(())
         }
     }
+}
+
+/// Where a connection goes that TPROXY handed over. One to the listener's own address is none of these: it would come back to
+/// this very listener.
+fn handed_over(to: SocketAddr, ours: Option<SocketAddr>) -> Option<SocketAddr> {
+    (Some(to) != ours).then_some(to)
 }
 
 async fn socks(link: &Link, mut socket: Socket, dscp: Dscp, mut half_open: HalfOpen) -> io::Result<()> {
@@ -225,5 +229,26 @@ fn reply(outcome: Outcome) -> ReplyError {
         Outcome::TimedOut => ReplyError::ConnectionTimeout,
         Outcome::NotAllowed => ReplyError::ConnectionNotAllowed,
         Outcome::Failed => ReplyError::GeneralFailure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_tproxy_hands_over_goes_to_addresses_of_others() {
+        let forward = Kind::Forward(Destination::Address(([10, 0, 0, 1], 80).into()));
+        assert_eq!(
+            [Kind::Transparent, Kind::Socks, forward].map(|kind| kind.is_transparent()),
+            [true, false, false]
+        );
+    }
+
+    #[test]
+    fn a_connection_to_the_listener_itself_goes_nowhere() {
+        let [ours, other] = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        assert_eq!(handed_over(ours, Some(ours)), None);
+        assert_eq!((handed_over(other, Some(ours)), handed_over(ours, None)), (Some(other), Some(ours)));
     }
 }

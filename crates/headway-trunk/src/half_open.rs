@@ -262,6 +262,7 @@ mod tests {
         let of = |text: &str| Some(SocketAddr::new(text.parse().expect("an address"), 9));
         let in_one: Vec<_> = (0..300).map(|n| all.begin(A, of(&format!("2001:db8::{n:x}")))).collect();
         assert_eq!(all.count(0), 256 + 256);
+        assert!(all.begin(A, of("2001:db8:0:1::")).is_one_of_few(), "another network");
         drop(in_one);
         let mapped = all.begin(A, of("::ffff:10.0.0.1"));
         assert!(!mapped.is_one_of_few());

@@ -163,6 +163,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn hosts_that_try_again_by_themselves_are_turned_away_at_the_limit() {
+        let places = Places::of_peers(1, 2).next().expect("a peer");
+        let client = Some(([10, 0, 0, 1], 40_000).into());
+        assert_eq!(places.most(), 2);
+        let _waiting = [1, 2].map(|_| {
+            assert!(places.may_be_half_open(Side::Near, client));
+            places.half_open(Side::Near, client)
+        });
+        assert!(!places.may_be_half_open(Side::Near, client));
+    }
+
+    #[tokio::test]
     async fn a_place_that_is_freed_goes_to_who_waits() {
         let places = Places::of_peers(1, 1).next().expect("a peer");
         let first = places.open().expect("a place");

@@ -393,6 +393,31 @@ mod tests {
     }
 
     #[test]
+    fn rules_that_a_killed_gateway_has_left_are_removed_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        for name in ["ip", "nft"] {
+            script(folder, name, "nothing");
+        }
+        let left = Routing { is_ipv4: false, mark: 5, table: 6 };
+        let lists = format!("#!/bin/sh\necho 'accept comment \"{left}\"'\n",);
+        let nft = fs::read_to_string(folder.join("nft")).expect("a script").replace("#!/bin/sh\n", &lists);
+        fs::write(folder.join("nft"), nft).expect("a script");
+        let mut redirection = Redirection::default();
+        redirection.programs = Programs { folder: folder.into() };
+        let made = |redirection: &mut Redirection| {
+            fs::write(folder.join("log"), "").expect("a log");
+            redirection.apply(&config(&[7])).expect("rules");
+            fs::read_to_string(folder.join("log")).expect("a log")
+        };
+        let first = made(&mut redirection);
+        let expected = "nft -c -f -\nnft list table inet headway\nip -6 rule del priority 6 fwmark 5 lookup 6\n\
+                        ip -6 route del local default dev lo table 6\nnft delete table inet headway\n";
+        assert!(first.starts_with(expected), "{first}");
+        assert!(!made(&mut redirection).contains("list"), "the table is its own");
+    }
+
+    #[test]
     fn every_rule_of_routing_is_after_the_local_table_and_before_the_main_one() {
         for (table, priority) in [
             (1, 1),
@@ -406,6 +431,37 @@ mod tests {
             let rule = Routing { is_ipv4: true, mark: 1, table }.rule("add");
             assert_eq!(rule, format!("-4 rule add priority {priority} fwmark 1 lookup {table}"));
         }
+    }
+
+    #[test]
+    fn the_rules_that_are_printed_name_interfaces_and_destinations() {
+        let of = |entries: &str| {
+            let text = format!("gateway.key-file = 'key'\n{entries}");
+            rules(&Config::parse(&text, Path::new("x")).expect("a configuration")).expect("rules")
+        };
+        let unused = "[[transparent]]\nlisten = '127.0.0.1:1'\n";
+        assert_eq!(of(unused), "");
+        let used = "[[transparent]]\nlisten = '127.0.0.1:2'\ninterfaces = ['lan0', 'lan1']\n\
+                    to = ['10.1.2.3/8', '192.0.2.0/24']\nmark = 3\ntable = 4\n\
+                    [[transparent]]\nlisten = '[::1]:5'\ninterfaces = ['lan0']\nmark = 6\ntable = 7\n";
+        let expected = r#"nft -f - <<'END'
+add table inet headway
+delete table inet headway
+table inet headway {
+    chain divert {
+        type filter hook prerouting priority mangle; policy accept;
+        fib daddr type local accept
+        iifname { "lan0", "lan1" } meta nfproto ipv4 ip daddr { 10.0.0.0/8, 192.0.2.0/24 } meta l4proto tcp tproxy ip to 127.0.0.1:2 meta mark set 3 accept comment "headway -4 mark=3 table=4"
+        iifname { "lan0" } meta nfproto ipv6 meta l4proto tcp tproxy ip6 to [::1]:5 meta mark set 6 accept comment "headway -6 mark=6 table=7"
+    }
+}
+END
+ip -6 rule add priority 7 fwmark 6 lookup 7
+ip -6 route replace local default dev lo table 7
+ip -4 rule add priority 4 fwmark 3 lookup 4
+ip -4 route replace local default dev lo table 4
+"#;
+        assert_eq!(of(&format!("{unused}{used}")), expected);
     }
 
     #[test]

@@ -37,3 +37,15 @@ fn ip(words: &[&str]) -> Result<String, String> {
     let said = String::from_utf8_lossy(said).trim().to_owned();
     if output.status.success() { Ok(said) } else { Err(said) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_that_cannot_be_made_is_an_error() {
+        let net = "192.0.2.77/24".parse().expect("a prefix");
+        let error = add(net, "no-such-device0").expect_err("no device").to_string();
+        assert!(error.contains("peer.allowed-ips") && error.contains("192.0.2.0/24"), "{error}");
+    }
+}

@@ -35,6 +35,9 @@ fn wrong_configurations_are_refused_by_name() {
     assert_eq!(load(folder, &good), Ok(()));
     let link_local = format!("gateway.listen = '[::]:1'\n{good}endpoint = '[fe80::1%lo]:1'");
     assert_eq!(load(folder, &link_local), Ok(()));
+    for mtu in ["", "mtu = 1280", "mtu = 9000"] {
+        assert_eq!(load(folder, &format!("{good}[tun]\naddress = '10.77.0.2/30'\n{mtu}")), Ok(()));
+    }
     for (text, pieces) in [
         (String::new(), &["gateway.toml", "gateway"][..]),
         ("gateway = 3".into(), &["gateway.toml: line 1: gateway: got 3: expected a table"]),
@@ -127,6 +130,12 @@ fn wrong_configurations_are_refused_by_name() {
             &["transparent 127.0.0.1:0: listen", "port"],
         ),
         (format!("{good}[[forward]]\nlisten = '127.0.0.1:1'\nto = 'host'"), &["forward.to", "host", "port"]),
+        (
+            format!("{good}[tun]\naddress = '10.77.0.2/30'\nmtu = 1279"),
+            &["gateway.toml: tun.mtu: got 1279: expected 1280 to 9000 bytes"],
+        ),
+        (format!("{good}[tun]\naddress = '10.77.0.2/30'\nmtu = 9001"), &["tun.mtu: got 9001"]),
+        (format!("{good}[tun]\naddress = '10.77.0.2/30'\ndeadline = 'soon'"), &["tun.deadline", "soon"]),
         (good.replace("'far'", "''"), &["gateway.toml: [[peer]] 1: name: got \"\": expected a name"]),
         (good.replace("'far'", "' '"), &["[[peer]] 1: name: got \" \": expected a name"]),
         (
@@ -197,6 +206,7 @@ fn a_status_socket_in_the_place_of_something_else_is_refused() {
         ("link", "link, which is a symbolic link: expected"),
         ("none/new", "none/new, whose folder cannot be used (No such file"),
         ("key/new", "key/new, Not a directory"),
+        ("/dev/null", "/dev/null, which is a device or a pipe: expected"),
     ] {
         let error = with(bad).expect_err(bad);
         assert!(
@@ -242,6 +252,22 @@ fn the_status_socket_is_found_in_a_configuration_that_is_wrong() {
     assert!(
         status_socket(&folder.path().join("missing")).expect_err("no file").to_string().contains("No such")
     );
+}
+
+#[test]
+fn the_schema_names_the_tables() {
+    let schema: serde_json::Value = serde_json::from_str(&headway_trunk::schema()).expect("JSON");
+    for table in ["gateway", "peer", "forward", "socks", "transparent", "tun"] {
+        assert!(schema["properties"][table].is_object(), "{table}");
+    }
+}
+
+#[test]
+fn a_device_needs_only_an_address() {
+    let text = "gateway.key-file = 'key'\ntun.address = '10.77.0.2/30'\n";
+    let config = Config::parse(text, Path::new("gateway.toml")).expect("a configuration");
+    let tun = config.tun.expect("a device");
+    assert_eq!((tun.device.as_str(), tun.deadline.as_str()), ("headway0", "2s"));
 }
 
 #[test]
