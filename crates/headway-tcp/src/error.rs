@@ -85,3 +85,25 @@ pub enum Error {
     #[error(transparent)]
     Connection(#[from] ConnectionError),
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn why_a_host_cannot_be_reached_is_said_in_the_words_of_the_message() {
+        for (kind, says) in [
+            (IcmpKind::ProtocolUnreachable, "the host has no TCP (ICMP protocol unreachable)"),
+            (IcmpKind::PortUnreachable, "the host has no program at the port (ICMP port unreachable)"),
+            (IcmpKind::Prohibited, "a filter on the way forbids it (ICMP administratively prohibited)"),
+            (IcmpKind::NetworkUnreachable, "there is no route to the network (ICMP network unreachable)"),
+            (IcmpKind::TimeExceeded, "packets pass too many routers (ICMP time exceeded)"),
+            (IcmpKind::HostUnreachable, "the host cannot be reached (ICMP)"),
+        ] {
+            let error = ConnectionError::Unreachable(kind).to_string();
+            assert_eq!(error.strip_prefix("connection impossible: "), Some(says));
+        }
+    }
+}

@@ -548,3 +548,15 @@ impl FromStr for Variant {
             .ok_or_else(|| UnknownVariant { input: input.into() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variants_of_the_papers_are_not_ours() {
+        let ours: alloc::vec::Vec<_> =
+            Variant::ALL.iter().filter(|variant| variant.is_modern()).map(|variant| variant.name()).collect();
+        assert_eq!(ours, ["modern", "modern+hack", "headway"]);
+    }
+}

@@ -117,3 +117,28 @@ pub(crate) struct Others {
     /// The load that all put on the path.
     pub(crate) load: Load,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All counts are of what came after the transmission was sent.
+    #[test]
+    fn a_sample_counts_from_the_sending_of_what_arrived() {
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let mut deliveries = Deliveries::default();
+        deliveries.on_delivered(at(100), 1000);
+        let first = Before { counts: deliveries, in_flight: 500 };
+        assert_eq!(deliveries.on_lost(at(150), 300, 1, &first).lost, 300);
+        let before = Before { counts: deliveries, in_flight: 4000 };
+        let lost = deliveries.on_lost(at(250), 200, 2, &before);
+        assert_eq!((lost.lost, lost.prior_delivered, lost.in_flight), (200, 1000, 4000));
+        assert!(!deliveries.has_grown_since(&before.counts));
+        deliveries.on_delivered(at(300), 2500);
+        assert!(deliveries.has_grown_since(&before.counts));
+        let sample = deliveries.sample(at(300), at(210), &before);
+        assert_eq!((sample.delivered, sample.lost), (2500, 200));
+        assert_eq!((sample.prior_delivered, sample.total_delivered, sample.in_flight), (1000, 3500, 4000));
+        assert_eq!(sample.interval, Duration::from_millis(210), "from the first sending, the longer one");
+    }
+}

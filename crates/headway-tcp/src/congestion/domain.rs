@@ -425,6 +425,20 @@ mod tests {
         }
     }
 
+    /// Where nothing has arrived since, the network is silent: the timeout is one of all members.
+    #[test]
+    fn what_arrived_is_news_once() {
+        let mut domain = CongestionDomain::shared(Box::new(Reno::new(&setup(10))));
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let mut arrived = Deliveries::default();
+        domain.set_deliveries(at(50), arrived);
+        assert_eq!(domain.delivered_at(), None);
+        arrived.on_delivered(at(100), 1000);
+        domain.set_deliveries(at(100), arrived);
+        domain.set_deliveries(at(200), arrived);
+        assert_eq!(domain.delivered_at(), Some(at(100)));
+    }
+
     #[test]
     fn members_share_the_budget_of_copies_and_none_goes_before_what_waits() {
         let mut domain = CongestionDomain::shared(Box::new(Reno::new(&setup(10))));

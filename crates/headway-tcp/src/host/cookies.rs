@@ -145,3 +145,21 @@ fn outer(identity: &Identity, ends: &Endpoints, irs: SeqNumber) -> u32 {
 fn inner(identity: &Identity, ends: &Endpoints, irs: SeqNumber, time: u32, kept: Kept) -> u32 {
     identity.cookie(ends, &[irs.0, time, kept.size.into(), kept.bits.unwrap_or(u32::MAX)]) & LOW
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_with_options_is_the_latest_that_is_not_ahead_of_the_clock() {
+        for bits in [0, 1, 0x0f0, STAMP_BITS] {
+            let kept = Kept { size: 0, bits: Some(bits) };
+            for clock in (0..=2 * (STAMP_BITS + 1)).chain([1 << 31, u32::MAX]) {
+                let stamp = kept.stamp(clock);
+                assert_eq!(stamp & STAMP_BITS, bits);
+                assert!(clock.wrapping_sub(stamp) <= STAMP_BITS, "{clock}: {stamp}");
+            }
+        }
+        assert_eq!(Kept { size: 0, bits: None }.stamp(77), 77);
+    }
+}

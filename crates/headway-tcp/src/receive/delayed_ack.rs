@@ -89,3 +89,25 @@ impl AckSchedule {
         self.deadline = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 2.2: the gap that was seen counts whole, and half of the last estimate, up to the retransmission timeout.
+    #[test]
+    fn a_gap_beyond_the_retransmission_timeout_is_taken_for_as_long_as_that() {
+        let millis = Duration::from_millis;
+        let config = DelayedAck { timeout: millis(500), adaptive: true };
+        for (gap, held) in [(150, 155), (200, 205), (201, 200), (5000, 200)] {
+            let mut schedule = AckSchedule::new(config, millis(10));
+            let mut now = Instant::ZERO;
+            schedule.on_data(now, false, millis(200));
+            assert!(schedule.is_due(), "the first is acknowledged at once");
+            schedule.on_ack_sent();
+            now += millis(gap);
+            schedule.on_data(now, false, millis(200));
+            assert_eq!(schedule.deadline(), Some(now + millis(held)), "{gap}");
+        }
+    }
+}

@@ -303,6 +303,8 @@ mod tests {
         assert_eq!(lost, [0, 1, 2, 3, 4]);
         assert!(!board.mark_lost(&mut queue, 2000, SentQueue::mark_lost), "judged once");
         assert_eq!(board.forward_distance(&queue), 8);
+        board.update(&mut queue, &[block(5, 9)], SeqNumber(0), nxt);
+        assert!(!board.mark_lost(&mut queue, 2000, SentQueue::mark_lost), "what has arrived is not lost");
     }
 
     #[test]

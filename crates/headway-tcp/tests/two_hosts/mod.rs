@@ -274,6 +274,7 @@ impl Pair {
 
     fn check(&mut self) {
         for side in &mut self.sides {
+            side.host.check().expect("a sound host");
             let Some(statistics) = side.id.and_then(|id| side.host.statistics(id)) else { continue };
             let (pipe, outstanding) = (statistics.pipe, statistics.unacknowledged);
             assert!(pipe <= 2 * outstanding, "a pipe of {pipe} bytes with {outstanding} outstanding");

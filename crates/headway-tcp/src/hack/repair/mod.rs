@@ -213,7 +213,7 @@ impl Repairer {
         // No expectation fits: what arrived may be right but for one or two bits anywhere.
         let uncertain = |bit: u16| layout.is_uncertain(usize::from(bit / 8));
         let bits = (0..8 * layout.header_len as u16).filter(|&bit| uncertain(bit)).count();
-        let most = if budget.take(1 + bits * (bits + 1) / 2) { 2 } else { 0 };
+        let most = if budget.take(ways_to_flip_two(bits)) { 2 } else { 0 };
         if let Some(bits) = header.explain(header.syndrome(), most, uncertain) {
             let mut repaired = *draft;
             bits.as_slice().iter().for_each(|&bit| repaired.flip(bit));
@@ -223,6 +223,11 @@ impl Repairer {
         }
         Some(())
     }
+}
+
+/// In how many ways none, one or two of so many bits can be flipped.
+fn ways_to_flip_two(bits: usize) -> usize {
+    1 + bits * (bits + 1) / 2
 }
 
 /// The Header Checksum of kind 14, itself hit in one bit at most. 16 bits say little: where changes of

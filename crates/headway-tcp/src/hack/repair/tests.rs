@@ -213,3 +213,20 @@ proptest! {
         prop_assert_eq!(repair(&mut Repairer::default(), &packet, &known), None);
     }
 }
+
+#[test]
+fn one_and_two_flips_are_as_many_as_there_are_bits_and_pairs() {
+    // 160 bits have 160 * 159 / 2 pairs.
+    assert_eq!([0, 1, 2, 3, 160].map(ways_to_flip_two), [1, 2, 4, 7, 1 + 160 + 12_720]);
+}
+
+#[test]
+fn data_is_admitted_with_an_acknowledgment_and_without_syn_reset_and_urgent_data() {
+    let known = v2();
+    for flags in [TcpFlags::default(), TcpFlags::PSH, TcpFlags::FIN] {
+        assert!(known.admits_flags(flags | TcpFlags::ACK) && !known.admits_flags(flags));
+        for other in [TcpFlags::SYN, TcpFlags::RST, TcpFlags::URG] {
+            assert!(!known.admits_flags(flags | TcpFlags::ACK | other));
+        }
+    }
+}

@@ -224,6 +224,7 @@ mod tests {
         let (mut queue, mut held) = cut();
         assert_eq!(held.resolve(&mut queue, SeqNumber(0)), 0);
         assert!(!held.ranges.is_empty(), "the retransmission is in the network");
+        assert!(held.allocated() >= size_of::<(SeqNumber, SeqNumber)>());
         queue.mark_sacked(1);
         queue.mark_sacked(2);
         let (delivery, _) = queue.take_delivery(Instant::ZERO, None);
