@@ -53,6 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn real_time_is_counted_in_nanoseconds_from_1970() {
+        let year_2020 = 1_577_836_800 * 1_000_000_000;
+        assert!(real_time() > year_2020);
+    }
+
+    #[test]
     fn timestamps_become_times_of_this_clock() {
         let now = Instant::from_nanos(5_000_000_000);
         assert_eq!(

@@ -72,7 +72,13 @@ mod tests {
         stream.read_to_end(&mut Vec::new()).unwrap();
         let state = KernelTcp::of(&stream).unwrap();
         assert!((100_000..=100_002).contains(&state.acknowledged()), "{state:?}");
-        assert!(state.cwnd() > 1000 && state.smoothed_rtt() > Duration::ZERO, "{state:?}");
+        // RFC 6928: at least ten segments, or what is left of them after a loss.
+        let mss = socket2::SockRef::from(&stream).tcp_mss().unwrap();
+        assert!(
+            state.cwnd() >= 2 * u64::from(mss) && state.cwnd().is_multiple_of(mss.into()),
+            "{mss}: {state:?}"
+        );
+        assert!(state.smoothed_rtt() > Duration::ZERO, "{state:?}");
     }
 
     #[test]

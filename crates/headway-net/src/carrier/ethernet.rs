@@ -384,3 +384,36 @@ impl Carrier for EthernetCarrier {
 }
 
 const _: () = assert!(ARP_LEN <= 128 && ndp::MESSAGE <= 128, "a request fits the minimum MTU of a profile");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stack_gets_tcp_and_icmp_and_no_neighbour_discovery() {
+        for (protocol, expected) in [(TCP, true), (ICMP, true), (17, false), (58, false)] {
+            let mut packet = [0x45; 20];
+            packet[9] = protocol;
+            assert_eq!(is_stacks(true, &packet), expected, "{protocol}");
+        }
+        assert!(!is_stacks(true, &[0x45; 9]), "too short");
+        let mut packet = [0; 64];
+        (packet[0], packet[6]) = (0x60, TCP);
+        assert!(is_stacks(false, &packet));
+    }
+
+    #[test]
+    fn a_frame_names_whom_it_is_to_whom_it_is_from_and_what_it_has() {
+        let header = ethernet_header([1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12], [8, 6]);
+        assert_eq!(header, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 8, 6]);
+    }
+
+    #[test]
+    fn the_destination_is_where_the_header_has_it() {
+        let packet: Vec<u8> = (0..40).collect();
+        assert_eq!(destination(true, &packet), Some([16, 17, 18, 19].into()));
+        let v6: [u8; 16] = std::array::from_fn(|at| 24 + at as u8);
+        assert_eq!(destination(false, &packet), Some(v6.into()));
+        assert_eq!((destination(true, &packet[..19]), destination(false, &packet[..39])), (None, None));
+    }
+}

@@ -221,20 +221,28 @@ fn check_for_loop(ports: &[Port; 2]) -> Result<(), NetError> {
         // What is unknown is not refused.
         Topology::of(port.interface().index).unwrap_or_default()
     });
-    let got = |what: &str| format!("interfaces {} and {}, {what}", first.name, second.name);
-    if of_first.peer == Some(second.index) && of_second.peer == Some(first.index) {
-        return Err(NetError::BadAddress {
-            got: got("the two ends of one veth"),
-            expected: "ends of two veths, or other interfaces that are not connected: packets would circulate",
-        });
+    let Some((what, expected)) = connection((first.index, of_first), (second.index, of_second)) else {
+        return Ok(());
+    };
+    Err(NetError::BadAddress {
+        got: format!("interfaces {} and {}, {what}", first.name, second.name),
+        expected,
+    })
+}
+
+/// How two interfaces are connected, and what is expected instead.
+fn connection(first: (u32, Topology), second: (u32, Topology)) -> Option<(&'static str, &'static str)> {
+    let ((first, of_first), (second, of_second)) = (first, second);
+    if of_first.peer == Some(second) && of_second.peer == Some(first) {
+        return Some((
+            "the two ends of one veth",
+            "ends of two veths, or other interfaces that are not connected: packets would circulate",
+        ));
     }
     if of_first.master.is_some() && of_first.master == of_second.master {
-        return Err(NetError::BadAddress {
-            got: got("ports of one bridge"),
-            expected: "interfaces that are not connected: packets would circulate",
-        });
+        return Some(("ports of one bridge", "interfaces that are not connected: packets would circulate"));
     }
-    Ok(())
+    None
 }
 
 /// The reasons of a wakeup.
@@ -243,4 +251,28 @@ struct Woken {
     readable: [bool; 2],
     /// Whether there may be orders.
     has_orders: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_are_connected_by_a_veth_or_by_a_bridge() {
+        let of = |peer, master| Topology { peer, master };
+        let what = |first, second| connection((1, first), (2, second)).map(|(what, _)| what);
+        assert_eq!(what(of(Some(2), None), of(Some(1), None)), Some("the two ends of one veth"));
+        assert_eq!(what(of(Some(2), Some(9)), of(Some(1), Some(8))), Some("the two ends of one veth"));
+        assert_eq!(what(of(None, Some(9)), of(None, Some(9))), Some("ports of one bridge"));
+        for (first, second) in [
+            (of(None, None), of(None, None)),
+            (of(None, Some(9)), of(None, Some(8))),
+            (of(None, Some(9)), of(None, None)),
+            // In two namespaces the numbers may be the same.
+            (of(Some(2), None), of(Some(3), None)),
+            (of(Some(3), None), of(Some(1), None)),
+        ] {
+            assert_eq!(what(first, second), None);
+        }
+    }
 }

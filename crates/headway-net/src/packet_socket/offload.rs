@@ -67,3 +67,39 @@ impl Offload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_segments_is_read_with_and_without_a_mark_of_congestion() {
+        let [a, b] = 1400_u16.to_ne_bytes();
+        for (kind, expected) in [
+            (0, None),
+            (1, Some(SegmentKind::Tcp)),
+            (4, Some(SegmentKind::Tcp)),
+            (5, Some(SegmentKind::Udp)),
+            (6, Some(SegmentKind::Other(6))),
+        ] {
+            for mark in [0, 0x80] {
+                let mut header = [0; OFFLOAD_HEADER];
+                header[..6].copy_from_slice(&[0, kind | mark, 0, 0, a, b]);
+                let offload = Offload::parse(&header);
+                assert_eq!(offload.checksum, None);
+                assert_eq!(offload.segments, expected.map(|kind| Segments { kind, payload: 1400 }));
+            }
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_checksum_is_read_where_it_is_needed() {
+        let ([a, b], [c, d]) = (34_u16.to_ne_bytes(), 16_u16.to_ne_bytes());
+        for (flags, is_needed) in [(1, true), (3, true), (2, false)] {
+            let mut header = [0; OFFLOAD_HEADER];
+            header[..10].copy_from_slice(&[flags, 0, 0, 0, 0, 0, a, b, c, d]);
+            let place = is_needed.then_some(ChecksumPlace { start: 34, offset: 16 });
+            assert_eq!(Offload::parse(&header).checksum, place);
+        }
+    }
+}

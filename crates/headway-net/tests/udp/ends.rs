@@ -121,3 +121,30 @@ async fn addresses_in_use_are_named() {
     let config = StackConfig { addresses: vec![], ..StackConfig::default() };
     assert!(Stack::start(first, config).is_err(), "a stack without an address");
 }
+
+#[test]
+fn the_mtu_inside_leaves_room_for_the_headers_outside() {
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let carrier = UdpCarrier::open(&UdpConfig { mtu: 1500, peer: None, ..UdpConfig::new(any, any) }).unwrap();
+    // Of UDP over IPv4, 28 bytes; that of IP inside is left out, 20 bytes.
+    assert_eq!(headway_net::Carrier::mtu(&carrier), 1492);
+}
+
+#[tokio::test]
+async fn what_has_arrived_is_given_in_runs() {
+    let pair = Pair::new(Profile::modern());
+    let (mut client, mut server) = pair.connect().await;
+    client.write_all(b"in order").await.unwrap();
+    let read = server.read_unordered(|runs| {
+        let mut bytes = Vec::new();
+        for (distance, (first, second)) in runs {
+            assert_eq!(distance, bytes.len(), "nothing is missing");
+            bytes.extend([first, second].concat());
+        }
+        // It is called again when there is more.
+        let is_all = bytes.len() == 8;
+        Ok(if is_all { (8, Some(bytes)) } else { (0, None) })
+    });
+    let read = tokio::time::timeout(Duration::from_secs(60), read).await.expect("in time");
+    assert_eq!(read.unwrap().as_deref(), Some(&b"in order"[..]));
+}

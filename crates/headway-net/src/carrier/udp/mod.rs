@@ -344,3 +344,16 @@ impl UdpCarrier {
         src
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_socket_is_explained() {
+        let refused = explain(&io::ErrorKind::ConnectionRefused.into(), "192.0.2.1:9");
+        assert_eq!(refused, "nothing listens at UDP 192.0.2.1:9 (ICMP port unreachable)");
+        let other = explain(&io::ErrorKind::HostUnreachable.into(), "192.0.2.1:9");
+        assert!(other.starts_with("UDP 192.0.2.1:9: "), "{other}");
+    }
+}

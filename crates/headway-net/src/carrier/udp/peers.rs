@@ -182,6 +182,19 @@ mod tests {
     }
 
     #[test]
+    fn the_tcp_is_asked_until_it_has_accepted_a_segment() {
+        let mut peers = Peers::new(true);
+        let is_asking = |peers: &mut Peers, is_syn| {
+            let origin = Origin { place: place(1), name: &Name::NONE, tcp_port: 50_000, is_syn };
+            peers.on_received(origin, Instant::ZERO)
+        };
+        let (ip, first) = is_asking(&mut peers, true);
+        assert!(first && is_asking(&mut peers, false).1);
+        peers.on_accepted(SocketAddr::new(ip, 50_000), place(1), &Name::NONE);
+        assert!(!is_asking(&mut peers, false).1);
+    }
+
+    #[test]
     fn the_unproven_are_forgotten_first() {
         let mut peers = Peers::new(true);
         let proven = receive(&mut peers, 1, 1, true, 0);
