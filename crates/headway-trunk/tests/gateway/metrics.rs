@@ -127,6 +127,8 @@ async fn the_silence_of_a_peer_is_counted_where_nothing_happens_at_all() {
     // What the path lets through is found out, and nothing is sent any more.
     sleep(Duration::from_secs(4)).await;
     pair.road.dropped.store(1000, Ordering::Relaxed);
+    // What was on its way arrives.
+    sleep(Duration::from_secs(1)).await;
     let silence = || near(&pair).last_received_seconds.expect("something arrived");
     let (before, since) = (silence(), Instant::now());
     sleep(Duration::from_secs(4)).await;
