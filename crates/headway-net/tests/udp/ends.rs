@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
+use headway_net::{Carrier as _, Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_tcp::Profile;
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
@@ -125,9 +125,13 @@ async fn addresses_in_use_are_named() {
 #[test]
 fn the_mtu_inside_leaves_room_for_the_headers_outside() {
     let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let carrier = UdpCarrier::open(&UdpConfig { mtu: 1500, peer: None, ..UdpConfig::new(any, any) }).unwrap();
-    // Of UDP over IPv4, 28 bytes; that of IP inside is left out, 20 bytes.
-    assert_eq!(headway_net::Carrier::mtu(&carrier), 1492);
+    for mtu in [1500, 9000] {
+        let config = UdpConfig { mtu, peer: None, ..UdpConfig::new(any, any) };
+        let mut carrier = UdpCarrier::open(&config).unwrap();
+        // Of UDP over IPv4, 28 bytes; that of IP inside is left out, 20 bytes.
+        assert_eq!(carrier.mtu(), mtu - 8);
+        assert!(carrier.slot().unwrap().len() >= usize::from(mtu - 8), "room for the longest packet");
+    }
 }
 
 #[tokio::test]
