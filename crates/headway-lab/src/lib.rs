@@ -22,7 +22,7 @@ pub use claims::{Evidence, EvidenceError, Judgement, MissingCell, Reading, Verdi
 pub use error::LabError;
 pub use experiment::{
     Aim, Cell, Change, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,
-    Scalar, Statistic, load_links, schema,
+    Scalar, Statistic, load_links, parse_links, schema,
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
 pub use headway_sim::{Kind, Value};

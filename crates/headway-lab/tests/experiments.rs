@@ -1,6 +1,6 @@
 //! Experiment files, sweeps and claims.
 
-use crate::common;
+use crate::{common, fuzzed};
 
 use std::fs;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use common::run_in;
 use headway_lab::{
     CODE, Experiment, FigureKind, Overrides, Progress, Request, Results, Verdict, columns, judge, run,
 };
-use headway_test_fixture::experiment;
+use headway_test_fixture::{corpus, experiment};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// The small experiment, with claims that hold, that show the direction alone, and that do not hold.
@@ -124,6 +124,12 @@ fn mistakes_name_file_line_and_what_is_allowed() {
             "paper = 1000\nminus = { variant = \"sack\" }",
             "minus: expected it beside `order` or `change`",
         ),
+        ("paper = 1000", "paper = nan", "paper: NaN: expected a finite number"),
+        (
+            "paper = 1000",
+            "paper = 1000\ntolerance = nan",
+            "tolerance: NaN: expected a finite number, at least 0",
+        ),
         ("paper = 1000", "at-least = 1\nfitted = \"all\"", "fitted: an aim is no reading of a source"),
         (
             "paper = 1000",
@@ -138,6 +144,59 @@ fn mistakes_name_file_line_and_what_is_allowed() {
         assert!(complaint.contains(expected), "{to}: {complaint}");
         assert!(!complaint.contains('\n'), "{complaint}");
     }
+}
+
+#[test]
+fn a_short_file_does_not_become_a_long_text() {
+    let naming = |axis: &str| format!("{{{axis}}}").repeat(500);
+    // A value that names an axis 500 times, which names another one 500 times.
+    let text = SMALL
+        .replacen("length = [2, 4]", &format!("length = [2]\na = [\"{}\"]", naming("length")), 1)
+        .replacen("burst:5%:{length}", &naming("a"), 1);
+    let complaint = parse(&text).expect_err("250 KB");
+    assert_eq!(complaint, "small.toml:12: damage: a value that is too long: expected at most 64 KiB");
+    // A long value in every cell of a large sweep.
+    let values = (0..20_000).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
+    let text = SMALL
+        .replacen("runs = 3", "runs = 1", 1)
+        .replacen(
+            "variant = [\"sack\", \"hack+sack\"]",
+            &format!("variant = [\"sack\"]\nlong = [\"{}\"]", "x".repeat(5_000)),
+            1,
+        )
+        .replacen("length = [2, 4]", &format!("length = [{values}]"), 1)
+        .replacen("burst:5%:{length}", "none", 1);
+    let complaint = parse(&text).expect_err("100 MB");
+    let expected = "sweep: the values of 20000 cells are too long: expected at most 64 MiB in all";
+    assert!(complaint.ends_with(expected), "{complaint}");
+}
+
+#[test]
+fn complaints_are_of_one_line_whatever_the_names() {
+    for (from, to, expected) in [
+        ("runs = 3", "runs = 3\n\"a\\nb\" = 1", "a\\nb: unknown key"),
+        ("\"burst:5%:{length}\"", "\"trace:a\\nb\"", "a\\nb: cannot be read"),
+        ("length = [2, 4]", "length = [2, 4]\n\"a\\nb\" = []", "a\\nb: the sweep is empty"),
+    ] {
+        let complaint = parse(&SMALL.replacen(from, to, 1)).expect_err(to);
+        assert!(complaint.contains(expected) && !complaint.contains('\n'), "{complaint}");
+    }
+    let settings = vec!["delay=1\nms".to_owned()];
+    let complaint = with(&SMALL, &Overrides { settings, ..Overrides::default() }).expect_err("no delay");
+    assert!(complaint.starts_with("--set delay=1\\nms: ") && !complaint.contains('\n'), "{complaint}");
+}
+
+#[test]
+fn few_of_many_unknown_keys_are_named() {
+    let keys: String = (0..1000).map(|number| format!("unknown{number} = 1\n")).collect();
+    let complaint = parse(&SMALL.replacen("runs = 3\n", &format!("runs = 3\n{keys}"), 1)).expect_err("keys");
+    assert!(complaint.contains("unknown4: unknown key") && !complaint.contains("unknown5"), "{complaint}");
+    assert!(complaint.ends_with("; and 995 more unknown keys"), "{complaint}");
+}
+
+#[test]
+fn the_fuzz_corpus_is_read() {
+    corpus::replay("experiment_files", fuzzed::check_experiment);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod beyond;
 mod clocks;
 mod common;
 mod experiments;
+mod fuzzed;
 mod keys;
 mod links;
 mod readings;

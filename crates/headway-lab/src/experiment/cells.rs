@@ -7,7 +7,7 @@ use headway_scenario::{
 use indexmap::IndexMap;
 
 use super::Cell;
-use super::file::ExperimentFile;
+use super::file::{ExperimentFile, Scalar};
 use super::origin::Origin;
 use crate::error::LabError;
 
@@ -55,30 +55,53 @@ pub(super) fn recordings(
     Ok(recordings)
 }
 
+/// The longest text of a value, in bytes.
+const MOST_VALUE: usize = 64 << 10;
+/// The longest text of all cells together, with [`PER_VALUE`]: a value names axes, whose values name axes again, and every
+/// cell has every value of the file.
+const MOST_TEXT: usize = 64 << 20;
+/// What a value needs beside its text.
+const PER_VALUE: usize = 64;
+
 /// Every combination of the axes, the last axis changing fastest.
 pub(super) fn enumerate(
     read: &ExperimentFile,
     origin: Origin<'_>,
     traces: &Traces<'_>,
 ) -> Result<Vec<Cell>, LabError> {
-    let mut combinations: Vec<IndexMap<String, String>> = vec![IndexMap::new()];
-    for (axis, values) in &read.sweep {
-        combinations = combinations
-            .iter()
-            .flat_map(|combination| {
-                values.iter().map(move |value| {
-                    let mut longer = combination.clone();
-                    longer.insert(axis.clone(), value.to_string());
-                    longer
-                })
-            })
-            .collect();
+    let count: usize = read.sweep.values().map(Vec::len).product();
+    let mut cells = Vec::new();
+    let mut text = 0;
+    for place in 0..count {
+        let values = combination(read, place, count);
+        if read.skips(&values) {
+            continue;
+        }
+        let Some(cell) = cell(read, values, origin, traces)? else { continue };
+        let length = |texts: &IndexMap<String, String>| -> usize {
+            texts.iter().map(|(name, value)| name.len() + value.len() + PER_VALUE).sum()
+        };
+        text += length(&cell.values) + length(&cell.settings);
+        if text > MOST_TEXT {
+            let problem = format!(
+                "the values of {count} cells are too long: expected at most {} MiB in all",
+                MOST_TEXT >> 20
+            );
+            return Err(origin.complaint("sweep", problem));
+        }
+        cells.push(cell);
     }
-    combinations
-        .into_iter()
-        .filter(|values| !read.skips(values))
-        .filter_map(|values| cell(read, values, origin, traces).transpose())
-        .collect()
+    Ok(cells)
+}
+
+/// The values of the axes in one of `count` places.
+fn combination(read: &ExperimentFile, place: usize, count: usize) -> IndexMap<String, String> {
+    let mut alike = count;
+    let at_place = |(axis, values): (&String, &Vec<Scalar>)| {
+        alike /= values.len();
+        (axis.clone(), values[place / alike % values.len()].to_string())
+    };
+    read.sweep.iter().map(at_place).collect()
 }
 
 /// `None` where the clock is an axis, and the sender none of that clock's.
@@ -173,9 +196,16 @@ fn of_keys(
     }))
 }
 
-/// Puts axis values in the place of `{axis}`.
+/// Puts axis values in the place of `{axis}`. What is too long is no value, and no more of it is made.
 fn fill(template: &str, values: &IndexMap<String, String>) -> Result<String, String> {
     let mut filled = String::new();
+    let mut push = |piece: &str| {
+        if filled.len() + piece.len() > MOST_VALUE {
+            return Err(format!("a value that is too long: expected at most {} KiB", MOST_VALUE >> 10));
+        }
+        filled.push_str(piece);
+        Ok(())
+    };
     let mut rest = template;
     while let Some(start) = rest.find('{') {
         let Some(length) = rest[start..].find('}') else {
@@ -186,10 +216,10 @@ fn fill(template: &str, values: &IndexMap<String, String>) -> Result<String, Str
             let axes: Vec<&str> = values.keys().map(String::as_str).collect();
             return Err(format!("{{{axis}}} is no axis: expected one of {}", axes.join(", ")));
         };
-        filled.push_str(&rest[..start]);
-        filled.push_str(value);
+        push(&rest[..start])?;
+        push(value)?;
         rest = &rest[start + length + 1..];
     }
-    filled.push_str(rest);
+    push(rest)?;
     Ok(filled)
 }

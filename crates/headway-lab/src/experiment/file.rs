@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
-use super::place::malformed;
+use super::place::{malformed, one_line};
 use crate::error::LabError;
 
 /// A value of a key or an axis.
@@ -324,6 +324,22 @@ impl Claim {
         self.order.is_some() || self.change.is_some()
     }
 
+    /// The key of a number that nothing can be compared with, and what was expected.
+    pub(super) fn improper_number(&self) -> Option<(&'static str, String)> {
+        let given = self.evidence.as_ref().and_then(|source| source.given.as_ref());
+        let other = given.map(|given| given.paper);
+        let numbers =
+            [("paper", self.paper), ("at-least", self.at_least), ("at-most", self.at_most), ("paper", other)];
+        for (key, number) in numbers {
+            if let Some(number) = number.filter(|number| !number.is_finite()) {
+                return Some((key, format!("{number}: expected a finite number")));
+            }
+        }
+        let tolerances = [Some(self.tolerance), given.map(|given| given.tolerance)];
+        let improper = tolerances.into_iter().flatten().find(|share| !share.is_finite() || *share < 0.0)?;
+        Some(("tolerance", format!("{improper}: expected a finite number, at least 0")))
+    }
+
     /// The tolerance that is too wide for the effect that it is to judge: with it a ratio of 1 would count as
     /// the source's, or a value of 0.
     pub(super) fn excessive_tolerance(&self) -> Option<TooWide> {
@@ -397,8 +413,10 @@ impl ExperimentFile {
 
     /// Applies `KEY=VALUE` from the command line.
     pub(super) fn set(&mut self, setting: &str) -> Result<(), LabError> {
-        let complaint =
-            |problem: String| LabError::BadOverride { option: format!("--set {setting}"), problem };
+        let complaint = |problem: String| LabError::BadOverride {
+            option: one_line(&format!("--set {setting}")),
+            problem: one_line(&problem),
+        };
         let Some((key, value)) = key_of(setting) else {
             return Err(complaint("expected KEY=VALUE, such as delay=150ms".into()));
         };

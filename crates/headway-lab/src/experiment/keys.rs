@@ -7,10 +7,16 @@ use headway_scenario::{keys, unknown_key};
 use serde_json::Value;
 
 use super::file::schema;
-use super::place::line_of;
+use super::place::{line_of, one_line};
 use crate::error::LabError;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&schema()).unwrap_or_default());
+
+/// So many unknown keys are named at most: with each stand all that are known.
+const MOST_UNKNOWN: usize = 5;
+
+/// The longest key that is compared with those that are known, in bytes.
+const LONGEST_COMPARED: usize = 200;
 
 /// What is wrong with keys.
 #[derive(Default)]
@@ -18,6 +24,8 @@ struct Problems {
     /// The first unknown key.
     first: Option<String>,
     unknown: Vec<String>,
+    /// Further ones, which are not named.
+    more: usize,
     missing: Vec<String>,
 }
 
@@ -29,7 +37,10 @@ pub(super) fn check(file: &str, text: &str) -> Result<(), LabError> {
     };
     let mut problems = Problems::default();
     problems.compare(&toml::Value::Table(found), &SCHEMA, "");
-    let Problems { first, mut unknown, missing } = problems;
+    let Problems { first, mut unknown, more, missing } = problems;
+    if more > 0 {
+        unknown.push(format!("and {more} more unknown keys"));
+    }
     if !missing.is_empty() {
         let keys = if missing.len() == 1 { "key" } else { "keys" };
         unknown.push(format!("missing {keys} {}", missing.join(", ")));
@@ -38,7 +49,7 @@ pub(super) fn check(file: &str, text: &str) -> Result<(), LabError> {
         return Ok(());
     }
     let line = first.map_or(1, |key| line_of(&key, text));
-    Err(LabError::Malformed { file: file.into(), line, problem: unknown.join("; ") })
+    Err(LabError::Malformed { file: file.into(), line, problem: one_line(&unknown.join("; ")) })
 }
 
 impl Problems {
@@ -51,12 +62,13 @@ impl Problems {
                 for (key, value) in table {
                     match known.get(key) {
                         Some(schema) => self.compare(value, schema, &format!("{place}{key}.")),
+                        None if self.unknown.len() == MOST_UNKNOWN => self.more += 1,
                         None => {
                             self.first.get_or_insert_with(|| key.clone());
                             let complaint = match place {
                                 // In the order of the table of keys.
-                                "scenario." => unknown_key(key, keys().iter().map(|key| key.name)),
-                                _ => unknown_key(key, known.keys().map(String::as_str)),
+                                "scenario." => unknown(key, keys().iter().map(|key| key.name)),
+                                _ => unknown(key, known.keys().map(String::as_str)),
                             };
                             self.unknown.push(format!("{key}: {complaint}"));
                         }
@@ -73,6 +85,12 @@ impl Problems {
             _ => {}
         }
     }
+}
+
+/// What is wrong with a key that is none of those that are known.
+pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    // One that is far longer than all of them resembles none, and would take long to compare.
+    unknown_key(if key.len() > LONGEST_COMPARED { "" } else { key }, known)
 }
 
 /// The schema that is referred to; of an optional one, that of the value.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use headway_link::LinkConfig;
-use headway_scenario::{Defaults, KeyError, Traces, keys, unknown_key};
+use headway_scenario::{Defaults, KeyError, Traces, keys};
 
-use super::place::{line_of, malformed};
+use super::keys::unknown;
+use super::place::{line_of, malformed, one_line};
 use crate::error::LabError;
 
 /// The keys of a link.
@@ -25,13 +26,27 @@ fn link_keys() -> impl Iterator<Item = &'static str> + Clone {
 pub fn load_links(path: &Path, mtu: u16) -> Result<[LinkConfig; 2], LabError> {
     let text =
         std::fs::read_to_string(path).map_err(|source| LabError::Unreadable { path: path.into(), source })?;
-    let file = path.display().to_string();
-    let table: toml::Table = text.parse().map_err(|error| malformed(&file, &text, &error))?;
+    let traces = Traces::in_folder(path.parent().unwrap_or(Path::new("")));
+    parse_links(&path.display().to_string(), &text, mtu, &traces)
+}
+
+/// Reads the text of a file that is called `file` in errors, with its traces from elsewhere.
+///
+/// # Errors
+///
+/// As [`load_links`].
+pub fn parse_links(
+    file: &str,
+    text: &str,
+    mtu: u16,
+    traces: &Traces<'_>,
+) -> Result<[LinkConfig; 2], LabError> {
+    let table: toml::Table = text.parse().map_err(|error| malformed(file, text, &error))?;
     let complaint = |key: &str, problem: String| LabError::Invalid {
-        file: file.clone(),
-        line: line_of(key, &text),
-        key: key.into(),
-        problem,
+        file: file.into(),
+        line: line_of(key, text),
+        key: one_line(key),
+        problem: one_line(&problem),
     };
     let table = match (table.get("scenario"), table.len()) {
         (Some(toml::Value::Table(scenario)), 1) => scenario,
@@ -48,7 +63,7 @@ pub fn load_links(path: &Path, mtu: u16) -> Result<[LinkConfig; 2], LabError> {
                     let names: Vec<&str> = link_keys().collect();
                     format!("is not about the link: expected one of {}", names.join(", "))
                 }
-                None => unknown_key(key, link_keys()),
+                None => unknown(key, link_keys()),
             };
             return Err(complaint(key, problem));
         }
@@ -59,11 +74,10 @@ pub fn load_links(path: &Path, mtu: u16) -> Result<[LinkConfig; 2], LabError> {
             return Err(complaint(key, problem));
         }
     }
-    let traces = Traces::in_folder(path.parent().unwrap_or(Path::new("")));
     let mut given: BTreeMap<&str, String> =
         table.iter().filter_map(|(key, value)| Some((key.as_str(), text_of(value)?))).collect();
     given.insert("mtu", mtu.to_string());
-    let settings = headway_scenario::read(|key| given.get(key).map(String::as_str), Defaults::Files, &traces)
+    let settings = headway_scenario::read(|key| given.get(key).map(String::as_str), Defaults::Files, traces)
         .map_err(|KeyError { key, problem }| complaint(key, problem))?;
     Ok([settings.scenario.forward, settings.scenario.reverse])
 }

@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 pub(crate) use cells::stored as stored_cell;
 use file::ExperimentFile;
 pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
-pub use links::load_links;
+pub use links::{load_links, parse_links};
 pub use measure::Measure;
 use origin::Origin;
 
@@ -298,6 +298,9 @@ fn check_claim(
         let expected = "expected one of `paper` (a number), `order` (values of an axis), `change` (increases or \
                         decreases), `at-least` and `at-most` (numbers)";
         return Err(complaint("claim", expected.into()));
+    }
+    if let Some((key, problem)) = claim.improper_number() {
+        return Err(complaint(key, problem));
     }
     if let Some(tolerance) = claim.excessive_tolerance() {
         return Err(complaint("tolerance", tolerance.to_string()));

@@ -2,7 +2,7 @@
 
 use super::Overrides;
 use super::file::key_of;
-use super::place::line_of;
+use super::place::{line_of, one_line};
 use crate::error::LabError;
 
 /// What the values of an experiment came from.
@@ -17,16 +17,17 @@ pub(super) struct Origin<'a> {
 impl Origin<'_> {
     /// The value of `key` makes no sense.
     pub(super) fn complaint(self, key: &str, problem: String) -> LabError {
+        let problem = one_line(&problem);
         let sets = |setting: &&String| key_of(setting).is_some_and(|(set, _)| set == key);
         let set = self.overrides.settings.iter().rev().find(sets);
         let runs = self.overrides.runs.filter(|_| key == "runs");
         let option = runs.map(|runs| format!("--runs {runs}")).or(set.map(|set| format!("--set {set}")));
         match option {
-            Some(option) => LabError::BadOverride { option, problem },
+            Some(option) => LabError::BadOverride { option: one_line(&option), problem },
             None => LabError::Invalid {
                 file: self.file.into(),
                 line: line_of(key, self.text),
-                key: key.into(),
+                key: one_line(key),
                 problem,
             },
         }
@@ -46,6 +47,6 @@ impl Origin<'_> {
             return error;
         }
         let options: Vec<String> = settings.iter().map(|setting| format!("--set {setting}")).collect();
-        LabError::BadOverride { option: options.join(" "), problem: error.to_string() }
+        LabError::BadOverride { option: one_line(&options.join(" ")), problem: error.to_string() }
     }
 }

@@ -20,5 +20,18 @@ pub(super) fn line_of(key: &str, text: &str) -> usize {
 /// What is wrong with the TOML of a file.
 pub(super) fn malformed(file: &str, text: &str, error: &toml::de::Error) -> LabError {
     let Problem { line, text: problem } = Problem::of(text, error);
-    LabError::Malformed { file: file.into(), line, problem }
+    LabError::Malformed { file: file.into(), line, problem: one_line(&problem) }
+}
+
+/// `text` in one line: texts of TOML may hold control characters, which are shown as they are written in TOML.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
 }
