@@ -98,7 +98,7 @@ mod tests {
         }
 
         fn pause(&mut self, millis: u64) -> &mut Self {
-            self.now = self.now + Duration::from_millis(millis);
+            self.now += Duration::from_millis(millis);
             self
         }
 
