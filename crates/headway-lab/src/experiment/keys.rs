@@ -12,7 +12,7 @@ use crate::error::LabError;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&schema()).unwrap_or_default());
 
-/// So many unknown keys are named at most: with each stand all that are known.
+/// The most unknown keys that are named: with each stand all that are known.
 const MOST_UNKNOWN: usize = 5;
 
 /// The longest key that is compared with those that are known, in bytes.
