@@ -16,7 +16,7 @@ use pair::Pair;
 const COUNT: usize = 10_000;
 
 /// The limit of memory for each end of a connection in bytes, without its buffers, with its stream and
-/// table entries. `headway` has 2484: its controller keeps a model of the path, 500 bytes more than CUBIC.
+/// table entries. `headway` has 2530: its controller keeps a model of the path, 500 bytes more than CUBIC.
 const LIMIT: usize = 2560;
 
 /// The buffers that remain after a short exchange: one for each direction.

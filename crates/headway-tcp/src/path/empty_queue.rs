@@ -8,8 +8,8 @@ use headway_units::{Duration, Instant};
 
 /// The samples of which the shortest counts, as far as they are of one round trip.
 const BLOCK: usize = 8;
-/// Waits below this, or below this part of the round-trip time, are noise: the clock's, and the host's.
-const NOISE: Duration = Duration::from_millis(1);
+/// Waits below this, in microseconds, or below this part of the round-trip time, are noise: the clock's, and the host's.
+const NOISE: u32 = 1000;
 const NOISE_PART: u32 = 64;
 /// As is the time in which two packets are transmitted: SYNs, which are shorter, may have the shortest round-trip time, and
 /// one packet is awaited by a delayed ACK. It is no longer than this part of the round-trip time: a sender among many takes
@@ -19,26 +19,27 @@ const PACKETS_PART: u32 = 8;
 /// The shortest round-trip time is that of this span and of the two before.
 const SPAN: Duration = Duration::from_secs(20);
 
-/// See the module's documentation.
+/// See the module's documentation. Paths are many: times are in microseconds, modulo 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EmptyQueue {
-    samples: [(Instant, Duration); BLOCK],
-    count: usize,
+    /// When it was taken, and the round-trip time.
+    samples: [(u32, u32); BLOCK],
+    count: u32,
     /// The shortest of the present span and of the two before.
-    shortest: [Duration; 3],
+    shortest: [u32; 3],
     ends: Instant,
     /// The time in which a packet is transmitted, as far as the sender knows.
-    packet: Duration,
+    packet: u32,
 }
 
 impl Default for EmptyQueue {
     fn default() -> Self {
         Self {
-            samples: [(Instant::ZERO, Duration::MAX); BLOCK],
+            samples: [(0, u32::MAX); BLOCK],
             count: 0,
-            shortest: [Duration::MAX; 3],
+            shortest: [u32::MAX; 3],
             ends: Instant::ZERO,
-            packet: Duration::ZERO,
+            packet: 0,
         }
     }
 }
@@ -47,30 +48,33 @@ impl EmptyQueue {
     /// A round-trip time was sampled. Says whether it begins a span. A packet is transmitted in the time `packet`, as far as
     /// the sender knows.
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) -> bool {
-        self.packet = packet;
+        self.packet = micros(packet);
         let begins = now >= self.ends;
         if begins {
-            self.shortest = [Duration::MAX, self.shortest[0], self.shortest[1]];
+            self.shortest = [u32::MAX, self.shortest[0], self.shortest[1]];
             self.ends = now + SPAN;
         }
-        self.samples[self.count % BLOCK] = (now, rtt);
-        self.count += 1;
-        self.shortest[0] = self.shortest[0].min(rtt);
+        self.samples[self.count as usize % BLOCK] = ((now.as_nanos() / 1000) as u32, micros(rtt));
+        self.count = self.count.wrapping_add(1);
+        self.shortest[0] = self.shortest[0].min(micros(rtt));
         begins
     }
 
     /// Whether the last packets waited no longer than noise.
     pub(super) fn is_empty(&self) -> bool {
-        let Some(last) = self.count.checked_sub(1) else { return false };
-        let (now, latest) = self.samples[last % BLOCK];
-        let of_the_round =
-            |(at, rtt): &(Instant, Duration)| (now.saturating_since(*at) < latest).then_some(*rtt);
+        let (now, latest) = self.samples[self.count.wrapping_sub(1) as usize % BLOCK];
+        let of_the_round = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < latest).then_some(*rtt);
         let recent = self.samples.iter().filter_map(of_the_round).min().unwrap_or(latest);
         let [present, before, earlier] = self.shortest;
         let path = present.min(before).min(earlier);
-        let noise = NOISE.max(path / NOISE_PART).max((self.packet * PACKETS).min(path / PACKETS_PART));
-        recent <= path + noise
+        let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
+        self.count > 0 && recent - path.min(recent) <= NOISE.max(path / NOISE_PART).max(packets)
     }
+}
+
+/// At most 71 minutes.
+fn micros(span: Duration) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

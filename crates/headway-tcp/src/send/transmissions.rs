@@ -14,6 +14,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use crate::congestion::{Before, Deliveries, Load, LostSegment, Others, RateSample};
+use crate::path::ledger::Missing;
 
 /// One transmission of one segment.
 #[derive(Clone, Copy)]
@@ -47,6 +48,11 @@ impl Transmission {
     /// Bytes in flight just after it was sent.
     pub(crate) fn volume(&self) -> u32 {
         self.before.in_flight
+    }
+
+    /// What the ledger is to know of it when it is missing. A segment has `mss` bytes.
+    pub(crate) fn missing(&self, mss: u32) -> Missing {
+        Missing { order: self.order, load: self.load, volume: self.volume() / mss.max(1) }
     }
 }
 

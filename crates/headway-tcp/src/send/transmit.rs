@@ -153,7 +153,7 @@ impl SendSide {
 
     /// A tail loss probe was sent; it repeats a transmission if it carries no new data.
     pub(crate) fn on_probe_sent(&mut self, repeats: Option<Transmission>) {
-        self.recovery.on_probe_sent(self.nxt, repeats);
+        self.recovery.on_probe_sent(self.nxt, repeats.map(|sent| sent.missing(self.mss)));
     }
 
     /// The payload of segment `index`.

@@ -7,12 +7,11 @@ use crate::ConnectionId;
 use crate::congestion::{Ack, CongestionDomain, RateSample};
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::delay::Delay;
-use crate::path::ledger::{CauseLedger, Missing};
+use crate::path::ledger::CauseLedger;
 use crate::ring::Ring;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Acknowledged, SentQueue};
-use crate::send::transmissions::Transmission;
 
 /// What an engine works on, lent for one call.
 pub(crate) struct RecoveryContext<'a> {
@@ -94,11 +93,6 @@ impl RecoveryContext<'_> {
         if let (Some(ledger), Some(delay)) = (&mut self.ledger, self.rtt.delay()) {
             ledger.advance(self.now, delay);
         }
-    }
-
-    /// What the ledger is to know of a transmission that is missing.
-    pub(crate) fn missing(&self, lost: &Transmission) -> Missing {
-        Missing { order: lost.order, load: lost.load, volume: lost.volume() / self.mss.max(1) }
     }
 
     /// In how long a full-sized segment is transmitted at the rate at which the controller sends.

@@ -19,9 +19,8 @@ use headway_wire::SeqNumber;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::sent_queue::{Marks, Sent, SentQueue};
-use super::transmissions::Transmission;
 use crate::event::RetransmitReason;
-use crate::path::ledger::CauseLedger;
+use crate::path::ledger::{CauseLedger, Missing};
 use crate::profile::{HackRules, LossRecovery, Profile};
 
 pub(crate) use context::{AckInfo, Allowance, RecoveryContext, RecoveryOutcome, Retransmission, TimerUpdate};
@@ -149,7 +148,7 @@ pub(crate) trait RecoveryEngine {
     }
 
     /// A tail loss probe was sent that ends at `end`, and repeats a transmission if it carries no new data.
-    fn on_probe_sent(&mut self, _end: SeqNumber, _repeats: Option<Transmission>) {}
+    fn on_probe_sent(&mut self, _end: SeqNumber, _repeats: Option<Missing>) {}
 
     /// An earlier connection over the path saw packets overtake each other, or did not. Says whether the
     /// engine measures what is delivered, so that the window may begin with what that one had.
@@ -317,7 +316,7 @@ impl Recovery {
     }
 
     /// See [`RecoveryEngine::on_probe_sent`].
-    pub(crate) fn on_probe_sent(&mut self, end: SeqNumber, repeats: Option<Transmission>) {
+    pub(crate) fn on_probe_sent(&mut self, end: SeqNumber, repeats: Option<Missing>) {
         engine!(&mut self.engine, engine => engine.on_probe_sent(end, repeats));
     }
 

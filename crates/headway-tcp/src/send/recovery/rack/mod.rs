@@ -25,7 +25,7 @@ use super::{
 };
 use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
-use crate::path::ledger::{Cause, CauseLedger, Crossing};
+use crate::path::ledger::{Cause, CauseLedger, Crossing, Missing};
 use crate::profile::Features;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
@@ -289,7 +289,7 @@ impl Rack {
 
     /// The cause of the loss of `latest`, the latest transmission of segment `index`.
     fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, latest: &Transmission) -> Cause {
-        let missing = cx.missing(latest);
+        let missing = latest.missing(cx.mss);
         let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
         let Some(ledger) = &mut cx.ledger else { return Cause::Unknown };
         let sent = cx.queue.get(index);
@@ -591,7 +591,7 @@ impl RecoveryEngine for Rack {
         self.tail_probe_timeout(queue, rtt, mss, tolerates_holes)
     }
 
-    fn on_probe_sent(&mut self, end: SeqNumber, repeats: Option<Transmission>) {
+    fn on_probe_sent(&mut self, end: SeqNumber, repeats: Option<Missing>) {
         self.probe = Some(Probe::new(end, repeats));
     }
 

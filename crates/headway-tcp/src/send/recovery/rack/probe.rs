@@ -4,11 +4,11 @@ use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use super::Rack;
-use crate::path::ledger::{Cause, CauseLedger};
+use crate::path::ledger::{Cause, CauseLedger, Missing};
 use crate::send::recovery::{AckInfo, RecoveryContext, RecoveryOutcome};
 use crate::send::rtt::RttEstimator;
 use crate::send::sent_queue::SentQueue;
-use crate::send::transmissions::{Delivery, Transmission};
+use crate::send::transmissions::Delivery;
 
 /// "WCDelAckT": the longest that the peer holds an ACK back.
 const DELAYED_ACK: Duration = Duration::from_millis(200);
@@ -21,11 +21,11 @@ const OUR_DELAYED_ACK: Duration = Duration::from_millis(50);
 pub(super) struct Probe {
     end: SeqNumber,
     /// What it repeats; `None`: it carries new data.
-    repeats: Option<Transmission>,
+    repeats: Option<Missing>,
 }
 
 impl Probe {
-    pub(super) fn new(end: SeqNumber, repeats: Option<Transmission>) -> Self {
+    pub(super) fn new(end: SeqNumber, repeats: Option<Missing>) -> Self {
         Self { end, repeats }
     }
 }
@@ -98,8 +98,7 @@ impl Rack {
             return;
         }
         self.probe = None;
-        let Some(lost) = probe.repeats.filter(|_| repaired) else { return };
-        let missing = cx.missing(&lost);
+        let Some(missing) = probe.repeats.filter(|_| repaired) else { return };
         let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
         let cause = match &mut cx.ledger {
             Some(ledger) => ledger.attribute(delay, missing, tolerated).0,
