@@ -23,7 +23,7 @@ use crate::session::Session;
 /// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
 /// until a handshake gets through.
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(900);
-/// Data was sent, and nothing has arrived for this long: the peer may have been restarted.
+/// Data was sent, and nothing has arrived for this long, or for two round trips: the peer may have been restarted.
 const SILENCE: Duration = Duration::from_secs(2);
 /// While the peer does not answer, it is asked once a round trip, but not more often than the first and not less often than the second:
 /// what waits is sent when it is heard.
@@ -101,7 +101,7 @@ pub(crate) struct Peer {
     listening: Option<Instant>,
     /// When it was last asked.
     last_asked: Option<Instant>,
-    /// The shortest time until a probe was answered, at its present address.
+    /// The shortest time until a probe or an initiation was answered, at its present address.
     pub(crate) min_rtt: Option<Duration>,
 }
 
@@ -252,7 +252,7 @@ impl Peer {
 
     /// Something authenticated has arrived. Says whether it ends a silence in which the peer should have answered.
     pub(crate) fn on_received(&mut self, now: Instant) -> bool {
-        let returned = self.unanswered.is_some_and(|since| now.saturating_since(since) >= SILENCE);
+        let returned = self.unanswered.is_some_and(|since| now.saturating_since(since) >= self.silence());
         self.last_received = Some(now);
         self.trying_since = None;
         self.mtu.on_heard(now);
@@ -278,10 +278,21 @@ impl Peer {
         self.reachable()?;
         let again = self.unanswered.map(|since| {
             let every = self.min_rtt.unwrap_or(ASK_EVERY.1).clamp(ASK_EVERY.0, ASK_EVERY.1);
-            self.last_asked.map_or(since + SILENCE, |last| (since + SILENCE).max(last + every))
+            let due = since + self.silence();
+            self.last_asked.map_or(due, |last| due.max(last + every))
         });
         let listening = self.listening.map(|since| since + SILENCE);
         again.into_iter().chain(listening).min()
+    }
+
+    /// How long a silence may be in which the peer should have answered.
+    fn silence(&self) -> Duration {
+        SILENCE.max(self.min_rtt.unwrap_or_default() * 2)
+    }
+
+    /// A round trip to its present address took this long.
+    pub(crate) fn on_rtt(&mut self, rtt: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
     }
 
     /// It was asked.
@@ -325,7 +336,7 @@ impl Peer {
             None => Instant::ZERO,
             Some(session) => {
                 let old = session.replace_at();
-                self.unanswered.map_or(old, |since| old.min(since + SILENCE))
+                self.unanswered.map_or(old, |since| old.min(since + self.silence()))
             }
         };
         Some(self.next_attempt.map_or(due, |next| next.max(due)))

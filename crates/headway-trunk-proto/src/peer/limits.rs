@@ -148,9 +148,15 @@ fn who_does_not_answer_is_asked_once_a_round_trip_between_bounds() {
     peer.last_asked = Some(millis(5_500));
     assert_eq!(peer.ask_at(), Some(millis(7_000)));
     peer.on_asked(millis(7_000));
-    for (rtt, next) in [(None, 8_000), (Some(10), 7_050), (Some(300), 7_300), (Some(4_000), 8_000)] {
+    for (rtt, next) in [(None, 8_000), (Some(10), 7_050), (Some(300), 7_300), (Some(1_001), 8_000)] {
         peer.min_rtt = rtt.map(Duration::from_millis);
         assert_eq!(peer.ask_at(), Some(millis(next)), "{rtt:?}");
+    }
+    // On a long path nothing is missed before two round trips are over.
+    peer.last_asked = None;
+    for (rtt, first) in [(1_000, 7_000), (1_001, 7_002), (4_000, 13_000)] {
+        peer.min_rtt = Some(Duration::from_millis(rtt));
+        assert_eq!((peer.ask_at(), peer.handshake_at()), (Some(millis(first)), Some(millis(first))), "{rtt}");
     }
     peer.current = None;
     assert_eq!(peer.ask_at(), None);

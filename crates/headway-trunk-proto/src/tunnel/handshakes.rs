@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use headway_units::{Duration, Instant};
 
 use super::{Event, PeerId, Refusal, Transmit, Tunnel};
-use crate::control::Control;
 use crate::cookie;
 use crate::handshake::{Initiator, Introduction, Responder};
 use crate::message::{COOKIE_NONCE, MAC, RESPONSE_LEN};
@@ -108,7 +107,9 @@ impl Tunnel {
             return self.refuse(from, Refusal::NotAuthenticResponse);
         };
         let session = Session::new(&keys, (ours, theirs), now, (time, introduction), true);
+        let rtt = Duration::from_nanos(self.introduction(now).time.saturating_sub(time));
         let peer = &mut self.peers[id.0];
+        peer.on_rtt(rtt);
         // It shows that the peer receives what is sent to where the initiation went. Where the answer came from says nothing.
         peer.start(session);
         let returned = peer.on_received(now);
@@ -116,8 +117,8 @@ impl Tunnel {
         if returned {
             self.events.push_back(Event::Returned(id));
         }
-        // The responder uses the session once it has received something.
-        self.send_control(now, id, Control::KeepAlive);
+        // The responder uses the session once it has received something, and may not know where we are before.
+        self.ask(now, id);
     }
 
     pub(super) fn receive_cookie(&mut self, now: Instant, from: SocketAddr, ours: u32, message: &[u8]) {

@@ -164,8 +164,9 @@ impl Tunnel {
             Some(Control::Close) => self.events.push_back(Event::Restarted(id)),
             Some(Control::MtuSeen(size)) => {
                 let peer = &mut self.peers[id.0];
-                let rtt = peer.mtu.on_seen(now, size);
-                peer.min_rtt = peer.min_rtt.into_iter().chain(rtt).min();
+                if let Some(rtt) = peer.mtu.on_seen(now, size) {
+                    peer.on_rtt(rtt);
+                }
                 self.tell_mtu(id);
             }
             Some(Control::PathChallenge(token)) => self.answer_challenge(now, id, from, token),

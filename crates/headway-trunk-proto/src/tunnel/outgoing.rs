@@ -8,7 +8,7 @@ use headway_wire::Ecn;
 
 use super::{Event, PeerId, SealedPacket, Transmit, Tunnel};
 use crate::control::Control;
-use crate::mtu::SHORTEST;
+use crate::mtu::{ASK, SHORTEST};
 use crate::peer::{Unchecked, asks};
 use crate::seal::{Inner, SealError};
 
@@ -92,8 +92,17 @@ impl Tunnel {
         }
     }
 
+    /// Asks the peer whether it is there. It is asked again until something of it arrives.
+    pub(super) fn ask(&mut self, now: Instant, id: PeerId) {
+        // One may be lost, and a peer believes that we have moved if two say so.
+        for _ in 0..2 {
+            self.send_probe(now, id, ASK, true);
+        }
+        self.peers[id.0].on_asked(now);
+    }
+
     /// Sends a datagram of `size` bytes that is answered if it arrives whole.
-    pub(super) fn send_probe(&mut self, now: Instant, id: PeerId, size: u16, checksum: bool) {
+    fn send_probe(&mut self, now: Instant, id: PeerId, size: u16, checksum: bool) {
         let peer = &mut self.peers[id.0];
         let (Some(session), Some(to)) = (&mut peer.current, peer.paths.endpoint()) else { return };
         let message = Control::MtuProbe(size).bytes();

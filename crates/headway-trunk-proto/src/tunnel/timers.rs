@@ -4,7 +4,6 @@ use headway_units::Instant;
 
 use super::{Event, PeerId, Tunnel};
 use crate::control::Control;
-use crate::mtu::ASK;
 use crate::peer::Peer;
 
 impl Tunnel {
@@ -35,11 +34,7 @@ impl Tunnel {
                 self.send_control(now, id, Control::KeepAlive);
             }
             if is_due(self.peers[id.0].ask_at()) {
-                // One may be lost, and a peer believes that we have moved if two say so.
-                for _ in 0..2 {
-                    self.send_probe(now, id, ASK, true);
-                }
-                self.peers[id.0].on_asked(now);
+                self.ask(now, id);
             }
             if is_due(self.peers[id.0].paths.due()) {
                 self.check_paths(now, id);

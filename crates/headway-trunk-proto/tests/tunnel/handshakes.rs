@@ -38,6 +38,30 @@ fn a_flood_does_not_keep_the_end_that_begins_from_its_answer() {
     assert!(world.exchange(true) && world.exchange(false));
 }
 
+/// The responder may not know where its peer is: until it has heard it, nothing can be sent to it.
+#[test]
+fn who_began_asks_until_the_peer_has_used_the_session() {
+    let mut world = World::new();
+    world.loses = Some(|sent| sent.from == at(NEAR) && sent.bytes[0] >> 4 >= 4);
+    world.run(Duration::from_secs(20));
+    assert!(world.saw(true, Event::Connected(PeerId(0))) > 0, "{:?}", world.events);
+    assert!(!world.exchange(false));
+    world.loses = None;
+    world.run(Duration::from_secs(2));
+    assert!(world.exchange(false), "{:?}", world.events);
+}
+
+/// Each handshake ends with a question. Where an answer takes long, that is no reason for the next handshake.
+#[test]
+fn on_a_long_path_handshakes_end() {
+    let mut world = World::new();
+    world.delay = Duration::from_secs(3);
+    world.run(Duration::from_secs(110));
+    let initiations = world.log.iter().filter(|(_, sent)| sent.bytes[0] == 1).count();
+    assert!((1..=6).contains(&initiations), "{initiations}");
+    assert!(world.exchange(true) && world.exchange(false));
+}
+
 /// An attacker on the path repeats an initiation before the peer has used the session: there is one session, and its answer is
 /// the same.
 #[test]
