@@ -23,6 +23,9 @@ const REGRESSIONS: &[(u64, &str, &str)] = &[
     ),
     (0x8bf3_bf85_e383_c7fa, "", "a peer without an address was due to be sent something, for ever"),
     (0xddeb_30c2_8c7b_9434, "", "an address was to be asked when the time for it had passed, for ever"),
+    (0x5547_4099_e755_7649, "", "a gateway that had begun a session was silent before the peer could use it"),
+    (0x8e13_0bb9_aa0f_2e8f, "", "an outage on a path of milliseconds was probed with megabytes"),
+    (0xf63e_e319_a27f_3a90, "", "the same"),
 ];
 
 fn case(number: u64) -> Case {

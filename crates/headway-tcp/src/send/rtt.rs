@@ -17,8 +17,9 @@ pub(crate) struct RttEstimator {
     /// Timeout before backoff.
     base: Duration,
     backoff: u32,
-    /// In an outage it expires each round trip instead; and when it would expire with its backoff.
-    steady: Option<Instant>,
+    /// In an outage: when it would expire with its backoff, and after how many microseconds it expires instead.
+    probing: Option<Instant>,
+    interval: u32,
 }
 
 /// How the retransmission timer goes on after it has expired.
@@ -29,12 +30,14 @@ pub(crate) enum TimeoutPace {
     BackOff,
     /// After the same time.
     Linear,
-    /// After a round trip: the path was interrupted.
-    RoundTrip,
+    /// After a round trip, or a share of this time if that is longer: the path has been interrupted for so long.
+    Probe(Duration),
 }
 
-/// The shortest round trip that it then takes for granted.
-const MIN_STEADY: Duration = Duration::from_millis(10);
+/// The shortest round trip that is taken for granted in an outage.
+const MIN_PROBING: Duration = Duration::from_millis(10);
+/// The share of an outage by which its end is noticed late at most. So what it is probed with grows with the logarithm of its length.
+const LATE: u32 = 32;
 
 impl RttEstimator {
     pub(crate) fn new(profile: Arc<Profile>) -> Self {
@@ -44,7 +47,8 @@ impl RttEstimator {
             measured: None,
             variation: Duration::ZERO,
             backoff: 0,
-            steady: None,
+            probing: None,
+            interval: 0,
         }
     }
 
@@ -151,9 +155,14 @@ impl RttEstimator {
     /// The timeout, with its backoff.
     #[inline]
     pub(crate) fn timeout(&self) -> Duration {
-        if self.steady.is_some() {
-            return self.smoothed().max(MIN_STEADY) * 5 / 4;
+        let backed_off = self.backed_off();
+        match self.probing {
+            Some(_) => Duration::from_micros(self.interval.into()).min(backed_off),
+            None => backed_off,
         }
+    }
+
+    fn backed_off(&self) -> Duration {
         (self.base * (1u32 << self.backoff.min(16))).min(self.config().max)
     }
 
@@ -174,29 +183,30 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
-    /// The timer expired: whether that counts towards giving up. In an outage the timer goes on at the interval of a
-    /// round trip, and counts as often as it would expire with its backoff.
+    /// The timer expired: whether that counts towards giving up. In an outage it expires more often, and counts when it
+    /// would expire with its backoff.
     pub(crate) fn counts_timeout(&self, now: Instant) -> bool {
-        self.steady.is_none_or(|due| now >= due)
+        self.probing.is_none_or(|due| now >= due)
     }
 
     /// The timer expired over data.
     pub(crate) fn on_timeout(&mut self, now: Instant, pace: TimeoutPace) {
-        let is_steady = pace == TimeoutPace::RoundTrip;
-        if self.counts_timeout(now) {
-            if pace != TimeoutPace::Linear {
-                self.back_off();
-            }
-            self.steady = None;
-            self.steady = is_steady.then(|| now + self.timeout());
-        } else if !is_steady {
-            self.steady = None;
+        if self.counts_timeout(now) && pace != TimeoutPace::Linear {
+            self.back_off();
         }
+        self.probing = if let TimeoutPace::Probe(outage) = pace {
+            let interval = (self.smoothed().max(MIN_PROBING) * 5 / 4).max(outage / LATE);
+            self.interval = u32::try_from(interval.as_micros()).unwrap_or(u32::MAX);
+            let due = self.probing.filter(|due| *due > now);
+            Some(due.unwrap_or_else(|| now + self.backed_off()))
+        } else {
+            None
+        };
     }
 
     pub(crate) fn clear_backoff(&mut self) {
         self.backoff = 0;
-        self.steady = None;
+        self.probing = None;
     }
 }
 

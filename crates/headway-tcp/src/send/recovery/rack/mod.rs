@@ -467,8 +467,8 @@ impl RecoveryEngine for Rack {
             return RecoveryOutcome { pace, ..RecoveryOutcome::default() };
         }
         let silence = damages && (!received || in_network >= outage::WINDOW * cx.mss);
-        let pace = if self.outage.on_timeout(cx.now, silence) {
-            TimeoutPace::RoundTrip
+        let pace = if let Some(outage) = self.outage.on_timeout(cx.now, silence) {
+            TimeoutPace::Probe(outage)
         } else if thin {
             TimeoutPace::Linear
         } else {

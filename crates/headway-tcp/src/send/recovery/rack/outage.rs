@@ -2,8 +2,8 @@
 //!
 //! A queue that overflows loses a part of what it is sent. Where the path is known to damage packets, and the
 //! timer expires over [`WINDOW`] segments or more in the pipe that are not all taken for damaged, or a second time in silence,
-//! the path itself was interrupted. Then one segment is sent per interval, without backoff, so that the return of the
-//! path is noticed at once. The first answer restores the window, if as much arrived before as the ledger asks for: a
+//! the path itself was interrupted. Then one segment is sent per round trip, without backoff, and after a while per share
+//! of the time that the outage has lasted: the return of the path is noticed soon beside that. The first answer restores the window, if as much arrived before as the ledger asks for: a
 //! peer that answers one timeout after another has its window once.
 
 use headway_units::{Duration, Instant};
@@ -13,8 +13,6 @@ use crate::send::recovery::{RecoveryContext, RecoveryOutcome};
 
 /// Segments in the pipe from which on a silence is an outage at the first timeout.
 pub(super) const WINDOW: u32 = 16;
-/// An outage that lasts longer is left to the backoff of RFC 6298.
-const LONGEST: Duration = Duration::from_secs(120);
 /// Segments outstanding up to which a connection is thin, and its timeouts in a row without backoff (as Linux has with
 /// `tcp_thin_linear_timeouts`).
 const THIN: u32 = 4;
@@ -25,13 +23,13 @@ const THIN_TIMEOUTS: u32 = 6;
 pub(super) struct Outage(Option<Instant>);
 
 impl Outage {
-    /// The timer expired. `silence`: the path damages packets, and a queue does not explain it. Says whether the
-    /// timer goes on without backoff.
-    pub(super) fn on_timeout(&mut self, now: Instant, silence: bool) -> bool {
+    /// The timer expired. `silence`: the path damages packets, and a queue does not explain it. Says how long the outage
+    /// has lasted, if it is one.
+    pub(super) fn on_timeout(&mut self, now: Instant, silence: bool) -> Option<Duration> {
         if silence {
             self.0.get_or_insert(now);
         }
-        self.0.is_some_and(|since| now.saturating_since(since) < LONGEST)
+        self.0.map(|since| now.saturating_since(since))
     }
 
     fn end(&mut self) -> bool {
