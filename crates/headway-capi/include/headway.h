@@ -144,7 +144,6 @@ typedef struct headway_path_counts {
     uint64_t damage;     /* losses that nothing reported and that were taken for damage */
     uint64_t congestion; /* losses that were taken for congestion */
     uint64_t unknown;    /* losses without evidence, answered like congestion */
-    uint64_t withdrawn;  /* taken for damage, and arrived after all */
     uint64_t marks;      /* ECN marks that the peer echoed */
     uint64_t arrived_intact;
     uint64_t arrived_corrupted;  /* header valid, payload corrupted */

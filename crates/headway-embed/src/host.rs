@@ -60,8 +60,6 @@ pub struct PathCounts {
     pub congestion: u64,
     /// Losses for which there was no evidence; they were answered like congestion.
     pub unknown: u64,
-    /// Losses that were taken for damage and turned out to have arrived.
-    pub withdrawn: u64,
     /// ECN marks that the peer echoed.
     pub marks: u64,
     /// Arrived intact.
@@ -336,7 +334,6 @@ impl EmbeddedHost {
             damage: causes.damage,
             congestion: causes.congestion,
             unknown: causes.unknown,
-            withdrawn: causes.withdrawn,
             marks: causes.marks,
             arrived_intact: path.intact,
             arrived_corrupted: path.corrupted,

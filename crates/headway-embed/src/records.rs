@@ -48,7 +48,6 @@ pub const PATH_COUNTS: &Fields<PathCounts> = &[
     ("damage", |of| of.damage),
     ("congestion", |of| of.congestion),
     ("unknown", |of| of.unknown),
-    ("withdrawn", |of| of.withdrawn),
     ("marks", |of| of.marks),
     ("arrived_intact", |of| of.arrived_intact),
     ("arrived_corrupted", |of| of.arrived_corrupted),

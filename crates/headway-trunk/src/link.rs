@@ -295,13 +295,11 @@ impl Link {
             in_flight_bytes: domain.pipe,
             delivery_rate_bits_per_second: domain.bandwidth.map(Rate::bits_per_second),
             segments_sent: path.transmissions(),
-            withdrawn: attributed.withdrawn,
             ecn_marks: attributed.marks,
-            // With those that were withdrawn: counts do not go back.
             losses: LossStatus {
                 announced: attributed.reported,
                 counted: attributed.explained,
-                inferred: (attributed.damage + attributed.withdrawn).saturating_sub(attributed.explained),
+                inferred: attributed.damage.saturating_sub(attributed.explained),
                 congestion: attributed.congestion,
                 unexplained: attributed.unknown,
             },

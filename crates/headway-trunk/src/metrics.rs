@@ -118,9 +118,6 @@ const PEER: &[Metric<PeerStatus>] = &[
             losses.into_iter().flatten().map(|(cause, segments)| labelled("cause", cause, segments)).collect()
         },
     ),
-    counter("losses_withdrawn", "Losses that were taken for damage and had arrived", |peer| {
-        peer.path.map_or_else(Vec::new, |path| one(path.withdrawn))
-    }),
     counter("ecn_marks", "ECN marks that the peer echoed", |peer| {
         peer.path.map_or_else(Vec::new, |path| one(path.ecn_marks))
     }),

@@ -121,8 +121,6 @@ pub struct PathStatus {
     pub delivery_rate_bits_per_second: Option<u64>,
     /// Segments with data that were sent, retransmissions included.
     pub segments_sent: u64,
-    /// Losses that turned out to be none.
-    pub withdrawn: u64,
     /// ECN marks that the peer echoed.
     pub ecn_marks: u64,
     /// Segments that did not arrive intact, by the cause that the ledger found.

@@ -217,17 +217,7 @@ impl Connection {
         if !self.snd.has_outstanding() || self.snd.window().size() == 0 {
             return;
         }
-        let last_received = self.last_arrival(cx);
-        let (recovery, mut work) = self.recovery(cx);
-        match recovery.on_tail_timer(&mut work, last_received) {
-            Some(outcome) => {
-                if let Some(phase) = outcome.phase {
-                    self.record_phase(cx, phase);
-                }
-                self.report_window(cx);
-            }
-            None => self.pending.request_tail_probe(),
-        }
+        self.pending.request_tail_probe();
         self.arm_retransmit(cx.now);
     }
 

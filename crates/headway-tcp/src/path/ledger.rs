@@ -5,12 +5,14 @@
 //! marks, round-trip times. For each segment that loss detection finds missing, and
 //! that no special ACK reported, it determines the cause. `docs/ledger.md` derives the rules.
 
+use alloc::boxed::Box;
+
 use headway_units::{Duration, Instant};
 
 use super::delay::Delay;
 use super::evidence::Evidence;
-use super::queue_window::QueueWindow;
-use super::silent::{Entered, SilentLosses, Verdict};
+use super::queue::Queue;
+use super::silent::{SilentLosses, Verdict};
 use crate::congestion::Load;
 
 /// What a loss that crossed the bottleneck counts for.
@@ -76,7 +78,7 @@ pub struct Attributed {
     pub counted: u64,
     /// Losses that were not reported and were taken for damage.
     pub damage: u64,
-    /// Of those, withdrawn ones included, losses that the peer's count explained; the others were inferred.
+    /// Of those, losses that the peer's count explained; the others were inferred.
     pub explained: u64,
     /// Losses that were taken for congestion.
     pub congestion: u64,
@@ -84,8 +86,6 @@ pub struct Attributed {
     pub unknown: u64,
     /// ECN marks echoed by the peer.
     pub marks: u64,
-    /// Losses that were taken for damage and turned out to have arrived.
-    pub withdrawn: u64,
 }
 
 /// A transmission that loss detection found missing.
@@ -97,23 +97,6 @@ pub(crate) struct Missing {
     pub(crate) load: Load,
     /// Segments in flight when it was sent.
     pub(crate) volume: u32,
-}
-
-/// The label of a loss that was taken for damage and that nothing reported. It can be withdrawn once.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Label {
-    at: Instant,
-    /// The number of the interval in which it was given.
-    interval: u64,
-    reason: Reason,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Reason {
-    /// A credit.
-    Counted,
-    /// The path loses as many at any rate.
-    Inferred(Entered),
 }
 
 /// See the module's documentation.
@@ -139,8 +122,8 @@ pub struct CauseLedger {
     since_interruption: u32,
     /// What is lost whatever the rate.
     silent: SilentLosses,
-    /// How long the queue was lately.
-    queue: QueueWindow,
+    /// What round-trip times say of the queue; `None` before the first.
+    queue: Option<Box<Queue>>,
     /// The latest round-trip times of the connection that was last heard of.
     delay: Option<Delay>,
     /// The time of the last call that brought it.
@@ -182,8 +165,7 @@ impl CauseLedger {
     /// Moves the window to `now`.
     pub(crate) fn advance(&mut self, now: Instant, delay: Delay) {
         self.now = now;
-        let before = self.delay.replace(delay);
-        self.queue.on_sample(now, before, delay);
+        self.delay = Some(delay);
         if now < self.interval_end {
             return;
         }
@@ -203,7 +185,9 @@ impl CauseLedger {
 
     /// A round-trip time was sampled. A packet is transmitted in the time `packet`, as far as the sender knows.
     pub(crate) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) {
-        self.evidence.on_rtt(now, rtt, packet);
+        if self.queue.get_or_insert_default().on_rtt(now, rtt, packet) {
+            self.evidence.halve();
+        }
     }
 
     /// Segments arrived intact.
@@ -215,13 +199,14 @@ impl CauseLedger {
 
     /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent, and how many
     /// segments were in flight then.
-    pub(crate) fn on_survived(&mut self, survived: [u32; 3], volume: u32, delay: Option<Delay>) {
-        self.evidence.on_survived(volume, survived.iter().sum());
+    pub(crate) fn on_survived(&mut self, survived: [u32; 3], volume: u32) {
+        let Some(queue) = &mut self.queue else { return };
         let [_, at, _] = survived;
-        if let Some(delay) = delay {
-            self.queue.on_survived(at, delay);
+        queue.on_survived(at);
+        if queue.is_empty() {
+            self.evidence.on_survived(volume, survived.iter().sum());
         }
-        let short = delay.is_some_and(|delay| self.queue.is_short(delay));
+        let short = queue.is_short();
         for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
             self.silent.on_survived(load, segments, short, self.now);
         }
@@ -235,8 +220,8 @@ impl CauseLedger {
     /// Whether the path is the sender's own; or whether it damages packets, there was a queue, and nothing shows others: they
     /// keep no queue, and what is lost does not depend on the sender's rate.
     pub(crate) fn is_alone(&self) -> bool {
-        let others = !self.queue.was_seen() || self.queue.is_of_others() || self.silent.depend(self.now);
-        self.own || self.evidence.counts(self.now) && !others
+        let beside_others = self.queue.as_ref().is_none_or(|queue| !queue.was_seen() || queue.is_of_others());
+        self.own || self.evidence.counts(self.now) && !beside_others && !self.silent.depend(self.now)
     }
 
     /// Says whether the path is the sender's own.
@@ -323,18 +308,12 @@ impl CauseLedger {
         self.total.marks += 1;
     }
 
-    /// The cause of the loss of a segment that no special ACK reported; and where it is damage, the label that can be
-    /// withdrawn if the segment turns out to have arrived.
+    /// The cause of the loss of a segment that no special ACK reported.
     ///
     /// `tolerated`: the share of losses, in percent,
     /// that the controller tolerates ([`CongestionControl::tolerates`](crate::congestion::CongestionControl::tolerates)).
-    pub(crate) fn attribute(
-        &mut self,
-        delay: Option<Delay>,
-        missing: Missing,
-        tolerated: u32,
-    ) -> (Cause, Option<Label>) {
-        let (cause, reason) = self.judge(delay, missing, tolerated);
+    pub(crate) fn attribute(&mut self, missing: Missing, tolerated: u32) -> Cause {
+        let cause = self.judge(missing, tolerated);
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
@@ -343,14 +322,14 @@ impl CauseLedger {
             Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
-        (cause, reason.map(|reason| Label { at: self.now, interval: self.current, reason }))
+        cause
     }
 
-    fn judge(&mut self, delay: Option<Delay>, missing: Missing, tolerated: u32) -> (Cause, Option<Reason>) {
+    fn judge(&mut self, missing: Missing, tolerated: u32) -> Cause {
         let Missing { order, load, volume } = missing;
         self.crosses = false;
         if self.is_exhausted() {
-            return (Cause::Congestion, None);
+            return Cause::Congestion;
         }
         if self.credits > 0 {
             self.credits -= 1;
@@ -358,25 +337,26 @@ impl CauseLedger {
             self.interval().counted += 1;
             self.total.explained += 1;
             self.evidence.add(self.now);
-            return (Cause::Damage, Some(Reason::Counted));
+            return Cause::Damage;
         }
-        if self.silent.begins_run(order) {
+        let queue = self.queue.as_deref();
+        if queue.is_some_and(Queue::is_empty) && self.silent.begins_run(order) {
             self.evidence.on_run(volume);
         }
-        let short = delay.is_some_and(|delay| self.queue.is_short(delay));
+        let short = queue.is_some_and(Queue::is_short);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
         // takes no more than its share.
-        let tolerated = if self.own || !self.queue.is_of_others() { 0 } else { tolerated };
-        let (verdict, entered) = self.silent.on_lost(load, order, short, tolerated, self.now);
-        let reason = entered.map(Reason::Inferred);
+        let beside_others = !self.own && queue.is_some_and(Queue::is_of_others);
+        let tolerated = if beside_others { tolerated } else { 0 };
+        let verdict = self.silent.on_lost(load, order, short, tolerated, self.now);
         match verdict {
-            _ if !self.damages() => (Cause::Unknown, None),
-            Verdict::Damage => (Cause::Damage, reason),
-            Verdict::Unlearnt => (Cause::Silent, reason),
-            Verdict::Excess | Verdict::Tolerated => (Cause::Congestion, None),
+            _ if !self.damages() => Cause::Unknown,
+            Verdict::Damage => Cause::Damage,
+            Verdict::Unlearnt => Cause::Silent,
+            Verdict::Excess | Verdict::Tolerated => Cause::Congestion,
             Verdict::Crossing => {
                 self.crosses = self.is_alone();
-                (Cause::Congestion, None)
+                Cause::Congestion
             }
         }
     }
@@ -390,32 +370,6 @@ impl CauseLedger {
         }
         self.silent.take_crossing();
         Some(if self.own { Crossing::OwnPath } else { Crossing::SharedPath })
-    }
-
-    /// What the label says was damaged arrived intact, only late.
-    ///
-    /// What may be taken for damaged ([`MOST_DAMAGED`]) does not grow by that: it bounds what is sent, and the segment
-    /// was retransmitted, or might have been. `repeated`: it was, and that was reported as a duplicate.
-    pub(crate) fn withdraw(&mut self, label: Label, repeated: bool, delay: Option<Delay>) {
-        self.total.damage = self.total.damage.saturating_sub(1);
-        self.total.withdrawn += 1;
-        match label.reason {
-            Reason::Counted => {
-                self.evidence.withdraw(label.at);
-                if self.current.saturating_sub(label.interval) < INTERVALS as u64 {
-                    let interval = &mut self.intervals[place_of(label.interval)];
-                    interval.counted = interval.counted.saturating_sub(1);
-                }
-                // The peer counted another packet, whose loss may be still to be found: the credit is there again, and
-                // expires when it would have expired. A retransmission takes a round trip, in which that packet was
-                // found missing, and attributed without the credit: then it would label a loss that it does not
-                // belong to.
-                if !repeated && delay.is_some_and(|delay| !self.credits_expired(delay)) {
-                    self.credits += 1;
-                }
-            }
-            Reason::Inferred(entered) => self.silent.withdraw(&entered, self.now),
-        }
     }
 
     fn credits_expired(&self, delay: Delay) -> bool {
@@ -441,8 +395,26 @@ mod tests {
     }
 
     /// The cause given to the next loss of a sender that sends what the path carries.
-    fn attribute(ledger: &mut CauseLedger, delay: Option<Delay>) -> Cause {
-        ledger.attribute(delay, at_rate(0), 0).0
+    fn attribute(ledger: &mut CauseLedger) -> Cause {
+        ledger.attribute(at_rate(0), 0)
+    }
+
+    /// The same after round-trip times of so many milliseconds.
+    fn attribute_at(ledger: &mut CauseLedger, rtt: u64) -> Cause {
+        sample(ledger, rtt);
+        attribute(ledger)
+    }
+
+    /// As many round-trip times as show a queue.
+    fn sample(ledger: &mut CauseLedger, rtt: u64) {
+        for _ in 0..8 {
+            ledger.on_rtt(ledger.now, ms(rtt), Duration::ZERO);
+        }
+    }
+
+    fn survive(ledger: &mut CauseLedger, survived: [u32; 3], rtt: u64) {
+        ledger.on_rtt(ledger.now, ms(rtt), Duration::ZERO);
+        ledger.on_survived(survived, 10);
     }
 
     fn delay(latest: u64) -> Delay {
@@ -452,14 +424,10 @@ mod tests {
     #[test]
     fn without_evidence_it_is_inert() {
         let mut ledger = CauseLedger::default();
-        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Unknown);
-        assert_eq!(attribute(&mut ledger, None), Cause::Unknown);
+        assert_eq!(attribute_at(&mut ledger, 100), Cause::Unknown);
+        assert_eq!(attribute(&mut ledger), Cause::Unknown);
         ledger.on_count(Instant::ZERO, 7, 3);
-        assert_eq!(
-            attribute(&mut ledger, Some(delay(100))),
-            Cause::Unknown,
-            "the first count is a mark to count from"
-        );
+        assert_eq!(attribute_at(&mut ledger, 100), Cause::Unknown, "the first count is a mark to count from");
     }
 
     #[test]
@@ -474,9 +442,9 @@ mod tests {
                 ledger.on_intact(1);
                 if order % nth == 0 {
                     let missing = Missing { volume, ..at_rate(order) };
-                    causes.push(ledger.attribute(Some(delay(100)), missing, 0).0);
+                    causes.push(ledger.attribute(missing, 0));
                 } else {
-                    ledger.on_survived([0, 1, 0], volume, Some(delay(100)));
+                    ledger.on_survived([0, 1, 0], volume);
                 }
             }
             causes
@@ -501,18 +469,16 @@ mod tests {
             ledger.on_reported(0);
             for _ in 0..100 {
                 ledger.on_intact(19);
-                ledger.on_survived([0, 19, 0], 10, Some(delay(100)));
-                attribute(&mut ledger, Some(delay(100)));
+                survive(&mut ledger, [0, 19, 0], 100);
+                attribute_at(&mut ledger, 100);
             }
             // A queue builds up.
-            for now in 1..=40 {
-                ledger.advance(Instant::ZERO + ms(10 * now), delay(100 + 5 * now));
-            }
+            sample(&mut ledger, 300);
             ledger.on_intact(1000);
-            ledger.on_survived(if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 10, Some(delay(300)));
+            survive(&mut ledger, if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 300);
             assert_eq!(ledger.is_alone(), own || !waits);
             let crossings = [(); 30].map(|()| {
-                assert_eq!(attribute(&mut ledger, Some(delay(300))), Cause::Congestion);
+                assert_eq!(attribute(&mut ledger), Cause::Congestion);
                 ledger.take_crossing()
             });
             let count = |kind| crossings.iter().filter(|crossing| **crossing == Some(kind)).count();
@@ -528,27 +494,24 @@ mod tests {
         let queue = || {
             let mut ledger = CauseLedger::default();
             ledger.on_reported(0);
-            for now in 0..5 {
-                ledger.advance(Instant::ZERO + ms(now), delay(100));
-            }
+            sample(&mut ledger, 100);
             assert!(!ledger.is_alone(), "no queue was seen");
-            ledger.advance(Instant::ZERO + ms(5), delay(130));
-            ledger.advance(Instant::ZERO + ms(6), delay(131));
-            ledger.advance(Instant::ZERO + ms(7), delay(100));
+            sample(&mut ledger, 130);
+            sample(&mut ledger, 100);
             assert!(ledger.is_alone());
             ledger
         };
         let mut others = queue();
-        others.on_survived([0, 800, 0], 10, Some(delay(110)));
+        survive(&mut others, [0, 800, 0], 110);
         assert!(!others.is_alone(), "they keep a queue");
         let mut policer = queue();
         for order in 0..100 {
             policer.on_intact(19);
-            policer.on_survived([0, 19, 0], 10, Some(delay(100)));
-            policer.attribute(Some(delay(100)), at_rate(20 * order), 0);
+            survive(&mut policer, [0, 19, 0], 100);
+            policer.attribute(at_rate(20 * order), 0);
         }
         assert!(policer.is_alone());
-        policer.on_survived([1000, 0, 0], 10, Some(delay(100)));
+        survive(&mut policer, [1000, 0, 0], 100);
         assert!(!policer.is_alone(), "nothing is lost below the rate");
         let mut unknown = CauseLedger::default();
         unknown.set_own(true);
@@ -579,7 +542,7 @@ mod tests {
         ledger.on_count(Instant::ZERO, 1, 3);
         ledger.on_count(Instant::ZERO, 0, 3);
         assert_eq!(ledger.attributed().counted, 2, "across the wrap, and an old count says nothing");
-        let causes = [(); 3].map(|()| attribute(&mut ledger, Some(delay(200))));
+        let causes = [(); 3].map(|()| attribute_at(&mut ledger, 200));
         assert_eq!(causes, [Cause::Damage, Cause::Damage, Cause::Congestion]);
     }
 
@@ -589,11 +552,11 @@ mod tests {
         ledger.advance(Instant::ZERO, delay(100));
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 5, 9);
-        assert_eq!(attribute(&mut ledger, Some(delay(200))), Cause::Damage, "one is missing");
+        assert_eq!(attribute_at(&mut ledger, 200), Cause::Damage, "one is missing");
         ledger.advance(Instant::ZERO + ms(301), delay(200));
-        assert_eq!(attribute(&mut ledger, Some(delay(200))), Cause::Congestion);
+        assert_eq!(attribute_at(&mut ledger, 200), Cause::Congestion);
         ledger.advance(Instant::ZERO + ms(31_000), delay(100));
-        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Unknown, "the window has passed");
+        assert_eq!(attribute_at(&mut ledger, 100), Cause::Unknown, "the window has passed");
     }
 
     #[test]
@@ -604,10 +567,10 @@ mod tests {
         ledger.on_count(Instant::ZERO, 1000, 2000);
         ledger.on_intact(10);
         ledger.on_reported(0);
-        let damaged = (0..1000).take_while(|_| attribute(&mut ledger, None) == Cause::Damage).count();
+        let damaged = (0..1000).take_while(|_| attribute(&mut ledger) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
         ledger.on_intact(1);
-        assert_eq!(attribute(&mut ledger, None), Cause::Damage, "something arrived");
+        assert_eq!(attribute(&mut ledger), Cause::Damage, "something arrived");
     }
 
     /// One segment arrives in a window of the ledger, and the peer counts without end.
@@ -621,7 +584,7 @@ mod tests {
             ledger.advance(now, delay(100));
             ledger.on_count(now, 1000_u16.wrapping_mul(seconds as u16 + 1), 60_000);
             ledger.on_intact(1);
-            damaged += (0..1000).filter(|_| attribute(&mut ledger, None) != Cause::Congestion).count();
+            damaged += (0..1000).filter(|_| attribute(&mut ledger) != Cause::Congestion).count();
         }
         assert!((700..=700 + 64).contains(&damaged), "{damaged}");
     }
@@ -633,62 +596,8 @@ mod tests {
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 5, 9);
         assert!(!ledger.damages() && !ledger.sees_damage());
-        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
+        assert_eq!(attribute_at(&mut ledger, 100), Cause::Damage);
         assert!(ledger.damages() && ledger.sees_damage());
-    }
-
-    /// One that labels its next loss with a credit.
-    fn credited(credits: u16) -> CauseLedger {
-        let mut ledger = CauseLedger::default();
-        ledger.advance(Instant::ZERO, delay(100));
-        ledger.on_count(Instant::ZERO, 0, 3);
-        ledger.on_count(Instant::ZERO, credits, 100);
-        ledger
-    }
-
-    #[test]
-    fn what_arrived_after_all_is_no_evidence_and_its_credit_is_another_packets() {
-        let mut ledger = credited(1);
-        let (cause, label) = ledger.attribute(Some(delay(100)), at_rate(7), 0);
-        assert_eq!((cause, ledger.credits), (Cause::Damage, 0));
-        ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
-        assert!(!ledger.damages() && !ledger.sees_damage());
-        let total = ledger.attributed();
-        assert_eq!((total.damage, total.withdrawn, ledger.credits), (0, 1, 1));
-        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage, "the packet that was counted");
-        assert_eq!(attribute(&mut ledger, Some(delay(200))), Cause::Congestion, "there is no further credit");
-    }
-
-    #[test]
-    fn a_credit_is_not_given_back_a_round_trip_later() {
-        let mut ledger = credited(1);
-        let (_, label) = ledger.attribute(Some(delay(100)), at_rate(7), 0);
-        ledger.withdraw(label.expect("damage has a label"), true, Some(delay(100)));
-        assert_eq!((ledger.credits, ledger.damages()), (0, false));
-        let mut ledger = credited(2);
-        let labels = [(); 2].map(|()| ledger.attribute(Some(delay(100)), at_rate(7), 0).1);
-        ledger.advance(Instant::ZERO + ms(301), delay(100));
-        for label in labels {
-            ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
-        }
-        assert_eq!(ledger.credits, 0);
-        assert!(!ledger.damages());
-    }
-
-    #[test]
-    fn withdrawing_leaves_the_evidence_of_others_and_of_reports() {
-        let mut ledger = credited(2);
-        ledger.on_reported(3);
-        let (_, label) = ledger.attribute(Some(delay(100)), at_rate(7), 0);
-        ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
-        assert!(ledger.damages() && ledger.sees_damage());
-        // One that was given in an interval that is forgotten takes nothing from later ones.
-        let (_, label) = ledger.attribute(Some(delay(100)), at_rate(8), 0);
-        ledger.advance(Instant::ZERO + ms(5000), delay(100));
-        ledger.on_count(ledger.now, 4, 100);
-        assert_eq!(attribute(&mut ledger, Some(delay(100))), Cause::Damage);
-        ledger.withdraw(label.expect("damage has a label"), false, Some(delay(100)));
-        assert!(ledger.sees_damage());
     }
 
     #[test]
@@ -698,37 +607,21 @@ mod tests {
         {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
-            ledger.on_reported(1);
+            ledger.on_reported(0);
             let mut order = 0;
             let mut lose = |ledger: &mut CauseLedger| {
                 order += 100;
                 ledger.on_intact(99);
-                ledger.on_survived([0, 99, 0], 10, Some(delay(100)));
-                ledger.attribute(Some(delay(100)), at_rate(order), tolerated).0
+                survive(ledger, [0, 99, 0], 100);
+                ledger.attribute(at_rate(order), tolerated)
             };
             ledger.advance(Instant::ZERO, delay(100));
             for _ in 0..20 {
                 lose(&mut ledger);
             }
             assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
-            ledger.on_survived([0, 400, 0], 10, Some(delay(110)));
+            survive(&mut ledger, [0, 400, 0], 110);
             assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
         }
-    }
-
-    /// A peer that reports every retransmission as a duplicate: what is withdrawn does not let more be believed.
-    #[test]
-    fn withdrawing_does_not_raise_the_bound() {
-        let mut ledger = credited(1000);
-        ledger.on_intact(10);
-        let mut damaged = 0;
-        for _ in 0..1000 {
-            let (cause, label) = ledger.attribute(None, at_rate(7), 0);
-            damaged += u32::from(cause == Cause::Damage);
-            if let Some(label) = label {
-                ledger.withdraw(label, false, Some(delay(100)));
-            }
-        }
-        assert_eq!(damaged, 7 * 10 + 64);
     }
 }

@@ -2,15 +2,13 @@
 
 mod bursts;
 pub(crate) mod delay;
-mod empty_queue;
 mod evidence;
 mod experiment;
 pub mod ledger;
 pub(crate) mod memory;
 mod mtu;
 pub(crate) mod mtu_search;
-mod others_queue;
-mod queue_window;
+mod queue;
 mod rate_test;
 mod receivers;
 mod silent;

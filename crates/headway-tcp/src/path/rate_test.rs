@@ -69,15 +69,6 @@ impl RateTest {
         }
     }
 
-    /// The run of losses that began under `load` was none: its weight is taken back.
-    pub(super) fn withdraw_run(&mut self, load: Load, now: Instant) {
-        match load {
-            Load::Below => self.weigh_below(ONE as i64, now),
-            Load::Above => self.weigh_above(-LOG2_3_2, now),
-            Load::At => {}
-        }
-    }
-
     fn weigh_below(&mut self, weight: i64, now: Instant) {
         if decide(&mut self.below, weight) {
             self.until = Some(now + HOLDS);

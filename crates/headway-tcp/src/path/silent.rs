@@ -86,17 +86,6 @@ pub(super) enum Verdict {
     Crossing,
 }
 
-/// What one loss was entered as.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entered {
-    load: Load,
-    /// As the beginning of a run, and of one away from any burst of damage.
-    run: bool,
-    lone: bool,
-    /// In the test too.
-    tested: bool,
-}
-
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SilentLosses {
@@ -132,8 +121,8 @@ impl SilentLosses {
         self.refill(u64::from(segments));
     }
 
-    /// Transmission number `order`, sent under `load`, was lost in silence. If it is taken for damage, what was
-    /// entered can be withdrawn. It is not while the path loses less than `tolerated` percent.
+    /// Transmission number `order`, sent under `load`, was lost in silence. It is not taken for damage while the path loses
+    /// less than `tolerated` percent.
     pub(super) fn on_lost(
         &mut self,
         load: Load,
@@ -141,40 +130,36 @@ impl SilentLosses {
         short: bool,
         tolerated: u32,
         now: Instant,
-    ) -> (Verdict, Option<Entered>) {
-        let continues = !self.begins_run(order);
+    ) -> Verdict {
+        let begins_run = self.begins_run(order);
         self.last_lost = Some(order);
         if !short {
             self.expect_crossing(1, now);
             let crosses = self.crossing >= ONE && !self.test.depends(now);
-            return (if crosses { Verdict::Crossing } else { Verdict::Excess }, None);
+            return if crosses { Verdict::Crossing } else { Verdict::Excess };
         }
         let in_burst = self.bursts.as_ref().is_some_and(|bursts| bursts.contain(order));
-        let lone = !continues && !in_burst;
-        let share = self.share_at();
-        let mut entered = Entered { load, run: !continues, lone, tested: lone && share > 0 };
-        if lone {
-            self.test.on_run(load, share, now);
+        let is_lone = begins_run && !in_burst;
+        if is_lone {
+            self.test.on_run(load, self.share_at(), now);
         }
         if let Some(tally) = self.tally(load) {
-            entered.run |= tally.runs == 0;
             tally.sent += 1;
             tally.lost += 1;
-            tally.runs += u32::from(entered.run);
-            tally.lone_runs += u32::from(lone);
+            tally.runs += u32::from(begins_run || tally.runs == 0);
+            tally.lone_runs += u32::from(is_lone);
         }
         self.refill(1);
         if self.allowance < ONE || self.test.depends(now) {
-            return (Verdict::Excess, None);
+            return Verdict::Excess;
         }
         let learnt = self.learnt();
         let is_learnt = learnt.sent >= LEARNT;
         if is_learnt && u64::from(learnt.lost) * 100 < u64::from(learnt.sent) * u64::from(tolerated) {
-            return (Verdict::Tolerated, None);
+            return Verdict::Tolerated;
         }
         self.allowance -= ONE;
-        let verdict = if is_learnt { Verdict::Damage } else { Verdict::Unlearnt };
-        (verdict, Some(entered))
+        if is_learnt { Verdict::Damage } else { Verdict::Unlearnt }
     }
 
     /// Whether transmission number `order`, if it is lost, begins a run of losses.
@@ -201,21 +186,6 @@ impl SilentLosses {
     /// Whether losses depend on the sender's rate.
     pub(super) fn depend(&self, now: Instant) -> bool {
         self.test.depends(now)
-    }
-
-    /// What was taken for damage arrived after all: the loss is entered no more, and its allowance is left for
-    /// another.
-    pub(super) fn withdraw(&mut self, entered: &Entered, now: Instant) {
-        if entered.tested {
-            self.test.withdraw_run(entered.load, now);
-        }
-        if let Some(tally) = self.tally(entered.load) {
-            // Half of it may have been forgotten since.
-            tally.lost = tally.lost.saturating_sub(1);
-            tally.runs = tally.runs.saturating_sub(u32::from(entered.run));
-            tally.lone_runs = tally.lone_runs.saturating_sub(u32::from(entered.lone));
-        }
-        self.allowance = (self.allowance + ONE).min(self.deepest());
     }
 
     /// Transmission number `order` arrived damaged.
@@ -286,7 +256,7 @@ mod tests {
                 if nth == 0 || !self.order.is_multiple_of(nth) {
                     self.losses.on_survived(load, 1, short, Instant::ZERO);
                 } else {
-                    match self.losses.on_lost(load, self.order, short, 0, Instant::ZERO).0 {
+                    match self.losses.on_lost(load, self.order, short, 0, Instant::ZERO) {
                         Verdict::Excess | Verdict::Tolerated | Verdict::Crossing => excess += 1,
                         Verdict::Damage | Verdict::Unlearnt => damage += 1,
                     }
@@ -318,12 +288,11 @@ mod tests {
             path.send(Load::At, 5000, nth, true);
             path.order += 2;
             let lost = path.losses.on_lost(Load::At, path.order, true, tolerated, Instant::ZERO);
-            assert_eq!(lost.0, verdict, "1 of {nth}, {tolerated} %");
-            assert_eq!(lost.1.is_some(), verdict == Verdict::Damage, "there is nothing to withdraw");
+            assert_eq!(lost, verdict, "1 of {nth}, {tolerated} %");
         }
         let mut path = Path::new();
         path.send(Load::At, 100, 0, true);
-        let (verdict, _) = path.losses.on_lost(Load::At, 200, true, 2, Instant::ZERO);
+        let verdict = path.losses.on_lost(Load::At, 200, true, 2, Instant::ZERO);
         assert_eq!(verdict, Verdict::Unlearnt, "how many the path loses is not known yet");
     }
 
@@ -348,7 +317,7 @@ mod tests {
                         path.losses.on_survived(Load::At, 1, false, Instant::ZERO);
                         return false;
                     }
-                    let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, 0, Instant::ZERO);
+                    let verdict = path.losses.on_lost(Load::At, path.order, false, 0, Instant::ZERO);
                     if verdict == Verdict::Crossing {
                         path.losses.take_crossing();
                     }
@@ -382,7 +351,7 @@ mod tests {
         assert!(excess > 80, "{damage} and {excess} of 100");
         path.order += 1;
         path.losses.crossing = 10 * ONE;
-        let (verdict, _) = path.losses.on_lost(Load::At, path.order, false, 0, Instant::ZERO);
+        let verdict = path.losses.on_lost(Load::At, path.order, false, 0, Instant::ZERO);
         assert_eq!(verdict, Verdict::Excess, "and none is expected to cross a long queue");
         // It has to be shown again after a while.
         assert!(!path.losses.test.depends(Instant::from_nanos(31_000_000_000)));
@@ -405,7 +374,7 @@ mod tests {
             (0..20)
                 .map(|_| {
                     path.order += 1;
-                    path.losses.on_lost(Load::At, path.order, true, 0, Instant::ZERO).0
+                    path.losses.on_lost(Load::At, path.order, true, 0, Instant::ZERO)
                 })
                 .collect::<alloc::vec::Vec<_>>()
         };
@@ -416,27 +385,6 @@ mod tests {
         assert!(burst(&mut path).iter().all(|verdict| *verdict == Verdict::Damage));
     }
 
-    #[test]
-    fn what_arrived_after_all_is_entered_no_more() {
-        for load in [Load::Below, Load::At, Load::Above] {
-            let mut path = Path::new();
-            path.send(Load::At, 5000, 20, true);
-            let before = path.losses.clone();
-            path.order += 2;
-            let (verdict, entered) = path.losses.on_lost(load, path.order, true, 0, Instant::ZERO);
-            assert_eq!(verdict, Verdict::Damage);
-            assert_ne!(path.losses, before);
-            path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
-            let last_lost = before.last_lost;
-            let survived = Tally { sent: before.at.sent + u32::from(load == Load::At), ..before.at };
-            let below = Tally { sent: u32::from(load == Load::Below), ..before.below };
-            let allowance = path.losses.allowance;
-            assert!(allowance.abs_diff(before.allowance) <= ONE / 8, "a segment's share was added");
-            let expected = SilentLosses { at: survived, below, allowance, ..before };
-            assert_eq!(SilentLosses { last_lost, ..path.losses }, expected, "{load:?}");
-        }
-    }
-
     /// Where packets overtake each other a loss is found later than what is sent behind it is reported as damaged.
     #[test]
     fn a_loss_that_is_found_late_belongs_to_its_burst() {
@@ -444,21 +392,9 @@ mod tests {
         path.send(Load::At, 1000, 0, true);
         path.losses.on_damaged(1100);
         path.losses.on_damaged(1300);
-        for (order, lone) in [(1103, false), (1200, true), (1302, false)] {
-            let (_, entered) = path.losses.on_lost(Load::At, order, true, 0, Instant::ZERO);
-            assert_eq!(entered.map(|entered| entered.lone), Some(lone), "{order}");
+        for (order, lone_runs) in [(1103, 0), (1200, 1), (1302, 1)] {
+            path.losses.on_lost(Load::At, order, true, 0, Instant::ZERO);
+            assert_eq!(path.losses.at.lone_runs, lone_runs, "{order}");
         }
-    }
-
-    #[test]
-    fn no_allowance_is_gained_by_withdrawing() {
-        let mut path = Path::new();
-        path.send(Load::At, 5000, 20, true);
-        path.send(Load::At, 5000, 0, true);
-        let most = path.losses.allowance;
-        let (_, entered) = path.losses.on_lost(Load::At, 20_000, true, 0, Instant::ZERO);
-        path.losses.on_survived(Load::At, 1000, true, Instant::ZERO);
-        path.losses.withdraw(&entered.expect("it was taken for damage"), Instant::ZERO);
-        assert!(path.losses.allowance <= most, "{} of {most}", path.losses.allowance);
     }
 }

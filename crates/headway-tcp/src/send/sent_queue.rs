@@ -459,11 +459,6 @@ impl SentQueue {
         (delivery, rate)
     }
 
-    /// The numbers of the transmissions that the ACK at hand delivered although they had been taken for lost.
-    pub(crate) fn take_late(&mut self) -> Vec<u64> {
-        self.log.kept_mut().map(TransmissionLog::take_late).unwrap_or_default()
-    }
-
     /// The application has nothing to send, although the window would allow it.
     pub(crate) fn app_limited(&mut self) {
         let pipe = self.pipe();

@@ -135,8 +135,6 @@ pub(crate) struct TransmissionLog {
     load: Load,
     /// What the ACK that is being processed delivered.
     current: Delivery,
-    /// The numbers of transmissions that it delivered although they had been taken for lost.
-    late: Vec<u64>,
     /// Up to which number transmissions were copied, and are to be.
     copies: (u64, u64),
     /// The longest payload that arrived since this was last asked for.
@@ -244,12 +242,7 @@ impl TransmissionLog {
             current.highest_original = Some(current.highest_original.map_or(end, |high| high.max(end)));
             current.lowest_original = Some(current.lowest_original.map_or(end, |low| low.min(end)));
         }
-        let was_live = self.get_mut(order).is_some_and(|sent| sent.live);
         let Some(sent) = self.drop_transmission(order) else { return };
-        // What was lost does not come late if it is its copy that has arrived.
-        if !was_live && !sent.copied {
-            self.late.push(order);
-        }
         if sent.passed {
             // It was taken for damaged and has arrived after all.
             self.current.counted_before = self.current.counted_before.saturating_add(len);
@@ -330,11 +323,6 @@ impl TransmissionLog {
             self.totals.deliveries.on_delivered(now, delivery.bytes - delivery.counted_before);
         }
         delivery
-    }
-
-    /// The numbers of the transmissions that the ACK at hand delivered although they had been taken for lost.
-    pub(crate) fn take_late(&mut self) -> Vec<u64> {
-        core::mem::take(&mut self.late)
     }
 
     /// The delivery rate that the newest transmission of `delivery` measured
@@ -458,23 +446,6 @@ impl TransmissionLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_lost_and_copied_does_not_come_late() {
-        let at = Instant::from_nanos;
-        let late = |copied| {
-            let mut log = TransmissionLog::default();
-            log.sent(SeqNumber(0), 1000, 1, at(1), 0);
-            if copied {
-                log.begin_copies();
-                assert!(log.take_copy().is_some() && log.take_copy().is_none());
-            }
-            log.resolve(1);
-            log.delivered(1, SeqNumber(1000), 1000, 0, copied);
-            log.take_late()
-        };
-        assert_eq!([late(false), late(true)], [alloc::vec![1], alloc::vec![]]);
-    }
 
     #[test]
     fn superseded_copies_are_forgotten_behind_one_that_stays() {
@@ -604,7 +575,5 @@ mod tests {
         }
         let counted = log.rate(&delivery, at(11), None).map(|sample| sample.delivered);
         assert_eq!(counted, Some(2000));
-        assert_eq!(log.take_late(), [1]);
-        assert!(log.take_late().is_empty());
     }
 }

@@ -133,7 +133,6 @@ impl Runner {
             "ledger-damage" => path?.ledger.attributed().damage,
             "ledger-explained" => path?.ledger.attributed().explained,
             "ledger-congestion" => path?.ledger.attributed().congestion,
-            "ledger-withdrawn" => path?.ledger.attributed().withdrawn,
             "ledger-unknown" => path?.ledger.attributed().unknown,
             "readable" => self.host.readable(connection?) as u64,
             "writable" => self.host.writable(connection?) as u64,

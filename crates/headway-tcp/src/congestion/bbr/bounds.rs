@@ -29,8 +29,6 @@ pub(super) struct Bounds {
     /// Holes detected in this round, and the number of the last lost segment.
     holes: u32,
     last_lost: Option<u64>,
-    /// Bytes that arrived damaged in this round.
-    damaged: u32,
     /// Bytes that were lost in this round, and probably crossed the bottleneck.
     crossed: u32,
 }
@@ -48,7 +46,6 @@ impl Bounds {
             loss_in_round: false,
             holes: 0,
             last_lost: None,
-            damaged: 0,
             crossed: 0,
         }
     }
@@ -69,7 +66,6 @@ impl Bounds {
             self.bw_latest = rate;
             self.inflight_latest = bytes(sample.delivered);
             self.holes = 0;
-            self.damaged = 0;
             self.crossed = 0;
         }
     }
@@ -95,17 +91,8 @@ impl Bounds {
         self.holes
     }
 
-    pub(super) fn count_damaged(&mut self, bytes: u32) {
-        self.damaged = self.damaged.saturating_add(bytes);
-    }
-
     pub(super) fn count_crossing(&mut self, bytes: u32) {
         self.crossed = self.crossed.saturating_add(bytes);
-    }
-
-    /// How many bytes of this round arrived damaged.
-    pub(super) fn damaged(&self) -> u64 {
-        self.damaged.into()
     }
 
     /// InitLowerBounds and LossLowerBounds: "Adjust model once per round based on loss". What was delivered in the round is the

@@ -426,7 +426,6 @@ impl CongestionControl for Bbr {
     fn on_damage(&mut self, _now: Instant, bytes: u32) {
         self.resume.on_delivered(bytes);
         self.damaged = self.damaged.saturating_add(bytes);
-        self.bounds.count_damaged(bytes);
     }
 
     fn on_crossing(&mut self, bytes: u32) {

@@ -70,11 +70,8 @@ impl Bbr {
         }
         // CheckStartupHighLoss: "fast recovery for at least one full packet-timed round trip", "the
         // loss rate over the time scale of a single full round trip exceeds BBR.LossThresh".
-        // The draft knows no damage. Where that explains most of what a round loses, what the ledger leaves unexplained is
-        // no proof of a full pipe.
         if signal.in_fast_recovery
             && (self.queued || !self.doubt.is_fresh(self.round_count as u16))
-            && signal.sample.lost > self.bounds.damaged()
             && self.bounds.loss_round_start
             && self.bounds.holes() >= FULL_LOSS_COUNT
             && is_too_high(signal.sample.lost, signal.sample.in_flight)

@@ -179,26 +179,6 @@ fn a_shallow_queue_ends_startup_by_its_losses() {
     assert!(share <= 20, "{share} per mille");
 }
 
-/// One packet of nine is lost. Beside more that arrive damaged that is no full pipe.
-#[test]
-fn losses_beside_more_damage_do_not_end_startup() {
-    let found = |fate| {
-        let mut path = path(1000);
-        path.fate = fate;
-        while path.control.state == State::Startup {
-            path.run(1);
-        }
-        path.control.model.max_bw() / 100_000
-    };
-    let alone = found(|number| if number % 9 == 4 { Fate::Lost } else { Fate::Arrives });
-    let beside = found(|number| match number {
-        _ if number % 9 == 4 => Fate::Lost,
-        _ if number % 5 == 2 => Fate::Damaged,
-        _ => Fate::Arrives,
-    });
-    assert!(alone < 60 && beside > 85, "{alone} and {beside} of 100");
-}
-
 /// One packet of nine is lost before anything is known of damage, and after.
 #[test]
 fn the_first_damage_begins_startup_again_that_losses_ended() {

@@ -6,8 +6,7 @@ use headway_wire::SeqNumber;
 use crate::ConnectionId;
 use crate::congestion::{Ack, CongestionDomain, RateSample};
 use crate::event::{RecoveryPhase, RetransmitReason};
-use crate::path::delay::Delay;
-use crate::path::ledger::CauseLedger;
+use crate::path::ledger::{Cause, CauseLedger, Missing};
 use crate::ring::Ring;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
@@ -104,9 +103,10 @@ impl RecoveryContext<'_> {
         }
     }
 
-    /// What the last round-trip sample says of the queue on the path.
-    pub(crate) fn delay(&self) -> Option<Delay> {
-        self.rtt.delay()
+    /// The cause of a loss that nothing reported.
+    pub(crate) fn attribute(&mut self, missing: Missing) -> Cause {
+        let tolerated = self.domain.control().tolerates();
+        self.ledger.as_mut().map_or(Cause::Unknown, |ledger| ledger.attribute(missing, tolerated))
     }
 }
 

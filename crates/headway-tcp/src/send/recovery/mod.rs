@@ -74,16 +74,6 @@ pub(crate) trait RecoveryEngine {
         RecoveryOutcome::default()
     }
 
-    /// Nothing arrived for so long that what is outstanding must be lost, at the end of what was sent. `None`: a
-    /// tail loss probe is to find that out. `last_received` is when something last arrived.
-    fn on_tail_timer(
-        &mut self,
-        _cx: &mut RecoveryContext<'_>,
-        _last_received: Instant,
-    ) -> Option<RecoveryOutcome> {
-        None
-    }
-
     /// New data of that many bytes leaves.
     fn on_sent(&mut self, _bytes: u32) {}
 
@@ -293,15 +283,6 @@ impl Recovery {
     /// See [`RecoveryEngine::on_reorder_timer`].
     pub(crate) fn on_reorder_timer(&mut self, cx: &mut RecoveryContext<'_>) -> RecoveryOutcome {
         engine!(&mut self.engine, engine => engine.on_reorder_timer(cx))
-    }
-
-    /// See [`RecoveryEngine::on_tail_timer`].
-    pub(crate) fn on_tail_timer(
-        &mut self,
-        cx: &mut RecoveryContext<'_>,
-        last_received: Instant,
-    ) -> Option<RecoveryOutcome> {
-        engine!(&mut self.engine, engine => engine.on_tail_timer(cx, last_received))
     }
 
     /// New data of that many bytes leaves.

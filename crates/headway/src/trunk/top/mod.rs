@@ -112,7 +112,7 @@ mod tests {
             "path": {
                 "smoothed_rtt_seconds": 0.612, "min_rtt_seconds": 0.6, "congestion_window_bytes": 1_048_576,
                 "in_flight_bytes": 524_288, "delivery_rate_bits_per_second": 10_000_000,
-                "segments_sent": second * 1000, "withdrawn": 0, "ecn_marks": 0,
+                "segments_sent": second * 1000, "ecn_marks": 0,
                 "losses": {
                     "announced": second * 50, "counted": second * 6, "inferred": second * 4,
                     "congestion": second * 2, "unexplained": 0,

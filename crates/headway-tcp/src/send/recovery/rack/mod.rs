@@ -9,7 +9,6 @@ mod damage;
 mod detection;
 mod episode;
 mod frto;
-mod labels;
 mod outage;
 mod probe;
 mod prr;
@@ -34,7 +33,6 @@ use crate::send::transmissions::{Delivery, Transmission};
 use detection::{Detector, Times};
 use episode::Episode;
 use frto::Frto;
-use labels::{Labelled, Labels};
 use outage::Outage;
 use probe::Probe;
 use prr::Prr;
@@ -75,15 +73,11 @@ pub(super) struct Rack {
     timeout_answered: bool,
     /// When the retransmission timer last expired.
     last_timeout: Option<Instant>,
-    /// When the tail was last taken for lost.
-    tail_lost_at: Option<Instant>,
     outage: Outage,
     /// When loss detection runs next.
     reorder_deadline: Option<Instant>,
     /// What the peer says it holds of damaged segments.
     peer_held: PeerHeldRanges,
-    /// What was taken for damaged, and may show to have arrived. (Connections are many, and most have none.)
-    labels: Option<Box<Labels>>,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
 }
@@ -102,11 +96,9 @@ impl Rack {
             timeouts: 0,
             timeout_answered: false,
             last_timeout: None,
-            tail_lost_at: None,
             outage: Outage::default(),
             reorder_deadline: None,
             peer_held: PeerHeldRanges::default(),
-            labels: None,
             undone: false,
         }
     }
@@ -139,7 +131,7 @@ impl Rack {
             cx.advance_ledger();
             if let Some(ledger) = &mut cx.ledger {
                 ledger.on_intact(delivery.bytes.div_ceil(cx.mss.max(1)));
-                ledger.on_survived(delivery.survived, delivery.volume / cx.mss.max(1), cx.rtt.delay());
+                ledger.on_survived(delivery.survived, delivery.volume / cx.mss.max(1));
             }
         }
         rtt
@@ -166,10 +158,7 @@ impl Rack {
         self.detector.update(delivery, cx.now, ack.tsecr.filter(|_| !damaged), times(cx));
         if let Some((start, end)) = cx.sacks.take_duplicate() {
             self.detector.on_duplicate_report(cx.una, cx.nxt);
-            // What a probe repeated was not taken for lost.
-            if !self.end_probe_by_duplicate(start, end) {
-                self.withdraw_duplicate(cx, start, end);
-            }
+            self.end_probe_by_duplicate(start, end);
             if self.features.undo
                 && self.episode.as_mut().is_some_and(|episode| episode.on_duplicate(start, end))
             {
@@ -237,7 +226,7 @@ impl Rack {
             return false;
         }
         let due = sent.sent_at + self.detector.rtt();
-        match self.attribute(cx, index, sent) {
+        match cx.attribute(sent.missing(cx.mss)) {
             Cause::Damage => {
                 cx.queue.mark_passed(index, due, cx.now);
                 cx.report_damage(sent.len);
@@ -277,7 +266,7 @@ impl Rack {
                 self.peer_held.unspare(sent.len);
             } else if sent.payload_len() <= cx.mss {
                 let cause = match cx.queue.transmission_of(index) {
-                    Some(latest) => self.attribute(cx, index, &latest),
+                    Some(latest) => cx.attribute(latest.missing(cx.mss)),
                     None => Cause::Unknown,
                 };
                 congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
@@ -285,25 +274,6 @@ impl Rack {
             cx.queue.mark_lost(index);
         }
         congestion
-    }
-
-    /// The cause of the loss of `latest`, the latest transmission of segment `index`.
-    fn attribute(&mut self, cx: &mut RecoveryContext<'_>, index: usize, latest: &Transmission) -> Cause {
-        let missing = latest.missing(cx.mss);
-        let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
-        let Some(ledger) = &mut cx.ledger else { return Cause::Unknown };
-        let sent = cx.queue.get(index);
-        let (cause, label) = ledger.attribute(delay, missing, tolerated);
-        if let Some(label) = label {
-            let range = (sent.seq, sent.end());
-            let labelled = Labelled::new(range, sent.order, cx.now, label);
-            self.labels.get_or_insert_default().add(labelled);
-        } else if sent.has(Marks::EVER_RETRANSMITTED)
-            && let Some(labels) = &mut self.labels
-        {
-            labels.settle(sent.seq);
-        }
-        cause
     }
 
     fn enter(&mut self, cx: &mut RecoveryContext<'_>, flight: u32, outcome: &mut RecoveryOutcome) {
@@ -367,9 +337,6 @@ impl Rack {
         cx.domain.on_spurious(cx.member);
         if matches!(self.phase, Phase::Timeout { .. }) {
             // What the timeout took for lost is in the network.
-            if let Some(at) = self.last_timeout {
-                self.withdraw_timeout(cx, at);
-            }
             cx.queue.revive_losses();
         }
         self.phase = Phase::Open;
@@ -382,13 +349,11 @@ impl Rack {
 impl RecoveryEngine for Rack {
     fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome {
         let (delivery, rate) = cx.queue.take_delivery(cx.now, cx.rtt.min());
-        let late = cx.queue.take_late();
         if delivery.bytes > 0 {
             self.peer_held.resolve(cx.queue, cx.una);
         }
         let rtt = Self::sample(cx, ack, &delivery);
         cx.advance_ledger();
-        self.withdraw_late(cx, &late);
         let mut outcome = self.process(cx, ack, &delivery);
         if delivery.bytes > 0 {
             self.end_outage(cx, &mut outcome);
@@ -500,14 +465,6 @@ impl RecoveryEngine for Rack {
         outcome
     }
 
-    fn on_tail_timer(
-        &mut self,
-        cx: &mut RecoveryContext<'_>,
-        last_received: Instant,
-    ) -> Option<RecoveryOutcome> {
-        self.lose_tail(cx, last_received)
-    }
-
     fn on_sent(&mut self, bytes: u32) {
         self.on_new_data();
         if let Some(prr) = &mut self.prr {
@@ -615,9 +572,7 @@ impl RecoveryEngine for Rack {
     }
 
     fn allocated(&self) -> usize {
-        size_of::<Self>()
-            + self.peer_held.allocated()
-            + self.labels.as_ref().map_or(0, |labels| labels.allocated())
+        size_of::<Self>() + self.peer_held.allocated()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Tail loss probes (RFC 8985, section 7).
 
-use headway_units::{Duration, Instant};
+use headway_units::Duration;
 use headway_wire::SeqNumber;
 
 use super::Rack;
-use crate::path::ledger::{Cause, CauseLedger, Missing};
-use crate::send::recovery::{AckInfo, RecoveryContext, RecoveryOutcome};
+use crate::path::ledger::{Cause, Missing};
+use crate::send::recovery::{AckInfo, RecoveryContext};
 use crate::send::rtt::RttEstimator;
 use crate::send::sent_queue::SentQueue;
 use crate::send::transmissions::Delivery;
@@ -54,38 +54,6 @@ impl Rack {
         Some(smoothed * 2 + if single { DELAYED_ACK } else { Duration::ZERO })
     }
 
-    /// On a path that damages packets the tail is often lost as a whole, the probe included, and one segment a
-    /// round trip would be all that is found out. Where little is outstanding, and something arrived since this
-    /// was last done, all of it is lost: the time of the probe is more than a round trip with its variation.
-    pub(super) fn lose_tail(
-        &mut self,
-        cx: &mut RecoveryContext<'_>,
-        last_received: Instant,
-    ) -> Option<RecoveryOutcome> {
-        /// Segments that may be outstanding.
-        const FEW: u32 = 32;
-        cx.advance_ledger();
-        if !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
-            || cx.queue.pipe() > FEW * cx.mss
-            || self.tail_lost_at.is_some_and(|at| last_received <= at)
-        {
-            return None;
-        }
-        self.tail_lost_at = Some(cx.now);
-        let mut outcome = RecoveryOutcome::default();
-        let flight = cx.queue.outstanding();
-        let mut place = 0;
-        let mut congestion = false;
-        while let Some((at, sent)) = cx.queue.log().and_then(|log| log.live_from(place)) {
-            place = at + 1;
-            congestion |= self.lose(cx, &sent);
-        }
-        if congestion && !self.recovering() {
-            self.enter(cx, flight, &mut outcome);
-        }
-        Some(outcome)
-    }
-
     /// RFC 8985, 7.4.2: a probe that was a retransmission and was needed repaired a loss, which calls for
     /// an answer of congestion control.
     pub(super) fn end_probe(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo, delivery: &Delivery) {
@@ -99,24 +67,13 @@ impl Rack {
         }
         self.probe = None;
         let Some(missing) = probe.repeats.filter(|_| repaired) else { return };
-        let (delay, tolerated) = (cx.delay(), cx.domain.control().tolerates());
-        let cause = match &mut cx.ledger {
-            Some(ledger) => ledger.attribute(delay, missing, tolerated).0,
-            None => Cause::Unknown,
-        };
-        if matches!(cause, Cause::Congestion | Cause::Unknown) && !cx.answered {
+        if matches!(cx.attribute(missing), Cause::Congestion | Cause::Unknown) && !cx.answered {
             cx.report_loss(ack.prior_flight);
         }
     }
 
-    /// A D-SACK block reports that `[start, end)` arrived twice. Says whether the probe was one of the two.
-    pub(super) fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
-        let meant = self
-            .probe
-            .is_some_and(|probe| probe.repeats.is_some() && start.lt(probe.end) && probe.end.le(end));
-        if meant {
-            self.probe = None;
-        }
-        meant
+    /// A D-SACK block reports that `[start, end)` arrived twice: perhaps the probe was one of the two.
+    pub(super) fn end_probe_by_duplicate(&mut self, start: SeqNumber, end: SeqNumber) {
+        self.probe.take_if(|probe| probe.repeats.is_some() && start.lt(probe.end) && probe.end.le(end));
     }
 }

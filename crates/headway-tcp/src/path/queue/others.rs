@@ -4,10 +4,8 @@
 //! all the same, other flows keep a queue, or the path's delay varies: waits do not tell which. So what follows from it
 //! must do little harm to a flow that is alone.
 
-use headway_units::Duration;
-
-/// No wait is shorter than this.
-const WAIT: Duration = Duration::from_millis(3);
+/// No wait is shorter than this, in microseconds.
+const WAIT: u32 = 3000;
 /// Others keep a queue if more than one in so many waits.
 const PART: u64 = 8;
 
@@ -21,8 +19,8 @@ pub(super) struct OthersQueue {
 }
 
 impl OthersQueue {
-    /// Segments sent at the path's rate reached the receiver; the last round-trip sample waited for so long.
-    pub(super) fn on_survived(&mut self, segments: u32, wait: Duration) {
+    /// Segments sent at the path's rate reached the receiver; the last round-trip sample waited for so long, in microseconds.
+    pub(super) fn on_survived(&mut self, segments: u32, wait: u32) {
         self.arrived = self.arrived.saturating_add(segments);
         if wait > WAIT {
             self.waited = self.waited.saturating_add(segments);
@@ -45,8 +43,8 @@ impl OthersQueue {
 mod tests {
     use super::*;
 
-    fn ms(wait: u64) -> Duration {
-        Duration::from_millis(wait)
+    fn ms(wait: u32) -> u32 {
+        1000 * wait
     }
 
     #[test]

@@ -1,0 +1,351 @@
+//! What round-trip times say of the queue at the bottleneck.
+//!
+//! A queue lets every packet wait, a delayed ACK or jitter only some: so the shortest of several round-trip times in a row
+//! counts. A packet waits for as long as its round-trip time exceeds the shortest of late, which is
+//! that of an empty queue, or of the part of a queue that never drains. (The shortest of all times would take a path that
+//! became longer for a queue that never ends.)
+//!
+//! A queue that overflows drops what arrives while it is full, and what is admitted around that time waits for all of it. So
+//! a packet that was lost while its neighbours waited for less than half of the longest wait was not lost to an overflow,
+//! however shallow the queue is.
+
+mod others;
+
+use headway_units::{Duration, Instant};
+use others::OthersQueue;
+
+/// So many samples are kept.
+const BLOCK: usize = 8;
+/// Waits below this, in microseconds, or below this part of the round-trip time without a queue, are noise: the clock's, and
+/// the host's.
+const NOISE: u32 = 1000;
+const NOISE_PART: u32 = 64;
+/// As is the time in which two packets are transmitted: SYNs, which are shorter, may have the shortest round-trip time, and
+/// one packet is awaited by a delayed ACK. It is no longer than this part of the round-trip time: a sender among many takes
+/// the link for slower than it is.
+const PACKETS: u32 = 2;
+const PACKETS_PART: u32 = 8;
+/// A queue that never lets wait for longer than this, in microseconds, or than this part of the round-trip time without a
+/// queue, is not seen. A probe for bandwidth adds a quarter of a bandwidth-delay product, if the queue has room for it.
+const UNSEEN: u32 = 3000;
+const UNSEEN_PART: u32 = 8;
+/// What is known of a span of this length is kept together.
+const SPAN: Duration = Duration::from_secs(5);
+/// The present span and the one before are *of late*. All together are a minute: a queue that others keep full looks like a
+/// part of the path for shorter times.
+const SPANS: usize = 12;
+/// Spans after which what the path carried counts half.
+const FORGOTTEN: u32 = 4;
+
+/// Round-trip times of one span, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    /// The longest that several in a row had.
+    longest: u32,
+    shortest: u32,
+}
+
+const NO_SPAN: Span = Span { longest: 0, shortest: u32::MAX };
+
+/// See the module's documentation. Paths are many: times are in microseconds, modulo 2^32.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Queue {
+    /// When it was taken, and the round-trip time.
+    samples: [(u32, u32); BLOCK],
+    count: u32,
+    /// The present one first.
+    spans: [Span; SPANS],
+    ends: Instant,
+    begun: u32,
+    /// The time in which a packet is transmitted, as far as the sender knows.
+    packet: u32,
+    others: OthersQueue,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            samples: [(0, u32::MAX); BLOCK],
+            count: 0,
+            spans: [NO_SPAN; SPANS],
+            ends: Instant::ZERO,
+            begun: 0,
+            packet: 0,
+            others: OthersQueue::default(),
+        }
+    }
+}
+
+impl Queue {
+    /// A round-trip time was sampled. Says whether what was learnt of the path becomes old. A packet is transmitted in the
+    /// time `packet`, as far as the sender knows.
+    pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) -> bool {
+        self.packet = micros(packet);
+        let begins = now >= self.ends;
+        if begins {
+            // The queue from before a pause is gone; the path is the same, as far as was seen.
+            if now.saturating_since(self.ends) >= SPAN {
+                self.spans[0].longest = 0;
+            }
+            self.spans.rotate_right(1);
+            self.spans[0] = NO_SPAN;
+            self.ends = now + SPAN;
+            self.begun = self.begun.wrapping_add(1);
+            self.others.halve();
+        }
+        self.samples[self.count as usize % BLOCK] = ((now.as_nanos() / 1000) as u32, micros(rtt));
+        self.count = self.count.saturating_add(1);
+        let longest = if self.count as usize >= BLOCK { self.shortest_in_a_row() } else { 0 };
+        let span = &mut self.spans[0];
+        span.shortest = span.shortest.min(micros(rtt));
+        span.longest = span.longest.max(longest);
+        begins && self.begun.is_multiple_of(FORGOTTEN)
+    }
+
+    /// Segments sent at the path's rate reached the receiver.
+    pub(super) fn on_survived(&mut self, segments: u32) {
+        self.others.on_survived(segments, self.wait());
+    }
+
+    /// Whether others keep a queue.
+    pub(super) fn is_of_others(&self) -> bool {
+        self.others.stands()
+    }
+
+    /// Whether there was a queue of late in which others could have been seen.
+    pub(super) fn was_seen(&self) -> bool {
+        self.longest() > UNSEEN.max(self.floor() / UNSEEN_PART)
+    }
+
+    /// Whether the last packet waited for so short a time that the queue cannot have overflowed.
+    pub(super) fn is_short(&self) -> bool {
+        self.wait() <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
+    }
+
+    /// Whether the last packets, as far as they are of one round trip, waited no longer than noise.
+    pub(super) fn is_empty(&self) -> bool {
+        let (now, latest) = self.latest();
+        let of_the_round = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < latest).then_some(*rtt);
+        let recent = self.samples.iter().filter_map(of_the_round).min().unwrap_or(latest);
+        let path = self.spans.iter().map(|span| span.shortest).min().unwrap_or(u32::MAX);
+        let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
+        self.count > 0 && recent.saturating_sub(path) <= NOISE.max(path / NOISE_PART).max(packets)
+    }
+
+    /// The shortest of as many of the last round-trip times as are not all of delayed ACKs: two where a round trip has a
+    /// block of them, or else a block.
+    fn shortest_in_a_row(&self) -> u32 {
+        let (now, latest) = self.latest();
+        let (oldest, _) = self.samples[self.count as usize % BLOCK];
+        let enough = if now.wrapping_sub(oldest) < latest { 2 } else { BLOCK };
+        let back = |steps: usize| self.samples[(self.count as usize - 1 - steps) % BLOCK].1;
+        (0..enough).map(back).min().unwrap_or(latest)
+    }
+
+    fn latest(&self) -> (u32, u32) {
+        self.samples[self.count.wrapping_sub(1) as usize % BLOCK]
+    }
+
+    /// The shortest round-trip time of late.
+    fn floor(&self) -> u32 {
+        self.spans[0].shortest.min(self.spans[1].shortest)
+    }
+
+    /// The longest wait of late.
+    fn longest(&self) -> u32 {
+        self.spans[0].longest.max(self.spans[1].longest).saturating_sub(self.floor())
+    }
+
+    fn wait(&self) -> u32 {
+        self.latest().1.saturating_sub(self.floor())
+    }
+}
+
+/// At most 71 minutes.
+fn micros(span: Duration) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples that follow each other by a millisecond.
+    struct Path {
+        queue: Queue,
+        now: Instant,
+        packet: Duration,
+    }
+
+    impl Path {
+        fn new() -> Self {
+            Self { queue: Queue::default(), now: Instant::ZERO, packet: Duration::ZERO }
+        }
+
+        fn sample(&mut self, rtts: impl IntoIterator<Item = u64>) -> &mut Self {
+            for rtt in rtts {
+                self.pause(1);
+                self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet);
+            }
+            self
+        }
+
+        fn pause(&mut self, millis: u64) -> &mut Self {
+            self.now += Duration::from_millis(millis);
+            self
+        }
+
+        /// Whether a packet that waits so many milliseconds meets a short queue.
+        fn is_short(&self, wait: u64) -> bool {
+            let mut path = Self { queue: self.queue.clone(), ..*self };
+            path.sample([100 + wait]);
+            path.queue.is_short()
+        }
+
+        fn is_empty(&self) -> bool {
+            self.queue.is_empty()
+        }
+    }
+
+    #[test]
+    fn half_of_the_longest_wait_is_long_however_shallow_the_queue() {
+        let mut path = Path::new();
+        path.sample([100]).sample([110; 8]).sample([100]);
+        assert!(path.is_short(5) && !path.is_short(6));
+        path.sample([200; 8]);
+        assert!(path.is_short(50) && !path.is_short(51));
+    }
+
+    #[test]
+    fn delayed_acks_are_no_queue() {
+        let mut path = Path::new();
+        path.sample([100]).sample([110, 160].repeat(10));
+        assert!(path.is_short(5) && !path.is_short(6));
+        // With few packets in flight most are delayed.
+        let mut path = Path::new();
+        path.sample([100]);
+        for rtt in [110, 160, 160, 160].repeat(10) {
+            path.pause(40).sample([rtt]);
+        }
+        assert!(path.is_short(5) && !path.is_short(6));
+    }
+
+    #[test]
+    fn a_short_queue_is_seen_by_a_few_of_many_packets() {
+        let mut path = Path::new();
+        path.sample([100; 8]).sample([120, 120]).sample([100; 8]);
+        assert!(path.is_short(10) && !path.is_short(11));
+    }
+
+    #[test]
+    fn a_queue_of_less_than_an_eighth_is_not_seen() {
+        let mut path = Path::new();
+        assert!(!path.sample([100]).sample([112; 8]).queue.was_seen());
+        assert!(!path.sample([113, 100].repeat(4)).queue.was_seen(), "not two in a row");
+        assert!(path.sample([113; 8]).queue.was_seen());
+        for _ in 0..2 {
+            path.pause(5000).sample([100; 8]);
+        }
+        assert!(!path.queue.was_seen(), "long ago");
+    }
+
+    #[test]
+    fn what_was_long_ago_is_forgotten() {
+        let mut path = Path::new();
+        path.sample([100]).sample([200; 8]);
+        assert!(path.pause(5000).sample([100]).sample([110; 8]).is_short(50), "of the previous span");
+        assert!(!path.pause(5000).sample([110; 8]).is_short(6));
+        assert!(!path.sample([200; 8]).pause(60_000).sample([100]).is_short(6), "a minute later");
+    }
+
+    #[test]
+    fn the_queue_of_others_is_forgotten_with_the_spans() {
+        let mut path = Path::new();
+        path.sample([100, 110]);
+        path.queue.on_survived(100);
+        for _ in 0..3 {
+            assert!(path.queue.is_of_others());
+            path.pause(6000).sample([100]).queue.on_survived(100);
+        }
+        assert!(!path.queue.is_of_others());
+    }
+
+    #[test]
+    fn a_path_that_became_longer_is_no_long_queue() {
+        let mut path = Path::new();
+        path.sample([100]).sample([110; 8]);
+        for _ in 0..2 {
+            path.pause(4000).sample([380]).queue.on_survived(100);
+            assert!(!path.queue.is_short() && path.queue.is_of_others(), "it may be a queue");
+        }
+        path.pause(5000).sample([380]).sample([390; 8]);
+        assert!(path.is_short(285) && !path.is_short(286));
+        path.sample([380]).queue.on_survived(2000);
+        assert!(!path.queue.is_of_others());
+    }
+
+    #[test]
+    fn a_path_that_became_longer_is_known_after_two_pauses() {
+        let mut path = Path::new();
+        path.sample([100]);
+        for known in [100, 380, 380] {
+            path.pause(20_000).sample([380; 3]);
+            assert_eq!(path.queue.floor(), known * 1000);
+        }
+    }
+
+    #[test]
+    fn noise_says_nothing() {
+        let mut path = Path::new();
+        path.sample([100]);
+        assert!(path.is_short(1) && !path.is_short(3));
+    }
+
+    #[test]
+    fn a_wait_of_every_packet_is_a_queue() {
+        let mut path = Path::new();
+        assert!(!path.is_empty(), "nothing is known");
+        assert!(path.sample([100; 16]).is_empty());
+        assert!(path.sample([102; 7]).is_empty(), "one of the last eight did not wait");
+        assert!(!path.sample([102]).is_empty());
+        assert!(path.sample([101]).is_empty(), "a 64th is noise");
+    }
+
+    #[test]
+    fn delayed_acks_and_jitter_do_not_fill_it() {
+        let mut path = Path::new();
+        path.sample([100; 8]);
+        assert!((0..100).all(|_| path.sample([140, 140, 101, 140]).is_empty()), "delayed ACKs");
+        let mut path = Path::new();
+        path.sample([100; 8]);
+        assert!((0..400).all(|number| path.sample([100 + number * 7 % 10]).is_empty()), "jitter of 9 ms");
+    }
+
+    #[test]
+    fn only_samples_of_the_last_round_trip_count() {
+        let mut path = Path::new();
+        assert!(!path.sample([10; 8]).pause(20).sample([15]).is_empty());
+    }
+
+    #[test]
+    fn the_time_of_two_packets_is_noise() {
+        let is_empty = |packet, rtt| {
+            let mut path = Path::new();
+            path.packet = Duration::from_millis(packet);
+            path.sample([160; 8]).sample([rtt; 8]).is_empty()
+        };
+        assert!(!is_empty(4, 169) && is_empty(5, 169));
+        assert!(is_empty(50, 180) && !is_empty(50, 181), "a sender among many is slow, and not the link");
+    }
+
+    #[test]
+    fn a_path_that_became_longer_is_empty_after_a_minute() {
+        let mut path = Path::new();
+        path.sample([100; 8]);
+        (0..11).for_each(|_| assert!(!path.pause(4995).sample([300; 8]).is_empty()));
+        (0..2).for_each(|_| {
+            path.pause(4995).sample([300; 8]);
+        });
+        assert!(path.is_empty());
+    }
+}
