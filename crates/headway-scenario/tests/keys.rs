@@ -12,7 +12,7 @@ use headway_test_fixture::corpus;
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 55] = [
+const OTHER_VALUES: [(&str, &str); 56] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -68,6 +68,7 @@ const OTHER_VALUES: [(&str, &str); 55] = [
     ("trunk-cost", "2ms"),
     ("edge-rate", "100mbit"),
     ("edge-delay", "1ms"),
+    ("rules-off", "alone+credits"),
 ];
 
 fn other_value(key: &Key) -> &'static str {
@@ -298,6 +299,7 @@ fn values_that_make_no_sense_are_refused() {
         ("trunk-cost", "long", "expected"),
         ("edge-rate", "0mbit", "expected a rate above zero"),
         ("edge-delay", "far", "expected"),
+        ("rules-off", "luck", "expected none, or names joined by +, of alone allowance"),
     ] {
         let traces = Traces::in_folder(Path::new(""));
         let error = read(|key| (key == name).then_some(value), Defaults::Files, &traces).expect_err(name);

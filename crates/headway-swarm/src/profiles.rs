@@ -73,6 +73,7 @@ fn some_switches(rng: &mut Rng, p: &mut Profile) {
         tail_copies,
         repair,
         partial,
+        rules_off: _,
     } = &mut p.features;
     for switch in [tlp, prr, frto, undo, hystart, pacing, ecn, autotune, sharing, cookies, ledger, repair] {
         *switch &= rng.permille(850);

@@ -84,6 +84,7 @@ mod path;
 mod profile;
 mod receive;
 mod ring;
+mod rules;
 mod send;
 mod slab;
 mod state;
@@ -99,4 +100,5 @@ pub use profile::{
     DelayedAck, Features, HackMode, HackRules, KeepAlive, LossRecovery, Profile, RtoConfig, UnknownVariant,
     Variant,
 };
+pub use rules::{Rule, RulesOff, UnknownRule};
 pub use state::State;

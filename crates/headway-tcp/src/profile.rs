@@ -7,6 +7,7 @@ use headway_wire::{Dscp, IpHeader};
 
 use crate::Error;
 use crate::congestion::Algorithm;
+use crate::rules::RulesOff;
 
 /// Which of the papers' HACK mechanisms a connection offers and, if the peer does too, uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -97,6 +98,8 @@ pub struct Features {
     pub repair: bool,
     /// Keep corrupted payloads and have only their bad blocks retransmitted. Needs HACK v2.
     pub partial: bool,
+    /// Rules of the sender that do not hold.
+    pub rules_off: RulesOff,
 }
 
 impl Features {
@@ -118,6 +121,7 @@ impl Features {
         tail_copies: false,
         repair: false,
         partial: false,
+        rules_off: RulesOff::NONE,
     };
 
     /// A current TCP without anything of ours.

@@ -164,6 +164,23 @@ pub(super) const CARRIER: Key = Key {
     ..Key::PLAIN
 };
 
+/// What each rule of the sender brings.
+pub(super) const RULES_OFF: Key = Key {
+    name: "rules-off",
+    value_name: Some("NAME[+NAME]"),
+    help: "Rules of the sender `headway` that do not hold, to see what each brings (docs/ledger.md names them)",
+    meaning: Some("rules of the sender that do not hold"),
+    default: Unset::Value("none"),
+    access: Access::Settings {
+        set: |settings, text| {
+            settings.scenario.features.set_rules_off(parse(text)?);
+            Ok(())
+        },
+        get: |settings| Quantity::text(settings.scenario.features.rules_off()),
+    },
+    ..Key::PLAIN
+};
+
 fn resolved_profile(settings: &Settings) -> Quantity {
     match settings.resolved_sender() {
         Some(Sender::Ours(entrant)) => entrant

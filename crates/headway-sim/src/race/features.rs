@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headway_tcp::Features;
+use headway_tcp::{Features, RulesOff};
 
 use super::unknown_name::UnknownName;
 
@@ -94,39 +94,59 @@ impl FromStr for Feature {
 
 /// What differs from the variant's own choice of features.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FeatureOverrides(Vec<(Feature, bool)>);
+pub struct FeatureOverrides {
+    set: Vec<(Feature, bool)>,
+    rules_off: RulesOff,
+}
 
 impl FeatureOverrides {
     /// Turns a feature on or off.
     pub fn set(&mut self, feature: Feature, on: bool) {
-        self.0.retain(|(other, _)| *other != feature);
-        self.0.push((feature, on));
-        self.0.sort_by_key(|(feature, _)| feature.0);
+        self.set.retain(|(other, _)| *other != feature);
+        self.set.push((feature, on));
+        self.set.sort_by_key(|(feature, _)| feature.0);
     }
 
     /// Whether a feature was turned on or off; `None` if the variant decides.
     pub fn of(&self, feature: Feature) -> Option<bool> {
-        self.0.iter().find(|(other, _)| *other == feature).map(|(_, on)| *on)
+        self.set.iter().find(|(other, _)| *other == feature).map(|(_, on)| *on)
+    }
+
+    /// Switches rules of the sender off.
+    pub fn set_rules_off(&mut self, rules: RulesOff) {
+        self.rules_off = rules;
+    }
+
+    /// The rules that are switched off.
+    pub fn rules_off(&self) -> RulesOff {
+        self.rules_off
     }
 
     /// Whether the variant decides everything.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.set.is_empty() && self.rules_off == RulesOff::NONE
     }
 
-    /// Turns the features that it names on or off.
+    /// Turns the features that it names on or off, and the rules off.
     pub fn apply(&self, features: &mut Features) {
-        for (feature, on) in &self.0 {
+        features.rules_off = self.rules_off;
+        for (feature, on) in &self.set {
             *(FEATURES[feature.0].field)(features) = *on;
         }
     }
 }
 
-/// As `+partial -tlp`.
+/// As `+partial -tlp`, and the rules that are off: `-tlp without alone+credits`.
 impl fmt::Display for FeatureOverrides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> =
-            self.0.iter().map(|(feature, on)| format!("{}{feature}", if *on { '+' } else { '-' })).collect();
+        let mut words: Vec<String> = self
+            .set
+            .iter()
+            .map(|(feature, on)| format!("{}{feature}", if *on { '+' } else { '-' }))
+            .collect();
+        if self.rules_off != RulesOff::NONE {
+            words.push(format!("without {}", self.rules_off));
+        }
         f.pad(&words.join(" "))
     }
 }
@@ -152,6 +172,10 @@ mod tests {
             assert_eq!(feature.name().parse(), Ok(feature));
             assert_eq!(overrides.to_string(), format!("+{feature}"));
         }
+        let mut overrides = FeatureOverrides::default();
+        overrides.set_rules_off("alone+credits".parse().expect("rules"));
+        assert!(!overrides.is_empty());
+        assert_eq!(overrides.to_string(), "without alone+credits");
         let expected = "brakes".parse::<Feature>().expect_err("not a feature").expected;
         assert!(Feature::all().all(|feature| expected.contains(feature.name())));
     }

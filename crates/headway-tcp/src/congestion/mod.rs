@@ -27,6 +27,7 @@ mod usage;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
+use crate::rules::RulesOff;
 use headway_units::{Duration, Instant, Rate};
 
 pub use bbr::Bbr;
@@ -243,6 +244,8 @@ pub struct Setup {
     pub deliveries: bool,
     /// The seed for randomised intervals.
     pub seed: u64,
+    /// Rules that do not hold.
+    pub rules_off: RulesOff,
 }
 
 impl Algorithm {

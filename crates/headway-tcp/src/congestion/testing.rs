@@ -2,6 +2,8 @@
 
 use headway_units::{Duration, Instant};
 
+use crate::rules::RulesOff;
+
 use super::{Ack, Loss, RateSample, Setup};
 
 pub(super) fn setup(initial_window: u32) -> Setup {
@@ -12,6 +14,7 @@ pub(super) fn setup(initial_window: u32) -> Setup {
         pacing: false,
         deliveries: false,
         seed: 1,
+        rules_off: RulesOff::NONE,
     }
 }
 

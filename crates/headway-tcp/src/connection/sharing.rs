@@ -36,6 +36,7 @@ impl Connection {
     /// what earlier connections learnt.
     pub(super) fn recall<O>(&mut self, cx: &mut Context<'_, O>) {
         cx.path.ledger.set_own(self.profile.features.ledger && self.profile.features.own_path);
+        cx.path.ledger.set_rules(self.profile.features.rules_off);
         if !self.profile.features.sharing {
             return;
         }

@@ -102,5 +102,6 @@ fn setup(profile: &Profile, seed: u64) -> Setup {
         pacing: profile.features.pacing,
         deliveries: profile.recovery.measures_delivery(),
         seed,
+        rules_off: profile.features.rules_off,
     }
 }

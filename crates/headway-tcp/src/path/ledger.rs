@@ -14,6 +14,7 @@ use super::evidence::Evidence;
 use super::queue::Queue;
 use super::silent::{SilentLosses, Verdict};
 use crate::congestion::Load;
+use crate::rules::{Rule, RulesOff};
 
 /// What a loss that crossed the bottleneck counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,7 @@ pub struct CauseLedger {
     own: bool,
     /// The loss that was attributed last probably crossed the bottleneck.
     crosses: bool,
+    rules_off: RulesOff,
     total: Attributed,
 }
 
@@ -203,10 +205,10 @@ impl CauseLedger {
         let Some(queue) = &mut self.queue else { return };
         let [_, at, _] = survived;
         queue.on_survived(at);
-        if queue.is_empty() {
+        if queue.is_empty() && self.rules_off.hold(Rule::Experiment) {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
-        let short = queue.is_short();
+        let short = queue.is_short() || !self.rules_off.hold(Rule::ShortQueue);
         for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
             self.silent.on_survived(load, segments, short, self.now);
         }
@@ -221,12 +223,19 @@ impl CauseLedger {
     /// keep no queue, and what is lost does not depend on the sender's rate.
     pub(crate) fn is_alone(&self) -> bool {
         let beside_others = self.queue.as_ref().is_none_or(|queue| !queue.was_seen() || queue.is_of_others());
-        self.own || self.evidence.counts(self.now) && !beside_others && !self.silent.depend(self.now)
+        let is_alone = !beside_others && !self.silent.depend(self.now);
+        self.own || self.rules_off.hold(Rule::Alone) && is_alone && self.evidence.counts(self.now)
     }
 
     /// Says whether the path is the sender's own.
     pub(crate) fn set_own(&mut self, own: bool) {
         self.own |= own;
+    }
+
+    /// Says which rules do not hold.
+    pub(crate) fn set_rules(&mut self, rules_off: RulesOff) {
+        self.rules_off = rules_off;
+        self.silent.set_rules(rules_off);
     }
 
     /// Whether more was taken for damage than can be believed: what is missing now is congestion,
@@ -331,7 +340,7 @@ impl CauseLedger {
         if self.is_exhausted() {
             return Cause::Congestion;
         }
-        if self.credits > 0 {
+        if self.credits > 0 && self.rules_off.hold(Rule::Credits) {
             self.credits -= 1;
             // Now the count is evidence: something is missing that it explains.
             self.interval().counted += 1;
@@ -340,14 +349,15 @@ impl CauseLedger {
             return Cause::Damage;
         }
         let queue = self.queue.as_deref();
-        if queue.is_some_and(Queue::is_empty) && self.silent.begins_run(order) {
+        let is_tested = queue.is_some_and(Queue::is_empty) && self.rules_off.hold(Rule::Experiment);
+        if is_tested && self.silent.begins_run(order) {
             self.evidence.on_run(volume);
         }
-        let short = queue.is_some_and(Queue::is_short);
+        let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
         // takes no more than its share.
         let beside_others = !self.own && queue.is_some_and(Queue::is_of_others);
-        let tolerated = if beside_others { tolerated } else { 0 };
+        let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
         let verdict = self.silent.on_lost(load, order, short, tolerated, self.now);
         match verdict {
             _ if !self.damages() => Cause::Unknown,

@@ -13,6 +13,7 @@ use headway_units::Instant;
 use super::bursts::Bursts;
 use super::rate_test::{ONE, RateTest};
 use crate::congestion::Load;
+use crate::rules::{Rule, RulesOff};
 
 /// When more segments are counted, all counts are halved. A path that changes is learnt anew within as many.
 const MEMORY: u32 = 8192;
@@ -102,6 +103,7 @@ pub(super) struct SilentLosses {
     last_lost: Option<u64>,
     /// Where transmissions are known to have arrived damaged.
     bursts: Option<Box<Bursts>>,
+    rules_off: RulesOff,
 }
 
 impl SilentLosses {
@@ -135,8 +137,12 @@ impl SilentLosses {
         self.last_lost = Some(order);
         if !short {
             self.expect_crossing(1, now);
-            let crosses = self.crossing >= ONE && !self.test.depends(now);
-            return if crosses { Verdict::Crossing } else { Verdict::Excess };
+            let crosses = self.crossing >= ONE && !self.depend(now);
+            return if crosses && self.rules_off.hold(Rule::Crossing) {
+                Verdict::Crossing
+            } else {
+                Verdict::Excess
+            };
         }
         let in_burst = self.bursts.as_ref().is_some_and(|bursts| bursts.contain(order));
         let is_lone = begins_run && !in_burst;
@@ -150,15 +156,15 @@ impl SilentLosses {
             tally.lone_runs += u32::from(is_lone);
         }
         self.refill(1);
-        if self.allowance < ONE || self.test.depends(now) {
+        if self.rules_off.hold(Rule::Allowance) && self.allowance < ONE || self.depend(now) {
             return Verdict::Excess;
         }
         let learnt = self.learnt();
-        let is_learnt = learnt.sent >= LEARNT;
+        let is_learnt = learnt.sent >= LEARNT || !self.rules_off.hold(Rule::Unlearnt);
         if is_learnt && u64::from(learnt.lost) * 100 < u64::from(learnt.sent) * u64::from(tolerated) {
             return Verdict::Tolerated;
         }
-        self.allowance -= ONE;
+        self.allowance = self.allowance.saturating_sub(ONE);
         if is_learnt { Verdict::Damage } else { Verdict::Unlearnt }
     }
 
@@ -171,7 +177,7 @@ impl SilentLosses {
     /// known, so all losses are answered as congestion; but the bytes of so many crossed the bottleneck.
     fn expect_crossing(&mut self, segments: u32, now: Instant) {
         let learnt = self.learnt();
-        if learnt.sent >= LEARNT && !self.test.depends(now) {
+        if learnt.sent >= LEARNT && !self.depend(now) {
             let share = (u64::from(learnt.lost) * ONE / u64::from(learnt.sent)).min(MOST);
             let most = CROSSING_RUNS * self.learnt().run();
             self.crossing = (self.crossing + u64::from(segments) * share).min(most);
@@ -185,12 +191,18 @@ impl SilentLosses {
 
     /// Whether losses depend on the sender's rate.
     pub(super) fn depend(&self, now: Instant) -> bool {
-        self.test.depends(now)
+        self.rules_off.hold(Rule::RateTest) && self.test.depends(now)
+    }
+
+    pub(super) fn set_rules(&mut self, rules_off: RulesOff) {
+        self.rules_off = rules_off;
     }
 
     /// Transmission number `order` arrived damaged.
     pub(super) fn on_damaged(&mut self, order: u64) {
-        self.bursts.get_or_insert_default().add(order);
+        if self.rules_off.hold(Rule::Bursts) {
+            self.bursts.get_or_insert_default().add(order);
+        }
     }
 
     fn tally(&mut self, load: Load) -> Option<&mut Tally> {

@@ -417,19 +417,19 @@ impl SentQueue {
 
     /// The latest transmission of segment `index`, which is `sent`, was lost, and not to damage.
     ///
-    /// Queues drop packets, whatever their length. So a part of a segment counts as one of `mss`: routers that mark other
+    /// Queues drop packets, whatever their length. So a part of a segment counts as `least` bytes, an MSS: routers that mark other
     /// packets drop retransmissions, which are not ECN-capable (RFC 3168, 6.1.5), and of parts so few bytes would be lost that
     /// the controller sees no congestion.
     pub(crate) fn mark_dropped(
         &mut self,
         index: usize,
         sent: &Transmission,
-        mss: u32,
+        least: u32,
         now: Instant,
     ) -> Option<LostSegment> {
         let is_part = self.get(index).has(Marks::CUT);
         self.mark_lost(index);
-        let bytes = if is_part { sent.len.max(mss) } else { sent.len };
+        let bytes = if is_part { sent.len.max(least) } else { sent.len };
         Some(self.log.kept_mut()?.lose(sent, bytes, now))
     }
 

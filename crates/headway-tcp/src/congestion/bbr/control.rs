@@ -7,6 +7,7 @@ use super::bounds::NO_VOLUME;
 use super::model::volume;
 use super::standing_queue::micros;
 use super::{Bbr, State, rate_of};
+use crate::rules::Rule;
 
 /// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". Where no one else waits in the
 /// queue there is none.
@@ -47,7 +48,7 @@ impl Bbr {
     fn overestimate(&self) -> u64 {
         let delay = self.standing_queue.delay();
         match self.model.delay.min_rtt.map(micros) {
-            Some(min) if self.alone && delay > min / 8 => {
+            Some(min) if self.alone && self.rules_off.hold(Rule::CruiseDrain) && delay > min / 8 => {
                 let share = u64::from(delay) * 100 / (DRAIN_ROUNDS * u64::from(min.max(1)));
                 share.min(MOST_OVERESTIMATED)
             }
@@ -115,7 +116,10 @@ impl Bbr {
     /// a rate derived from them would lag one round trip behind slow start. So slow start is used in
     /// these rounds, as in the draft for the first window.
     fn is_early(&self) -> bool {
-        self.state == State::Startup && self.round_count <= EARLY_ROUNDS && !self.queued
+        self.rules_off.hold(Rule::EarlyRounds)
+            && self.state == State::Startup
+            && self.round_count <= EARLY_ROUNDS
+            && !self.queued
     }
 
     /// 5.6.4.7, BoundCwndForModel.

@@ -30,6 +30,7 @@ use super::careful_resume::{CarefulResume, SavedPath};
 use super::rounds::Rounds;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Load, Loss, LostSegment, RateSample, Setup};
+use crate::rules::{Rule, RulesOff};
 use bounds::{Bounds, LOSS_THRESH, inflight_at_loss, is_too_high};
 use full_pipe::FullPipe;
 use model::Model;
@@ -118,6 +119,7 @@ pub struct Bbr {
     resume: CarefulResume,
     /// The state of a generator of pseudo-random numbers.
     random: u64,
+    rules_off: RulesOff,
 }
 
 /// 5.5.11: the state to restore after a spurious loss.
@@ -147,6 +149,8 @@ impl Bbr {
     pub fn new(setup: &Setup) -> Self {
         let mss = 536;
         let initial_segments = setup.initial_window.max(1);
+        let mut model = Model::new();
+        model.delay.ignores_equal = !setup.rules_off.hold(Rule::EqualMinimum);
         Self {
             mss,
             initial_segments,
@@ -162,7 +166,7 @@ impl Bbr {
             total_delivered: 0,
             inflight: 0,
             damaged: 0,
-            model: Model::new(),
+            model,
             full_pipe: FullPipe::default(),
             bounds: Bounds::new(),
             cycle: Cycle::default(),
@@ -179,6 +183,7 @@ impl Bbr {
             undo_saved: false,
             resume: CarefulResume::default(),
             random: setup.seed,
+            rules_off: setup.rules_off,
         }
     }
 
@@ -235,10 +240,11 @@ impl Bbr {
     /// A short one harms no one, and beside other flows the draft's patience is what gets a share.
     fn queue_stands(&self, before: u32, percent: u32) -> bool {
         const SHORT: Duration = Duration::from_millis(50);
-        self.model.delay.min_rtt.is_some_and(|min| {
-            let more = micros((min * percent / 100).max(SHORT));
-            self.standing_queue.delay() > before.saturating_add(more)
-        })
+        self.rules_off.hold(Rule::OwnQueue)
+            && self.model.delay.min_rtt.is_some_and(|min| {
+                let more = micros((min * percent / 100).max(SHORT));
+                self.standing_queue.delay() > before.saturating_add(more)
+            })
     }
 
     fn start_round(&mut self) {
@@ -341,7 +347,7 @@ impl CongestionControl for Bbr {
         self.inflight = ack.pipe;
         self.in_fast_recovery = ack.in_recovery;
         self.alone = ack.alone;
-        if ack.damages {
+        if ack.damages && self.rules_off.hold(Rule::StartupAgain) {
             self.reconsider_startup();
         }
         self.usage.on_ack(ack);

@@ -74,6 +74,8 @@ pub(super) struct MinRtt {
     pub(super) probe_stamp: Instant,
     /// `BBR.probe_rtt_expired`.
     pub(super) expired: bool,
+    /// An equal sample postpones nothing, as in the draft.
+    pub(super) ignores_equal: bool,
 }
 
 /// "MinRTTFilterLen is 10 secs", "ProbeRTTInterval: 5 secs".
@@ -92,6 +94,7 @@ impl MinRtt {
             self.probe_min = Some(rtt);
             self.probe_stamp = now;
         } else if let (Some(rtt), Some(min)) = (rtt, self.min_rtt)
+            && !self.ignores_equal
             && rtt <= min + min / EQUAL_MIN
         {
             self.probe_stamp = now;

@@ -6,6 +6,7 @@ use headway_units::{Duration, Instant};
 use super::bounds::{NO_VOLUME, is_too_high};
 use super::model::volume;
 use super::{BETA, Bbr, Signal, State, share};
+use crate::rules::Rule;
 
 /// ProbeBW_DOWN drains the queue of a probe within this time: half of the shortest wait for the next.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
@@ -107,7 +108,7 @@ impl Bbr {
         let excess = self.inflight.saturating_sub(self.bdp_multiple(self.model.max_bw(), 100));
         let drained = volume(self.model.max_bw(), DRAIN_TIME.as_nanos(), 100).max(1);
         let share = u64::from(excess) * 100 / u64::from(drained);
-        100 - share.clamp(10, 50)
+        if self.rules_off.hold(Rule::DownGain) { 100 - share.clamp(10, 50) } else { 90 }
     }
 
     /// StartProbeBW_CRUISE.
@@ -142,7 +143,7 @@ impl Bbr {
     fn is_time_to_probe(&self, now: Instant) -> bool {
         // Where a round trip takes longer than the wait, what the last probe showed would never be used, and an
         // outdated bandwidth never expire.
-        if self.cycle.ack_phase == AckPhase::ProbeStopping {
+        if self.cycle.ack_phase == AckPhase::ProbeStopping && self.rules_off.hold(Rule::NextProbe) {
             return false;
         }
         // IsRenoCoexistenceProbeTime: "reno_rounds = TargetInflight()" in segments, at most 63.
@@ -203,7 +204,7 @@ impl Bbr {
             // "one round trip after exiting ProbeBW_UP [...] BBR increments BBR.cycle_count". The draft's
             // code omits this if ProbeRTT came in between. With RTTs of half a second and more it
             // always does, and an outdated bandwidth would never expire.
-            let cut_short = core::mem::take(&mut cycle.cut_short);
+            let cut_short = core::mem::take(&mut cycle.cut_short) && self.rules_off.hold(Rule::NextProbe);
             if (probes && !signal.app_limited) || (cut_short && !signal.sample.app_limited) {
                 self.model.advance_cycle();
             }

@@ -286,6 +286,7 @@ mod tests {
         pacing: false,
         deliveries: false,
         seed: 0,
+        rules_off: crate::RulesOff::NONE,
     };
     const NXT: SeqNumber = SeqNumber(10_000);
 

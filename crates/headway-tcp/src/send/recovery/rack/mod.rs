@@ -26,6 +26,7 @@ use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
 use crate::path::ledger::{Cause, CauseLedger, Crossing, Missing};
 use crate::profile::Features;
+use crate::rules::Rule;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Marks, Sent, SentQueue};
@@ -239,7 +240,8 @@ impl Rack {
             }
             Cause::Congestion | Cause::Unknown => {}
         }
-        if let Some(lost) = cx.queue.mark_dropped(index, sent, cx.mss, cx.now) {
+        let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
+        if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
         match cx.ledger.as_deref_mut().and_then(CauseLedger::take_crossing) {
@@ -431,7 +433,8 @@ impl RecoveryEngine for Rack {
             let pace = if thin { TimeoutPace::Linear } else { TimeoutPace::BackOff };
             return RecoveryOutcome { pace, ..RecoveryOutcome::default() };
         }
-        let silence = damages && (!received || in_network >= outage::WINDOW * cx.mss);
+        let outages = self.features.rules_off.hold(Rule::Outages);
+        let silence = outages && damages && (!received || in_network >= outage::WINDOW * cx.mss);
         let pace = if let Some(outage) = self.outage.on_timeout(cx.now, silence) {
             TimeoutPace::Probe(outage)
         } else if thin {

@@ -9,6 +9,7 @@
 use headway_units::{Duration, Instant};
 
 use super::Rack;
+use crate::rules::Rule;
 use crate::send::recovery::{RecoveryContext, RecoveryOutcome};
 
 /// Segments in the pipe from which on a silence is an outage at the first timeout.
@@ -41,7 +42,8 @@ impl Rack {
     /// Whether the timer goes on without backoff for a few messages of a connection that shares its window: the window
     /// is for all, and at first no damage is known that might be the reason.
     pub(super) fn is_thin(&self, cx: &RecoveryContext<'_>) -> bool {
-        cx.ledger.is_some()
+        self.features.rules_off.hold(Rule::ThinStreams)
+            && cx.ledger.is_some()
             && cx.domain.is_shared()
             && cx.queue.outstanding() <= THIN * cx.mss
             && self.timeouts < THIN_TIMEOUTS
