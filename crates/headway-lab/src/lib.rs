@@ -18,10 +18,12 @@ mod statistics;
 mod sweep;
 mod testbed;
 
-pub use claims::{Evidence, EvidenceError, Judgement, MissingCell, Reading, Verdict, in_unit, judge, weigh};
+pub use claims::{
+    Evidence, EvidenceError, Judgement, MissingCell, Reading, Spread, Verdict, WorstCell, in_unit, judge, weigh,
+};
 pub use error::LabError;
 pub use experiment::{
-    Aim, Cell, Change, Claim, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,
+    Aim, Cell, Change, Claim, DrawnLinks, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,
     Scalar, Statistic, load_links, parse_links, schema,
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};

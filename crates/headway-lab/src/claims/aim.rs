@@ -1,51 +1,65 @@
-//! Claims of a least or a greatest value: aims. Every cell counts for itself.
+//! Claims of a least or a greatest value: aims. Every cell counts for itself, and all or a share of them are to meet it.
 
 use super::value::{Place, in_unit, value_of};
-use super::{MissingCell, Outcome, Question, Verdict};
+use super::{MissingCell, Outcome, Question, Spread, Verdict, WorstCell};
 use crate::experiment::Aim;
-use crate::results::Results;
+use crate::results::{ManifestCell, Results};
 
 pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Outcome {
-    let cells: Vec<&Place> = results
-        .manifest
-        .cells
-        .iter()
-        .map(|cell| &cell.values)
-        .filter(|place| question.of.iter().all(|(axis, value)| place.get(axis) == Some(value)))
-        .collect();
-    let judged: Vec<(f64, &Place)> =
-        cells.iter().filter_map(|place| Some((value_at(results, question, place)?, *place))).collect();
-    let Some(&(ours, worst)) =
-        judged.iter().max_by(|one, other| badness(aim, one.0).total_cmp(&badness(aim, other.0)))
-    else {
+    let manifest = &results.manifest;
+    let is_meant = |cell: &ManifestCell| question.of.iter().all(|(name, own)| cell.value(name) == Some(own));
+    let cells: Vec<usize> =
+        (0..manifest.cells.len()).filter(|&place| is_meant(&manifest.cells[place])).collect();
+    let value = |place: usize| {
+        let ours = value_at(results, question, &manifest.cells[place].values)?;
+        Some(WorstCell { place, ours })
+    };
+    let mut judged: Vec<WorstCell> = cells.iter().filter_map(|&place| value(place)).collect();
+    // Of those that are alike the last is named.
+    judged.reverse();
+    judged.sort_by(|one, other| badness(aim, other.ours).total_cmp(&badness(aim, one.ours)));
+    let share = question.claim.share_of_cells();
+    // Less than a rounding error is no cell more.
+    let wanted = (share * judged.len() as f64 - 1e-9).ceil() as usize;
+    let Some(decisive) = judged.len().checked_sub(wanted.max(1)).map(|place| judged[place].ours) else {
         return Outcome::no_runs();
     };
-    let name = |place: &Place| {
-        let own = place.iter().filter(|(axis, _)| !question.of.contains_key(*axis));
+    let name = |place: usize| {
+        let own = manifest.cells[place].values.iter().filter(|(axis, _)| !question.of.contains_key(*axis));
         own.map(|(axis, value)| format!("{axis} {value}")).collect::<Vec<_>>().join(", ")
     };
-    let missing: Vec<MissingCell> = judged
-        .iter()
-        .filter(|(value, _)| !aim.is_met(*value))
-        .map(|&(ours, place)| MissingCell { cell: name(place), ours })
-        .collect();
+    let mut missing: Vec<&WorstCell> = judged.iter().filter(|cell| !aim.is_met(cell.ours)).collect();
     let met = judged.len() - missing.len();
     let without_runs = cells.len() - judged.len();
     let verdict = match met {
-        met if met < judged.len() => Verdict::Missed,
+        met if met < wanted => Verdict::Missed,
         _ if without_runs > 0 => Verdict::NoResults,
         _ => Verdict::Met,
     };
     let mut basis = if judged.len() == 1 {
         "one cell".into()
     } else {
-        format!("met in {met} of {} cells; worst: {}", judged.len(), name(worst))
+        let wanted = if share < 1.0 { format!(" ({wanted} wanted)") } else { String::new() };
+        format!("met in {met} of {} cells{wanted}; worst: {}", judged.len(), name(judged[0].place))
     };
     if without_runs > 0 {
         basis.push_str(&format!("; {without_runs} without runs"));
     }
-    let ratio = Some(ours / aim.number()).filter(|ratio| ratio.is_finite());
-    Outcome { ours: Some(ours), ratio, verdict, basis, missing }
+    // Where some may miss it, none is at fault.
+    missing.retain(|_| share >= 1.0);
+    missing.sort_by_key(|cell| cell.place);
+    let ratio = Some(decisive / aim.number()).filter(|ratio| ratio.is_finite());
+    Outcome {
+        ours: Some(decisive),
+        ratio,
+        verdict,
+        basis,
+        missing: missing
+            .into_iter()
+            .map(|cell| MissingCell { cell: name(cell.place), ours: cell.ours })
+            .collect(),
+        spread: manifest.draw.as_ref().and_then(|_| Spread::of(&judged)),
+    }
 }
 
 /// The value of one cell in the unit of the claim, or as a ratio to that of the cell that differs from it

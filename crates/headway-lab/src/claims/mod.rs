@@ -5,12 +5,14 @@ mod compare;
 mod evidence;
 mod number;
 mod order;
+mod spread;
 mod value;
 
 use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use evidence::{Evidence, EvidenceError, Reading, weigh};
+pub use spread::{Spread, WorstCell};
 pub use value::in_unit;
 
 use crate::experiment::{Aim, Change, Claim, Figure, Measure, Statistic};
@@ -41,9 +43,9 @@ pub enum Verdict {
     Undecided,
     /// Neither.
     NotReproduced,
-    /// An aim that every cell meets.
+    /// An aim that every cell meets, or the share of the cells that it is about.
     Met,
-    /// An aim that some cell misses.
+    /// An aim that more of the cells miss.
     Missed,
     /// The experiment was run under other conditions than those that the claim is about.
     NotJudged,
@@ -77,8 +79,10 @@ pub struct Judgement {
     pub paper: Option<f64>,
     /// What every cell should meet.
     pub aim: Option<Aim>,
+    /// The share of the cells that should meet the aim, where that is not all of them.
+    pub share: Option<f64>,
     /// Ours: a value, a ratio, or the share of places in which the order holds; beside an aim, of the
-    /// cell that is worst.
+    /// cell that is worst, or of the worst in that share of them.
     pub ours: Option<f64>,
     /// The unit of both: "×" where the claim is about a ratio.
     pub unit: String,
@@ -89,8 +93,10 @@ pub struct Judgement {
     /// What the verdict rests on: the distance and the tolerance, in how many places the order holds, or
     /// which cell is the worst.
     pub basis: String,
-    /// The cells that miss the aim.
+    /// The cells that miss the aim, where all of them should meet it.
     pub missing: Vec<MissingCell>,
+    /// Where the values of the aim lie on links that are drawn.
+    pub spread: Option<Spread>,
     /// Which parameter was chosen to fit what, if the claim rests on one.
     pub fitted: Option<String>,
     /// One line on why.
@@ -114,7 +120,7 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
 
 fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
     let question = Question::own(claim, figure);
-    let Outcome { mut ours, mut ratio, mut verdict, mut basis, mut missing } = question.ask(results);
+    let Outcome { mut ours, mut ratio, mut verdict, mut basis, mut missing, spread } = question.ask(results);
     let changes = &results.manifest.changes;
     let mut why = claim.why.clone();
     if !changes.is_empty() {
@@ -128,6 +134,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
         says: claim.says.clone(),
         paper: if claim.is_order() { None } else { claim.paper },
         aim: claim.aim(),
+        share: claim.share.filter(|share| *share < 1.0),
         ours,
         unit: question.unit().into(),
         ratio,
@@ -137,6 +144,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
         },
         basis,
         missing,
+        spread,
         fitted: claim.fitted.clone(),
         why,
     }
@@ -159,12 +167,14 @@ struct Outcome {
     verdict: Verdict,
     basis: String,
     missing: Vec<MissingCell>,
+    spread: Option<Spread>,
 }
 
 impl Outcome {
     fn no_runs() -> Self {
         let basis = "no runs to judge by".into();
-        Self { ours: None, ratio: None, verdict: Verdict::NoResults, basis, missing: Vec::new() }
+        let verdict = Verdict::NoResults;
+        Self { ours: None, ratio: None, verdict, basis, missing: Vec::new(), spread: None }
     }
 }
 

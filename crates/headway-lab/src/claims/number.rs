@@ -22,7 +22,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
             basis = format!("{}; the runs do not show on which side of 1", claimed.distance(ours));
         }
     }
-    Outcome { ours: Some(ours), ratio: Some(ours / paper), verdict, basis, missing: Vec::new() }
+    Outcome { ours: Some(ours), ratio: Some(ours / paper), verdict, basis, missing: Vec::new(), spread: None }
 }
 
 /// The number in the unit of the claim.

@@ -35,6 +35,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]
         verdict: verdict(holding, open, outcomes.len()),
         basis,
         missing: Vec::new(),
+        spread: None,
     }
 }
 
@@ -71,7 +72,9 @@ fn places(results: &Results, axis: &str, limits: &Place) -> Vec<Place> {
     for cell in &results.manifest.cells {
         let mut place = cell.values.clone();
         place.shift_remove(axis);
-        let counts = limits.iter().all(|(limit, value)| place.get(limit).is_none_or(|own| own == value));
+        let counts = limits
+            .iter()
+            .all(|(limit, value)| limit == axis || cell.value(limit).is_none_or(|own| own == value));
         if counts && !places.contains(&place) {
             places.push(place);
         }

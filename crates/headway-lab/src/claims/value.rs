@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use crate::experiment::{Measure, Statistic};
-use crate::results::Results;
+use crate::results::{ManifestCell, Results};
 use crate::statistics::{Sample, statistic_of};
 
 /// A value for some of the axes.
@@ -26,14 +26,13 @@ pub(super) fn sample_of(results: &Results, of: &Place, measure: Measure) -> Opti
 
 /// The seed and the value of each run of the cells that match.
 fn values_of(results: &Results, of: &Place, measure: Measure) -> impl Iterator<Item = (u64, f64)> {
-    let matches =
-        |values: &Place| of.iter().all(|(axis, value)| values.get(axis).is_some_and(|own| own == value));
+    let matches = |cell: &ManifestCell| of.iter().all(|(name, value)| cell.value(name) == Some(value));
     results
         .manifest
         .cells
         .iter()
         .zip(&results.rows)
-        .filter(move |(cell, _)| matches(&cell.values))
+        .filter(move |(cell, _)| matches(cell))
         .flat_map(move |(_, rows)| rows.iter().filter_map(move |row| Some((row.seed, row.measure(measure)?))))
 }
 

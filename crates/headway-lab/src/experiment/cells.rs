@@ -7,6 +7,7 @@ use headway_scenario::{
 use indexmap::IndexMap;
 
 use super::Cell;
+use super::draw::{AXIS, Complaint, Draws};
 use super::file::{ExperimentFile, Scalar};
 use super::origin::Origin;
 use crate::error::LabError;
@@ -63,25 +64,38 @@ const MOST_TEXT: usize = 64 << 20;
 /// What a value needs beside its text.
 const PER_VALUE: usize = 64;
 
-/// Every combination of the axes, the last axis changing fastest.
+/// Every combination of the axes, the last axis changing fastest; on each link, where links are drawn: those of
+/// the experiment with this name and seed.
 pub(super) fn enumerate(
     read: &ExperimentFile,
+    (draws, name, seed): (Option<&Draws>, &str, u64),
     origin: Origin<'_>,
     traces: &Traces<'_>,
 ) -> Result<Vec<Cell>, LabError> {
-    let count: usize = read.sweep.values().map(Vec::len).product();
+    let combinations: usize = read.sweep.values().map(Vec::len).product();
+    let count = combinations * draws.map_or(1, |draws| draws.links);
     let mut cells = Vec::new();
     let mut text = 0;
+    let mut drawn = IndexMap::new();
     for place in 0..count {
-        let values = combination(read, place, count);
-        if read.skips(&values) {
+        let (link, place) = (place / combinations + 1, place % combinations);
+        if let Some(draws) = draws.filter(|_| place == 0) {
+            let link = draws.link(name, seed, link);
+            drawn = link.map_err(|Complaint { key, problem }| origin.complaint(&key, problem))?;
+        }
+        let mut values = combination(read, place, combinations);
+        if draws.is_some() {
+            values.shift_insert(0, AXIS.into(), link.to_string());
+        }
+        let place = Place { values, drawn: drawn.clone() };
+        if read.skips(&place.all()) {
             continue;
         }
-        let Some(cell) = cell(read, values, origin, traces)? else { continue };
+        let Some(cell) = cell(read, place, origin, traces)? else { continue };
         let length = |texts: &IndexMap<String, String>| -> usize {
             texts.iter().map(|(name, value)| name.len() + value.len() + PER_VALUE).sum()
         };
-        text += length(&cell.values) + length(&cell.settings);
+        text += length(&cell.values) + length(&cell.drawn) + length(&cell.settings);
         if text > MOST_TEXT {
             let problem = format!(
                 "the values of {count} cells are too long: expected at most {} MiB in all",
@@ -104,50 +118,67 @@ fn combination(read: &ExperimentFile, place: usize, count: usize) -> IndexMap<St
     read.sweep.iter().map(at_place).collect()
 }
 
+/// A combination of the axes, on a link.
+#[derive(Default)]
+struct Place {
+    values: IndexMap<String, String>,
+    /// What was drawn for the link.
+    drawn: IndexMap<String, String>,
+}
+
+impl Place {
+    /// All that values may name.
+    fn all(&self) -> IndexMap<String, String> {
+        self.values.iter().chain(&self.drawn).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
 /// `None` where the clock is an axis, and the sender none of that clock's.
 fn cell(
     read: &ExperimentFile,
-    values: IndexMap<String, String>,
+    place: Place,
     origin: Origin<'_>,
     traces: &Traces<'_>,
 ) -> Result<Option<Cell>, LabError> {
     let complaint = |key: &str, problem: String| origin.complaint(key, problem);
-    // An axis with the name of a key sets that key.
+    let all = place.all();
+    // Twice: what an axis puts in may name other axes.
+    let filled = |name: &str, value: &str| {
+        let value = fill(value, &all).and_then(|value| fill(&value, &all));
+        value.map_err(|problem| complaint(name, problem))
+    };
+    // An axis with the name of a key sets that key, and so does a drawn value.
     let mut set: IndexMap<&str, String> = IndexMap::new();
     for (name, value) in &read.scenario {
         if key(name).is_none() {
             return Err(complaint(name, unknown_key(name, keys().iter().map(|key| key.name))));
         }
-        // Twice: what an axis puts in may name other axes.
-        let value = fill(&value.to_string(), &values)
-            .and_then(|value| fill(&value, &values))
-            .map_err(|problem| complaint(name, problem))?;
-        set.insert(name, value);
+        set.insert(name, filled(name, &value.to_string())?);
     }
-    for (axis, value) in &values {
+    for (axis, value) in &all {
         if key(axis).is_some() && !set.contains_key(axis.as_str()) {
-            set.insert(axis, value.clone());
+            set.insert(axis, filled(axis, value)?);
         }
     }
     let given = keys().iter().filter_map(|key| Some((key, set.swap_remove(key.name)?))).collect();
-    of_keys(given, values, traces).map_err(|KeyError { key, problem }| complaint(key, problem))
+    of_keys(given, place, traces).map_err(|KeyError { key, problem }| complaint(key, problem))
 }
 
-/// The cell that was stored with these settings, without the values of its axes.
+/// The cell that was stored with these settings, without the values of its axes and what was drawn.
 pub(crate) fn stored(settings: &IndexMap<String, String>, traces: &Traces<'_>) -> Result<Cell, KeyError> {
     if let Some(name) = settings.keys().find(|name| key(name).is_none()) {
         let problem = unknown_key(name, keys().iter().map(|key| key.name));
         return Err(KeyError { key: "settings", problem: format!("{name}: {problem}") });
     }
     let given = keys().iter().filter_map(|key| Some((key, settings.get(key.name)?.clone()))).collect();
-    let cell = of_keys(given, IndexMap::new(), traces)?;
+    let cell = of_keys(given, Place::default(), traces)?;
     cell.ok_or_else(|| KeyError { key: "clock", problem: "expected a sender of that clock".into() })
 }
 
 /// The cell with these keys; `None` where the clock is an axis, and the sender none of that clock's.
 fn of_keys(
     given: Vec<(&'static Key, String)>,
-    values: IndexMap<String, String>,
+    Place { values, drawn }: Place,
     traces: &Traces<'_>,
 ) -> Result<Option<Cell>, KeyError> {
     let value = |name: &str| given.iter().find(|(key, _)| key.name == name).map(|(_, value)| value.as_str());
@@ -186,6 +217,7 @@ fn of_keys(
         identity: write(&|_| true),
         channel_key: write(&|key| key.scope.is_in_channel_key()),
         values,
+        drawn,
         clock: settings.clock,
         carrier: settings.carrier,
         sender,
@@ -197,7 +229,7 @@ fn of_keys(
 }
 
 /// Puts axis values in the place of `{axis}`. What is too long is no value, and no more of it is made.
-fn fill(template: &str, values: &IndexMap<String, String>) -> Result<String, String> {
+pub(super) fn fill(template: &str, values: &IndexMap<String, String>) -> Result<String, String> {
     let mut filled = String::new();
     let mut push = |piece: &str| {
         if filled.len() + piece.len() > MOST_VALUE {

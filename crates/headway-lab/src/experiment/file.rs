@@ -54,7 +54,11 @@ pub(super) struct ExperimentFile {
     /// Seed that all runs derive from.
     #[serde(default = "one")]
     pub(super) seed: u64,
-    /// The axes: every combination of their values is a cell.
+    /// Links that are drawn at random.
+    #[serde(default)]
+    #[schemars(schema_with = "super::draw::schema")]
+    pub(super) draw: Option<IndexMap<String, toml::Value>>,
+    /// The axes: every combination of their values is a cell; where links are drawn, on each of them.
     #[serde(default)]
     pub(super) sweep: IndexMap<String, Vec<Scalar>>,
     /// Combinations that are left out: those where each axis named has the value, or one of the values.
@@ -222,6 +226,10 @@ pub struct Claim {
     pub at_least: Option<f64>,
     /// Not more than this in any of the cells.
     pub at_most: Option<f64>,
+    /// The share of the cells in which `at-least` or `at-most` is to hold; all of them if not given. With 0.5 it is
+    /// about the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Over the runs of a cell; the figure's if not given.
     pub statistic: Option<Statistic>,
     /// The axis of `order` or `change`; `variant` if not given.
@@ -324,6 +332,11 @@ impl Claim {
         self.order.is_some() || self.change.is_some()
     }
 
+    /// The share of the cells that an aim is about.
+    pub(crate) fn share_of_cells(&self) -> f64 {
+        self.share.unwrap_or(1.0)
+    }
+
     /// The key of a number that nothing can be compared with, and what was expected.
     pub(super) fn improper_number(&self) -> Option<(&'static str, String)> {
         let given = self.evidence.as_ref().and_then(|source| source.given.as_ref());
@@ -402,7 +415,7 @@ pub fn schema() -> String {
 /// The key and the value of a `KEY=VALUE` from the command line.
 pub(super) fn key_of(setting: &str) -> Option<(&str, &str)> {
     let (key, value) = setting.split_once('=')?;
-    let plain = ["scenario.", "link.", "sweep."].iter().find_map(|prefix| key.strip_prefix(prefix));
+    let plain = ["scenario.", "link.", "sweep.", "draw."].iter().find_map(|prefix| key.strip_prefix(prefix));
     Some((plain.unwrap_or(key).trim(), value))
 }
 
@@ -423,23 +436,36 @@ impl ExperimentFile {
         let text = |value: &str| Scalar::Text(value.trim().into());
         if let Some(values) = self.sweep.get_mut(key) {
             *values = value.split(',').map(text).collect();
+        } else if let Some(drawn) = self.draw.as_mut().and_then(|draw| draw.get_mut(key)) {
+            let number = value.trim().parse().map(toml::Value::Integer);
+            let one_of = || value.split(',').map(|value| value.trim().into()).collect::<Vec<&str>>().into();
+            *drawn = match drawn {
+                // The number of links.
+                toml::Value::Integer(_) => number.unwrap_or_else(|_| value.trim().into()),
+                _ => one_of(),
+            };
         } else if headway_scenario::key(key).is_some() {
             self.scenario.insert(key.into(), text(value));
         } else {
             let axes = self.sweep.keys().map(String::as_str);
             let keys = headway_scenario::keys().iter().map(|key| key.name);
             let keys = keys.filter(|key| !self.sweep.contains_key(*key));
+            let drawn = self.draw.iter().flatten().map(|(key, _)| key.as_str());
+            let drawn = drawn.filter(|key| headway_scenario::key(key).is_none());
             return Err(complaint(format!(
                 "{key:?} is neither an axis nor a key of [scenario]: {}",
-                unknown_key(key, axes.chain(keys))
+                unknown_key(key, axes.chain(drawn).chain(keys))
             )));
         }
         Ok(())
     }
 
-    /// Whether a `KEY=VALUE` only chooses among the values that an axis has.
+    /// Whether a `KEY=VALUE` only chooses among the values that an axis has, or how many links are drawn.
     pub(super) fn chooses(&self, setting: &str) -> bool {
         let Some((axis, chosen)) = setting.split_once('=') else { return false };
+        if key_of(setting).is_some_and(|(key, _)| self.draw.is_some() && key == super::draw::LINKS) {
+            return true;
+        }
         let Some(values) = self.sweep.get(axis.strip_prefix("sweep.").unwrap_or(axis).trim()) else {
             return false;
         };

@@ -62,6 +62,8 @@ impl Problems {
                 for (key, value) in table {
                     match known.get(key) {
                         Some(schema) => self.compare(value, schema, &format!("{place}{key}.")),
+                        // Names of one's own.
+                        None if schema["additionalProperties"].is_object() => {}
                         None if self.unknown.len() == MOST_UNKNOWN => self.more += 1,
                         None => {
                             self.first.get_or_insert_with(|| key.clone());

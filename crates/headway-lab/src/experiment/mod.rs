@@ -1,6 +1,8 @@
 //! Experiment files.
 
+mod axes;
 mod cells;
+mod draw;
 mod file;
 mod keys;
 mod links;
@@ -17,6 +19,10 @@ use headway_units::Size;
 use indexmap::IndexMap;
 
 pub(crate) use cells::stored as stored_cell;
+use axes::Axes;
+pub(crate) use draw::AXIS as LINK_AXIS;
+pub use draw::DrawnLinks;
+use draw::{Complaint, Draws};
 use file::ExperimentFile;
 pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};
 pub use links::{load_links, parse_links};
@@ -44,8 +50,10 @@ pub struct Experiment {
     pub changes: Vec<String>,
     /// The axes whose values are readings of a source.
     pub readings: Vec<String>,
-    /// The axes, in the file's order.
+    /// The axes, in the file's order; before them `link`, the numbers of the links, if links are drawn.
     pub axes: IndexMap<String, Vec<String>>,
+    /// The links that are drawn, if any are.
+    pub draw: Option<DrawnLinks>,
     /// Every combination of the axes.
     pub cells: Vec<Cell>,
     /// What became of each packet of the recorded links that cells name, as text, by the setting that
@@ -62,6 +70,8 @@ pub struct Experiment {
 pub struct Cell {
     /// The value of each axis.
     pub values: IndexMap<String, String>,
+    /// What was drawn for its link; empty if links are not drawn.
+    pub drawn: IndexMap<String, String>,
     /// The time that its runs take place in.
     pub clock: Clock,
     /// What carries segments in real time.
@@ -175,28 +185,28 @@ impl Experiment {
         if let Some((axis, _)) = read.sweep.iter().find(|(_, values)| values.is_empty()) {
             return Err(complaint(axis, "the sweep is empty: expected at least one value".into()));
         }
+        let draws = Draws::of(&read).map_err(|Complaint { key, problem }| complaint(&key, problem))?;
+        let links = draws.as_ref().map_or(1, |draws| draws.links);
         // However many axes there are: a product that wraps around would look harmless.
-        let count = read.sweep.values().fold(1_usize, |count, values| count.saturating_mul(values.len()));
+        let count = read.sweep.values().fold(links, |count, values| count.saturating_mul(values.len()));
         if count > MAX_CELLS || (count as u64).saturating_mul(runs.into()) > MAX_RUNS {
             let problem = format!(
                 "{count} cells of {runs} runs: expected at most {MAX_CELLS} cells and {MAX_RUNS} runs in all"
             );
             let is_of_runs = overrides.runs.is_some() && count <= MAX_CELLS;
-            return Err(complaint(if is_of_runs { "runs" } else { "sweep" }, problem));
+            let table = if draws.is_some() { "draw" } else { "sweep" };
+            return Err(complaint(if is_of_runs { "runs" } else { table }, problem));
         }
-        let cells = cells::enumerate(&read, origin, traces)?;
+        let seed = overrides.seed.unwrap_or(read.seed);
+        let cells = cells::enumerate(&read, (draws.as_ref(), name, seed), origin, traces)?;
         if cells.is_empty() {
             return Err(complaint("sweep", "no cell is left: expected at least one".into()));
         }
         let recordings =
             cells::recordings(&cells, traces).map_err(|error| complaint("damage", error.to_string()))?;
         let figure = read.figure.clone().unwrap_or_else(|| Figure::of_axes(read.sweep.keys()));
-        check_figure(&read, &figure, &complaint)?;
-        let axes = read
-            .sweep
-            .iter()
-            .map(|(axis, values)| (axis.clone(), values.iter().map(Scalar::to_string).collect()))
-            .collect();
+        let axes = Axes::of(&read, draws.as_ref());
+        check_figure(&read, &axes, &figure, &complaint)?;
         Ok(Self {
             name: if moves { format!("{name}-live") } else { name.into() },
             title: read.title,
@@ -205,8 +215,9 @@ impl Experiment {
             changes,
             readings: read.readings,
             runs,
-            seed: overrides.seed.unwrap_or(read.seed),
-            axes,
+            seed,
+            axes: axes.into_all(),
+            draw: draws.as_ref().map(Draws::described),
             cells,
             recordings,
             figure,
@@ -241,10 +252,11 @@ pub(crate) fn run_seed(name: &str, seed: u64, cell: &Cell, run: u32) -> u64 {
 /// Axes that figure and claims name must exist, and so must the values.
 fn check_figure(
     read: &ExperimentFile,
+    axes: &Axes,
     figure: &Figure,
     complaint: &dyn Fn(&str, String) -> LabError,
 ) -> Result<(), LabError> {
-    let known = |key: &str, axis: &str| check_axis(read, key, axis, complaint);
+    let known = |key: &str, axis: &str| axes.check_axis(axis).map_err(|problem| complaint(key, problem));
     if let Some(unit) = &figure.unit {
         let units = figure.measure.unit().names();
         if !units.contains(&unit.as_str()) {
@@ -258,13 +270,13 @@ fn check_figure(
     }
     for (axis, left_out) in read.skip.iter().flatten() {
         for value in left_out.values() {
-            check_value(read, "skip", axis, value, complaint)?;
+            axes.check_value("skip", axis, value).map_err(|problem| complaint("skip", problem))?;
         }
     }
     for axis in &read.readings {
         known("readings", axis)?;
     }
-    read.claim.iter().try_for_each(|claim| check_claim(read, claim, complaint))
+    read.claim.iter().try_for_each(|claim| check_claim(axes, claim, complaint))
 }
 
 /// More than this as a share is a difference, not rounding.
@@ -272,19 +284,25 @@ const MOST_SLACK: f64 = 0.01;
 
 /// What a claim names must exist, and it must be one claim, which could fail.
 fn check_claim(
-    read: &ExperimentFile,
+    axes: &Axes,
     claim: &Claim,
     complaint: &dyn Fn(&str, String) -> LabError,
 ) -> Result<(), LabError> {
     let places = [Some(&claim.of), claim.over.as_ref(), claim.minus.as_ref()];
     for (axis, value) in places.into_iter().flatten().flatten() {
-        check_value(read, "claim", axis, value, complaint)?;
+        axes.check_value("claim", axis, value).map_err(|problem| complaint("claim", problem))?;
+    }
+    for (key, beside) in [("over", &claim.over), ("minus", &claim.minus)] {
+        if let Some((name, _)) = beside.iter().flatten().find(|(name, _)| axes.is_of_link(name)) {
+            let problem = format!("{name} is of the link: expected axes of [sweep], as both are of one link");
+            return Err(complaint(key, problem));
+        }
     }
     if claim.is_order() {
         let axis = claim.axis.as_deref().unwrap_or("variant");
-        check_axis(read, "axis", axis, complaint)?;
+        axes.check_axis(axis).map_err(|problem| complaint("axis", problem))?;
         for value in claim.order.iter().flatten() {
-            check_value(read, "order", axis, value, complaint)?;
+            axes.check_value("order", axis, value).map_err(|problem| complaint("order", problem))?;
         }
     }
     let given = [
@@ -301,6 +319,14 @@ fn check_claim(
     }
     if let Some((key, problem)) = claim.improper_number() {
         return Err(complaint(key, problem));
+    }
+    if let Some(share) = claim.share {
+        if claim.aim().is_none() {
+            return Err(complaint("share", "expected it beside `at-least` or `at-most`".into()));
+        }
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(complaint("share", format!("{share}: expected above 0, and at most 1")));
+        }
     }
     if let Some(tolerance) = claim.excessive_tolerance() {
         return Err(complaint("tolerance", tolerance.to_string()));
@@ -319,36 +345,4 @@ fn check_claim(
         }
     }
     Ok(())
-}
-
-fn check_axis(
-    read: &ExperimentFile,
-    key: &str,
-    axis: &str,
-    complaint: &dyn Fn(&str, String) -> LabError,
-) -> Result<(), LabError> {
-    if read.sweep.contains_key(axis) {
-        return Ok(());
-    }
-    let axes: Vec<&str> = read.sweep.keys().map(String::as_str).collect();
-    Err(complaint(key, format!("{axis:?} is no axis: expected one of {}", axes.join(", "))))
-}
-
-fn check_value(
-    read: &ExperimentFile,
-    key: &str,
-    axis: &str,
-    value: &Scalar,
-    complaint: &dyn Fn(&str, String) -> LabError,
-) -> Result<(), LabError> {
-    check_axis(read, key, axis, complaint)?;
-    let value = value.to_string();
-    if read.sweep[axis].iter().any(|known| known.to_string() == value) {
-        return Ok(());
-    }
-    let problem = match key {
-        "order" => format!("{value:?}: expected a value of the axis {axis}"),
-        _ => format!("{axis} = {value:?}: expected a value of that axis"),
-    };
-    Err(complaint(key, problem))
 }

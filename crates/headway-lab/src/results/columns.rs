@@ -25,6 +25,11 @@ pub fn columns() -> impl Iterator<Item = Column> {
         meaning: &parameter.meaning,
     });
     let run = [
+        Column {
+            name: "link",
+            kind: Kind::Integer,
+            meaning: "number of the link, if links are drawn at random; empty: they are not",
+        },
         Column { name: "run", kind: Kind::Integer, meaning: "number of the run within its cell" },
         Column { name: "seed", kind: Kind::Integer, meaning: "seed of the run" },
     ];
@@ -33,9 +38,10 @@ pub fn columns() -> impl Iterator<Item = Column> {
     parameters.chain(run).chain(measures)
 }
 
-/// A row of the table: the value of each column, for a run with these parameters.
-pub fn record(parameters: &[Value], row: &Row) -> Vec<Value> {
-    parameters.iter().cloned().chain(measures(row)).collect()
+/// A row of the table: the value of each column, for a run with these parameters, on this link, if links are drawn.
+pub fn record(parameters: &[Value], link: Option<u64>, row: &Row) -> Vec<Value> {
+    let link = link.map_or(Value::Nothing, Value::Integer);
+    parameters.iter().cloned().chain([link]).chain(measures(row)).collect()
 }
 
 /// The run and its measures, as the last columns have them.

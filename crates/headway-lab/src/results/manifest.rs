@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::tables::write_whole;
 use crate::error::LabError;
-use crate::experiment::{Claim, Experiment, Figure};
+use crate::experiment::{Claim, DrawnLinks, Experiment, Figure, LINK_AXIS};
 
 pub(super) const FILE: &str = "experiment.json";
 
@@ -35,6 +35,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The axes.
     pub axes: IndexMap<String, Vec<String>>,
+    /// The links that were drawn from the seed, if any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<DrawnLinks>,
     /// The combinations.
     pub cells: Vec<ManifestCell>,
     /// What became of each packet of the recorded links that cells name, as text, by the setting that
@@ -52,12 +55,27 @@ pub struct Manifest {
 pub struct ManifestCell {
     /// The value of each axis.
     pub values: IndexMap<String, String>,
+    /// What was drawn for its link; empty if no links were drawn.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub drawn: IndexMap<String, String>,
     /// Every parameter, in the order of the columns.
     pub parameters: Vec<Value>,
     /// The keys of `[scenario]` with the values of the axes filled in: the cell can be run again from them.
     pub settings: IndexMap<String, String>,
     /// The key of each run: a digest of all that determines it.
     pub keys: Vec<String>,
+}
+
+impl ManifestCell {
+    /// Its value of an axis, or what was drawn for its link.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name).or_else(|| self.drawn.get(name)).map(String::as_str)
+    }
+
+    /// The number of its link, if links were drawn.
+    pub fn link(&self) -> Option<u64> {
+        self.values.get(LINK_AXIS).filter(|_| !self.drawn.is_empty())?.parse().ok()
+    }
 }
 
 impl Manifest {
@@ -67,6 +85,7 @@ impl Manifest {
             .iter()
             .map(|cell| ManifestCell {
                 values: cell.values.clone(),
+                drawn: cell.drawn.clone(),
                 parameters: cell.parameters.clone(),
                 settings: cell.settings.clone(),
                 keys: (0..experiment.runs)
@@ -84,6 +103,7 @@ impl Manifest {
             runs: experiment.runs,
             seed: experiment.seed,
             axes: experiment.axes.clone(),
+            draw: experiment.draw.clone(),
             cells,
             recordings: experiment.recordings.clone(),
             figure: experiment.figure.clone(),

@@ -123,7 +123,8 @@ impl Results {
     /// The rows of `runs.csv` and `runs.parquet`: the values of [`columns`], cell by cell.
     pub fn records(&self) -> Vec<Vec<Value>> {
         let cells = self.manifest.cells.iter().zip(&self.rows);
-        cells.flat_map(|(cell, rows)| rows.iter().map(|row| record(&cell.parameters, row))).collect()
+        let of = |cell: &ManifestCell, row| record(&cell.parameters, cell.link(), row);
+        cells.flat_map(|(cell, rows)| rows.iter().map(move |row| of(cell, row))).collect()
     }
 
     /// The table of these results, which were loaded from `folder`, as a Parquet file: `runs.parquet`, where it holds

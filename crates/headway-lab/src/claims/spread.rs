@@ -1,0 +1,49 @@
+//! Where the values of an aim lie on links that are drawn.
+
+use headway_sim::statistics::quantile;
+use serde::Serialize;
+
+/// How many of the worst cells are named.
+const NAMED: usize = 5;
+
+/// The distribution of the values of cells, from the worst on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many cells.
+    pub cells: usize,
+    /// The worst value.
+    pub worst: f64,
+    /// The value that one in twenty does not reach.
+    pub percentile_5: f64,
+    /// The value that one in four does not reach.
+    pub quartile: f64,
+    /// The median.
+    pub median: f64,
+    /// The worst cells, the worst first.
+    pub worst_cells: Vec<WorstCell>,
+}
+
+/// One of the worst cells.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorstCell {
+    /// Which cell of [`crate::Manifest::cells`].
+    pub place: usize,
+    /// Its value, in the unit of the claim.
+    pub ours: f64,
+}
+
+impl Spread {
+    /// Of cells in the order from the worst to the best; `None` without any.
+    pub(super) fn of(cells: &[WorstCell]) -> Option<Self> {
+        let values: Vec<f64> = cells.iter().map(|cell| cell.ours).collect();
+        let at = |share| quantile(&values, share);
+        Some(Self {
+            cells: cells.len(),
+            worst: at(0.0)?,
+            percentile_5: at(0.05)?,
+            quartile: at(0.25)?,
+            median: at(0.5)?,
+            worst_cells: cells.iter().take(NAMED).cloned().collect(),
+        })
+    }
+}
