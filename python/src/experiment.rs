@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use headway_lab::{
-    Experiment, Judgement, Manifest, Overrides, Request, Results, Row, Summary, in_unit, judge, run,
+    Experiment, Judgement, Manifest, ManifestCell, Overrides, Request, Results, Row, Summary, in_unit, judge, run,
 };
-use indexmap::IndexMap;
 use pyo3::prelude::*;
 
 use crate::arrow::{Arrow, Table};
@@ -124,11 +123,12 @@ impl NativeResults {
         (figure.measure.name().to_owned(), figure.unit_name().to_owned())
     }
 
-    /// What the figure shows: for each cell the values of its axes; the statistic of the measure and its 95 % interval;
+    /// What the figure shows: for each cell the values of its axes, and what was drawn for its link; the statistic of the measure and its 95 % interval;
     /// how many runs there are, and how many finished.
     fn figure(&self) -> Vec<Point> {
         let Results { manifest, rows, .. } = &self.0;
-        manifest.cells.iter().zip(rows).map(|(cell, rows)| point(manifest, &cell.values, rows)).collect()
+        let values = |cell: &ManifestCell| cell.values.iter().chain(&cell.drawn).map(owned).collect();
+        manifest.cells.iter().zip(rows).map(|(cell, rows)| point(manifest, values(cell), rows)).collect()
     }
 
     /// For each claim: what it says, its verdict, the number of the source and ours.
@@ -139,9 +139,13 @@ impl NativeResults {
     }
 }
 
+fn owned((name, value): (&String, &String)) -> (String, String) {
+    (name.clone(), value.clone())
+}
+
 type Point = (Vec<(String, String)>, Option<(f64, f64, f64)>, usize, usize);
 
-fn point(manifest: &Manifest, values: &IndexMap<String, String>, rows: &[Row]) -> Point {
+fn point(manifest: &Manifest, values: Vec<(String, String)>, rows: &[Row]) -> Point {
     let figure = &manifest.figure;
     let measured: Vec<f64> = rows
         .iter()
@@ -151,7 +155,6 @@ fn point(manifest: &Manifest, values: &IndexMap<String, String>, rows: &[Row]) -
     let summary = Summary::of(&measured, figure.statistic)
         .map(|summary| (summary.value(figure.statistic), summary.interval.0, summary.interval.1));
     let finished = rows.iter().filter(|row| row.metrics.finished).count();
-    let values = values.iter().map(|(axis, value)| (axis.clone(), value.clone())).collect();
     (values, summary, rows.len(), finished)
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn race(
     let rows = beside_python(py, progress.as_ref(), |work| make(&settings, &senders, seeds, work))?;
     // What was interrupted has raised an exception.
     let rows = rows.map_err(of_run)?.unwrap_or_default();
-    let records = rows.into_iter().map(|(sender, row)| record(&parameters_of(&settings, sender), &row));
+    let records = rows.into_iter().map(|(sender, row)| record(&parameters_of(&settings, sender), None, &row));
     Table::of_records(records.collect())
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn run(
         };
         let oracle = race::oracle(scenario, content.len(), seed);
         let row = Row { run: 0, seed, metrics: recording.outcome.metrics.beside(oracle.as_ref()) };
-        let metrics = Table::of_records(vec![record(&parameters_of(&settings, entrant), &row)])?;
+        let metrics = Table::of_records(vec![record(&parameters_of(&settings, entrant), None, &row)])?;
         let time_sequence = time_sequence(&recording.sender.sequence)?;
         let events = events([recording.sender.log, recording.receiver.log])?;
         if let (Some(file), Some(path)) = (recording.tap.file, &capture) {

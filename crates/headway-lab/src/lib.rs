@@ -23,8 +23,8 @@ pub use claims::{
 };
 pub use error::LabError;
 pub use experiment::{
-    Aim, Cell, Change, Claim, DrawnLinks, EvidenceSource, Experiment, Figure, FigureKind, Given, Measure, Overrides,
-    Scalar, Statistic, load_links, parse_links, schema,
+    Aim, Cell, Change, Claim, DrawnLinks, EvidenceSource, Experiment, Figure, FigureKind, Given, LINK_AXIS,
+    Measure, Overrides, Scalar, Statistic, load_links, parse_links, schema,
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
 pub use headway_sim::{Kind, Value};

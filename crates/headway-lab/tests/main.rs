@@ -3,6 +3,7 @@
 mod beyond;
 mod clocks;
 mod common;
+mod draw;
 mod experiments;
 mod fuzzed;
 mod keys;

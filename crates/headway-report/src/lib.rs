@@ -9,6 +9,7 @@
 //! - [`watch`]: the live page of a command.
 #![forbid(unsafe_code)]
 
+mod again;
 mod error;
 pub mod experiments;
 pub mod explorer;

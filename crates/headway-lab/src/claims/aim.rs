@@ -11,8 +11,8 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     let cells: Vec<usize> =
         (0..manifest.cells.len()).filter(|&place| is_meant(&manifest.cells[place])).collect();
     let value = |place: usize| {
-        let ours = value_at(results, question, &manifest.cells[place].values)?;
-        Some(WorstCell { place, ours })
+        let ours = value_at(results, question, aim, &manifest.cells[place].values)?;
+        Some(WorstCell { place, beside: None, ours })
     };
     let mut judged: Vec<WorstCell> = cells.iter().filter_map(|&place| value(place)).collect();
     // Of those that are alike the last is named.
@@ -48,6 +48,11 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     // Where some may miss it, none is at fault.
     missing.retain(|_| share >= 1.0);
     missing.sort_by_key(|cell| cell.place);
+    let mut spread = manifest.draw.as_ref().and_then(|_| Spread::of(&judged));
+    for cell in spread.iter_mut().flat_map(|spread| &mut spread.worst_cells) {
+        let beside = beside(question, &manifest.cells[cell.place].values);
+        cell.beside = beside.and_then(|values| manifest.cells.iter().position(|cell| cell.values == values));
+    }
     let ratio = Some(decisive / aim.number()).filter(|ratio| ratio.is_finite());
     Outcome {
         ours: Some(decisive),
@@ -58,27 +63,34 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
             .into_iter()
             .map(|cell| MissingCell { cell: name(cell.place), ours: cell.ours })
             .collect(),
-        spread: manifest.draw.as_ref().and_then(|_| Spread::of(&judged)),
+        spread,
     }
 }
 
 /// The value of one cell in the unit of the claim, or as a ratio to that of the cell that differs from it
 /// in what the claim says.
-fn value_at(results: &Results, question: &Question<'_>, place: &Place) -> Option<f64> {
+fn value_at(results: &Results, question: &Question<'_>, aim: Aim, place: &Place) -> Option<f64> {
     let (figure, measure) = (question.figure, question.measure());
     let value = |of: &Place| value_of(results, of, measure, question.statistic());
     let own = value(place)?;
-    Some(match &question.over {
-        Some(over) => {
-            let mut other = place.clone();
-            other.extend(over.clone());
-            own / value(&other)?
-        }
+    Some(match beside(question, place) {
+        Some(other) => match (own, value(&other)?, aim) {
+            // Nothing is not more than nothing.
+            (0.0, 0.0, Aim::AtMost(_)) => 1.0,
+            (own, other, _) => own / other,
+        },
         None => in_unit(own, measure, figure.unit.as_deref().filter(|_| measure == figure.measure)),
     })
 }
 
-/// The greater, the further from the aim. Nothing as a ratio to nothing is no number, and meets no aim.
+/// What the claim compares a cell with.
+fn beside(question: &Question<'_>, place: &Place) -> Option<Place> {
+    let mut other = place.clone();
+    other.extend(question.over.clone()?);
+    Some(other)
+}
+
+/// The greater, the further from the aim. Nothing as a ratio to nothing is no number, and is not at least anything.
 fn badness(aim: Aim, value: f64) -> f64 {
     match aim {
         _ if value.is_nan() => f64::INFINITY,

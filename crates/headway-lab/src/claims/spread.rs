@@ -28,6 +28,8 @@ pub struct Spread {
 pub struct WorstCell {
     /// Which cell of [`crate::Manifest::cells`].
     pub place: usize,
+    /// The cell that it is compared with, if the claim is about a ratio.
+    pub beside: Option<usize>,
     /// Its value, in the unit of the claim.
     pub ours: f64,
 }

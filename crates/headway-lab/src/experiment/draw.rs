@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::cells::fill;
 use super::file::{ExperimentFile, Scalar};
 
-/// The axis of the links, and the name of their column.
-pub(crate) const AXIS: &str = "link";
+/// The axis of the links that are drawn, and the name of their column.
+pub const AXIS: &str = "link";
 
 /// The key of `[draw]` that is no key of a link.
 pub(super) const LINKS: &str = "links";

@@ -20,8 +20,7 @@ use indexmap::IndexMap;
 
 pub(crate) use cells::stored as stored_cell;
 use axes::Axes;
-pub(crate) use draw::AXIS as LINK_AXIS;
-pub use draw::DrawnLinks;
+pub use draw::{AXIS as LINK_AXIS, DrawnLinks};
 use draw::{Complaint, Draws};
 use file::ExperimentFile;
 pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Scalar, Statistic, schema};

@@ -5,10 +5,19 @@ use headway_lab::{Aim, Judgement, Verdict};
 use super::Entry;
 use super::words::{aim_text, number, share_of_places, with_unit};
 
+/// What an aim wants, in this unit, and of which share of the cells if not of all.
+pub fn aim(judgement: &Judgement, unit: &str) -> Option<String> {
+    let aim = with_unit(&aim_text(judgement.aim?), unit);
+    Some(match judgement.share {
+        Some(share) => format!("{aim} in {}\u{a0}% of cells", 100.0 * share),
+        None => aim,
+    })
+}
+
 /// The paper's number, as the paper has it; or an aim.
 pub(super) fn paper(judgement: &Judgement) -> String {
-    if let Some(aim) = judgement.aim {
-        return with_unit(&aim_text(aim), &judgement.unit);
+    if let Some(aim) = aim(judgement, &judgement.unit) {
+        return aim;
     }
     judgement.paper.map_or(String::new(), |paper| with_unit(&paper.to_string(), &judgement.unit))
 }

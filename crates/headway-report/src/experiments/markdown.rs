@@ -2,6 +2,7 @@
 
 use headway_lab::CODE;
 
+use super::links;
 use super::judgement::{missing, ours, paper, ratio, verdict, why};
 use super::readings::{CONTRADICTED, Line, Standing, TABLES, lines};
 use super::tally::Tally;
@@ -43,6 +44,7 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         }
     }
     missing_cells(&mut text, entries);
+    links::tables(&mut text, entries);
     for (heading, lead, standing) in TABLES {
         let lines = lines(entries, standing);
         if !lines.is_empty() {
@@ -78,7 +80,7 @@ fn readings(text: &mut String, lines: &[Line<'_>]) {
     }
 }
 
-fn row(text: &mut String, cells: &[&str]) {
+pub(super) fn row(text: &mut String, cells: &[&str]) {
     for cell in cells {
         text.push_str(&format!("| {} ", escaped(cell)));
     }

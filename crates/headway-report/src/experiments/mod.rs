@@ -9,6 +9,7 @@ mod drawing_file;
 mod figure;
 mod grid;
 mod judgement;
+mod links;
 mod markdown;
 mod over_time;
 mod page;
@@ -28,9 +29,11 @@ use rayon::prelude::*;
 use crate::error::ReportError;
 use figure::Figure;
 use readings::Finding;
+pub use judgement::aim;
+pub use links::{WorstLink, quantiles, worst_links};
 pub use tables::MARKS;
 use tally::Tally;
-pub use words::{aim_text, number};
+pub use words::number;
 
 /// What the report is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

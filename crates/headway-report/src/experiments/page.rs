@@ -43,8 +43,8 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
                     "other by more than the tolerance. "
                     b { "contradicted by every reading" } ": judged again under every reading of the source, and reproduced under none."
                     @if has_aims(entries) {
-                        " " b { "met" } ": an aim that the median, or what else the experiment states, of every cell meets; "
-                        b { "missed" } ": some cell does not."
+                        " " b { "met" } ": an aim that the median, or what else the experiment states, of every cell meets, or of the stated share of the cells; "
+                        b { "missed" } ": more of the cells do not."
                     }
                 }
             }

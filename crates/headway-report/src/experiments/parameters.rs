@@ -1,6 +1,6 @@
 //! The parameters of an experiment, in a box.
 
-use headway_lab::Manifest;
+use headway_lab::{LINK_AXIS, Manifest};
 use maud::{Markup, html};
 
 use super::words::short;
@@ -18,16 +18,22 @@ pub(super) fn parameters(manifest: &Manifest) -> Markup {
 }
 
 fn rows(manifest: &Manifest) -> Vec<(String, String)> {
-    let axes = manifest.axes.iter().map(|(axis, values)| {
+    let draw = manifest.draw.iter();
+    let links = draw.clone().map(|draw| ("links, drawn at random".into(), draw.links.to_string()));
+    let drawn = draw.clone().flat_map(|draw| draw.keys.clone());
+    // Numbers say nothing of links.
+    let is_said = |axis: &str| axis == LINK_AXIS && manifest.draw.is_some();
+    let axes = manifest.axes.iter().filter(|(axis, _)| !is_said(axis)).map(|(axis, values)| {
         let values: Vec<String> = values.iter().map(|value| short(value)).collect();
         (axis.clone(), values.join(", "))
     });
     let settings = manifest.cells.first().into_iter().flat_map(|cell| &cell.settings);
     let fixed = settings
         .filter(|(key, _)| !manifest.axes.contains_key(key.as_str()))
+        .filter(|(key, _)| !draw.clone().any(|draw| draw.keys.contains_key(key.as_str())))
         .map(|(key, _)| (key.clone(), values_of(manifest, key)));
     let runs = [("runs of each cell", u64::from(manifest.runs)), ("seed", manifest.seed)];
-    axes.chain(fixed).chain(runs.map(|(name, value)| (name.into(), value.to_string()))).collect()
+    links.chain(drawn).chain(axes).chain(fixed).chain(runs.map(|(name, value)| (name.into(), value.to_string()))).collect()
 }
 
 /// The values of a key: an axis may be a part of one. Of many the first and the last.

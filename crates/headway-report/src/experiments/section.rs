@@ -8,7 +8,7 @@ use super::figure::Figure;
 use super::parameters::parameters;
 use super::readings::{Finding, Standing};
 use super::words::{count, number};
-use super::{Entry, Kind, judgement};
+use super::{Entry, Kind, judgement, links};
 use crate::page::series;
 
 /// An experiment that was run.
@@ -24,6 +24,7 @@ pub(super) fn experiment(entry: &Entry, figure: &Figure) -> Markup {
             (parameters(manifest))
             (drawn(&entry.results, figure))
             @if !entry.judgements.is_empty() { (claims(entry)) }
+            (links::section(entry))
             @if !manifest.reading.is_empty() {
                 details {
                     summary { "How the source was read" }
@@ -157,7 +158,8 @@ fn values(results: &Results) -> Markup {
     let unit = figure.unit_name();
     let separator = if unit.is_empty() { "" } else { ", " };
     let measure = format!("{}{separator}{unit}", figure.measure.name());
-    let heads = manifest.axes.keys().map(String::as_str);
+    let drawn = manifest.draw.iter().flat_map(|draw| draw.keys.keys());
+    let heads = manifest.axes.keys().chain(drawn).map(String::as_str);
     let heads = heads.chain([&*measure, "95 % interval", "runs", "unfinished"]);
     let mut columns: Vec<Column> = heads.map(Column::explained).collect();
     let mut unfinished_rows = Vec::new();
@@ -184,7 +186,8 @@ fn values(results: &Results) -> Markup {
             html! { (rows.len()) @if rows.len() < cell.keys.len() { " of " (cell.keys.len()) } },
             html! { @if unfinished > 0 { (unfinished) } },
         ];
-        let cells = cell.values.values().map(|value| html! { (value) }).chain(results);
+        let values = cell.values.values().chain(cell.drawn.values());
+        let cells = values.map(|value| html! { (value) }).chain(results);
         for (column, cell) in columns.iter_mut().zip(cells) {
             column.push(cell);
         }

@@ -7,7 +7,7 @@ use headway_sim::Unit;
 use headway_sim::race::METRICS;
 use serde_json::{Value, json};
 
-use super::again::{Again, Recordings, again};
+use crate::again::{Again, Recordings, again};
 
 /// The script that gives the page an experiment.
 pub(super) fn script(number: usize, experiment: &Value, table: &[u8]) -> String {

@@ -4,12 +4,13 @@
 //! the caller's to put beside it, in [`LIBRARIES`]. A page that is opened as a file may not fetch others, so
 //! everything that it reads is a script.
 
-mod again;
 mod data;
 mod page;
 mod sequences;
 
 use headway_lab::{LabError, Results};
+
+use crate::again::Recordings;
 
 /// The files that the page loads from the folder `libraries`, in this order.
 pub const LIBRARIES: [&str; 3] = ["d3.min.js", "plot.umd.min.js", "hyparquet.js"];
@@ -43,7 +44,7 @@ pub fn files(runs: &[Runs], sequences: usize) -> Result<Vec<File>, LabError> {
         let pages = sequences::pages(results, &places)?;
         let path = |row: usize| format!("sequences/{number}-{row}.html");
         files.extend(places.iter().zip(pages).map(|(place, text)| File { path: path(place.row), text }));
-        let recordings = again::Recordings::of(&results.manifest, number);
+        let recordings = Recordings::of(&results.manifest, number);
         files.extend(recordings.files(&results.manifest).map(|(path, text)| File { path, text }));
         let sequences: Vec<(usize, String)> =
             places.iter().map(|place| (place.row, path(place.row))).collect();

@@ -109,8 +109,8 @@ fn cross(text: &str, mtu: u16, traces: &Traces<'_>) -> Result<Option<CrossTraffi
 /// `sack, 3 modern:bbr undamaged after 20s size 256KiB delay 50ms`: senders, each with how many there are, and what
 /// distinguishes them.
 fn flows(flows: &mut Vec<Companion>, value: &str, rival: bool) -> Result<(), String> {
-    /// Addresses are given by one byte.
-    const MAX_FLOWS: usize = 200;
+    /// More than these are a typing mistake.
+    const MAX_FLOWS: usize = 2000;
     flows.retain(|other| other.rival != rival);
     for flow in value.split(',').map(str::trim).filter(|flow| !flow.is_empty() && *flow != "none") {
         let mut words = flow.split_whitespace().peekable();

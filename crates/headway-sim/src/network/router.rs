@@ -1,5 +1,6 @@
 //! A router: forwards by destination address.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use headway_wire::ip::Datagram;
@@ -9,13 +10,14 @@ use crate::tap::Tap;
 
 #[derive(Default)]
 pub(super) struct Router {
-    routes: Vec<(IpAddr, Port)>,
+    /// A thousand flows have two thousand.
+    routes: BTreeMap<IpAddr, Port>,
     forwarded: Option<(Port, Packet)>,
 }
 
 impl Router {
     pub(super) fn add_route(&mut self, destination: IpAddr, port: Port) {
-        self.routes.push((destination, port));
+        self.routes.entry(destination).or_insert(port);
     }
 }
 
@@ -24,9 +26,9 @@ impl<T: Tap> Node<T> for Router {
         // A router drops a packet whose IP header is damaged.
         let route = Datagram::parse(packet.bytes())
             .ok()
-            .and_then(|datagram| self.routes.iter().find(|route| route.0 == datagram.header.dst));
+            .and_then(|datagram| self.routes.get(&datagram.header.dst));
         match route {
-            Some(&(_, port)) => self.forwarded = Some((port, packet)),
+            Some(&port) => self.forwarded = Some((port, packet)),
             None => {
                 cx.counters.unroutable += 1;
                 cx.discard(packet);

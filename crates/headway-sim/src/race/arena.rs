@@ -104,7 +104,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             is_sized: false,
         }];
         for other in &scenario.companions {
-            let place = (flows.len() as u8, other.start);
+            let place = (flows.len() as u16, other.start);
             let own = other.size.map(Content::generated);
             let settings = RunSettings { content: own.as_ref().unwrap_or(settings.content), ..settings };
             let profile = scenario.profile_beside(other);
@@ -181,7 +181,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         let network = &mut self.network;
         let mut exposed = Vec::new();
         for (place, flow) in self.flows.iter().enumerate() {
-            let (source, sink) = (source_address(place as u8), sink_address(place as u8));
+            let (source, sink) = (source_address(place as u16), sink_address(place as u16));
             // Its own delay is that of the link to its sender, on both paths.
             let delay = place.checked_sub(1).map_or(Duration::ZERO, |other| scenario.companions[other].delay);
             let far = || scenario.edge.link(delay);
@@ -201,7 +201,7 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             network.expose(forward, Exposure::Sources(exposed));
         }
         if let Some(cross) = &scenario.cross {
-            let place = self.flows.len() as u8;
+            let place = self.flows.len() as u16;
             let (source, sink) = (source_address(place), sink_address(place));
             let cross = match cross {
                 CrossTraffic::Constant { rate, packet } => {
@@ -267,7 +267,7 @@ fn add_flow<O: Observer + 'static, T: Tap>(
     network: &mut Network<Racer<O>, T>,
     profile: Arc<Profile>,
     RunSettings { scenario, content, seed, hash }: RunSettings<'_>,
-    (place, start): (u8, Duration),
+    (place, start): (u16, Duration),
     observer: &mut dyn FnMut() -> O,
 ) -> Result<(NodeId, NodeId), ContentError> {
     let mut host = |address: IpAddr, purpose| {
@@ -299,8 +299,8 @@ fn add_gateways<O: Observer + 'static, T: Tap>(
 ) -> (Gateways, (LinkId, LinkId)) {
     let routes: Vec<SplitRoute> = (0..flows.len())
         .map(|place| SplitRoute {
-            source: source_address(place as u8),
-            sink: sink_address(place as u8),
+            source: source_address(place as u16),
+            sink: sink_address(place as u16),
             profile: match place.checked_sub(1) {
                 Some(other) => scenario.profile_beside(&scenario.companions[other]),
                 None => scenario.profile_of(flows[place].name),
@@ -323,7 +323,7 @@ fn programs<O>(
     profile: Arc<Profile>,
     (content, hash): (&Content, bool),
     start: Duration,
-    place: u8,
+    place: u16,
     transfer: u16,
 ) -> Result<(Racer<O>, Racer<O>), ContentError> {
     let source = SocketAddr::new(source_address(place), SENDER_PORT + transfer);
@@ -333,14 +333,16 @@ fn programs<O>(
     Ok((Racer::Sender(Box::new(sender), PhantomData), Racer::Receiver(Box::new(receiver))))
 }
 
-fn source_address(place: u8) -> IpAddr {
+fn source_address(place: u16) -> IpAddr {
     IpAddr::V4(address(SOURCES, place))
 }
 
-fn sink_address(place: u8) -> IpAddr {
+fn sink_address(place: u16) -> IpAddr {
     IpAddr::V4(address(SINKS, place))
 }
 
-fn address(net: u8, place: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, net, place + 1)
+/// 10.0.net.1 and what follows it, and after 255 hosts 10.1.net.0.
+fn address(net: u8, place: u16) -> Ipv4Addr {
+    let [high, low] = (place + 1).to_be_bytes();
+    Ipv4Addr::new(10, high, net, low)
 }

@@ -1,22 +1,36 @@
 //! Results and claims for people at a terminal.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use headway_lab::{FigureKind, Results, Summary, Verdict, in_unit, judge};
-use headway_report::experiments::{aim_text, number};
+use headway_lab::{FigureKind, LINK_AXIS, Results, Row, Summary, Verdict, in_unit, judge};
+use headway_report::experiments::{WorstLink, aim, number, quantiles, worst_links};
 use headway_report::foot_notes;
 
-/// A row for each cell: axes, the figure's measure, runs that did not finish.
+/// A row for each cell, of drawn links for all of them together: axes, the figure's measure, runs that did not finish.
 pub(super) fn results(results: &Results) -> String {
     let manifest = &results.manifest;
     let figure = &manifest.figure;
     let unit = figure.unit_name();
     let measure = figure.measure.name();
+    let is_of_link = |axis: &str| axis == LINK_AXIS && manifest.draw.is_some();
+    let mut rows: Vec<(Vec<&String>, Vec<&Row>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for (cell, runs) in manifest.cells.iter().zip(&results.rows) {
+        let values = cell.values.iter().filter(|(axis, _)| !is_of_link(axis));
+        let values: Vec<&String> = values.map(|(_, value)| value).collect();
+        let place = *places.entry(values.clone()).or_insert_with(|| {
+            rows.push((values, Vec::new()));
+            rows.len() - 1
+        });
+        rows[place].1.extend(runs);
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let axes = manifest.axes.keys().cloned();
+    let axes = manifest.axes.keys().filter(|axis| !is_of_link(axis)).cloned();
     let columns = [format!("{measure} {unit}").trim_end().to_owned(), "95 %".into(), "runs".into()];
     table.set_header(axes.chain(columns));
-    for (cell, rows) in manifest.cells.iter().zip(&results.rows) {
+    for (place, rows) in rows {
         let values: Vec<f64> = rows
             .iter()
             .filter_map(|row| row.measure(figure.measure))
@@ -40,9 +54,10 @@ pub(super) fn results(results: &Results) -> String {
         } else {
             format!("{} of {} unfinished", rows.len() - finished, rows.len())
         };
-        table.add_row(cell.values.values().cloned().chain([value, interval, runs]));
+        table.add_row(place.into_iter().cloned().chain([value, interval, runs]));
     }
-    for column in table.column_iter_mut().skip(manifest.axes.len()) {
+    let axes = manifest.axes.keys().filter(|axis| !is_of_link(axis)).count();
+    for column in table.column_iter_mut().skip(axes) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let drawn = match figure.kind {
@@ -54,15 +69,17 @@ pub(super) fn results(results: &Results) -> String {
     format!("{}{drawn}\n{table}\n{notes}\n", manifest.title)
 }
 
-/// A line for each claim.
+/// A line for each claim; of drawn links also where the values lie, and the worst of them.
 pub(super) fn claims(results: &Results) -> String {
     let name = &results.manifest.name;
     let mut text = String::new();
+    // The worst links of claims that differ in their aim alone are named once.
+    let mut known = Vec::new();
     for judgement in judge(results) {
         let numbers = match (judgement.verdict, judgement.paper, judgement.ours) {
             (Verdict::NoResults, ..) => String::new(),
             (_, None, Some(ours)) if judgement.aim.is_some() => {
-                let aim = judgement.aim.map_or(String::new(), aim_text);
+                let aim = aim(&judgement, "").unwrap_or_default();
                 let place =
                     if judgement.basis.is_empty() { String::new() } else { format!("; {}", judgement.basis) };
                 format!(" (aim {aim}, ours {}{place})", number(ours))
@@ -73,6 +90,21 @@ pub(super) fn claims(results: &Results) -> String {
             _ => String::new(),
         };
         text.push_str(&format!("{name:<14} {:<15} {}{numbers}\n", judgement.verdict.name(), judgement.says));
+        if let Some(spread) = &judgement.spread {
+            let [worst, twentieth, quarter, half] = quantiles(&judgement, spread);
+            text.push_str(&format!(
+                "    {} cells of seed {}: worst {worst}, 5 % {twentieth}, 25 % {quarter}, 50 % {half}\n",
+                spread.cells, results.manifest.seed
+            ));
+            if known.contains(spread) {
+                continue;
+            }
+            for WorstLink { ours, link, drawn, commands } in worst_links(results, &judgement, spread) {
+                text.push_str(&format!("    {ours}: {link}: {drawn}\n"));
+                commands.iter().for_each(|command| text.push_str(&format!("        {command}\n")));
+            }
+            known.push(spread.clone());
+        }
     }
     text
 }

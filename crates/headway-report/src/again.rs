@@ -10,22 +10,22 @@ use crate::shell_words::quoted;
 
 /// The commands that make the runs of a cell again, up to their seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Again {
+pub(crate) struct Again {
     /// `headway race ... --runs 1 --seed `.
-    pub(super) command: String,
+    pub(crate) command: String,
     /// `headway.run(headway.Scenario(...), variant="...", seed=`.
-    pub(super) python: String,
+    pub(crate) python: String,
 }
 
 /// Recorded links of an experiment as files in the folder of the explorer, by the setting that names them.
 #[derive(Debug, Default)]
-pub(super) struct Recordings {
+pub(crate) struct Recordings {
     files: BTreeMap<String, String>,
 }
 
 impl Recordings {
     /// The recordings of the experiment with this number.
-    pub(super) fn of(manifest: &Manifest, number: usize) -> Self {
+    pub(crate) fn of(manifest: &Manifest, number: usize) -> Self {
         let name = |place: usize| format!("recordings/{number}-{place}.txt");
         let files =
             manifest.recordings.keys().enumerate().map(|(place, setting)| (setting.clone(), name(place)));
@@ -33,7 +33,7 @@ impl Recordings {
     }
 
     /// The files, with what they hold.
-    pub(super) fn files<'a>(&'a self, manifest: &'a Manifest) -> impl Iterator<Item = (String, String)> + 'a {
+    pub(crate) fn files<'a>(&'a self, manifest: &'a Manifest) -> impl Iterator<Item = (String, String)> + 'a {
         manifest
             .recordings
             .iter()
@@ -63,7 +63,7 @@ fn after_table(value: &str) -> &str {
 }
 
 /// The commands of a cell; where there are none, why.
-pub(super) fn again(cell: &ManifestCell, recordings: &Recordings) -> Result<Again, String> {
+pub(crate) fn again(cell: &ManifestCell, recordings: &Recordings) -> Result<Again, String> {
     let given = given(cell, recordings);
     let value = |name: &str| given.iter().find(|(key, _)| key.name == name).map(|(_, value)| value.as_str());
     if value("clock").is_some_and(|clock| clock != Clock::Virtual.name()) {
@@ -133,7 +133,7 @@ mod tests {
 
     fn cell(settings: &[(&str, &str)]) -> ManifestCell {
         let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        ManifestCell { values: IndexMap::new(), parameters: Vec::new(), settings, keys: Vec::new() }
+        ManifestCell { values: IndexMap::new(), drawn: IndexMap::new(), parameters: Vec::new(), settings, keys: Vec::new() }
     }
 
     /// The values of a command's options; features that are on or off too.

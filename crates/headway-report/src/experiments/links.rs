@@ -1,0 +1,151 @@
+//! Links that were drawn at random: where the values of each claim lie on them, and the worst of them.
+
+use headway_lab::{Judgement, Results, Spread, WorstCell};
+use maud::{Markup, html};
+
+use super::Entry;
+use super::columns::{Column, table};
+use super::markdown::{escaped, row};
+use super::words::{count, number, with_unit};
+use crate::again::{Again, Recordings, again};
+
+/// The heads of the quantiles.
+const QUANTILES: [&str; 4] = ["worst", "5 %", "25 %", "50 %"];
+
+/// The quantiles of a claim's values, from the worst on.
+pub fn quantiles(judgement: &Judgement, spread: &Spread) -> [String; 4] {
+    let values = [spread.worst, spread.percentile_5, spread.quartile, spread.median];
+    values.map(|value| with_unit(&number(value), &judgement.unit))
+}
+
+/// One of the worst links.
+pub struct WorstLink {
+    /// Its value, with the unit.
+    pub ours: String,
+    /// Its number, and the values of the axes that are not those of its claim's neighbours.
+    pub link: String,
+    /// What was drawn for it.
+    pub drawn: String,
+    /// The commands that make its run again, and then that of what it is compared with.
+    pub commands: Vec<String>,
+}
+
+/// The worst links of a claim, the worst first.
+pub fn worst_links(results: &Results, judgement: &Judgement, spread: &Spread) -> Vec<WorstLink> {
+    let link = |worst: &WorstCell| {
+        let cell = &results.manifest.cells[worst.place];
+        let texts = |values: &mut dyn Iterator<Item = (&String, &String)>| -> String {
+            values.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+        };
+        let places = [Some(worst.place), worst.beside].into_iter().flatten();
+        WorstLink {
+            ours: with_unit(&number(worst.ours), &judgement.unit),
+            link: texts(&mut cell.values.iter()),
+            drawn: texts(&mut cell.drawn.iter()),
+            commands: places.filter_map(|place| command(results, place)).collect(),
+        }
+    };
+    spread.worst_cells.iter().map(link).collect()
+}
+
+/// The command that makes the first run of a cell again.
+fn command(results: &Results, place: usize) -> Option<String> {
+    let Again { command, .. } = again(&results.manifest.cells[place], &Recordings::default()).ok()?;
+    Some(format!("{command}{}", results.rows[place].first()?.seed))
+}
+
+/// The claims of an experiment that are about drawn links.
+fn spreads(entry: &Entry) -> Vec<(&Judgement, &Spread)> {
+    entry.judgements.iter().filter_map(|judgement| Some((judgement, judgement.spread.as_ref()?))).collect()
+}
+
+/// The same, each set of worst links once: claims differ in their aim alone, too.
+fn distinct<'a>(spreads: &[(&'a Judgement, &'a Spread)]) -> Vec<(&'a Judgement, &'a Spread)> {
+    let mut distinct: Vec<(&Judgement, &Spread)> = Vec::new();
+    for (judgement, spread) in spreads {
+        if !distinct.iter().any(|(_, known)| known == spread) {
+            distinct.push((judgement, spread));
+        }
+    }
+    distinct
+}
+
+/// How many links there are, and which.
+fn which(entry: &Entry) -> String {
+    let manifest = &entry.results.manifest;
+    let links = manifest.draw.as_ref().map_or(0, |draw| draw.links);
+    format!("{}, drawn from seed {}", count(links, "link", "links"), manifest.seed)
+}
+
+/// On the page, beneath the claims.
+pub(super) fn section(entry: &Entry) -> Markup {
+    let spreads = spreads(entry);
+    if spreads.is_empty() {
+        return html! {};
+    }
+    let [mut claims, mut values] = [Column::words("claim"), Column::labelled("links")].map(|column| vec![column]);
+    values.extend(QUANTILES.map(Column::labelled));
+    for (judgement, spread) in &spreads {
+        claims[0].push(html! { (judgement.says) });
+        values[0].push(html! { (spread.cells) });
+        for (column, value) in values[1..].iter_mut().zip(quantiles(judgement, spread)) {
+            column.push(html! { (value) });
+        }
+    }
+    claims.extend(values);
+    html! {
+        h3 { "On links drawn at random" }
+        p.note { (which(entry)) ". From the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach." }
+        (table("claims", &format!("Links of {}", entry.name()), &claims, |_| false))
+        @for (judgement, spread) in distinct(&spreads) {
+            details {
+                summary { "The worst links: " (judgement.says) }
+                (worst(entry, judgement, spread))
+            }
+        }
+    }
+}
+
+fn worst(entry: &Entry, judgement: &Judgement, spread: &Spread) -> Markup {
+    let mut columns =
+        [Column::labelled("ours"), Column::words("link"), Column::words("drawn"), Column::words("again")];
+    for WorstLink { ours, link, drawn, commands } in worst_links(&entry.results, judgement, spread) {
+        let again = html! { @for command in &commands { pre tabindex="0" { code { (command) } } } };
+        let cells = [html! { (ours) }, html! { (link) }, html! { (drawn) }, again];
+        for (column, cell) in columns.iter_mut().zip(cells) {
+            column.push(cell);
+        }
+    }
+    table("claims", &format!("Worst links of {}", entry.name()), &columns, |_| false)
+}
+
+/// In documents, beneath the claims.
+pub(super) fn tables(text: &mut String, entries: &[Entry]) {
+    let drawn: Vec<&Entry> = entries.iter().filter(|entry| !spreads(entry).is_empty()).collect();
+    if drawn.is_empty() {
+        return;
+    }
+    text.push_str("\n## On links drawn at random\n\nFrom the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach.\n\n");
+    text.push_str(&format!("| experiment | claim | cells | {} |\n|---|---|--:|--:|--:|--:|--:|\n", QUANTILES.join(" | ")));
+    for entry in &drawn {
+        let name = format!("`{}` ({})", entry.name(), which(entry));
+        for (judgement, spread) in spreads(entry) {
+            let values = quantiles(judgement, spread);
+            row(text, &[&name, &judgement.says, &spread.cells.to_string()]);
+            row(text, &values.each_ref().map(String::as_str));
+            text.push_str("|\n");
+        }
+    }
+    text.push_str("\n### The worst links\n\n| experiment | claim | ours | link | drawn | again |\n|---|---|--:|---|---|---|\n");
+    for entry in &drawn {
+        let name = format!("`{}`", entry.name());
+        for (judgement, spread) in distinct(&spreads(entry)) {
+            for WorstLink { ours, link, drawn, commands } in worst_links(&entry.results, judgement, spread) {
+                let again = commands.iter().map(|command| format!("`{}`", escaped(command)));
+                let again = again.collect::<Vec<_>>().join("<br>");
+                row(text, &[&name, &judgement.says, &ours, &link, &drawn]);
+                text.push_str(&format!("| {again} |\n"));
+            }
+        }
+    }
+}
