@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use headway_lab::{
-    Experiment, Judgement, Manifest, ManifestCell, Overrides, Request, Results, Row, Summary, in_unit, judge, run,
+    Experiment, Judgement, Manifest, ManifestCell, Overrides, Request, Results, Row, Summary, in_unit, judge,
+    run,
 };
 use pyo3::prelude::*;
 

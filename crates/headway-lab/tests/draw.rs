@@ -122,7 +122,7 @@ fn a_link_depends_on_the_seed_and_its_number_alone() {
     let first = links(&parse(DRAWN));
     let more = links(&parse(&DRAWN.replace("links = 6", "links = 8")));
     assert_eq!(more[..6], first[..], "more links change none");
-    let another = links(&parse(&DRAWN.replace("aqm =", "loss = [\"0%\", \"1%\"]\naqm =")));
+    let another = links(&parse(&DRAWN.replace("\naqm =", "\nloss = [\"0%\", \"1%\"]\naqm =")));
     for (link, other) in first.iter().zip(&another) {
         assert!(link.iter().all(|(key, value)| other[key] == *value), "another key changes none");
     }
@@ -134,9 +134,8 @@ fn a_link_depends_on_the_seed_and_its_number_alone() {
 
 #[test]
 fn the_command_line_changes_how_many_and_what() {
-    let set = |setting: &str| {
-        with(DRAWN, &Overrides { settings: vec![setting.into()], ..Overrides::default() })
-    };
+    let set =
+        |setting: &str| with(DRAWN, &Overrides { settings: vec![setting.into()], ..Overrides::default() });
     let fewer = set("links=2").expect("an experiment");
     assert_eq!(links(&fewer), links(&parse(DRAWN))[..2]);
     assert!(fewer.changes.is_empty(), "the claims are about any number of links");
@@ -152,17 +151,21 @@ fn mistakes_name_file_line_and_what_is_allowed() {
     let cases = [
         ("links = 6\n", "", "missing key `draw.links`"),
         ("links = 6", "links = 0", "drawn.toml:6: links: 0: expected a whole number above 0"),
-        ("links = 6", "links = 9000", "27000 cells of 1 runs: expected at most 20000 cells"),
+        ("links = 6", "links = 9000", "36000 cells of 1 runs: expected at most 20000 cells"),
         ("[\"1mbit\", \"100mbit\"]", "[\"1mbit\", \"100kbit\"]", "expected two values with the same unit"),
         ("[\"1mbit\", \"100mbit\"]", "[\"100mbit\", \"1mbit\"]", "drawn.toml:7: rate: "),
         ("[\"1mbit\", \"100mbit\"]", "[\"0mbit\", \"1mbit\"]", "expected the least first, above 0"),
         ("[\"1mbit\", \"100mbit\"]", "[\"1mbit\"]", "expected a list of values, { log = [LEAST, MOST] }"),
         ("[\"1mbit\", \"100mbit\"]", "[\"1mbps\", \"9mbps\"]", "drawn.toml:7: rate: "),
         ("{ log = [\"1mbit\", \"100mbit\"] }", "{ lg = [1, 2] }", "expected a list of values, { log ="),
-        ("{ log = [\"1mbit\", \"100mbit\"] }", "\"1mbit\"", "what is the same on all links belongs in [scenario]"),
+        (
+            "{ log = [\"1mbit\", \"100mbit\"] }",
+            "\"1mbit\"",
+            "what is the same on all links belongs in [scenario]",
+        ),
         ("aqm = [\"none\", \"codel\"]", "aqm = []", "drawn.toml:12: aqm: the list is empty"),
         ("aqm = [\"none\", \"codel\"]", "aqm = [[\"none\"]]", "expected a number, or a text in quotes"),
-        ("aqm =", "aqn =", "drawn.toml:12: aqn: draws nothing: expected a key of a scenario, or a name"),
+        ("\naqm =", "\naqn =", "drawn.toml:12: aqn: draws nothing: expected a key of a scenario, or a name"),
         ("rate = {", "variant = {", "variant: is in [draw] and in [sweep]: expected it in one of them"),
         ("rate = {", "size = {", "size: is in [draw] and in [scenario]: expected it in one of them"),
         ("[sweep]", "[sweep]\nlink = [1]", "link: is the axis of the links that are drawn: expected another"),
@@ -185,8 +188,7 @@ fn results_name_their_links_and_claims_judge_a_share_of_them() {
     let results = run_in(&experiment, folder.path());
     let mut csv = csv::Reader::from_path(folder.path().join("runs.csv")).expect("a table");
     let place = columns().position(|column| column.name == LINK_AXIS).expect("a column");
-    let numbers: Vec<String> =
-        csv.records().map(|record| record.expect("a row")[place].to_owned()).collect();
+    let numbers: Vec<String> = csv.records().map(|record| record.expect("a row")[place].to_owned()).collect();
     let expected: Vec<String> = experiment.cells.iter().map(|cell| cell.values[LINK_AXIS].clone()).collect();
     assert_eq!(numbers, expected);
     assert!(fs::metadata(folder.path().join("runs.parquet")).is_ok());

@@ -133,7 +133,13 @@ mod tests {
 
     fn cell(settings: &[(&str, &str)]) -> ManifestCell {
         let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        ManifestCell { values: IndexMap::new(), drawn: IndexMap::new(), parameters: Vec::new(), settings, keys: Vec::new() }
+        ManifestCell {
+            values: IndexMap::new(),
+            drawn: IndexMap::new(),
+            parameters: Vec::new(),
+            settings,
+            keys: Vec::new(),
+        }
     }
 
     /// The values of a command's options; features that are on or off too.

@@ -15,7 +15,8 @@ pub(super) struct Axes {
 impl Axes {
     /// Those of a file.
     pub(super) fn of(read: &ExperimentFile, draws: Option<&Draws>) -> Self {
-        let links = draws.map(|draws| (AXIS.into(), (1..=draws.links).map(|link| link.to_string()).collect()));
+        let links =
+            draws.map(|draws| (AXIS.into(), (1..=draws.links).map(|link| link.to_string()).collect()));
         let texts = |(axis, values): (&String, &Vec<Scalar>)| {
             (axis.clone(), values.iter().map(Scalar::to_string).collect())
         };

@@ -74,7 +74,10 @@ impl Draws {
             Some(toml::Value::Integer(links)) if *links > 0 => usize::try_from(*links).unwrap_or(usize::MAX),
             Some(other) => return Err(complaint(LINKS, format!("{other}: expected a whole number above 0"))),
             None => {
-                return Err(complaint("draw", "expected how many links are drawn, such as links = 200".into()));
+                return Err(complaint(
+                    "draw",
+                    "expected how many links are drawn, such as links = 200".into(),
+                ));
             }
         };
         if table.len() > MOST_KEYS {
@@ -87,12 +90,13 @@ impl Draws {
         let mut keys = IndexMap::new();
         for (name, value) in table.iter().filter(|(name, _)| *name != LINKS) {
             let complaint = |problem: String| complaint(name, problem);
-            for (other, is_there) in [
-                ("[sweep]", read.sweep.contains_key(name)),
-                ("[scenario]", read.scenario.contains_key(name)),
-            ] {
+            for (other, is_there) in
+                [("[sweep]", read.sweep.contains_key(name)), ("[scenario]", read.scenario.contains_key(name))]
+            {
                 if is_there {
-                    return Err(complaint(format!("is in [draw] and in {other}: expected it in one of them")));
+                    return Err(complaint(format!(
+                        "is in [draw] and in {other}: expected it in one of them"
+                    )));
                 }
             }
             if name == AXIS || !read.uses(name) {
@@ -159,9 +163,7 @@ impl Draw {
                 values.iter().map(draw).collect::<Result<_, _>>().map(Self::OneOf)
             }
             toml::Value::Table(_) => Spread::parse(value).map(Self::Spread),
-            _ => {
-                Err(format!("{value}: {EXPECTED}; what is the same on all links belongs in [scenario]"))
-            }
+            _ => Err(format!("{value}: {EXPECTED}; what is the same on all links belongs in [scenario]")),
         }
     }
 
@@ -211,7 +213,8 @@ impl Spread {
             return Err(format!("{value}: expected two values with the same unit"));
         }
         if least >= most || (is_log && least <= 0.0) {
-            let expected = if is_log { "expected the least first, above 0" } else { "expected the least first" };
+            let expected =
+                if is_log { "expected the least first, above 0" } else { "expected the least first" };
             return Err(format!("{value}: {expected}"));
         }
         // Packets are whole, and so is what is written without a unit and without a point.
@@ -269,13 +272,11 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
             "additionalProperties": false
         })
     };
-    let log = spread("log", "Between two values with the same unit; each factor is as probable as any other.");
+    let log =
+        spread("log", "Between two values with the same unit; each factor is as probable as any other.");
     let uniform = spread("uniform", "Between two values with the same unit, each as probable as any other.");
     json_schema!({
         "type": ["object", "null"],
-        "description": "Links that are drawn at random, from the seed: each has one value for every key of this \
-                        table, and the sweep is run over each link. `{key}` in a value of any table is replaced by \
-                        what was drawn for the key.",
         "properties": {
             LINKS: { "type": "integer", "minimum": 1, "description": "How many links are drawn." }
         },

@@ -54,7 +54,8 @@ pub(super) struct ExperimentFile {
     /// Seed that all runs derive from.
     #[serde(default = "one")]
     pub(super) seed: u64,
-    /// Links that are drawn at random.
+    /// Links that are drawn at random, from the seed: each has one value for every key of this table, and the sweep is
+    /// run over each link. `{key}` in a value of any table is replaced by what was drawn for the key.
     #[serde(default)]
     #[schemars(schema_with = "super::draw::schema")]
     pub(super) draw: Option<IndexMap<String, toml::Value>>,

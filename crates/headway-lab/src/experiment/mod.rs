@@ -18,8 +18,8 @@ use headway_sim::{Value, derive_seed};
 use headway_units::Size;
 use indexmap::IndexMap;
 
-pub(crate) use cells::stored as stored_cell;
 use axes::Axes;
+pub(crate) use cells::stored as stored_cell;
 pub use draw::{AXIS as LINK_AXIS, DrawnLinks};
 use draw::{Complaint, Draws};
 use file::ExperimentFile;

@@ -1,6 +1,7 @@
 //! Links that were drawn at random: where the values of each claim lie on them, and the worst of them.
 
 use headway_lab::{Judgement, Results, Spread, WorstCell};
+use headway_scenario::key;
 use maud::{Markup, html};
 
 use super::Entry;
@@ -22,7 +23,7 @@ pub fn quantiles(judgement: &Judgement, spread: &Spread) -> [String; 4] {
 pub struct WorstLink {
     /// Its value, with the unit.
     pub ours: String,
-    /// Its number, and the values of the axes that are not those of its claim's neighbours.
+    /// Its number, and the values of the other axes.
     pub link: String,
     /// What was drawn for it.
     pub drawn: String,
@@ -37,11 +38,16 @@ pub fn worst_links(results: &Results, judgement: &Judgement, spread: &Spread) ->
         let texts = |values: &mut dyn Iterator<Item = (&String, &String)>| -> String {
             values.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
         };
+        // What is only a part of other drawn values shows in these.
+        let is_shown = |name: &str| {
+            let braced = format!("{{{name}}}");
+            key(name).is_some() || cell.values.values().any(|value| value.contains(&braced))
+        };
         let places = [Some(worst.place), worst.beside].into_iter().flatten();
         WorstLink {
             ours: with_unit(&number(worst.ours), &judgement.unit),
             link: texts(&mut cell.values.iter()),
-            drawn: texts(&mut cell.drawn.iter()),
+            drawn: texts(&mut cell.drawn.iter().filter(|(name, _)| is_shown(name))),
             commands: places.filter_map(|place| command(results, place)).collect(),
         }
     };
@@ -83,7 +89,8 @@ pub(super) fn section(entry: &Entry) -> Markup {
     if spreads.is_empty() {
         return html! {};
     }
-    let [mut claims, mut values] = [Column::words("claim"), Column::labelled("links")].map(|column| vec![column]);
+    let [mut claims, mut values] =
+        [Column::words("claim"), Column::labelled("links")].map(|column| vec![column]);
     values.extend(QUANTILES.map(Column::labelled));
     for (judgement, spread) in &spreads {
         claims[0].push(html! { (judgement.says) });
@@ -126,7 +133,10 @@ pub(super) fn tables(text: &mut String, entries: &[Entry]) {
         return;
     }
     text.push_str("\n## On links drawn at random\n\nFrom the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach.\n\n");
-    text.push_str(&format!("| experiment | claim | cells | {} |\n|---|---|--:|--:|--:|--:|--:|\n", QUANTILES.join(" | ")));
+    text.push_str(&format!(
+        "| experiment | claim | cells | {} |\n|---|---|--:|--:|--:|--:|--:|\n",
+        QUANTILES.join(" | ")
+    ));
     for entry in &drawn {
         let name = format!("`{}` ({})", entry.name(), which(entry));
         for (judgement, spread) in spreads(entry) {
@@ -147,5 +157,64 @@ pub(super) fn tables(text: &mut String, entries: &[Entry]) {
                 text.push_str(&format!("| {again} |\n"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_lab::{Experiment, Overrides, Row};
+    use headway_sim::race::RunMetrics;
+
+    use super::super::{Kind, Report};
+    use super::*;
+
+    const FILE: &str = "title = \"t\"\nruns = 1\n[draw]\nlinks = 20\nrate = { log = [\"1mbit\", \"9mbit\"] }\n\
+                        part = [\"1%\", \"2%\"]\nhits = [\"random:{part}\"]\n\
+                        [sweep]\nvariant = [\"sack\", \"hack+sack\"]\ndamage = [\"{hits}\"]\n\
+                        [scenario]\nsize = \"10KiB\"\n\
+                        [[claim]]\nsays = \"most\"\nof = { variant = \"hack+sack\" }\nover = { variant = \"sack\" }\n\
+                        share = 0.9\nat-least = 1.5\n\
+                        [[claim]]\nsays = \"all\"\nof = { variant = \"hack+sack\" }\nover = { variant = \"sack\" }\n\
+                        at-least = 0.5\n";
+
+    /// The results of two senders, of which the second has `link` tenths of the goodput of the first.
+    fn results() -> Results {
+        let experiment =
+            Experiment::parse("n", "n.toml", FILE, &Overrides::default()).expect("an experiment");
+        let mut results = Results::none(&experiment);
+        for (place, rows) in results.rows.iter_mut().enumerate() {
+            let (link, is_second) = ((place / 2 + 1) as f64, place % 2 == 1);
+            let goodput_bps = if is_second { link * 1e5 } else { 1e6 };
+            rows.push(Row {
+                run: 0,
+                seed: place as u64,
+                metrics: RunMetrics { goodput_bps, ..Default::default() },
+            });
+        }
+        results
+    }
+
+    #[test]
+    fn quantiles_and_the_worst_links_stand_in_page_and_table() {
+        let report =
+            Report::new(vec![results()], Kind::Own, "headway lab run FILE".into()).expect("a report");
+        let (page, table) = (report.page(), report.claims());
+        assert!(table.contains("`n` (20 links, drawn from seed 1) | most | 20 | 0.100\u{d7} | "), "{table}");
+        assert!(table.contains("most | \u{2265} 1.5\u{d7} in 90\u{a0}% of cells | 0.300\u{d7} |"), "{table}");
+        assert!(page.contains("On links drawn at random") && page.contains("20 links, drawn from seed 1"));
+        let worst: Vec<&str> = table.lines().filter(|line| line.contains("`headway race ")).collect();
+        assert_eq!(worst.len(), 5, "claims about the same values name them once: {table}");
+        assert!(worst[0].contains("| 0.100\u{d7} | link 1, variant hack+sack"), "{}", worst[0]);
+        assert!(worst[0].contains("hits random:") && !worst[0].contains("part "), "{}", worst[0]);
+        let commands: Vec<&str> =
+            worst[0].split('`').filter(|part| part.starts_with("headway race")).collect();
+        assert!(
+            commands[0].contains("--variant hack+sack ") && commands[0].ends_with(" --seed 1"),
+            "{commands:?}"
+        );
+        assert!(
+            commands[1].contains("--variant sack ") && commands[1].ends_with(" --seed 0"),
+            "{commands:?}"
+        );
     }
 }

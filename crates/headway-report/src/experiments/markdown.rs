@@ -2,8 +2,8 @@
 
 use headway_lab::CODE;
 
-use super::links;
 use super::judgement::{missing, ours, paper, ratio, verdict, why};
+use super::links;
 use super::readings::{CONTRADICTED, Line, Standing, TABLES, lines};
 use super::tally::Tally;
 use super::{Entry, Kind};

@@ -28,9 +28,9 @@ use rayon::prelude::*;
 
 use crate::error::ReportError;
 use figure::Figure;
-use readings::Finding;
 pub use judgement::aim;
 pub use links::{WorstLink, quantiles, worst_links};
+use readings::Finding;
 pub use tables::MARKS;
 use tally::Tally;
 pub use words::number;

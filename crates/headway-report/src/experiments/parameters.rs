@@ -33,7 +33,12 @@ fn rows(manifest: &Manifest) -> Vec<(String, String)> {
         .filter(|(key, _)| !draw.clone().any(|draw| draw.keys.contains_key(key.as_str())))
         .map(|(key, _)| (key.clone(), values_of(manifest, key)));
     let runs = [("runs of each cell", u64::from(manifest.runs)), ("seed", manifest.seed)];
-    links.chain(drawn).chain(axes).chain(fixed).chain(runs.map(|(name, value)| (name.into(), value.to_string()))).collect()
+    links
+        .chain(drawn)
+        .chain(axes)
+        .chain(fixed)
+        .chain(runs.map(|(name, value)| (name.into(), value.to_string())))
+        .collect()
 }
 
 /// The values of a key: an axis may be a part of one. Of many the first and the last.

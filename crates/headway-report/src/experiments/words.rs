@@ -3,7 +3,7 @@
 use headway_lab::Aim;
 
 /// What an aim wants.
-pub fn aim_text(aim: Aim) -> String {
+pub(super) fn aim_text(aim: Aim) -> String {
     match aim {
         Aim::AtLeast(least) => format!("\u{2265} {least}"),
         Aim::AtMost(most) => format!("\u{2264} {most}"),

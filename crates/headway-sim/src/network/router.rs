@@ -24,9 +24,8 @@ impl Router {
 impl<T: Tap> Node<T> for Router {
     fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {
         // A router drops a packet whose IP header is damaged.
-        let route = Datagram::parse(packet.bytes())
-            .ok()
-            .and_then(|datagram| self.routes.get(&datagram.header.dst));
+        let route =
+            Datagram::parse(packet.bytes()).ok().and_then(|datagram| self.routes.get(&datagram.header.dst));
         match route {
             Some(&port) => self.forwarded = Some((port, packet)),
             None => {
