@@ -1,5 +1,6 @@
 //! Any text as an experiment file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 use headway_lab::{Experiment, LabError, Overrides, RemoteMaker, Traces, describe, parse_links};
@@ -51,11 +52,14 @@ fn check_size(experiment: &Experiment) {
     assert!((1..=20_000).contains(&cells.len()), "{} cells", cells.len());
     assert!(*runs >= 1 && cells.len() as u64 * u64::from(*runs) <= 2_000_000, "{runs} runs");
     let mut text = 0;
+    // Links may be as many as cells.
+    let known: BTreeMap<&String, BTreeSet<&String>> =
+        axes.iter().map(|(axis, values)| (axis, values.iter().collect())).collect();
     for cell in cells {
-        for (axis, values) in axes {
-            assert!(values.contains(&cell.values[axis]), "{axis}");
+        for (axis, values) in &known {
+            assert!(values.contains(&cell.values[*axis]), "{axis}");
         }
-        text += cell.values.iter().chain(&cell.settings).map(|(_, value)| value.len()).sum::<usize>();
+        text += cell.values.iter().chain(&cell.drawn).chain(&cell.settings).map(|(_, value)| value.len()).sum::<usize>();
         assert!(cell.identity.len() >= cell.channel_key.len());
     }
     assert!(text <= 64 << 20, "{text} bytes");
