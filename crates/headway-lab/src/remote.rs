@@ -128,7 +128,8 @@ mod tests {
                 let there = there.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
                 assert_eq!(there.cells.len(), experiment.cells.len());
                 for (there, here) in there.cells.iter().zip(&experiment.cells) {
-                    let same = Cell { values: here.values.clone(), ..there.clone() };
+                    let (values, drawn) = (here.values.clone(), here.drawn.clone());
+                    let same = Cell { values, drawn, ..there.clone() };
                     assert_eq!(format!("{same:?}"), format!("{here:?}"), "{}", path.display());
                 }
                 experiments += 1;

@@ -118,6 +118,23 @@ fn senders_of_a_link_meet_the_same_channel() {
 }
 
 #[test]
+fn options_of_a_sender_are_swept_over_each_link() {
+    let text =
+        DRAWN.replace("damage = [\"{hits}\", \"none\"]", "tlp = [\"on\", \"off\"]\ndamage = [\"{hits}\"]");
+    let (skip, scenario) = (text.find("[[skip]]").expect("skip"), text.find("[scenario]").expect("scenario"));
+    let claims = text.find("[[claim]]").expect("claims");
+    let text = format!("{}{}", &text[..skip], &text[scenario..claims]);
+    let experiment = parse(&text.replace("\"sack\", \"hack+sack\"", "\"modern:cubic\", \"headway\""));
+    for cells in experiment.cells.chunks(4) {
+        let options: Vec<&str> = cells.iter().map(|cell| cell.settings["tlp"].as_str()).collect();
+        assert_eq!(options, ["on", "off", "on", "off"]);
+        assert!(
+            cells.iter().all(|cell| cell.channel_key == cells[0].channel_key && cell.drawn == cells[0].drawn)
+        );
+    }
+}
+
+#[test]
 fn a_link_depends_on_the_seed_and_its_number_alone() {
     let first = links(&parse(DRAWN));
     let more = links(&parse(&DRAWN.replace("links = 6", "links = 8")));

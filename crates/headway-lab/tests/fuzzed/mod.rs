@@ -59,7 +59,13 @@ fn check_size(experiment: &Experiment) {
         for (axis, values) in &known {
             assert!(values.contains(&cell.values[*axis]), "{axis}");
         }
-        text += cell.values.iter().chain(&cell.drawn).chain(&cell.settings).map(|(_, value)| value.len()).sum::<usize>();
+        text += cell
+            .values
+            .iter()
+            .chain(&cell.drawn)
+            .chain(&cell.settings)
+            .map(|(_, value)| value.len())
+            .sum::<usize>();
         assert!(cell.identity.len() >= cell.channel_key.len());
     }
     assert!(text <= 64 << 20, "{text} bytes");
