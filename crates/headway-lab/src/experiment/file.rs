@@ -438,12 +438,12 @@ impl ExperimentFile {
         if let Some(values) = self.sweep.get_mut(key) {
             *values = value.split(',').map(text).collect();
         } else if let Some(drawn) = self.draw.as_mut().and_then(|draw| draw.get_mut(key)) {
-            let number = value.trim().parse().map(toml::Value::Integer);
-            let one_of = || value.split(',').map(|value| value.trim().into()).collect::<Vec<&str>>().into();
             *drawn = match drawn {
                 // The number of links.
-                toml::Value::Integer(_) => number.unwrap_or_else(|_| value.trim().into()),
-                _ => one_of(),
+                toml::Value::Integer(_) => {
+                    value.trim().parse().map_or_else(|_| value.trim().into(), toml::Value::Integer)
+                }
+                _ => value.split(',').map(str::trim).collect::<Vec<_>>().into(),
             };
         } else if headway_scenario::key(key).is_some() {
             self.scenario.insert(key.into(), text(value));
