@@ -105,6 +105,7 @@ impl Counts {
                     bytes,
                     in_flight,
                     lost: self.lost,
+                    total_delivered: self.delivered,
                     prior_delivered: self.delivered,
                     app_limited: false,
                 });

@@ -183,6 +183,7 @@ impl<C: CongestionControl> Bottleneck<C> {
                 bytes: MSS,
                 in_flight: lost.in_flight,
                 lost: self.lost - lost.lost,
+                total_delivered: self.delivered,
                 prior_delivered: lost.delivered,
                 app_limited: false,
             });

@@ -45,6 +45,7 @@ impl Deliveries {
             bytes,
             in_flight: before.in_flight,
             lost: self.lost - before.counts.lost,
+            total_delivered: self.delivered,
             prior_delivered: before.counts.delivered,
             app_limited: before.app_limited(),
         }
@@ -133,6 +134,7 @@ mod tests {
         let before = Before { counts: deliveries, in_flight: 4000 };
         let lost = deliveries.on_lost(at(250), 200, 2, &before);
         assert_eq!((lost.lost, lost.prior_delivered, lost.in_flight), (200, 1000, 4000));
+        assert_eq!(lost.total_delivered, 1000);
         assert!(!deliveries.has_grown_since(&before.counts));
         deliveries.on_delivered(at(300), 2500);
         assert!(deliveries.has_grown_since(&before.counts));

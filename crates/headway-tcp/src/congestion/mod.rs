@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod any_order;
 mod bbr;
+mod bbr_common;
 #[cfg(test)]
 mod bottleneck;
 mod careful_resume;
@@ -128,6 +129,8 @@ pub struct LostSegment {
     pub in_flight: u32,
     /// Bytes lost since it was sent, its own included, not to corruption.
     pub lost: u64,
+    /// Bytes delivered when the loss was detected.
+    pub total_delivered: u64,
     /// Bytes delivered before it was sent.
     pub prior_delivered: u64,
     /// Whether the sender was application-limited when it was sent.

@@ -15,9 +15,14 @@ pub(super) struct Rounds {
 impl Rounds {
     /// Whether this sample begins a round.
     pub(super) fn on_sample(&mut self, sample: &RateSample) -> bool {
-        let begins = sample.prior_delivered >= self.end;
+        self.on_delivered(sample.prior_delivered, sample.total_delivered)
+    }
+
+    /// Whether the ACK of a segment begins a round, by the delivered bytes when it was sent and now.
+    pub(super) fn on_delivered(&mut self, prior_delivered: u64, total_delivered: u64) -> bool {
+        let begins = prior_delivered >= self.end;
         if begins {
-            self.end = sample.total_delivered;
+            self.end = total_delivered;
         }
         begins
     }

@@ -4,7 +4,7 @@ use headway_units::{Duration, Instant};
 
 use crate::rules::RulesOff;
 
-use super::{Ack, Loss, RateSample, Setup};
+use super::{Ack, Loss, LostSegment, RateSample, Setup};
 
 pub(super) fn setup(initial_window: u32) -> Setup {
     Setup {
@@ -37,6 +37,20 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
 
 pub(super) fn loss(flight: u32) -> Loss {
     Loss { now: Instant::ZERO, flight }
+}
+
+/// A lost segment of 1000 bytes, with the bytes lost since it was sent.
+pub(super) fn lost(order: u64, in_flight: u32, lost: u64) -> LostSegment {
+    LostSegment {
+        order,
+        now: Instant::ZERO,
+        bytes: 1000,
+        in_flight,
+        lost,
+        total_delivered: 0,
+        prior_delivered: 0,
+        app_limited: false,
+    }
 }
 
 /// A sample of a segment, by the delivered bytes when it was sent and when it was acknowledged.

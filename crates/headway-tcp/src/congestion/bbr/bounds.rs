@@ -1,17 +1,10 @@
 //! Short-term and long-term bounds on rate and volume, from losses
 //! (draft-ietf-ccwg-bbr, section 5.5.10).
 
+use super::super::bbr_common::holes::Holes;
+use super::super::bbr_common::quantities::{bytes, share};
+use super::super::bbr_common::{BETA, HEADROOM, NO_RATE, NO_VOLUME};
 use super::super::{LostSegment, RateSample};
-use super::{BETA, HEADROOM, share};
-
-/// No bound on a rate.
-pub(super) const NO_RATE: u64 = u64::MAX;
-/// No bound on a volume.
-pub(super) const NO_VOLUME: u32 = u32::MAX;
-
-/// "BBR.LossThresh: A constant specifying the maximum tolerated per-round-trip packet loss rate when probing for bandwidth
-/// (the default is 2%)".
-pub(super) const LOSS_THRESH: u32 = 2;
 
 /// Bounds, and the delivery of the last round from which they follow. Rates in bits per second, volumes
 /// in bytes.
@@ -26,9 +19,8 @@ pub(super) struct Bounds {
     /// The current ACK is the first of a round of loss counting.
     pub(super) loss_round_start: bool,
     pub(super) loss_in_round: bool,
-    /// Holes detected in this round, and the number of the last lost segment.
-    holes: u32,
-    last_lost: Option<u64>,
+    /// Holes detected in this round.
+    holes: Holes,
     /// Bytes that were lost in this round, and probably crossed the bottleneck.
     crossed: u32,
 }
@@ -44,8 +36,7 @@ impl Bounds {
             loss_round_delivered: 0,
             loss_round_start: false,
             loss_in_round: false,
-            holes: 0,
-            last_lost: None,
+            holes: Holes::default(),
             crossed: 0,
         }
     }
@@ -65,7 +56,7 @@ impl Bounds {
         if self.loss_round_start {
             self.bw_latest = rate;
             self.inflight_latest = bytes(sample.delivered);
-            self.holes = 0;
+            self.holes.start_round();
             self.crossed = 0;
         }
     }
@@ -80,15 +71,12 @@ impl Bounds {
 
     /// A segment was lost.
     pub(super) fn count_hole(&mut self, lost: &LostSegment) {
-        if self.last_lost.is_none_or(|last| lost.order != last + 1) {
-            self.holes += 1;
-        }
-        self.last_lost = Some(lost.order);
+        self.holes.on_lost(lost);
     }
 
     /// "discontiguous sequence ranges lost in that round trip".
     pub(super) fn holes(&self) -> u32 {
-        self.holes
+        self.holes.count()
     }
 
     pub(super) fn count_crossing(&mut self, bytes: u32) {
@@ -135,11 +123,6 @@ impl Bounds {
     }
 }
 
-/// IsInflightTooHigh: "RS.lost > RS.tx_in_flight * BBR.LossThresh".
-pub(super) fn is_too_high(lost: u64, in_flight: u32) -> bool {
-    lost.saturating_mul(100) > u64::from(in_flight) * u64::from(LOSS_THRESH)
-}
-
 /// InflightAtLoss: the volume in flight at which the losses exceeded the threshold, within the segment.
 ///
 /// "lost_prefix = (BBR.LossThresh * inflight_prev - lost_prev) / (1 - BBR.LossThresh)"
@@ -150,33 +133,10 @@ pub(super) fn inflight_at_loss(lost: &LostSegment) -> u32 {
     bytes(inflight_prev + prefix)
 }
 
-fn bytes(volume: u64) -> u32 {
-    u32::try_from(volume).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::sample;
+    use super::super::super::testing::{lost, sample};
     use super::*;
-    use headway_units::Instant;
-
-    fn lost(order: u64, in_flight: u32, lost: u64) -> LostSegment {
-        LostSegment {
-            order,
-            now: Instant::ZERO,
-            bytes: 1000,
-            in_flight,
-            lost,
-            prior_delivered: 0,
-            app_limited: false,
-        }
-    }
-
-    #[test]
-    fn two_percent_are_tolerated() {
-        assert!(!is_too_high(2000, 100_000));
-        assert!(is_too_high(2001, 100_000));
-    }
 
     /// 99 segments before, none lost: 0.02 * 99,000 / 0.98 = 2020 bytes of the next may be lost.
     #[test]
@@ -186,18 +146,6 @@ mod tests {
         assert_eq!(inflight_at_loss(&lost(1, 100_000, 2000)), 99_000 + 1000);
         // Five lost before: the threshold was exceeded already.
         assert_eq!(inflight_at_loss(&lost(1, 100_000, 6000)), 99_000);
-    }
-
-    #[test]
-    fn neighbours_are_one_hole() {
-        let mut bounds = Bounds::new();
-        for order in [3, 4, 5, 9, 11, 12] {
-            bounds.count_hole(&lost(order, 0, 0));
-        }
-        assert_eq!(bounds.holes(), 3);
-        bounds.update_latest(&sample(0, 1000), 0);
-        bounds.advance_latest(&sample(0, 1000), 0);
-        assert_eq!(bounds.holes(), 0, "another round");
     }
 
     #[test]

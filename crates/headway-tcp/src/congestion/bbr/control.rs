@@ -3,10 +3,11 @@
 use headway_units::Duration;
 
 use super::super::Ack;
-use super::bounds::NO_VOLUME;
-use super::model::volume;
+use super::super::bbr_common::NO_VOLUME;
+use super::super::bbr_common::phases::State;
+use super::super::bbr_common::quantities::{gained, rate_of, volume};
+use super::Bbr;
 use super::standing_queue::micros;
-use super::{Bbr, State, rate_of};
 use crate::rules::Rule;
 
 /// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". Where no one else waits in the
@@ -196,8 +197,4 @@ impl Bbr {
             self.pacing_rate = self.pacing_rate.max(rate_of(window, min_rtt));
         }
     }
-}
-
-fn gained(rate: u64, percent: u64) -> u64 {
-    u64::try_from(u128::from(rate) * u128::from(percent) / 100).unwrap_or(u64::MAX)
 }

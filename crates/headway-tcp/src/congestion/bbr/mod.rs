@@ -26,54 +26,22 @@ use core::num::NonZeroU64;
 
 use headway_units::{Duration, Instant, Rate};
 
+use super::bbr_common::phases::State;
+use super::bbr_common::quantities::rate_of;
+use super::bbr_common::random::Random;
+use super::bbr_common::{LOSS_THRESH, MIN_PIPE_SEGMENTS, is_too_high};
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::rounds::Rounds;
 use super::usage::Usage;
 use super::{Ack, CongestionControl, Load, Loss, LostSegment, RateSample, Setup};
 use crate::rules::{Rule, RulesOff};
-use bounds::{Bounds, LOSS_THRESH, inflight_at_loss, is_too_high};
+use bounds::{Bounds, inflight_at_loss};
 use full_pipe::FullPipe;
 use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
 use standing_queue::{StandingQueue, micros};
 use startup::Doubt;
-
-/// "Beta: A constant specifying the default multiplicative decrease [...] (the value is 0.7)", in
-/// percent, like all shares here.
-const BETA: u64 = 70;
-/// "Headroom: [...] (the value is 0.15)".
-const HEADROOM: u64 = 15;
-/// "MinPipeCwnd: [...] 4 * C.SMSS".
-const MIN_PIPE_SEGMENTS: u32 = 4;
-
-/// The states of the algorithm (section 5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Startup,
-    Drain,
-    /// ProbeBW: send less, so that the queue drains for other flows.
-    Down,
-    /// ProbeBW: send at the delivery rate.
-    Cruise,
-    /// ProbeBW: fill the pipe before going up.
-    Refill,
-    /// ProbeBW: send more, to probe for a higher delivery rate.
-    Up,
-    ProbeRtt,
-}
-
-impl State {
-    /// IsInAProbeBWState.
-    fn probes_bandwidth(self) -> bool {
-        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
-    }
-
-    /// IsProbingBW: an accelerating state.
-    fn accelerates(self) -> bool {
-        matches!(self, Self::Startup | Self::Refill | Self::Up)
-    }
-}
 
 /// The draft's controller.
 #[derive(Debug)]
@@ -117,8 +85,7 @@ pub struct Bbr {
     undo: Undo,
     undo_saved: bool,
     resume: CarefulResume,
-    /// The state of a generator of pseudo-random numbers.
-    random: u64,
+    random: Random,
     rules_off: RulesOff,
 }
 
@@ -182,7 +149,7 @@ impl Bbr {
             undo: Undo { state: None, bw_shortterm: 0, inflight_shortterm: 0, inflight_longterm: 0 },
             undo_saved: false,
             resume: CarefulResume::default(),
-            random: setup.seed,
+            random: Random(setup.seed),
             rules_off: setup.rules_off,
         }
     }
@@ -279,15 +246,6 @@ impl Bbr {
         if let Some(min_rtt) = self.model.delay.min_rtt {
             self.pacing_rate = rate_of(self.cwnd, min_rtt);
         }
-    }
-
-    /// A number below `bound` (SplitMix64).
-    fn random_below(&mut self, bound: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
     }
 }
 
@@ -485,17 +443,6 @@ impl CongestionControl for Bbr {
     fn resume(&mut self, saved: SavedPath) {
         self.resume = CarefulResume::new(saved);
     }
-}
-
-/// `percent` of a volume.
-fn share(bytes: u32, percent: u64) -> u32 {
-    u32::try_from(u64::from(bytes) * percent / 100).unwrap_or(u32::MAX)
-}
-
-/// A window each round trip, in bits per second.
-fn rate_of(window: u32, round_trip: Duration) -> u64 {
-    let bits = u128::from(window) * 8 * 1_000_000_000 / u128::from(round_trip.as_nanos().max(1));
-    u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

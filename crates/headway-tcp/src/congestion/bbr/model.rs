@@ -3,6 +3,9 @@
 
 use headway_units::{Duration, Instant};
 
+use super::super::bbr_common::aggregation::Aggregation;
+use super::super::bbr_common::quantities::volume;
+
 /// The path's model. Bandwidths in bits per second, volumes in bytes.
 #[derive(Debug)]
 pub(super) struct Model {
@@ -46,12 +49,6 @@ impl Model {
         let nanos = self.delay.min_rtt?.as_nanos();
         Some(volume(bw, nanos, percent))
     }
-}
-
-/// The bytes at `bw` bits per second in `nanos`, times `percent`.
-pub(super) fn volume(bw: u64, nanos: u64, percent: u64) -> u32 {
-    let bytes = u128::from(bw) * u128::from(nanos) * u128::from(percent) / (8 * 100 * 1_000_000_000);
-    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// 5.5.3: the maximum over the current ProbeBW cycle and the last, `BBR.MaxBwFilterLen` being 2.
@@ -107,50 +104,6 @@ impl MinRtt {
             self.min_rtt = Some(candidate);
             self.stamp = self.probe_stamp;
         }
-    }
-}
-
-/// 5.5.9: the recent excess of acknowledged over expected bytes.
-#[derive(Debug, Default)]
-pub(super) struct Aggregation {
-    start: Instant,
-    delivered: u64,
-    /// The largest excess of each of the last rounds: (the round's low bits, bytes).
-    excess: [(u32, u32); FILTER_ROUNDS],
-}
-
-/// "ExtraAckedFilterLen: [...] 10 (in units of packet-timed round trips)".
-const FILTER_ROUNDS: usize = 10;
-
-impl Aggregation {
-    /// The sender restarts from idle.
-    pub(super) fn restart(&mut self, now: Instant) {
-        self.start = now;
-    }
-
-    /// 5.5.9, UpdateACKAggregation: `newly_acked` bytes were delivered in `round`, at an expected rate of
-    /// `bw`.
-    pub(super) fn on_ack(&mut self, now: Instant, newly_acked: u32, bw: u64, cwnd: u32, round: u64) {
-        let mut expected = u64::from(volume(bw, now.saturating_since(self.start).as_nanos(), 100));
-        // "Reset interval if ACK rate is below expected rate".
-        if self.delivered <= expected {
-            self.delivered = 0;
-            self.start = now;
-            expected = 0;
-        }
-        self.delivered += u64::from(newly_acked);
-        let extra = u32::try_from(self.delivered - expected).unwrap_or(u32::MAX).min(cwnd);
-        let slot = &mut self.excess[(round % FILTER_ROUNDS as u64) as usize];
-        let round = round as u32;
-        *slot = if slot.0 == round { (round, slot.1.max(extra)) } else { (round, extra) };
-    }
-
-    /// `BBR.extra_acked`: the largest excess of this round and of the nine before; in Startup ("just
-    /// remember 1 round") of this round only.
-    pub(super) fn extra_acked(&self, round: u64, startup: bool) -> u32 {
-        let length = if startup { 1 } else { FILTER_ROUNDS as u32 };
-        let recent = self.excess.iter().filter(|(at, _)| (round as u32).wrapping_sub(*at) < length);
-        recent.map(|&(_, extra)| extra).max().unwrap_or(0)
     }
 }
 
@@ -224,24 +177,5 @@ mod tests {
         assert_eq!(second(4, 65_000), (false, 64_000));
         assert_eq!(second(8, 65_001), (false, 64_000), "the one before put it off");
         assert_eq!(second(10, 65_001), (true, 64_000));
-    }
-
-    /// 10 Mbit/s are 1250 bytes per millisecond.
-    #[test]
-    fn acks_that_bunch_are_remembered() {
-        let mut aggregation = Aggregation::default();
-        aggregation.on_ack(at(1000), 20_000, 10_000_000, 100_000, 1);
-        assert_eq!(aggregation.extra_acked(1, false), 20_000);
-        // 16 ms later 20,000 bytes were expected: the aggregate has ended.
-        aggregation.on_ack(at(1016), 20_000, 10_000_000, 100_000, 2);
-        assert_eq!(aggregation.extra_acked(2, false), 20_000);
-        // 8 ms after that, 10,000 more: an excess.
-        aggregation.on_ack(at(1024), 20_000, 10_000_000, 100_000, 3);
-        assert_eq!(aggregation.extra_acked(3, false), 30_000);
-        aggregation.on_ack(at(1025), 200_000, 10_000_000, 100_000, 4);
-        assert_eq!(aggregation.extra_acked(4, false), 100_000, "never more than the window");
-        assert_eq!(aggregation.extra_acked(13, false), 100_000);
-        assert_eq!(aggregation.extra_acked(14, false), 0, "ten rounds later it is forgotten");
-        assert_eq!(aggregation.extra_acked(5, true), 0, "in Startup after one");
     }
 }

@@ -3,9 +3,10 @@
 
 use headway_units::{Duration, Instant};
 
-use super::bounds::{NO_VOLUME, is_too_high};
-use super::model::volume;
-use super::{BETA, Bbr, Signal, State, share};
+use super::super::bbr_common::phases::{AckPhase, State};
+use super::super::bbr_common::quantities::{share, volume};
+use super::super::bbr_common::{BETA, NO_VOLUME, is_too_high};
+use super::{Bbr, Signal};
 use crate::rules::Rule;
 
 /// ProbeBW_DOWN drains the queue of a probe within this time: half of the shortest wait for the next.
@@ -13,22 +14,6 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A probe's own queue of this delay ends it, in percent of the path's RTT.
 const QUEUE: u32 = 12;
-
-/// The phase of feedback on a bandwidth probe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AckPhase {
-    /// "not probing bandwidth; not getting probe feedback".
-    #[default]
-    Init,
-    /// "sending at estimated bandwidth to fill pipe".
-    Refilling,
-    /// "inflight rising to probe bandwidth".
-    ProbeStarting,
-    /// "getting feedback from bandwidth probing".
-    ProbeFeedback,
-    /// "stopped bandwidth probing; still getting feedback".
-    ProbeStopping,
-}
 
 /// The state of the cycle.
 #[derive(Debug, Default)]
@@ -91,8 +76,8 @@ impl Bbr {
         self.bounds.reset_signals();
         self.cycle.up_acked_per_increment = None;
         // PickProbeWait: "Decide random round-trip bound for wait", "wall clock bound": 2 to 3 s.
-        self.cycle.rounds_since_probe_up = self.random_below(2) as u32;
-        self.cycle.wait = Duration::from_secs(2) + Duration::from_micros(self.random_below(1_000_001));
+        self.cycle.rounds_since_probe_up = self.random.below(2) as u32;
+        self.cycle.wait = Duration::from_secs(2) + Duration::from_micros(self.random.below(1_000_001));
         self.cycle.stamp = now;
         self.cycle.ack_phase = AckPhase::ProbeStopping;
         self.cycle.down_gain = self.down_gain();

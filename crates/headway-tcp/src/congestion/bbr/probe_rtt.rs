@@ -3,8 +3,8 @@
 
 use headway_units::{Duration, Instant};
 
-use super::probe_bw::AckPhase;
-use super::{Bbr, Signal, State};
+use super::super::bbr_common::phases::{AckPhase, State};
+use super::{Bbr, Signal};
 
 /// "ProbeRTTDuration (200 ms)".
 const DURATION: Duration = Duration::from_millis(200);

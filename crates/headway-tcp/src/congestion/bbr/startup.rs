@@ -2,11 +2,10 @@
 
 use headway_units::Instant;
 
-use super::bounds::is_too_high;
-use super::{Bbr, Signal, State};
+use super::super::bbr_common::phases::State;
+use super::super::bbr_common::{STARTUP_FULL_LOSS_COUNT, is_too_high};
+use super::{Bbr, Signal};
 
-/// "BBRStartupFullLossCnt=6 discontiguous sequence ranges lost in that round trip".
-const FULL_LOSS_COUNT: u32 = 6;
 /// Drain ends after this many rounds, drained or not.
 const DRAIN_ROUNDS: u32 = 3;
 
@@ -73,7 +72,7 @@ impl Bbr {
         if signal.in_fast_recovery
             && (self.queued || !self.doubt.is_fresh(self.round_count as u16))
             && self.bounds.loss_round_start
-            && self.bounds.holes() >= FULL_LOSS_COUNT
+            && self.bounds.holes() >= STARTUP_FULL_LOSS_COUNT
             && is_too_high(signal.sample.lost, signal.sample.in_flight)
         {
             self.leave_startup_for_congestion();
