@@ -455,7 +455,8 @@ pub enum Variant {
     Modern,
     /// Today's TCP with HACK as published.
     ModernHack,
-    /// Today's TCP with HACK v2, the cause ledger, repair of headers, partial recovery of payloads, and BBRv3.
+    /// Today's TCP with HACK v2, the cause ledger, repair of headers, partial recovery of payloads, and modified
+    /// BBR.
     Headway,
 }
 

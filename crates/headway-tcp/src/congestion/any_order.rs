@@ -23,6 +23,7 @@ enum Call {
     Spurious,
     Idle,
     SynLoss,
+    Established(Option<u32>),
     Resume(u32, u32, bool),
     Mss(u32),
 }
@@ -49,6 +50,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => Just(Call::Spurious),
         1 => Just(Call::Idle),
         1 => Just(Call::SynLoss),
+        1 => any::<Option<u32>>().prop_map(Call::Established),
         1 => (bytes(), any::<u32>(), any::<bool>())
             .prop_map(|(window, micros, filled)| Call::Resume(window, micros, filled)),
         1 => (1..65_000_u32).prop_map(Call::Mss),
@@ -118,6 +120,9 @@ impl Counts {
             Call::Spurious => control.on_spurious(),
             Call::Idle => control.on_idle(),
             Call::SynLoss => control.on_syn_loss(),
+            Call::Established(rtt) => {
+                control.on_established(now, rtt.map(|micros| Duration::from_micros(micros.into())));
+            }
             Call::Resume(window, micros, filled) => {
                 control.resume(SavedPath::new(window, Duration::from_micros(micros.into()), filled));
             }
@@ -137,7 +142,7 @@ fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
         rules_off: crate::RulesOff::NONE,
     };
     let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };
-    let mut controllers: Vec<_> = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr]
+    let mut controllers: Vec<_> = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr, Algorithm::DraftBbr]
         .into_iter()
         .flat_map(|algorithm| [algorithm.build(modern), algorithm.build(standard)])
         .collect();

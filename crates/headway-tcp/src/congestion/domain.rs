@@ -284,6 +284,11 @@ impl CongestionDomain {
         }
     }
 
+    /// A member's handshake is over, and measured this round-trip time.
+    pub(crate) fn on_established(&mut self, now: Instant, smoothed: Option<Duration>) {
+        self.control.on_established(now, smoothed);
+    }
+
     /// A member's handshake is over, and a SYN of its was lost.
     pub(crate) fn on_syn_loss(&mut self) {
         if self.members() <= 1 {

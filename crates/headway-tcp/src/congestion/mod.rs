@@ -15,6 +15,7 @@ mod copy_budget;
 mod cubic;
 mod deliveries;
 mod domain;
+mod draft_bbr;
 mod hystart;
 mod linux22;
 pub(crate) mod pacer;
@@ -37,6 +38,7 @@ pub use cubic::Cubic;
 pub(crate) use deliveries::{Before, Deliveries, Others};
 pub(crate) use domain::CongestionDomain;
 pub use domain::DomainStatus;
+pub use draft_bbr::DraftBbr;
 pub use linux22::Linux22;
 pub use reno::Reno;
 
@@ -173,6 +175,9 @@ pub trait CongestionControl: Debug + Send {
     fn doubles(&self) -> bool {
         self.window() < self.ssthresh()
     }
+    /// The handshake is complete; `smoothed`: the round-trip time that it measured. In a shared domain this is called for
+    /// each member.
+    fn on_established(&mut self, _now: Instant, _smoothed: Option<Duration>) {}
     /// The sender's maximum segment size changed; `initial`: it was set for the first time.
     fn set_mss(&mut self, mss: u32, initial: bool);
     /// A segment is sent. `pipe`: the bytes in the network before it. `app_limited`: not all that the window
@@ -224,8 +229,10 @@ pub enum Algorithm {
     Linux22,
     /// RFC 9438.
     Cubic,
-    /// BBRv3 (draft-ietf-ccwg-bbr).
+    /// Modified BBR: BBRv3 (draft-ietf-ccwg-bbr) with changes for damaged and for long paths.
     Bbr,
+    /// BBRv3 as we read draft-ietf-ccwg-bbr-06.
+    DraftBbr,
 }
 
 /// The configuration of a controller.
@@ -253,8 +260,8 @@ pub struct Setup {
 
 impl Algorithm {
     /// The controllers of `--cc`, with their names.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("newreno", Self::Reno), ("cubic", Self::Cubic), ("bbr", Self::Bbr)];
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("newreno", Self::Reno), ("cubic", Self::Cubic), ("bbr", Self::Bbr), ("draft-bbr", Self::DraftBbr)];
 
     /// A controller of this kind.
     pub fn build(self, setup: Setup) -> Box<dyn CongestionControl> {
@@ -262,6 +269,7 @@ impl Algorithm {
             Self::Reno => Box::new(Reno::new(&setup)),
             Self::Cubic => Box::new(Cubic::new(&setup)),
             Self::Bbr => Box::new(Bbr::new(&setup)),
+            Self::DraftBbr => Box::new(DraftBbr::new(&setup)),
             Self::Linux22 => Box::new(Linux22::new(setup.initial_window)),
         }
     }

@@ -301,6 +301,7 @@ impl Connection {
             self.snd.rtt_mut().on_syn_loss();
             cx.domain.on_syn_loss();
         }
+        cx.domain.on_established(cx.now, self.snd.rtt().estimate());
     }
 
     pub(super) fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {

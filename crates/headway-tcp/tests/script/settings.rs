@@ -61,12 +61,15 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         }
         "limited-transmit" => profile.limited_transmit = switch(words)?,
         "congestion" => {
-            profile.congestion = match words.word("reno, linux22, cubic or bbr")? {
+            profile.congestion = match words.word("reno, linux22, cubic, bbr or draft-bbr")? {
                 "reno" => Algorithm::Reno,
                 "linux22" => Algorithm::Linux22,
                 "cubic" => Algorithm::Cubic,
                 "bbr" => Algorithm::Bbr,
-                other => return Err(format!("congestion reno, linux22, cubic or bbr, not {other:?}")),
+                "draft-bbr" => Algorithm::DraftBbr,
+                other => {
+                    return Err(format!("congestion reno, linux22, cubic, bbr or draft-bbr, not {other:?}"));
+                }
             }
         }
         "slow-start-limit" => profile.slow_start_limit = Some(words.value("segments")?),

@@ -1,5 +1,5 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr): based on a model of the path's bandwidth and delay, rather than
-//! on losses.
+//! Modified BBR: BBR version 3 (draft-ietf-ccwg-bbr) with changes for damaged and for long paths. It is based on a model of the
+//! path's bandwidth and delay, rather than on losses. [`super::draft_bbr`] is the draft's without changes.
 //!
 //! [`model`] measures the path, [`full_pipe`] detects a full pipe, [`bounds`] has the bounds from losses,
 //! [`startup`], [`probe_bw`] and [`probe_rtt`] are the states, and [`control`] computes window and rate. [`standing_queue`] is
@@ -9,6 +9,21 @@
 //! Corruption is not a loss. Corrupted segments passed the bottleneck, so they count as delivered in the
 //! samples ([`RateSample`]): a sender that counted only intact segments would measure 80 % of the link if
 //! a fifth is corrupted, send at that rate, then measure 64 %, and so on.
+//!
+//! It differs from the draft in this (docs/ledger.md, "The default controller", has the reasons and measurements):
+//!
+//! 1. Startup is slow start in its first four rounds, and ends at the rate that an earlier connection found.
+//! 2. A queue of its own ends a probe, and one round without growth Startup; Startup is cautious once a queue stands.
+//! 3. Losses end Startup only if they are more than what was damaged.
+//! 4. The first damage begins a Startup again that losses had ended without a queue.
+//! 5. Rounds without a trusted rate do not count as rounds without growth.
+//! 6. What a probe showed is used before the next one begins, also where ProbeRTT comes in between.
+//! 7. A sample that equals the minimum postpones ProbeRTT.
+//! 8. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
+//! 9. Where the sender is alone there is no margin and no headroom, and a queue that stands in ProbeBW_CRUISE is drained.
+//! 10. Losses that probably crossed the bottleneck do not lower the short-term bounds.
+//! 11. What an undo restores is saved once for each recovery, not once for each round with losses.
+//! 12. The send quantum is at least one segment, not two.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
@@ -43,7 +58,7 @@ use probe_rtt::ProbeRtt;
 use standing_queue::{StandingQueue, micros};
 use startup::Doubt;
 
-/// The draft's controller.
+/// Modified BBR.
 #[derive(Debug)]
 pub struct Bbr {
     mss: u32,
