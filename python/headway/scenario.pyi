@@ -19,8 +19,9 @@ class Scenario:
     * variant (NAME): The sender: the papers' newreno, sack, hack, hack+sack, xhack, xhack+sack; ours: modern,
       modern+hack, headway; each perhaps with a congestion controller, as in modern:bbr; and oracle, which
       knows every hit at once. Default: every sender in turn; files name one.
-    * cc (newreno|cubic|bbr): The congestion controller of senders that name none themselves. Default: the
-      sender's own: bbr of headway, cubic of modern.
+    * cc (newreno|cubic|bbr|draft-bbr): The congestion controller of senders that name none themselves; bbr is
+      modified BBR, draft-bbr BBRv3 as in draft-ietf-ccwg-bbr-06. Default: the sender's own: bbr of headway,
+      cubic of modern.
     * tlp (on|off): Tail loss probes (RFC 8985). Default: as the sender has it.
     * prr (on|off): Proportional rate reduction (RFC 6937). Default: as the sender has it.
     * frto (on|off): Forward RTO-recovery (RFC 5682). Default: as the sender has it.

@@ -12,7 +12,7 @@ from headway._tables import table
 from headway._values import whole
 from headway.scenario import Scenario
 
-#: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr".
+#: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr" (modified BBR), "modern:draft-bbr".
 VARIANTS: tuple[str, ...] = tuple(_native.variants())
 
 

@@ -65,7 +65,7 @@ pub(crate) fn entrants(settings: &Settings, names: &[String]) -> PyResult<Vec<En
 
 /// What else would have done; behind a colon the controllers are listed.
 fn more(name: &str) -> &'static str {
-    if name.contains(':') { "" } else { " (or newreno, cubic); or oracle" }
+    if name.contains(':') { "" } else { " (or newreno, cubic, draft-bbr); or oracle" }
 }
 
 /// The values of the columns of parameters.

@@ -151,7 +151,11 @@ fn runs_of_fixed_duration_beside_others() {
 fn what_does_not_fit_together_names_its_key() {
     for (from, to, expected) in [
         ("\"sack\"", "\"sack:bbr\"", "variant: congestion controller bbr: sack of profile linux22 has"),
-        ("\"sack\"", "\"sack:vegas\"", "\"vegas\": expected a congestion controller: newreno, cubic or bbr"),
+        (
+            "\"sack\"",
+            "\"sack:vegas\"",
+            "\"vegas\": expected a congestion controller: newreno, cubic, bbr or draft-bbr",
+        ),
         ("size =", "cc = \"tahoe\"\nsize =", "aims.toml:10: cc: \"tahoe\": expected a congestion"),
         ("size =", "duration = \"9s\"\nsize =", "aims.toml:10: duration: a run of fixed duration"),
         ("size =", "duration = \"0s\"\nsize =", "expected some virtual time"),

@@ -5,6 +5,7 @@ mod black_holes;
 mod blind;
 mod congestion;
 mod delay_steps;
+mod draft_bbr;
 mod ecn;
 mod frames;
 mod heavy_loss;

@@ -74,8 +74,9 @@ pub(super) const SENDER: [Key; 5] = [
     },
     Key {
         name: "cc",
-        value_name: Some("newreno|cubic|bbr"),
-        help: "The congestion controller of senders that name none themselves",
+        value_name: Some("newreno|cubic|bbr|draft-bbr"),
+        help: "The congestion controller of senders that name none themselves; bbr is modified BBR, draft-bbr BBRv3 as in \
+               draft-ietf-ccwg-bbr-06",
         meaning: Some("congestion controller of the sender"),
         default: Unset::Nothing("the sender's own: bbr of headway, cubic of modern"),
         empty: Some("the sender has none to choose"),

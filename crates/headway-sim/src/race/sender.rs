@@ -119,7 +119,10 @@ impl FromStr for Entrant {
 /// No sender has this name.
 pub fn parse_congestion(input: &str) -> Result<Algorithm, UnknownName> {
     Algorithm::NAMES.into_iter().find(|(name, _)| *name == input).map(|(_, algorithm)| algorithm).ok_or_else(
-        || UnknownName { input: input.into(), expected: "a congestion controller: newreno, cubic or bbr" },
+        || UnknownName {
+            input: input.into(),
+            expected: "a congestion controller: newreno, cubic, bbr or draft-bbr",
+        },
     )
 }
 
@@ -147,7 +150,7 @@ mod tests {
         assert_eq!(Entrant::Oracle.to_string(), "oracle");
         for (input, expected) in [
             ("tahoe", "\"tahoe\": expected one of newreno,"),
-            ("modern:vegas", "\"vegas\": expected a congestion controller: newreno, cubic or bbr"),
+            ("modern:vegas", "\"vegas\": expected a congestion controller: newreno, cubic, bbr or draft-bbr"),
             ("oracle:bbr", "\"oracle:bbr\": expected one of"),
             ("modern:", "\"\": expected a congestion controller"),
         ] {

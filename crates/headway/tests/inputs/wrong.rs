@@ -23,7 +23,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "race --variant foo",
         2,
-        "headway, perhaps with a congestion controller: modern:bbr (or newreno, cubic); or oracle",
+        "headway, perhaps with a congestion controller: modern:bbr (or newreno, cubic, draft-bbr); or oracle",
     ),
     ("race --bogus", 2, "expected what `headway race --help` lists"),
     ("fetch --bogus", 2, "expected what `headway fetch --help` lists"),
@@ -310,7 +310,11 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     ("race --size 99999999999999999999KB", 2, "expected a size below 2^64 bytes"),
     ("race --size 1e400", 2, "--size 1e400: expected a size"),
     ("race --variant sack,,hack", 2, "invalid value '' for '--variant <NAME,...>'"),
-    ("race --variant modern:foo", 2, "\"foo\": expected a congestion controller: newreno, cubic or bbr\n"),
+    (
+        "race --variant modern:foo",
+        2,
+        "\"foo\": expected a congestion controller: newreno, cubic, bbr or draft-bbr\n",
+    ),
     ("race --json=maybe", 2, "unexpected value 'maybe' for '--json'"),
     ("race text text", 2, "unexpected argument 'text' found; expected what `headway race --help` lists"),
     ("trace out/sack-1.pcapng --connection 9", 2, "--connection 9: expected a number from 1 to 1"),
@@ -352,7 +356,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "perf client localhost --kernel --pcap k --cc cubic",
         2,
-        "cannot be used with: --pcap <FILE>, --cc <newreno|cubic|bbr>",
+        "cannot be used with: --pcap <FILE>, --cc <newreno|cubic|bbr|draft-bbr>",
     ),
     (
         "perf client localhost --tun hw0 --address 10.0.0.1/24 --rx-all",

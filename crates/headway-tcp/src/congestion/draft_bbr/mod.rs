@@ -25,7 +25,18 @@
 //! * BBR.probe_rtt_min_delay and BBR.probe_rtt_min_stamp, which OnInit() (5.2.1) lacks, begin as BBR.min_rtt and the
 //!   present.
 //! * The time of a round trip in segments (5.3.3.8.2: T_reno) is TargetInflight() in units of C.SMSS.
+//! * The discontiguous ranges of CheckStartupHighLoss() (5.3.1.3) are counted by the order of sending, and its whole round in
+//!   fast recovery by what was delivered when that began.
 //! * Segments leave one by one: C.send_quantum (5.6.3) serves the offload budget alone.
+//!
+//! Taken as it is written, although it hardly does what it is for:
+//!
+//! * After the loss that ends ProbeBW_UP the next one saves the state again (NoteLoss(), since ResetCongestionSignals() began
+//!   another round of losses): a recovery of several losses that was spurious leads back to no probe, against A.18.
+//! * AdvanceMaxBwFilter() is called in ProbeBW alone, for samples that nothing limits. Where a probe takes longer than the five
+//!   seconds between two ProbeRTTs, as with a queue of two seconds, an outdated BBR.max_bw never expires, against A.16.
+//! * ProbeRTT saves the window after it has set the state (CheckProbeRTT()), so the largest window that was ever saved is restored.
+//!   BBR.max_inflight bounds it in the same ACK.
 
 mod cwnd;
 mod drain;
