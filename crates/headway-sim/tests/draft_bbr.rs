@@ -37,18 +37,18 @@ fn share(scenario: &Scenario, sender: TcpSender, seed: u64) -> f64 {
     race(scenario, sender, seed).metrics.share_of_bound.expect("a bound")
 }
 
+/// ProbeRTT takes half of the rate for a round trip and more, each five seconds, and the start a part of the first minute: at
+/// 300 ms both are long.
 #[test]
 fn a_clean_link_is_filled() {
-    for (round_trip, least) in [(20, 0.93), (300, 0.93)] {
+    for (round_trip, seconds, least) in [(20, 60, 0.97), (300, 60, 0.92), (300, 120, 0.93)] {
         for seed in SEEDS {
-            let outcome = race(&scenario(round_trip, 1, 60), DRAFT, seed);
+            let outcome = race(&scenario(round_trip, 1, seconds), DRAFT, seed);
             let share = outcome.metrics.share_of_bound.expect("a bound");
-            println!(
-                "clean {round_trip} ms, seed {seed}: {share:.4}, {:?} drops",
-                outcome.metrics.queue_drops
-            );
-            assert!(share >= least, "{round_trip} ms, seed {seed}: {share:.4}");
-            assert_eq!(outcome.metrics.timeouts, Some(0), "{round_trip} ms, seed {seed}");
+            let place = format!("{round_trip} ms, {seconds} s, seed {seed}: {share:.4}");
+            println!("alone at {place}");
+            assert!(share >= least, "{place}");
+            assert_eq!(outcome.metrics.timeouts, Some(0), "{place}");
         }
     }
 }
@@ -56,15 +56,12 @@ fn a_clean_link_is_filled() {
 /// Losses below LossThresh end no probe. In ProbeBW_CRUISE the rate falls by what was lost, each round.
 #[test]
 fn losses_by_chance_slow_it_down_until_the_next_probe() {
-    for (round_trip, least) in [(20, 0.8), (300, 0.8)] {
+    for (round_trip, least) in [(20, 0.92), (300, 0.8)] {
         let mut scenario = scenario(round_trip, 1, 60);
         scenario.forward.loss = Share::new(0.01).expect("a share").into();
         for seed in SEEDS {
             let share = share(&scenario, DRAFT, seed);
-            println!(
-                "1 % at {round_trip} ms, seed {seed}: {share:.4}; CUBIC {:.4}",
-                self::share(&scenario, CUBIC, seed)
-            );
+            println!("1 % lost at {round_trip} ms, seed {seed}: {share:.4}");
             assert!(share >= least, "{round_trip} ms, seed {seed}: {share:.4}");
         }
     }
@@ -72,7 +69,7 @@ fn losses_by_chance_slow_it_down_until_the_next_probe() {
 
 #[test]
 fn two_flows_share_alike() {
-    for (round_trip, alike, filled) in [(20, 0.9, 0.93), (150, 0.9, 0.9)] {
+    for (round_trip, alike, filled) in [(20, 0.99, 0.97), (150, 0.985, 0.955)] {
         let mut scenario = scenario(round_trip, 1, 60);
         scenario.companions = vec![Companion::new(DRAFT)];
         for seed in SEEDS {
@@ -93,7 +90,7 @@ fn two_flows_share_alike() {
 /// Half would be each one's part.
 #[test]
 fn neither_it_nor_cubic_starves_the_other() {
-    for (round_trip, queues, least) in [(20, 1, 0.15), (20, 4, 0.15), (150, 1, 0.15), (150, 4, 0.1)] {
+    for (round_trip, queues, least) in [(20, 1, 0.38), (20, 4, 0.38), (150, 1, 0.25), (150, 4, 0.27)] {
         let mut scenario = scenario(round_trip, queues, 120);
         scenario.companions = vec![Companion { rival: true, ..Companion::new(CUBIC) }];
         for seed in SEEDS {
@@ -104,7 +101,7 @@ fn neither_it_nor_cubic_starves_the_other() {
             let place = format!("{round_trip} ms, queue {queues}, seed {seed}: {draft:.3} and {cubic:.3}");
             println!("beside CUBIC {place}");
             assert!(draft >= least && cubic >= least, "{place}");
-            assert!(draft + cubic >= 0.95, "{place}");
+            assert!(draft + cubic >= 0.975, "{place}");
         }
     }
 }
@@ -119,5 +116,5 @@ fn with_a_ledger_damage_slows_it_down_no_more_than_it_hits() {
     let sender = TcpSender { variant: Variant::Headway, congestion: Some(Algorithm::DraftBbr) };
     let (with, without) = (share(&scenario, sender, 1), share(&scenario, DRAFT, 1));
     println!("10 % damaged: {with:.4} with a ledger, {without:.4} without");
-    assert!(with >= 0.85 && without < 0.7, "{with:.4} and {without:.4}");
+    assert!(with >= 0.95 && without < 0.4, "{with:.4} and {without:.4}");
 }
