@@ -6,13 +6,15 @@
 //! (5.5), [`loss`] and [`short_term`] (5.5.10), [`undo`] (5.5.11), [`pacing`], [`cwnd`] and [`recovery`] (5.6). Functions and
 //! fields have the draft's names.
 //!
-//! A lost segment is lost: of reports of damage nothing is heard but that what they name has left the network.
+//! A lost segment is lost: the loss ledger has no hooks here.
 //!
 //! Where the draft leaves a choice, or contradicts itself:
 //!
 //! * ECN (3.7: "MUST treat any CE marks as congestion"): a mark counts as a loss, and as more than LossThresh.
 //! * The delivery rate (4.1) is that of [`Deliveries`](super::Deliveries), which all controllers have: what arrives sooner than the
 //!   minimum round-trip time after it was retransmitted gives no sample, as 4.1.3.5 permits.
+//!   CheckIfApplicationLimited() (4.1.2.4) runs where output finds nothing to send although a whole segment would fit.
+//!   After a damaged segment the estimator counts what passed the network as delivered; without HACK there is none.
 //! * C.has_selective_acks is true: without SACK a connection has another loss recovery, which measures no deliveries, and then
 //!   the model learns nothing (4.1.3.5.1 describes an extension, which this stack has not).
 //! * What only a timeout takes for lost (RFC 8985, 6.3) is one event here, not one HandleLostPacket() for each segment.
