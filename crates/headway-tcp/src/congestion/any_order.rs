@@ -139,7 +139,7 @@ fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
         pacing: true,
         deliveries: true,
         seed,
-        rules_off: crate::RulesOff::NONE,
+        rules_off: crate::rules::RulesOff::NONE,
     };
     let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };
     let mut controllers: Vec<_> = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr, Algorithm::DraftBbr]

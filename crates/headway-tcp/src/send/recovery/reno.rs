@@ -286,7 +286,7 @@ mod tests {
         pacing: false,
         deliveries: false,
         seed: 0,
-        rules_off: crate::RulesOff::NONE,
+        rules_off: crate::rules::RulesOff::NONE,
     };
     const NXT: SeqNumber = SeqNumber(10_000);
 
