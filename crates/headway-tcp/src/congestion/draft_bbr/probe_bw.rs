@@ -73,27 +73,37 @@ impl DraftBbr {
             return;
         }
         match self.state {
-            State::Down => {
-                if !self.is_time_to_probe_bw(rs.now) && self.is_time_to_cruise() {
-                    self.start_probe_bw_cruise();
-                }
-            }
+            State::Down => self.update_down(rs),
             State::Cruise => {
                 self.is_time_to_probe_bw(rs.now);
             }
-            // "After one round of REFILL, start UP".
-            State::Refill if self.round.round_start => {
-                self.cycle.is_bw_probe_sample = true;
-                self.start_probe_bw_up(rs);
-            }
-            State::Up => {
-                if self.is_time_to_go_down(rs) {
-                    // "no high loss (yet)".
-                    self.cycle.prev_probe_too_high = false;
-                    self.start_probe_bw_down(rs.now);
-                }
-            }
-            _ => {}
+            State::Refill => self.update_refill(rs),
+            State::Up => self.update_up(rs),
+            State::Startup | State::Drain | State::ProbeRtt => {}
+        }
+    }
+
+    /// The case ProbeBW_DOWN of UpdateProbeBWCyclePhase().
+    fn update_down(&mut self, rs: &Rs) {
+        if !self.is_time_to_probe_bw(rs.now) && self.is_time_to_cruise() {
+            self.start_probe_bw_cruise();
+        }
+    }
+
+    /// The case ProbeBW_REFILL: "After one round of REFILL, start UP".
+    fn update_refill(&mut self, rs: &Rs) {
+        if self.round.round_start {
+            self.cycle.is_bw_probe_sample = true;
+            self.start_probe_bw_up(rs);
+        }
+    }
+
+    /// The case ProbeBW_UP.
+    fn update_up(&mut self, rs: &Rs) {
+        if self.is_time_to_go_down(rs) {
+            // "no high loss (yet)".
+            self.cycle.prev_probe_too_high = false;
+            self.start_probe_bw_down(rs.now);
         }
     }
 
