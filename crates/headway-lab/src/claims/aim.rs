@@ -1,5 +1,6 @@
 //! Claims of a least or a greatest value: aims. Every cell counts for itself, and all or a share of them are to meet it.
 
+use super::spread::{reached_by, share_of};
 use super::value::{Place, in_unit, value_of};
 use super::{MissingCell, Outcome, Question, Spread, Verdict, WorstCell};
 use crate::experiment::Aim;
@@ -19,11 +20,8 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     judged.reverse();
     judged.sort_by(|one, other| badness(aim, other.ours).total_cmp(&badness(aim, one.ours)));
     let share = question.claim.share_of_cells();
-    // Less than a rounding error is no cell more.
-    let wanted = (share * judged.len() as f64 - 1e-9).ceil() as usize;
-    let Some(decisive) = judged.len().checked_sub(wanted.max(1)).map(|place| judged[place].ours) else {
-        return Outcome::no_runs();
-    };
+    let wanted = share_of(share, judged.len());
+    let Some(decisive) = reached_by(share, &judged) else { return Outcome::no_runs() };
     let name = |place: usize| {
         let own = manifest.cells[place].values.iter().filter(|(axis, _)| !question.of.contains_key(*axis));
         own.map(|(axis, value)| format!("{axis} {value}")).collect::<Vec<_>>().join(", ")

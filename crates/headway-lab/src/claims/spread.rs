@@ -1,10 +1,22 @@
 //! Where the values of an aim lie on links that are drawn.
 
-use headway_sim::statistics::quantile;
 use serde::Serialize;
 
 /// How many of the worst cells are named.
 const NAMED: usize = 5;
+
+/// How many cells are a share of this many, rounded up.
+pub(super) fn share_of(share: f64, cells: usize) -> usize {
+    // Less than a rounding error is no cell more.
+    ((share * cells as f64 - 1e-9).ceil() as usize).max(1)
+}
+
+/// The value that a share of the cells reaches, which are in the order from the worst to the best. It is the value of one of
+/// them: some values are infinite.
+pub(super) fn reached_by(share: f64, cells: &[WorstCell]) -> Option<f64> {
+    let place = cells.len().checked_sub(share_of(share, cells.len()))?;
+    cells.get(place).map(|cell| cell.ours)
+}
 
 /// The distribution of the values of cells, from the worst on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,13 +49,12 @@ pub struct WorstCell {
 impl Spread {
     /// Of cells in the order from the worst to the best; `None` without any.
     pub(super) fn of(cells: &[WorstCell]) -> Option<Self> {
-        let values: Vec<f64> = cells.iter().map(|cell| cell.ours).collect();
-        let at = |share| quantile(&values, share);
+        let at = |share| reached_by(share, cells);
         Some(Self {
             cells: cells.len(),
-            worst: at(0.0)?,
-            percentile_5: at(0.05)?,
-            quartile: at(0.25)?,
+            worst: at(1.0)?,
+            percentile_5: at(0.95)?,
+            quartile: at(0.75)?,
             median: at(0.5)?,
             worst_cells: cells.iter().take(NAMED).cloned().collect(),
         })
