@@ -346,3 +346,19 @@ fn address(net: u8, place: u16) -> Ipv4Addr {
     let [high, low] = (place + 1).to_be_bytes();
     Ipv4Addr::new(10, high, net, low)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn thousands_of_hosts_have_addresses_of_their_own() {
+        assert_eq!(address(SOURCES, 0), Ipv4Addr::new(10, 0, 1, 1));
+        assert_eq!(address(SINKS, 255), Ipv4Addr::new(10, 1, 2, 0));
+        let all: BTreeSet<Ipv4Addr> =
+            (0..=2001).flat_map(|place| [SOURCES, SINKS].map(|net| address(net, place))).collect();
+        assert_eq!(all.len(), 2 * 2002);
+    }
+}
