@@ -225,6 +225,20 @@ pub(crate) fn hardware_type(fd: BorrowedFd<'_>) -> io::Result<u16> {
 /// The index of the interface of this name in the network namespace of `fd`, a socket of any kind;
 /// independent of the calling thread's namespace.
 pub(crate) fn interface_index(fd: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
+    let answer = ask_of_interface(fd, name, libc::SIOCGIFINDEX as _)?;
+    // SAFETY: the kernel has written the index.
+    Ok(unsafe { answer.ifr_ifru.ifru_ifindex } as u32)
+}
+
+/// The MTU of the interface of this name in the network namespace of `fd`, a socket of any kind.
+pub(crate) fn interface_mtu(fd: BorrowedFd<'_>, name: &str) -> io::Result<i32> {
+    let answer = ask_of_interface(fd, name, libc::SIOCGIFMTU as _)?;
+    // SAFETY: the kernel has written the MTU.
+    Ok(unsafe { answer.ifr_ifru.ifru_mtu })
+}
+
+/// The answer to a request that has the name of an interface, and no other argument.
+fn ask_of_interface(fd: BorrowedFd<'_>, name: &str, question: libc::Ioctl) -> io::Result<libc::ifreq> {
     // SAFETY: all zeros is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     if name.len() >= request.ifr_name.len() {
@@ -234,12 +248,8 @@ pub(crate) fn interface_index(fd: BorrowedFd<'_>, name: &str) -> io::Result<u32>
         *to = from as libc::c_char;
     }
     // SAFETY: `request` lives until the call returns.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFINDEX as _, &raw mut request) };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has written the index.
-    Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), question, &raw mut request) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(request) }
 }
 
 /// How many packets a packet socket dropped since the last call.

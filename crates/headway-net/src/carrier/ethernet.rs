@@ -2,20 +2,21 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use headway_tcp::OnlyPeer;
 use headway_units::Instant;
 use headway_wire::ChecksumTrust;
 use headway_wire::icmp::ICMP;
 use headway_wire::ip::is_header_corrupted;
+use socket2::{Domain, Socket, Type};
 
 use super::arp::{ARP_LEN, Arp, Operation};
 use super::ndp::{self, Message};
 use super::neighbours::{BROADCAST, Mac, NeighbourInfo, Neighbours, Route};
 use super::{Arrival, Carrier, declared_peer};
 use crate::packet_socket::{ETHERNET_HEADER, FrameChecksum, PacketSocket};
-use crate::{Clock, Interface, NetError, Prefix};
+use crate::{Clock, Interface, NetError, Prefix, sys};
 
 /// EtherTypes.
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -259,9 +260,11 @@ fn ethernet_header(to: Mac, from: Mac, kind: [u8; 2]) -> [u8; ETHERNET_HEADER] {
 /// The system's value, or the default.
 fn system_mtu(interface: &str) -> u16 {
     const USUAL: u16 = 1500;
-    std::fs::read_to_string(format!("/sys/class/net/{interface}/mtu"))
+    // A file of /sys would be that of another namespace, in which it was mounted.
+    Socket::new(Domain::IPV4, Type::DGRAM, None)
+        .and_then(|socket| sys::interface_mtu(socket.as_fd(), interface))
         .ok()
-        .and_then(|text| text.trim().parse().ok())
+        .and_then(|mtu| mtu.try_into().ok())
         .unwrap_or(USUAL)
 }
 
