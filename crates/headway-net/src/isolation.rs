@@ -124,3 +124,24 @@ impl std::error::Error for IsolationError {
         Some(&self.source)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn the_setting_that_forbids_a_namespace_is_named() {
+        let error =
+            |forbidden_by| IsolationError { source: io::ErrorKind::PermissionDenied.into(), forbidden_by };
+        let by_setting = error(Some("user.max_user_namespaces above 0"));
+        assert_eq!(
+            by_setting.to_string(),
+            "a network namespace: permission denied; expected root, or the kernel setting \
+             user.max_user_namespaces above 0"
+        );
+        assert!(error(None).to_string().contains("a container or a chroot may forbid them"));
+        assert!(by_setting.source().is_some_and(|source| source.to_string() == "permission denied"));
+    }
+}

@@ -112,6 +112,25 @@ mod tests {
     #[test]
     fn the_loopback_delivers_damage() {
         udp_without_checksum(false).unwrap();
+        udp_without_checksum(true).unwrap();
+    }
+
+    #[test]
+    fn there_is_no_packet_socket_without_an_interface() {
+        let error = packet("no-such-one").unwrap_err().to_string();
+        assert!(error.contains("no-such-one"), "{error}");
+    }
+
+    #[test]
+    fn the_payload_alone_is_damaged() {
+        let mut slot = [0; 100];
+        let ends = ["10.0.0.1:0", "10.0.0.2:0"].map(|address| address.parse().unwrap());
+        let len = damaged_segment(&mut slot, ends[0], ends[1]).unwrap();
+        let Received::Corrupted(segment) = Received::parse(&slot[..len], headway_wire::ChecksumTrust::None)
+        else {
+            panic!("it is not damaged so that its header can be read")
+        };
+        assert_eq!(segment.payload, b"damaged payloat");
     }
 
     #[test]

@@ -376,6 +376,144 @@ mod tests {
         }
     }
 
+    /// An outbox with packets of one byte each, behind room for a header.
+    fn outbox(bytes: &[u8]) -> Outbox {
+        let mut outbox = Outbox::new(2, 10);
+        for byte in bytes {
+            let slot = outbox.slot().expect("room");
+            assert_eq!(slot.len(), 10);
+            slot[0] = *byte;
+            outbox.queue((2, 3), Name::NONE);
+        }
+        outbox
+    }
+
+    #[test]
+    fn what_cannot_be_written_yet_is_kept_and_what_is_refused_is_dropped() {
+        let mut outbox = outbox(b"abcde");
+        let (mut written, mut calls) = (Vec::new(), 0);
+        let mut write = |packet: &[u8]| {
+            calls += 1;
+            match calls {
+                2 => return Err(io::Error::from_raw_os_error(libc::EAGAIN)),
+                4 => return Err(io::Error::from_raw_os_error(libc::ENOBUFS)),
+                _ => written.extend_from_slice(packet),
+            }
+            Ok(packet.len())
+        };
+        assert!(!outbox.write(&mut write).expect("it can be tried again"));
+        assert!(!outbox.is_empty());
+        assert!(outbox.write(&mut write).expect("written"));
+        assert!(outbox.is_empty());
+        assert_eq!(written, b"abde", "the third was refused");
+        let refusal = outbox.take_refusal().expect("one was refused");
+        assert_eq!(refusal.raw_os_error(), Some(libc::ENOBUFS));
+        assert!(outbox.take_refusal().is_none(), "it is said once");
+    }
+
+    #[test]
+    fn a_device_that_is_gone_is_an_error() {
+        for number in [libc::EBADFD, libc::EBADF, libc::ENODEV, libc::ENXIO] {
+            let gone = || io::Error::from_raw_os_error(number);
+            let error = outbox(b"a").write(|_| Err(gone())).expect_err("it is gone");
+            assert_eq!(error.raw_os_error(), Some(number));
+            assert!(outbox(b"a").write_trains(|_| Err(gone())).is_err());
+        }
+    }
+
+    #[test]
+    fn a_batch_has_so_many_packets() {
+        let mut outbox = outbox(&[7; BATCH - 1]);
+        assert!(!outbox.is_full());
+        outbox.slot().expect("room")[0] = 7;
+        // The room before it is part of the place.
+        assert_eq!((outbox.place().len(), outbox.place()[2]), (12, 7));
+        outbox.queue((0, 12), Name::NONE);
+        assert!(outbox.is_full() && outbox.slot().is_none());
+        let mut lens = Vec::new();
+        assert!(
+            outbox
+                .write(|packet| {
+                    lens.push(packet.len());
+                    Ok(packet.len())
+                })
+                .expect("written")
+        );
+        assert_eq!((lens.len(), lens[0], lens[BATCH - 1]), (BATCH, 1, 12));
+        assert!(!outbox.is_full());
+    }
+
+    /// Packets that are not alike are trains of one.
+    #[test]
+    fn trains_are_written_in_order() {
+        let mut outbox = outbox(b"abc");
+        let (mut written, mut calls) = (Vec::new(), 0);
+        let mut write = |pieces: &[IoSlice<'_>]| {
+            calls += 1;
+            if calls == 2 {
+                return Err(io::Error::from_raw_os_error(libc::EAGAIN));
+            }
+            written.extend_from_slice(&pieces[1]);
+            Ok(1)
+        };
+        assert!(!outbox.write_trains(&mut write).expect("it can be tried again"));
+        assert!(outbox.write_trains(&mut write).expect("written"));
+        assert_eq!(written, b"abc");
+    }
+
+    #[test]
+    fn a_packet_that_is_too_long_is_named_and_the_next_one_is_sent() {
+        let peer = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        peer.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let place = peer.local_addr().expect("an address");
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let mut outbox = Outbox::new(0, 66_000);
+        for len in [66_000, 3] {
+            outbox.slot().expect("room")[..3].copy_from_slice(b"abc");
+            outbox.queue((0, len), Name::of(place));
+        }
+        assert!(outbox.take_too_long().is_none());
+        assert!(outbox.send(socket.as_fd(), true).expect("sent"));
+        assert_eq!(outbox.take_too_long(), Some((place, 66_000)));
+        assert!(outbox.take_too_long().is_none(), "it is said once");
+        let mut received = [0; 9];
+        assert_eq!(peer.recv(&mut received).expect("a packet"), 3);
+        assert_eq!(&received[..3], b"abc");
+    }
+
+    #[test]
+    fn packets_are_read_until_there_is_none() {
+        let clock = Clock::new();
+        let before = clock.now();
+        let mut inbox = Inbox::of(3, 4, 10);
+        let mut packets = vec![&b"one"[..], b"three", b"", b"four"].into_iter();
+        let mut read = |buffer: &mut [u8]| {
+            assert_eq!(buffer.len(), 10);
+            let packet = packets.next().ok_or(io::ErrorKind::WouldBlock)?;
+            buffer[..packet.len()].copy_from_slice(packet);
+            Ok(packet.len())
+        };
+        assert_eq!(inbox.read(&clock, &mut read).expect("packets"), 3);
+        assert_eq!([0, 1, 2].map(|index| inbox.packet(index).0), [&b"one"[..], b"three", b""]);
+        assert!(inbox.packet(2).1 >= before && inbox.packet(2).1 <= clock.now());
+        let (place, len) = inbox.place(1);
+        assert_eq!((place.len(), &place[4..], len), (9, &b"three"[..], 5));
+        place[3] = b'>';
+        assert_eq!(inbox.with_header(1, 1).0, b">three");
+        assert_eq!(inbox.read(&clock, &mut read).expect("a packet"), 1);
+        assert_eq!((inbox.len(), inbox.packet(0).0), (1, &b"four"[..]));
+        assert_eq!(inbox.read(&clock, &mut read).expect("none"), 0);
+        // An error is not lost, nor is what was read before it.
+        let mut calls = 0;
+        let error = inbox.read(&clock, |buffer| {
+            calls += 1;
+            buffer[0] = 7;
+            if calls == 2 { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(1) }
+        });
+        assert_eq!(error.expect_err("an error").raw_os_error(), Some(libc::EIO));
+        assert_eq!((inbox.len(), inbox.packet(0).0), (1, &[7][..]));
+    }
+
     fn control(messages: &[(i32, i32, &[u8])]) -> Control {
         let mut control = Control::NONE;
         for (level, kind, value) in messages {

@@ -292,6 +292,16 @@ mod tests {
         assert!(Train::coalesce([].into_iter()).is_none());
     }
 
+    /// Not more than one system call sends.
+    #[test]
+    fn a_train_is_no_longer_than_a_batch() {
+        let packets: Vec<Vec<u8>> =
+            (0..BATCH as u32 + 6).map(|i| segment(true, 1 + i, 1, |_, _, _| ())).collect();
+        let (count, _, packet) = coalesced(&packets);
+        assert_eq!((count, packet.len()), (BATCH, 52 + BATCH));
+        assert_eq!(judge(&packet), Ok(Integrity::Intact));
+    }
+
     #[test]
     fn a_train_fits_the_length_field() {
         // The headers have 52 bytes; the second fits with 8 to spare, and the third lacks 37.

@@ -8,4 +8,5 @@ mod ends;
 mod many;
 mod pair;
 mod peers;
+mod refusals;
 mod transfers;
