@@ -1,5 +1,6 @@
 //! The tests of `headway-tcp` as one program, which is linked once: a module for each subject.
 
+mod acknowledged;
 mod addresses;
 mod compact;
 mod domains;

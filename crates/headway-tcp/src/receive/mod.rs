@@ -411,4 +411,20 @@ mod tests {
             assert!(rcv.readable() > buffer - unit as usize && rcv.readable() <= buffer + unit as usize);
         }
     }
+
+    /// A peer that had no answer to its SYN sends it again, with a later timestamp.
+    #[test]
+    fn a_timestamp_is_taken_before_anything_is_acknowledged() {
+        let mut rcv = ReceiveSide::new(&Profile::standard());
+        rcv.start(SeqNumber(100));
+        rcv.start_timestamps(7, Instant::ZERO);
+        rcv.update_ts_recent(SeqNumber(102), 8, Instant::ZERO);
+        assert_eq!(rcv.ts_recent.value(), 7, "beyond what will be acknowledged");
+        for (seq, tsval) in [(100, 9), (101, 10)] {
+            rcv.update_ts_recent(SeqNumber(seq), tsval, Instant::ZERO);
+            assert_eq!(rcv.ts_recent.value(), tsval);
+        }
+        rcv.update_ts_recent(SeqNumber(100), 9, Instant::ZERO);
+        assert_eq!(rcv.ts_recent.value(), 10, "it is older");
+    }
 }

@@ -576,4 +576,204 @@ mod tests {
         let counted = log.rate(&delivery, at(11), None).map(|sample| sample.delivered);
         assert_eq!(counted, Some(2000));
     }
+
+    /// Transmissions of 1000 bytes, one each nanosecond.
+    fn log(orders: impl IntoIterator<Item = u64>) -> TransmissionLog {
+        let mut log = TransmissionLog::default();
+        let mut pipe = 0;
+        for order in orders {
+            log.sent(SeqNumber(1000 * order as u32), 1000, order, Instant::from_nanos(order), pipe);
+            pipe += 1000;
+        }
+        log
+    }
+
+    #[test]
+    fn a_transmission_that_is_missing_is_told_with_its_load_and_volume() {
+        let mut log = log([1]);
+        log.set_load(Load::At);
+        log.sent(SeqNumber(0), 500, 2, Instant::from_nanos(2), 4000);
+        let sent = log.transmission(2).expect("it is known");
+        let missing = sent.missing(1400);
+        assert_eq!((missing.order, missing.load, missing.volume), (2, Load::At, 3));
+        assert_eq!((sent.missing(0).volume, sent.last()), (4500, SeqNumber(499)));
+    }
+
+    /// Other connections of the path have numbers too.
+    #[test]
+    fn transmissions_are_found_by_numbers_with_gaps() {
+        let mut log = log([3, 4, 7, 10, 11]);
+        for order in 0..14 {
+            let is_there = [3, 4, 7, 10, 11].contains(&order);
+            assert_eq!(log.get_mut(order).map(|sent| sent.order), is_there.then_some(order));
+            assert_eq!(log.transmission(order).map(|sent| sent.order), is_there.then_some(order));
+        }
+    }
+
+    #[test]
+    fn the_oldest_is_the_first_that_is_under_way() {
+        let mut log = log(1..=5);
+        let oldest = |log: &TransmissionLog| log.oldest().map(|sent| sent.order);
+        log.resolve(2);
+        assert_eq!(oldest(&log), Some(1));
+        log.supersede(1);
+        assert_eq!(oldest(&log), Some(3));
+        log.delivered(3, SeqNumber(0), 1000, 0, false);
+        assert_eq!(oldest(&log), Some(4));
+        assert_eq!(log.live_from(0).map(|(place, sent)| (place, sent.order)), Some((2, 4)));
+        log.resolve(4);
+        assert_eq!(oldest(&log), Some(5));
+        log.resolve(5);
+        assert!(oldest(&log).is_none() && log.live_from(0).is_none());
+        assert!(log.transmission(2).is_some(), "it may still arrive");
+    }
+
+    /// One that is lost stays at the beginning, and the others are forgotten when they are more than half.
+    #[test]
+    fn few_that_are_gone_are_kept() {
+        let mut log = log(1..=200);
+        log.resolve(1);
+        for order in 2..=100 {
+            log.supersede(order);
+        }
+        assert_eq!(log.transmissions.len(), 200, "not more than half");
+        log.supersede(101);
+        assert_eq!(log.transmissions.len(), 200, "half");
+        log.supersede(102);
+        assert_eq!((log.transmissions.len(), log.oldest().map(|sent| sent.order)), (99, Some(103)));
+        // A second time it is not gone once more.
+        let mut few = self::log(1..=40);
+        few.resolve(1);
+        for _ in 0..2 {
+            for order in 2..=33 {
+                few.supersede(order);
+            }
+        }
+        assert_eq!(few.transmissions.len(), 40, "so few are not worth it");
+        few.supersede(34);
+        assert_eq!(few.transmissions.len(), 7);
+        assert!(few.allocated() >= 7 * size_of::<Transmission>());
+    }
+
+    #[test]
+    fn the_newest_that_arrives_measures() {
+        let mut log = log(1..=4);
+        log.delivered(3, SeqNumber(4000), 1000, 33, false);
+        log.delivered(4, SeqNumber(5000), 1000, 44, true);
+        log.delivered(1, SeqNumber(2000), 1000, 11, false);
+        log.delivered(2, SeqNumber(3000), 1000, 22, true);
+        let delivery = log.take_delivery(Instant::from_nanos(100));
+        let newest = delivery.newest.expect("one arrived");
+        assert_eq!((newest.order, newest.tsval, newest.retransmitted), (4, 44, true));
+        assert_eq!(newest.sent_at, Instant::from_nanos(4));
+        assert_eq!(delivery.newest_original.map(|newest| newest.order), Some(3));
+        let ends = (delivery.lowest_original, delivery.highest_original);
+        assert_eq!(ends, (Some(SeqNumber(2000)), Some(SeqNumber(4000))), "of those that were sent once");
+        assert_eq!(log.take_delivery(Instant::from_nanos(101)).bytes, 0);
+    }
+
+    /// What arrives sooner after its retransmission than anything can is the transmission before it.
+    #[test]
+    fn an_arrival_that_is_too_soon_measures_nothing() {
+        let at = Instant::from_nanos;
+        let rate = |retransmitted, now, min_rtt: Option<u64>| {
+            let mut log = log(1..=3);
+            log.delivered(2, SeqNumber(3000), 1000, 0, false);
+            log.delivered(3, SeqNumber(4000), 1000, 0, retransmitted);
+            let delivery = log.take_delivery(at(now));
+            log.rate(&delivery, at(now), min_rtt.map(Duration::from_nanos)).map(|sample| sample.in_flight)
+        };
+        assert_eq!(rate(true, 50, Some(48)), Some(2000), "the other one does");
+        assert_eq!(rate(true, 50, Some(47)), Some(3000));
+        assert_eq!(rate(true, 50, None), Some(3000));
+        assert_eq!(rate(false, 50, Some(48)), Some(3000));
+        let mut alone = log(1..=1);
+        alone.delivered(1, SeqNumber(2000), 1000, 0, true);
+        let delivery = alone.take_delivery(at(5));
+        assert!(alone.rate(&delivery, at(5), Some(Duration::from_nanos(9))).is_none());
+    }
+
+    #[test]
+    fn what_is_under_way_is_copied_once() {
+        let mut log = log(1..=5);
+        log.resolve(2);
+        assert!(!log.has_copies());
+        assert_eq!(log.uncopied(), 4000);
+        log.begin_copies();
+        log.sent(SeqNumber(9000), 700, 6, Instant::from_nanos(6), 0);
+        assert!(log.has_copies());
+        let copied: Vec<u64> = core::iter::from_fn(|| log.take_copy().map(|sent| sent.order)).collect();
+        assert_eq!(copied, [1, 3, 4, 5], "the last was sent after that");
+        assert!(!log.has_copies());
+        assert_eq!(log.uncopied(), 700);
+        log.begin_copies();
+        log.end_copies();
+        assert!(!log.has_copies() && log.take_copy().is_none());
+        assert_eq!(log.uncopied(), 0);
+        let mut empty = TransmissionLog::default();
+        empty.begin_copies();
+        assert!(!empty.has_copies() && empty.take_copy().is_none());
+    }
+
+    #[test]
+    fn others_that_wait_to_send_are_no_pause() {
+        for wait in [false, true] {
+            let mut log = TransmissionLog::default();
+            log.set_others(&Others { wait, ..Others::default() });
+            log.sent(SeqNumber(0), 1000, 1, Instant::from_nanos(1), 0);
+            log.app_limited(1000);
+            assert_eq!(log.is_app_limited(), !wait);
+        }
+    }
+
+    /// A pause is no time of sending, unless others were sending in it.
+    #[test]
+    fn the_first_after_a_pause_begins_a_new_interval() {
+        let at = Instant::from_nanos;
+        let interval = |pipe, others| {
+            let mut log = TransmissionLog::default();
+            log.set_others(&Others { pipe: others, ..Others::default() });
+            log.sent(SeqNumber(0), 1000, 1, at(1000), pipe);
+            log.delivered(1, SeqNumber(1000), 1000, 0, false);
+            let delivery = log.take_delivery(at(1500));
+            log.rate(&delivery, at(1500), None).map(|sample| sample.interval.as_nanos())
+        };
+        assert_eq!(
+            [interval(0, 0), interval(1000, 0), interval(0, 1000)],
+            [Some(500), Some(1500), Some(1500)]
+        );
+    }
+
+    #[test]
+    fn only_what_was_sent_later_than_a_loss_was_due_counts_it() {
+        let at = Instant::from_nanos;
+        let mut log = log(1..=4);
+        log.lost_behind(1, at(2), at(9), 600);
+        let before = |order: u64| log.transmission(order).expect("it is known").before.counts;
+        let grown = |order| before(order).has_grown_since(&Deliveries::default());
+        assert_eq!([2, 3, 4].map(grown), [false, true, true]);
+        assert_eq!(log.totals().corrupted, 600);
+    }
+
+    #[test]
+    fn the_longest_that_arrived_is_asked_for_once() {
+        let mut log = TransmissionLog::default();
+        [300, 900, 500].into_iter().for_each(|payload| log.on_arrived(payload));
+        assert_eq!([log.take_longest_arrived(), log.take_longest_arrived()], [900, 0]);
+    }
+
+    #[test]
+    fn a_log_that_is_made_anew_has_what_is_under_way() {
+        let at = Instant::from_nanos;
+        let mut log = log(1..=4);
+        log.set_load(Load::At);
+        log.resolve(1);
+        log.rebuild([(2, SeqNumber(2000), 1000, at(2)), (4, SeqNumber(4000), 500, at(4))].into_iter());
+        assert_eq!(log.oldest().map(|sent| (sent.order, sent.len, sent.load)), Some((2, 1000, Load::Above)));
+        assert_eq!(log.live_from(1).map(|(_, sent)| (sent.order, sent.volume())), Some((4, 0)));
+        log.delivered(2, SeqNumber(3000), 1000, 0, false);
+        assert!(log.take_late().is_empty(), "it was under way");
+        let delivery = log.take_delivery(at(9));
+        assert!(log.rate(&delivery, at(9), None).is_some_and(|sample| sample.app_limited));
+    }
 }
