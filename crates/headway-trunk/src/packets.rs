@@ -118,6 +118,12 @@ impl PacketQueue {
         Some(Taken { added: frame.enqueued, flow: frame.flow, packet: frame.packet })
     }
 
+    /// The bytes of the next packet, if one waits.
+    #[cfg(test)]
+    pub(crate) fn take_bytes(&self) -> Option<Vec<u8>> {
+        self.take().map(|taken| taken.packet.bytes)
+    }
+
     /// Packets that were dropped.
     pub(crate) fn dropped(&self) -> u64 {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).counters.queue_drops

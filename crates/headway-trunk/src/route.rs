@@ -48,4 +48,27 @@ mod tests {
         let error = add(net, "no-such-device0").expect_err("no device").to_string();
         assert!(error.contains("peer.allowed-ips") && error.contains("192.0.2.0/24"), "{error}");
     }
+
+    /// In a namespace of its own, which needs root.
+    #[test]
+    fn a_route_that_leads_elsewhere_stays() {
+        let Ok(namespace) = headway_net::Namespace::new() else {
+            return headway_test_fixture::process::say_skipped("network namespaces need root");
+        };
+        let test = || {
+            let run = |words: &str| ip(&words.split(' ').collect::<Vec<_>>()).expect("root");
+            run("link add a0 type veth peer name a1");
+            run("link set a0 up");
+            run("link set a1 up");
+            let net = "192.0.2.77/24".parse().expect("a prefix");
+            for _ in 0..2 {
+                add(net, "a0").expect("it leads there");
+                assert!(run("route show exact 192.0.2.0/24").contains("dev a0"));
+            }
+            let error = add(net, "a1").expect_err("it leads elsewhere").to_string();
+            assert!(error.contains("192.0.2.0/24, which is routed already (192.0.2.0/24 dev a0"), "{error}");
+            assert!(run("route show exact 192.0.2.0/24").contains("dev a0"));
+        };
+        namespace.run("in a namespace", test).expect("a thread in the namespace");
+    }
 }

@@ -207,9 +207,20 @@ const TCP: u8 = 6;
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+    use std::process::Command;
+
+    use headway_net::Namespace;
+    use headway_test_fixture::process::say_skipped;
     use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts};
+    use headway_wire::Dscp;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpStream, UdpSocket};
+    use tokio::task::JoinHandle;
 
     use super::*;
+    use crate::linked::{Linked, soon};
+    use crate::request::Request;
 
     #[test]
     fn a_host_that_is_gone_is_found_out() {
@@ -218,5 +229,167 @@ mod tests {
         assert_eq!(pair.hosts[CLIENT].error(pair.id(CLIENT)), None);
         pair.run(Duration::from_secs(3 * 3600), |_| Fate::Lost);
         assert!(pair.hosts[CLIENT].error(pair.id(CLIENT)).is_some());
+    }
+
+    /// A host, this namespace's kernel, whose packets to 10.2.0.0/16 go to the far end of a link.
+    struct Host {
+        linked: Linked,
+        queues: [Arc<PacketQueue>; 2],
+        serving: JoinHandle<io::Error>,
+    }
+
+    fn ip(words: &str) {
+        let output = Command::new("ip").args(words.split(' ')).output().expect("ip");
+        assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs `test` in a namespace of its own, which needs root.
+    fn in_namespace<F: Future<Output = ()>>(splits_tcp: bool, test: impl FnOnce(Host) -> F + Send) {
+        let namespace = match Namespace::new() {
+            Ok(namespace) => namespace,
+            Err(error) => return say_skipped(&format!("network namespaces need root: {error}")),
+        };
+        let run = || {
+            ip("link set lo up");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let linked = Linked::new();
+                let settings = TunSettings {
+                    device: "hw0".into(),
+                    address: "10.1.0.1/24".parse().expect("a prefix"),
+                    mtu: 1400,
+                    splits_tcp,
+                };
+                let behind = ["10.2.0.0/16".parse().expect("a prefix")];
+                let networks = Networks::new([&behind[..]].into_iter());
+                let tun = Tun::open(&settings, &networks, 16).expect("a TUN");
+                // A network that is behind no peer.
+                ip("route add 10.9.0.0/16 dev hw0");
+                let queues = [true, false].map(|unordered| Arc::new(PacketQueue::new(unordered)));
+                let peer = Peer { link: linked.near.clone(), queues: queues.clone() };
+                let serving = tokio::spawn(tun.serve(networks, vec![peer]));
+                test(Host { linked, queues, serving }).await;
+            });
+        };
+        namespace.run("in a namespace", run).expect("a thread in the namespace");
+    }
+
+    impl Host {
+        /// The far gateway answers the next request; its end of the stream.
+        async fn answer(&self, outcome: Outcome) -> (headway_net::TcpStream, Ends) {
+            let mut stream = soon(self.linked.listener.accept()).await.expect("a connection").0;
+            let request = soon(Request::read(&mut stream)).await.expect("a request");
+            let Some(Request::Stream(ends)) = request else { panic!("{request:?}") };
+            stream.write_u8(outcome as u8).await.expect("an answer");
+            (stream, ends)
+        }
+
+        /// The next packet of those that cross as they are.
+        async fn packet(&self, of_tcp: bool) -> Vec<u8> {
+            let queue = &self.queues[usize::from(of_tcp)];
+            let next = async {
+                loop {
+                    match queue.take_bytes() {
+                        Some(bytes) => return bytes,
+                        None => tokio::task::yield_now().await,
+                    }
+                }
+            };
+            soon(next).await
+        }
+    }
+
+    #[test]
+    fn a_host_is_connected_when_the_destination_is() {
+        in_namespace(true, |host| async move {
+            let connect = TcpStream::connect("10.2.0.1:80");
+            let (near, (mut far, ends)) =
+                soon(async { tokio::join!(connect, host.answer(Outcome::Connected)) }).await;
+            let mut near = near.expect("a connection");
+            let expected = Destination::Address("10.2.0.1:80".parse().expect("an address"));
+            assert_eq!((ends.destination, ends.client), (expected, near.local_addr().ok()));
+            assert_eq!(ends.dscp, Dscp::DEFAULT);
+            near.write_all(b"question").await.expect("open");
+            let mut question = [0; 8];
+            soon(far.read_exact(&mut question)).await.expect("open");
+            assert_eq!(&question, b"question");
+            far.write_all(b"answer").await.expect("open");
+            far.shutdown().await.expect("open");
+            let mut answer = Vec::new();
+            soon(near.read_to_end(&mut answer)).await.expect("open");
+            assert_eq!(answer, b"answer");
+            assert_eq!(host.linked.near.counters.opened.load(Ordering::Relaxed), 1);
+        });
+    }
+
+    #[test]
+    fn a_host_is_told_what_the_destination_said() {
+        in_namespace(true, |host| async move {
+            for (outcome, kind) in [
+                (Outcome::Refused, ErrorKind::ConnectionRefused),
+                (Outcome::NetworkUnreachable, ErrorKind::NetworkUnreachable),
+                (Outcome::HostUnreachable, ErrorKind::HostUnreachable),
+                (Outcome::Failed, ErrorKind::HostUnreachable),
+            ] {
+                let connect = TcpStream::connect("10.2.0.1:80");
+                let (near, _) = soon(async { tokio::join!(connect, host.answer(outcome)) }).await;
+                assert_eq!(near.expect_err("refused").kind(), kind, "{outcome:?}");
+            }
+            // No gateway is asked for what is behind none.
+            let error = soon(TcpStream::connect("10.9.0.1:80")).await.expect_err("no route");
+            assert_eq!(error.kind(), ErrorKind::NetworkUnreachable);
+            assert_eq!(host.linked.near.counters.refused.load(Ordering::Relaxed), 4);
+        });
+    }
+
+    #[test]
+    fn what_a_host_would_have_seen_is_what_it_sees() {
+        for (outcome, expected) in [
+            (Outcome::Refused, Refusal::Reset),
+            (Outcome::NetworkUnreachable, Refusal::Unreachable(Unreachable::Network)),
+            (Outcome::NotAllowed, Refusal::Unreachable(Unreachable::Prohibited)),
+            (Outcome::TimedOut, Refusal::Silence),
+            (Outcome::HostUnreachable, Refusal::Unreachable(Unreachable::Host)),
+            (Outcome::UnknownName, Refusal::Unreachable(Unreachable::Host)),
+            (Outcome::Failed, Refusal::Unreachable(Unreachable::Host)),
+        ] {
+            assert_eq!(refusal(outcome), expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn other_packets_cross_as_they_are() {
+        in_namespace(true, |host| async move {
+            let udp = UdpSocket::bind("10.1.0.2:7").await.expect("the kernel's address");
+            for to in ["10.9.0.1:9", "10.2.0.1:9"] {
+                udp.send_to(b"data", to).await.expect("a route");
+            }
+            let packet = host.packet(false).await;
+            assert_eq!((packet[9], &packet[16..20], &packet[28..]), (17, &[10, 2, 0, 1][..], &b"data"[..]));
+            assert!(
+                host.queues.iter().all(|queue| queue.take_bytes().is_none()),
+                "what is behind no peer goes nowhere"
+            );
+        });
+    }
+
+    #[test]
+    fn segments_cross_as_they_are_where_connections_are_not_taken() {
+        in_namespace(false, |host| async move {
+            let connecting = tokio::spawn(TcpStream::connect("10.2.0.1:80"));
+            let packet = host.packet(true).await;
+            assert_eq!((packet[9], &packet[16..20]), (TCP, &[10, 2, 0, 1][..]));
+            assert!(host.queues[0].take_bytes().is_none());
+            connecting.abort();
+        });
+    }
+
+    #[test]
+    fn the_end_of_the_device_is_told() {
+        in_namespace(true, |host| async move {
+            ip("link del hw0");
+            let error = soon(host.serving).await.expect("no panic");
+            assert!(error.to_string().contains("TUN hw0"), "{error}");
+        });
     }
 }
