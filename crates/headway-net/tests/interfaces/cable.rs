@@ -6,7 +6,7 @@ use std::process::Command;
 
 use headway_net::packet_socket::{ETHERNET_HEADER, FrameChecksum, OFFLOAD_HEADER, Offload, PacketSocket};
 use headway_net::{Clock, Namespace};
-use headway_test_fixture::process::say_skipped;
+use headway_test_fixture::process::{say_skipped, wait_until};
 use headway_units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -50,6 +50,14 @@ pub(crate) fn connect(first: &str, second: &str) {
     for name in [first, second] {
         ip(&format!("link set {name} up"));
     }
+    [first, second].into_iter().for_each(wait_until_up);
+}
+
+/// Waits until what is sent to the interface is not dropped. The kernel comes to know of a carrier a while after it is there.
+#[track_caller]
+pub(crate) fn wait_until_up(name: &str) {
+    let shown = || ip(&format!("link show dev {name}"));
+    wait_until(name, || shown().contains("state UP") && shown().contains("qdisc noqueue"));
 }
 
 /// Waits until there is something to read: for so long only where a test fails.

@@ -1,8 +1,8 @@
 //! A carrier with an address of its own on an Ethernet, over IPv4.
 
+use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Once;
 
 use headway_net::{Arrival, Carrier, Clock, EthernetCarrier, EthernetConfig};
 use headway_units::{Duration, Instant};
@@ -195,15 +195,20 @@ fn a_neighbour_is_known_by_its_own_messages_only() {
     });
 }
 
-/// Counts the warnings of a thread.
-#[derive(Clone, Default)]
-pub(crate) struct Warnings(Arc<AtomicU32>);
-
-impl Warnings {
-    pub(crate) fn count(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
+/// How many warnings this thread has got.
+pub(crate) fn warnings() -> u32 {
+    static IS_SET: Once = Once::new();
+    // For all threads: one without a subscriber could have the message forgotten for the others.
+    IS_SET.call_once(|| tracing::subscriber::set_global_default(Warnings).expect("the first"));
+    WARNINGS.get()
 }
+
+thread_local! {
+    static WARNINGS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Counts the warnings of each thread.
+struct Warnings;
 
 impl Subscriber for Warnings {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -219,7 +224,7 @@ impl Subscriber for Warnings {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, _: &Event<'_>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        WARNINGS.set(WARNINGS.get() + 1);
     }
 
     fn enter(&self, _: &Id) {}
@@ -230,17 +235,16 @@ impl Subscriber for Warnings {
 #[test]
 fn another_station_with_our_address_is_reported_once() {
     in_namespace(|| {
-        let warnings = Warnings::default();
-        let _guard = tracing::subscriber::set_default(warnings.clone());
+        warnings();
         let mut ends = Ends::new(&config("10.78.0.2/24"));
         ends.hear(&question());
         // Our own, and one of nobody.
         ends.hear(&arp(BROADCAST, 1, (OUR_MAC, OURS), ([0; 6], OURS)));
         ends.hear(&arp(BROADCAST, 1, ([3, 0, 0, 0, 0, 1], OURS), ([0; 6], OURS)));
-        assert_eq!(warnings.count(), 0);
+        assert_eq!(warnings(), 0);
         for _ in 0..2 {
             ends.hear(&arp(BROADCAST, 1, (THEIR_MAC, OURS), ([0; 6], OURS)));
-            assert_eq!(warnings.count(), 1);
+            assert_eq!(warnings(), 1);
         }
     });
 }

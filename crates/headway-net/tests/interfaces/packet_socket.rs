@@ -6,10 +6,11 @@ use headway_net::Clock;
 use headway_net::packet_socket::{
     ChecksumPlace, ETHERNET_HEADER, FrameChecksum, Framing, Offload, PacketSocket,
 };
+use headway_test_fixture::process::wait_until;
 use headway_units::Duration;
 use socket2::SockRef;
 
-use crate::cable::{IPV4, MACS, Station, connect, frame, in_namespace, ip, wait};
+use crate::cable::{IPV4, MACS, Station, connect, frame, in_namespace, ip, wait, wait_until_up};
 
 /// The number in a frame.
 fn numbered(number: u16) -> Vec<u8> {
@@ -115,6 +116,8 @@ fn a_relay_gets_frames_for_every_address() {
         let relaying = PacketSocket::open_for_relaying("hw1").expect("an interface");
         assert!(promiscuity());
         drop(relaying);
+        // A process that another test starts at this moment has the socket too, until it becomes its program.
+        wait_until("the end of it", || !promiscuity());
         let _socket = PacketSocket::open("hw1", 1514).expect("an interface");
         assert!(!promiscuity());
     });
@@ -149,6 +152,8 @@ fn an_interface_may_go_down_and_come_up_until_it_is_removed() {
         assert_eq!(wait_for_error().expect("it may come up"), 0);
         assert!(socket.exists());
         ip("link set hw1 up");
+        wait_until_up("hw1");
+        wait_until_up("hw2");
         let station = Station::at("hw2");
         station.send(&numbered(1));
         wait(socket.fd());

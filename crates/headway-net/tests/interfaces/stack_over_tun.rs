@@ -94,6 +94,7 @@ fn the_kernel_gets_the_address_it_has_not() {
             assert!(has().contains(expected), "{}", has());
             assert_eq!((carrier.mtu(), carrier.name()), (1500, "TUN hw0".into()));
             drop(carrier);
+            wait_until("the end of the device", || !ip("link show").contains("hw0"));
         }
         ip("tuntap add hw0 mode tun");
         ip("addr add 10.78.0.9/24 dev hw0");
