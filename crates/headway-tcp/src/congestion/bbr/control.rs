@@ -198,3 +198,228 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headway_units::Instant;
+
+    use super::super::super::CongestionControl as _;
+    use super::super::super::testing::setup;
+    use super::*;
+
+    const MSS: u32 = 1000;
+    const STATES: [State; 7] =
+        [State::Startup, State::Drain, State::Down, State::Cruise, State::Refill, State::Up, State::ProbeRtt];
+
+    /// It knows 10 Mbit/s and 100 ms: 125,000 bytes.
+    fn known(state: State) -> Bbr {
+        let mut bbr = Bbr::new(&setup(10));
+        bbr.set_mss(MSS, true);
+        bbr.model.on_rate(10_000_000, false);
+        bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
+        bbr.bw = 10_000_000;
+        bbr.full_pipe.reached = true;
+        bbr.cycle.down_gain = 90;
+        bbr.round_count = 10;
+        bbr.total_delivered = 1_000_000;
+        bbr.state = state;
+        bbr
+    }
+
+    /// A queue stands that delays by so many microseconds.
+    fn queue(bbr: &mut Bbr, micros: u64) {
+        let min = bbr.model.delay.min_rtt.expect("it is known");
+        bbr.standing_queue = super::super::StandingQueue::new();
+        bbr.standing_queue.on_ack(min + Duration::from_micros(micros), min, 1 << 20, 1);
+        assert_eq!(u64::from(bbr.standing_queue.delay()), micros);
+    }
+
+    /// 5.6.1.
+    #[test]
+    fn each_state_has_its_gains() {
+        let gains = STATES.map(|state| {
+            let bbr = known(state);
+            (bbr.pacing_gain(), bbr.cwnd_gain())
+        });
+        let expected = [(277, 200), (50, 200), (90, 200), (100, 200), (100, 200), (125, 225), (100, 50)];
+        assert_eq!(gains, expected);
+    }
+
+    #[test]
+    fn startup_is_cautious_while_a_queue_of_an_eighth_or_so_stands() {
+        let gains = |millis: u64, queue_millis: u64| {
+            let mut bbr = known(State::Startup);
+            bbr.model.delay = super::super::model::MinRtt::default();
+            bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(millis)));
+            queue(&mut bbr, queue_millis * 1000);
+            (bbr.pacing_gain(), bbr.cwnd_gain())
+        };
+        // A short queue harms no one.
+        assert_eq!([gains(100, 50), gains(100, 51)], [(277, 200), (144, 150)]);
+        assert_eq!([gains(1000, 120), gains(1000, 121)], [(277, 200), (144, 150)]);
+        let mut drain = known(State::Drain);
+        queue(&mut drain, 90_000);
+        assert_eq!((drain.pacing_gain(), drain.cwnd_gain()), (50, 200));
+    }
+
+    #[test]
+    fn a_queue_of_its_own_is_drained_within_four_rounds() {
+        let gain = |alone, micros| {
+            let mut bbr = known(State::Cruise);
+            bbr.alone = alone;
+            queue(&mut bbr, micros);
+            bbr.pacing_gain()
+        };
+        assert_eq!(
+            [12_500, 12_501, 16_000, 36_000, 90_000].map(|micros| gain(true, micros)),
+            [100, 97, 96, 91, 90]
+        );
+        assert_eq!(gain(false, 90_000), 100, "it may be another's");
+    }
+
+    #[test]
+    fn a_hundredth_is_left_to_others() {
+        let rate = |alone, gain| {
+            let mut bbr = known(State::Cruise);
+            bbr.alone = alone;
+            bbr.set_pacing_rate(gain);
+            bbr.pacing_rate
+        };
+        assert_eq!([rate(false, 100), rate(true, 100)], [9_900_000, 10_000_000]);
+        assert_eq!(rate(true, 125), 12_500_000);
+    }
+
+    #[test]
+    fn the_rate_falls_only_when_the_pipe_was_full_or_a_queue_stands() {
+        let rate = |reached, micros, before| {
+            let mut bbr = known(State::Startup);
+            bbr.full_pipe.reached = reached;
+            queue(&mut bbr, micros);
+            bbr.pacing_rate = before;
+            bbr.set_pacing_rate(100);
+            bbr.pacing_rate
+        };
+        let (less, more) = (5_000_000, 50_000_000);
+        assert_eq!([rate(false, 0, less), rate(false, 0, more)], [9_900_000, more]);
+        assert_eq!([rate(true, 0, more), rate(false, 60_000, more)], [9_900_000; 2]);
+        let mut nothing = known(State::Cruise);
+        (nothing.bw, nothing.pacing_rate) = (0, 7);
+        nothing.set_pacing_rate(100);
+        assert_eq!(nothing.pacing_rate, 7, "nothing is known");
+    }
+
+    /// In the first rounds samples lag behind slow start.
+    #[test]
+    fn the_first_rounds_are_slow_start() {
+        let rate = |rounds, queued, state| {
+            let mut bbr = known(state);
+            (bbr.round_count, bbr.queued, bbr.cwnd) = (rounds, queued, 200_000);
+            bbr.set_pacing_rate(100);
+            bbr.pacing_rate
+        };
+        // Two windows each round trip.
+        assert_eq!(rate(4, false, State::Startup), 32_000_000);
+        assert_eq!(rate(5, false, State::Startup), 9_900_000);
+        assert_eq!(rate(4, true, State::Startup), 9_900_000);
+        assert_eq!(rate(4, false, State::Drain), 9_900_000);
+        let mut early = known(State::Startup);
+        (early.round_count, early.full_pipe.reached, early.cwnd) = (4, false, 900_000);
+        early.set_cwnd(1000);
+        assert_eq!(early.cwnd, 901_000, "beyond what the model knows");
+    }
+
+    #[test]
+    fn the_window_grows_by_what_is_acknowledged_to_what_the_model_says() {
+        let cwnd = |reached, delivered, before| {
+            let mut bbr = known(if reached { State::Cruise } else { State::Startup });
+            (bbr.full_pipe.reached, bbr.total_delivered, bbr.cwnd) = (reached, delivered, before);
+            bbr.set_cwnd(1000);
+            bbr.cwnd
+        };
+        // Twice 125,000 bytes.
+        assert_eq!(
+            [100_000, 249_500, 400_000].map(|before| cwnd(true, 1 << 20, before)),
+            [101_000, 250_000, 250_000]
+        );
+        assert_eq!([249_999, 250_000].map(|before| cwnd(false, 1 << 20, before)), [250_999, 250_000]);
+        assert_eq!([9_999, 10_000].map(|delivered| cwnd(false, delivered, 300_000)), [301_000, 300_000]);
+        assert_eq!(cwnd(true, 1 << 20, 1000), 4000, "four segments at least");
+    }
+
+    #[test]
+    fn each_state_has_its_bound() {
+        let cwnd = |longterm, shortterm, alone| {
+            STATES.map(|state| {
+                let mut bbr = known(state);
+                (bbr.alone, bbr.cwnd) = (alone, 200_000);
+                (bbr.bounds.inflight_longterm, bbr.bounds.inflight_shortterm) = (longterm, shortterm);
+                bbr.set_cwnd(0);
+                bbr.cwnd / 1000
+            })
+        };
+        assert_eq!(cwnd(100_000, NO_VOLUME, false), [200, 200, 100, 85, 100, 100, 62]);
+        assert_eq!(cwnd(60_000, NO_VOLUME, false), [200, 200, 60, 51, 60, 60, 51]);
+        assert_eq!(cwnd(60_000, NO_VOLUME, true), [200, 200, 60, 60, 60, 60, 51]);
+        assert_eq!(cwnd(NO_VOLUME, 50_000, false), [50; 7]);
+        assert_eq!(cwnd(NO_VOLUME, 1000, false), [4; 7]);
+    }
+
+    #[test]
+    fn a_target_has_room_for_what_is_sent_at_once() {
+        let target = |state, bw, pacing_rate| {
+            let mut bbr = known(state);
+            bbr.pacing_rate = pacing_rate;
+            bbr.inflight_target(bw, 100)
+        };
+        assert_eq!(
+            [target(State::Cruise, 10_000_000, 0), target(State::Up, 10_000_000, 0)],
+            [125_000, 127_000]
+        );
+        assert_eq!(target(State::Cruise, 1000, 0), 4000, "four segments");
+        // Three times what a millisecond sends, which is 64 KiB at most.
+        assert_eq!(target(State::Cruise, 1000, 100_000_000), 37_500);
+        assert_eq!(target(State::Cruise, 1000, 10_000_000_000), 3 << 16);
+        assert_eq!(
+            [known(State::ProbeRtt).probe_rtt_cwnd(), Bbr::new(&setup(10)).probe_rtt_cwnd()],
+            [62_500, 5360]
+        );
+    }
+
+    #[test]
+    fn what_bunched_up_is_added_to_the_window() {
+        let mut bbr = known(State::Cruise);
+        bbr.cwnd = 240_000;
+        bbr.model.aggregation.on_ack(Instant::ZERO, 30_000, 10_000_000, 240_000, 9);
+        bbr.set_cwnd(50_000);
+        assert_eq!(bbr.cwnd, 280_000);
+    }
+
+    /// 5.6.4.4.
+    #[test]
+    fn the_window_before_a_recovery_returns() {
+        for (recovers, state, prior) in
+            [(false, State::Cruise, 40_000), (true, State::Cruise, 90_000), (false, State::ProbeRtt, 90_000)]
+        {
+            let mut bbr = known(state);
+            (bbr.in_fast_recovery, bbr.cwnd, bbr.prior_cwnd) = (recovers, 40_000, 90_000);
+            bbr.save_cwnd();
+            assert_eq!(bbr.prior_cwnd, prior, "{state:?}");
+            bbr.cwnd = 4000;
+            bbr.restore_cwnd();
+            assert_eq!(bbr.cwnd, prior);
+            bbr.cwnd = 200_000;
+            bbr.restore_cwnd();
+            assert_eq!(bbr.cwnd, 200_000);
+        }
+    }
+
+    #[test]
+    fn the_first_rate_is_the_initial_windows_and_never_lower() {
+        let mut bbr = known(State::Startup);
+        bbr.pacing_rate = 1_000_000;
+        bbr.init_pacing_rate(Duration::from_millis(100));
+        assert_eq!(bbr.pacing_rate, 2_216_000);
+        bbr.init_pacing_rate(Duration::from_millis(200));
+        assert_eq!(bbr.pacing_rate, 2_216_000);
+    }
+}

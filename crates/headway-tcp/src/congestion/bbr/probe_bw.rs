@@ -251,3 +251,262 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{sample, setup};
+    use super::super::super::{CongestionControl as _, RateSample};
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    /// It knows 10 Mbit/s and 100 ms: 125,000 bytes.
+    fn known(state: State) -> Bbr {
+        let mut bbr = Bbr::new(&setup(10));
+        bbr.set_mss(MSS, true);
+        bbr.model.on_rate(10_000_000, false);
+        bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
+        bbr.bw = 10_000_000;
+        bbr.cwnd = 250_000;
+        bbr.full_pipe.reached = true;
+        bbr.state = state;
+        bbr
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn signal(sample: &RateSample) -> Signal<'_> {
+        Signal {
+            now: at(10),
+            rtt: None,
+            in_fast_recovery: false,
+            newly_acked: 1000,
+            rate: 10_000_000,
+            app_limited: sample.app_limited,
+            sample,
+        }
+    }
+
+    #[test]
+    fn a_probes_queue_is_drained_within_a_second() {
+        // A second carries 1,250,000 bytes.
+        for (inflight, gain) in
+            [(0, 90), (250_000, 90), (375_000, 80), (500_000, 70), (750_000, 50), (9_000_000, 50)]
+        {
+            let mut bbr = known(State::Up);
+            bbr.inflight = inflight;
+            bbr.start_down(at(5));
+            assert_eq!((bbr.state, bbr.cycle.down_gain), (State::Down, gain), "{inflight}");
+            assert_eq!(bbr.cycle.ack_phase, AckPhase::ProbeStopping);
+            assert_eq!((bbr.cycle.stamp, bbr.cycle.up_acked_per_increment), (at(5), None));
+        }
+    }
+
+    /// "2 to 3 s", or as many rounds as Reno takes, 63 at most.
+    #[test]
+    fn the_next_probe_waits_for_seconds_or_rounds() {
+        let mut waits = alloc::collections::BTreeSet::new();
+        let mut bbr = known(State::Up);
+        for _ in 0..200 {
+            bbr.start_down(at(0));
+            let wait = bbr.cycle.wait;
+            assert!(wait >= Duration::from_secs(2) && wait <= Duration::from_secs(3), "{wait:?}");
+            assert!(bbr.cycle.rounds_since_probe_up < 2);
+            waits.insert((bbr.cycle.rounds_since_probe_up, wait.as_millis() / 100));
+        }
+        assert!(waits.len() > 15, "{waits:?}");
+        let is_time = |cwnd, rounds, millis, phase| {
+            let mut bbr = known(State::Cruise);
+            bbr.cwnd = cwnd;
+            (bbr.cycle.stamp, bbr.cycle.wait) = (at(1000), Duration::from_secs(2));
+            (bbr.cycle.rounds_since_probe_up, bbr.cycle.ack_phase) = (rounds, phase);
+            bbr.is_time_to_probe(at(millis))
+        };
+        let init = AckPhase::Init;
+        assert_eq!([3000, 3001].map(|millis| is_time(250_000, 0, millis, init)), [false, true]);
+        assert_eq!([62, 63].map(|rounds| is_time(250_000, rounds, 0, init)), [false, true]);
+        assert_eq!([49, 50].map(|rounds| is_time(50_000, rounds, 0, init)), [false, true]);
+        assert!(!is_time(250_000, 99, 9000, AckPhase::ProbeStopping), "the last one is not over");
+    }
+
+    #[test]
+    fn cruising_begins_below_the_bounds() {
+        let is_time = |inflight, longterm| {
+            let mut bbr = known(State::Down);
+            (bbr.inflight, bbr.bounds.inflight_longterm) = (inflight, longterm);
+            bbr.is_time_to_cruise()
+        };
+        assert_eq!([125_000, 125_001].map(|inflight| is_time(inflight, NO_VOLUME)), [true, false]);
+        assert_eq!([85_000, 85_001].map(|inflight| is_time(inflight, 100_000)), [true, false]);
+    }
+
+    #[test]
+    fn a_cycle_goes_on_when_it_is_time() {
+        let sample = sample(0, 1000);
+        let after = |mut bbr: Bbr| {
+            bbr.update_cycle_phase(&signal(&sample));
+            bbr.state
+        };
+        let mut down = known(State::Down);
+        (down.cycle.wait, down.inflight) = (Duration::from_secs(9), 200_000);
+        assert_eq!(after(down), State::Down);
+        let mut down = known(State::Down);
+        down.cycle.wait = Duration::from_secs(9);
+        assert_eq!(after(down), State::Cruise);
+        assert_eq!(after(known(State::Cruise)), State::Refill);
+        assert_eq!(after(known(State::Refill)), State::Refill);
+        let mut refill = known(State::Refill);
+        refill.round_start = true;
+        assert_eq!(after(refill), State::Up);
+        let mut empty = known(State::Cruise);
+        empty.full_pipe.reached = false;
+        assert_eq!(after(empty), State::Cruise, "not before the pipe was full");
+    }
+
+    #[test]
+    fn a_refill_forgets_the_probe_before() {
+        let mut bbr = known(State::Cruise);
+        (bbr.cycle.up_rounds, bbr.cycle.up_acked, bbr.cycle.prev_probe_precautionary) = (3, 4, true);
+        bbr.bounds.inflight_shortterm = 9;
+        bbr.start_refill();
+        assert_eq!(
+            (bbr.cycle.up_rounds, bbr.cycle.up_acked, bbr.cycle.prev_probe_precautionary),
+            (0, 0, false)
+        );
+        assert_eq!((bbr.bounds.inflight_shortterm, bbr.cycle.ack_phase), (NO_VOLUME, AckPhase::Refilling));
+        bbr.round_start = true;
+        bbr.update_cycle_phase(&signal(&sample(0, 1000)));
+        assert!(bbr.cycle.is_probe_sample && bbr.cycle.ack_phase == AckPhase::ProbeStarting);
+        assert_eq!((bbr.cycle.up_rounds, bbr.cycle.up_acked_per_increment), (1, Some(250_000)));
+    }
+
+    /// Each round the bound may grow twice as fast, a segment for each so many that are acknowledged.
+    #[test]
+    fn the_bound_grows_faster_each_round() {
+        let mut bbr = known(State::Up);
+        let slopes = [0; 10].map(|_| {
+            bbr.raise_longterm_slope();
+            bbr.cycle.up_acked_per_increment
+        });
+        let expected = [250_000, 125_000, 62_500, 31_250, 15_625, 7812, 3906, 1953, 1000, 1000];
+        assert_eq!(slopes, expected.map(Some));
+        (0..50).for_each(|_| bbr.raise_longterm_slope());
+        assert_eq!(bbr.cycle.up_rounds, 30);
+    }
+
+    #[test]
+    fn what_is_acknowledged_while_the_window_is_used_raises_the_bound() {
+        let longterm = |used, cwnd, acked, round_start| {
+            let mut bbr = known(State::Up);
+            (bbr.cwnd, bbr.bounds.inflight_longterm, bbr.round_start) = (cwnd, 100_000, round_start);
+            bbr.usage.on_ack(&super::super::super::testing::ack(0, used));
+            bbr.cycle.up_acked_per_increment = Some(2000);
+            bbr.probe_longterm_upward(acked);
+            (bbr.bounds.inflight_longterm, bbr.cycle.up_acked, bbr.cycle.up_acked_per_increment)
+        };
+        assert_eq!(longterm(100_000, 100_000, 1999, false), (100_000, 1999, Some(2000)));
+        assert_eq!(longterm(100_000, 100_000, 2000, false), (101_000, 0, Some(2000)));
+        assert_eq!(longterm(100_000, 100_000, 5500, false), (102_000, 1500, Some(2000)));
+        assert_eq!(longterm(98_000, 100_000, 2000, false).0, 101_000, "to two segments");
+        assert_eq!(longterm(97_999, 100_000, 2000, false).0, 100_000, "the window is not used");
+        assert_eq!(longterm(99_999, 99_999, 2000, false).0, 100_000, "the bound is not reached");
+        assert_eq!(longterm(100_000, 100_000, 0, true).2, Some(100_000), "a new round");
+    }
+
+    #[test]
+    fn a_safe_round_raises_the_bound_to_what_was_in_flight() {
+        let longterm = |in_flight, lost, before| {
+            let mut bbr = known(State::Cruise);
+            (bbr.bounds.inflight_longterm, bbr.cycle.wait) = (before, Duration::from_secs(9));
+            let sample = RateSample { in_flight, lost, ..sample(0, 1000) };
+            assert!(!bbr.adapt_long_term_model(&signal(&sample)));
+            bbr.bounds.inflight_longterm
+        };
+        assert_eq!(longterm(120_000, 0, 100_000), 120_000);
+        assert_eq!(longterm(120_000, 2400, 100_000), 120_000, "two percent are tolerated");
+        assert_eq!(longterm(120_000, 2401, 100_000), 100_000);
+        assert_eq!(longterm(90_000, 0, 100_000), 100_000);
+        assert_eq!(longterm(90_000, 0, NO_VOLUME), NO_VOLUME);
+    }
+
+    #[test]
+    fn a_round_later_the_feedback_on_a_probe_is_over() {
+        let after = |phase, round_start, state, app_limited, cut_short| {
+            let mut bbr = known(state);
+            (bbr.cycle.ack_phase, bbr.round_start, bbr.cycle.cut_short) = (phase, round_start, cut_short);
+            bbr.cycle.is_probe_sample = true;
+            let sample = RateSample { app_limited, ..sample(0, 1000) };
+            bbr.adapt_long_term_model(&signal(&sample));
+            // A cycle later the bandwidth of this one is the last one's.
+            bbr.model.on_rate(1, false);
+            bbr.model.advance_cycle();
+            (bbr.cycle.ack_phase, bbr.cycle.is_probe_sample, bbr.model.max_bw() == 1)
+        };
+        use AckPhase::{Init, ProbeFeedback, ProbeStarting, ProbeStopping};
+        assert_eq!(after(ProbeStarting, true, State::Up, false, false), (ProbeFeedback, true, false));
+        assert_eq!(after(ProbeStarting, false, State::Up, false, false), (ProbeStarting, true, false));
+        assert_eq!(after(ProbeStopping, false, State::Down, false, false), (ProbeStopping, true, false));
+        assert_eq!(after(ProbeStopping, true, State::Down, false, false), (Init, false, true));
+        assert_eq!(after(ProbeStopping, true, State::Down, true, false), (Init, false, false));
+        assert_eq!(after(ProbeStopping, true, State::Startup, false, false), (Init, false, false));
+        assert_eq!(after(ProbeStopping, true, State::Startup, false, true), (Init, false, true));
+        assert_eq!(after(ProbeStopping, true, State::Startup, true, true), (Init, false, false));
+    }
+
+    #[test]
+    fn a_probe_that_ended_as_a_precaution_is_repeated() {
+        for (precautionary, too_high, repeats) in
+            [(true, false, true), (true, true, false), (false, false, false)]
+        {
+            let mut bbr = known(State::Down);
+            (bbr.cycle.ack_phase, bbr.round_start) = (AckPhase::ProbeStopping, true);
+            bbr.cycle.prev_probe_precautionary = precautionary;
+            bbr.cycle.prev_probe_too_high = too_high;
+            let sample = sample(0, 1000);
+            assert_eq!(bbr.adapt_long_term_model(&signal(&sample)), repeats);
+            assert_eq!(bbr.state == State::Refill, repeats);
+        }
+    }
+
+    #[test]
+    fn a_probe_ends_by_precaution_by_its_queue_or_with_a_full_pipe() {
+        let end = |too_high, inflight, queue, now, rate| {
+            let mut bbr = known(State::Up);
+            bbr.bounds.inflight_longterm = 200_000;
+            (bbr.cycle.prev_probe_too_high, bbr.inflight) = (too_high, inflight);
+            bbr.full_pipe.reset(10_000_000);
+            bbr.full_pipe.now = now;
+            let min = Duration::from_millis(100);
+            bbr.standing_queue.on_ack(min + Duration::from_millis(queue), min, 1 << 20, 1);
+            let sample = sample(0, 1000);
+            bbr.go_down_if_it_is_time(&Signal { rate, ..signal(&sample) });
+            (bbr.state == State::Down, bbr.cycle.prev_probe_precautionary)
+        };
+        let flat = 10_000_000;
+        assert_eq!(end(false, 0, 0, false, flat), (false, false));
+        assert_eq!(end(true, 200_000, 0, false, flat), (true, true));
+        assert_eq!(end(true, 199_999, 0, false, flat), (false, false));
+        assert_eq!(end(false, 200_000, 0, false, flat), (false, false));
+        assert_eq!(end(false, 0, 51, false, flat), (true, false));
+        assert_eq!(end(false, 0, 50, false, flat), (false, false));
+        assert_eq!(end(false, 0, 51, false, 11_000_000), (false, false), "it yields more");
+        assert_eq!(end(false, 0, 0, true, flat), (true, false));
+    }
+
+    #[test]
+    fn too_much_in_flight_lowers_the_bound() {
+        let after = |state, in_flight, app_limited| {
+            let mut bbr = known(state);
+            bbr.cycle.is_probe_sample = true;
+            bbr.handle_inflight_too_high(at(3), in_flight, app_limited);
+            assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_probe_sample);
+            (bbr.bounds.inflight_longterm, bbr.state)
+        };
+        assert_eq!(after(State::Up, 110_000, false), (110_000, State::Down));
+        // Seven tenths of 125,000 bytes.
+        assert_eq!(after(State::Cruise, 20_000, false), (87_500, State::Cruise));
+        assert_eq!(after(State::Cruise, 20_000, true), (NO_VOLUME, State::Cruise));
+    }
+}
