@@ -837,7 +837,7 @@ mod tests {
         let mut plain = self::queue(2);
         plain.mark_corrupted(0, at(5));
         assert_eq!((plain.corrupted_bytes(), plain.take_longest_arrived()), (0, 0));
-        assert!(plain.deliveries().is_none() && plain.log().is_none() && plain.take_late().is_empty());
+        assert!(plain.deliveries().is_none() && plain.log().is_none());
         assert!(!plain.is_app_limited() && plain.transmission_of(0).is_none());
     }
 
@@ -1087,14 +1087,5 @@ mod tests {
         queue.set_load(Load::At);
         queue.push(seq(2), 1000, Marks::NONE, at(3), 7);
         assert_eq!(queue.transmission_of(2).map(|sent| sent.load), Some(Load::At));
-    }
-
-    #[test]
-    fn a_late_arrival_is_told_once() {
-        let mut queue = logged(2);
-        queue.mark_lost(0);
-        queue.mark_sacked(0);
-        assert_eq!(queue.take_late(), [1]);
-        assert!(queue.take_late().is_empty());
     }
 }

@@ -772,7 +772,6 @@ mod tests {
         assert_eq!(log.oldest().map(|sent| (sent.order, sent.len, sent.load)), Some((2, 1000, Load::Above)));
         assert_eq!(log.live_from(1).map(|(_, sent)| (sent.order, sent.volume())), Some((4, 0)));
         log.delivered(2, SeqNumber(3000), 1000, 0, false);
-        assert!(log.take_late().is_empty(), "it was under way");
         let delivery = log.take_delivery(at(9));
         assert!(log.rate(&delivery, at(9), None).is_some_and(|sample| sample.app_limited));
     }
