@@ -127,7 +127,6 @@ impl Connection {
             duplicate: false,
             has_data: !segment.payload.is_empty(),
             special,
-            damage_reported: self.statistics.special_acks_received > 0,
             holds_window: self.holds_window(segment.tcp.flags),
             tsecr: timestamps.map(|timestamps| timestamps.tsecr),
             rtt: None,

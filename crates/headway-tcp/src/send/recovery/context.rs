@@ -130,8 +130,6 @@ pub(crate) struct AckInfo {
     pub(crate) has_data: bool,
     /// It is a special ACK: never a duplicate (rule 1).
     pub(crate) special: bool,
-    /// It, or one before it, was a special ACK.
-    pub(crate) damage_reported: bool,
     /// It echoes a mark: the window must not grow (RFC 3168).
     pub(crate) holds_window: bool,
     /// The TSecr, unless it is a special ACK's.

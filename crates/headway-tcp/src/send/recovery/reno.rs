@@ -319,7 +319,6 @@ mod tests {
                 duplicate: prior_una == una,
                 has_data: false,
                 special: false,
-                damage_reported: false,
                 holds_window: false,
                 tsecr: None,
                 rtt: None,

@@ -77,6 +77,8 @@ pub(super) struct Rack {
     outage: Outage,
     /// When loss detection runs next.
     reorder_deadline: Option<Instant>,
+    /// A special ACK has come.
+    damage_reported: bool,
     /// What the peer says it holds of damaged segments.
     peer_held: PeerHeldRanges,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
@@ -99,6 +101,7 @@ impl Rack {
             last_timeout: None,
             outage: Outage::default(),
             reorder_deadline: None,
+            damage_reported: false,
             peer_held: PeerHeldRanges::default(),
             undone: false,
         }
@@ -195,10 +198,10 @@ impl Rack {
 
     /// Whether a hole is a sign of a loss that is still to be found: not where packets arrive damaged or
     /// overtake each other.
-    fn hole_may_be_loss(&self, cx: &RecoveryContext<'_>, ack: &AckInfo) -> bool {
+    fn hole_may_be_loss(&self, cx: &RecoveryContext<'_>) -> bool {
         !self.recovering()
             && !self.detector.has_reordering()
-            && !ack.damage_reported
+            && !self.damage_reported
             && !cx.ledger.as_deref().is_some_and(CauseLedger::sees_damage)
     }
 
@@ -360,7 +363,7 @@ impl RecoveryEngine for Rack {
         if delivery.bytes > 0 {
             self.end_outage(cx, &mut outcome);
             outcome.progress = true;
-            let duplicate = ack.acknowledged.bytes == 0 && self.hole_may_be_loss(cx, ack);
+            let duplicate = ack.acknowledged.bytes == 0 && self.hole_may_be_loss(cx);
             let (prior_pipe, pipe) = (cx.domain.total(ack.prior_pipe), cx.domain.total(cx.queue.pipe()));
             cx.domain.control().on_ack(&Ack {
                 now: cx.now,
@@ -400,6 +403,7 @@ impl RecoveryEngine for Rack {
         _reported: &mut RetransmitQueue,
         report: &DamageReport<'_>,
     ) -> bool {
+        self.damage_reported = true;
         self.take_report(cx, report)
     }
 
