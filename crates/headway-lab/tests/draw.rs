@@ -3,6 +3,7 @@
 use crate::common;
 
 use std::fs;
+use std::path::Path;
 
 use common::run_in;
 use headway_lab::{Experiment, LINK_AXIS, Overrides, Verdict, columns, judge};
@@ -234,4 +235,19 @@ fn results_name_their_links_and_claims_judge_a_share_of_them() {
     let behind_codel = experiment.cells.iter().filter(|cell| cell.drawn["aqm"] == "codel").count() / 3;
     let codel = judgements[2].spread.as_ref().map_or(0, |spread| spread.cells);
     assert_eq!(codel, behind_codel, "claims may name what was drawn from a list");
+}
+
+/// Each names the rules that there are.
+#[test]
+fn the_study_of_the_rules_has_one_cell_without_each() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ablation");
+    for file in ["lone.toml", "rivals.toml"] {
+        let experiment = Experiment::load(&folder.join(file), &Overrides::default()).expect(file);
+        let off = &experiment.axes["rules-off"];
+        assert_eq!(off[0], "none");
+        let rules: Vec<&str> = headway_tcp::Rule::NAMES.iter().map(|(name, _)| *name).collect();
+        // Thin streams are of gateways.
+        let missing: Vec<&str> = rules.into_iter().filter(|rule| off.iter().all(|off| off != rule)).collect();
+        assert_eq!(missing, ["thin-streams"], "{file}");
+    }
 }
