@@ -14,16 +14,15 @@
 //!
 //! 1. Startup is slow start in its first four rounds, and ends at the rate that an earlier connection found.
 //! 2. A queue of its own ends a probe, and one round without growth Startup; Startup is cautious once a queue stands.
-//! 3. Losses end Startup only if they are more than what was damaged.
-//! 4. The first damage begins a Startup again that losses had ended without a queue.
-//! 5. Rounds without a trusted rate do not count as rounds without growth.
-//! 6. What a probe showed is used before the next one begins, also where ProbeRTT comes in between.
-//! 7. A sample that equals the minimum postpones ProbeRTT.
-//! 8. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
-//! 9. Where the sender is alone there is no margin and no headroom, and a queue that stands in ProbeBW_CRUISE is drained.
-//! 10. Losses that probably crossed the bottleneck do not lower the short-term bounds.
-//! 11. What an undo restores is saved once for each recovery, not once for each round with losses.
-//! 12. The send quantum is at least one segment, not two.
+//! 3. The first damage begins a Startup again that losses had ended without a queue.
+//! 4. Rounds without a trusted rate do not count as rounds without growth.
+//! 5. What a probe showed is used before the next one begins, also where ProbeRTT comes in between.
+//! 6. A sample that equals the minimum postpones ProbeRTT.
+//! 7. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
+//! 8. Where the sender is alone there is no margin and no headroom, and a queue that stands in ProbeBW_CRUISE is drained.
+//! 9. Losses that probably crossed the bottleneck do not lower the short-term bounds.
+//! 10. What an undo restores is saved once for each recovery, not once for each round with losses.
+//! 11. The send quantum is at least one segment, not two.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
