@@ -281,7 +281,7 @@ fn values_that_make_no_sense_are_refused() {
         ("damage", "sometimes", "expected none, random"),
         ("header-hit", "101%", "expected a share"),
         ("flips", "0", "expected at least one bit"),
-        ("companions", "300 sack", "expected at most 200 flows"),
+        ("companions", "3000 sack", "expected at most 2000 flows"),
         ("cross", "0mbit", "expected a rate above zero"),
         ("cross", "pcap:tests/data/missing.pcap", "cannot be read"),
         ("cross", "pcap:Cargo.toml", "expected the magic number of a pcap"),
