@@ -147,6 +147,11 @@ class Scenario:
       infinitely fast.
     * edge_delay (TIME): One-way delay of the clean link between each host and its end of the shared link.
       Default: 0.
+
+    Senders:
+
+    * rules_off (NAME[+NAME]): Rules of the sender `headway` that do not hold, to see what each brings
+      (docs/ledger.md names them). Default: none.
     """
 
     @property
@@ -287,6 +292,8 @@ class Scenario:
     def edge_rate(self) -> str: ...
     @property
     def edge_delay(self) -> str: ...
+    @property
+    def rules_off(self) -> str: ...
     def __init__(
         self,
         *,
@@ -359,6 +366,7 @@ class Scenario:
         trunk_cost: Value | None = None,
         edge_rate: Value | None = None,
         edge_delay: Value | None = None,
+        rules_off: Value | None = None,
     ) -> None: ...
     def replace(
         self,
@@ -432,6 +440,7 @@ class Scenario:
         trunk_cost: Value | None = None,
         edge_rate: Value | None = None,
         edge_delay: Value | None = None,
+        rules_off: Value | None = None,
     ) -> "Scenario": ...
 
     @property
