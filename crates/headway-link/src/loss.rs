@@ -36,7 +36,7 @@ impl Loss {
         let share = self.share.value();
         // share = p / (p + r), run = 1 / r.
         let p = share / (run * (1.0 - share));
-        // 90 % in runs of 9 are possible: p is 1, but for rounding.
+        // 90 % in runs of 9 are possible: p is 1, apart from rounding.
         let p = if p < 1.0 + 1e-9 { p.min(1.0) } else { p };
         Some((Share::new(p)?, Share::new(1.0 / run)?))
     }

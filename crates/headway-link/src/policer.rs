@@ -9,7 +9,7 @@ use std::{fmt, str::FromStr};
 ///
 /// The bucket starts full. It gains tokens at the rate and holds at most as many bytes as its size; a packet
 /// that finds fewer tokens than its bytes and the link's layer-2 overhead is dropped and takes none. So from
-/// an idle start exactly the bucket and rate times time pass, but for what is left of the last packet.
+/// an idle start exactly the bucket and rate times time pass, less a part of the last packet.
 ///
 /// Written as `RATE:BUCKET`, such as `8mbit:64KiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,7 +44,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// A number from 0 to `end - 1`, or 0 if `end` is 0. Uniform but for a bias below `end` / 2^64.
+    /// A number from 0 to `end - 1`, or 0 if `end` is 0. Uniform, with a bias below `end` / 2^64.
     #[inline]
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(end)) >> 64) as u64

@@ -155,7 +155,7 @@ impl Opportunities {
         }
     }
 
-    /// Opportunities up to `start` were wasted, but for what they had left for a packet that waited.
+    /// Opportunities up to `start` were wasted, except what a packet that waited had used of them.
     fn skip_until(&mut self, start: Instant) {
         if start <= self.at && self.next != (0, 0) {
             return;
