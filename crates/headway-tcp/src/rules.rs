@@ -24,8 +24,6 @@ rules! {
     Alone "alone",
     /// No more is taken for damage than the path loses at any rate.
     Allowance "allowance",
-    /// Losses beside reported damage belong to its burst.
-    Bursts "bursts",
     /// The receiver's count explains losses.
     Credits "credits",
     /// Some losses at a long queue crossed the bottleneck.

@@ -98,6 +98,8 @@ pub(crate) struct Missing {
     pub(crate) load: Load,
     /// Segments in flight when it was sent.
     pub(crate) volume: u32,
+    /// For how long it has been overdue.
+    pub(crate) late: Duration,
 }
 
 /// See the module's documentation.
@@ -209,9 +211,7 @@ impl CauseLedger {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
         let short = queue.is_short() || !self.rules_off.hold(Rule::ShortQueue);
-        for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
-            self.silent.on_survived(load, segments, short, self.now);
-        }
+        self.silent.on_survived(survived, short, self.now);
     }
 
     /// Whether the path is known to damage packets, so that silent losses may be damage.
@@ -272,8 +272,7 @@ impl CauseLedger {
 
     /// A special ACK reported a segment. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
-    pub(crate) fn on_reported(&mut self, order: u64) {
-        self.silent.on_damaged(order);
+    pub(crate) fn on_reported(&mut self) {
         self.total.reported += 1;
         self.evidence.add(self.now);
         self.credits = self.credits.saturating_sub(1);
@@ -335,7 +334,6 @@ impl CauseLedger {
     }
 
     fn judge(&mut self, missing: Missing, tolerated: u32) -> Cause {
-        let Missing { order, load, volume } = missing;
         self.crosses = false;
         if self.is_exhausted() {
             return Cause::Congestion;
@@ -350,15 +348,16 @@ impl CauseLedger {
         }
         let queue = self.queue.as_deref();
         let is_tested = queue.is_some_and(Queue::is_empty) && self.rules_off.hold(Rule::Experiment);
-        if is_tested && self.silent.begins_run(order) {
-            self.evidence.on_run(volume);
+        if is_tested && self.silent.begins_run(missing.order) {
+            self.evidence.on_run(missing.volume);
         }
         let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
         // takes no more than its share.
         let beside_others = !self.own && queue.is_some_and(Queue::is_of_others);
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
-        let verdict = self.silent.on_lost(load, order, short, tolerated, self.now);
+        let verdict =
+            self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());
         match verdict {
             _ if !self.damages() => Cause::Unknown,
             Verdict::Damage => Cause::Damage,
@@ -401,7 +400,7 @@ mod tests {
     }
 
     fn at_rate(order: u64) -> Missing {
-        Missing { order, load: Load::At, volume: 10 }
+        Missing { order, load: Load::At, volume: 10, late: Duration::ZERO }
     }
 
     /// The cause given to the next loss of a sender that sends what the path carries.
@@ -476,7 +475,7 @@ mod tests {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
             ledger.advance(Instant::ZERO, delay(100));
-            ledger.on_reported(0);
+            ledger.on_reported();
             for _ in 0..100 {
                 ledger.on_intact(19);
                 survive(&mut ledger, [0, 19, 0], 100);
@@ -503,7 +502,7 @@ mod tests {
     fn a_sender_is_alone_where_a_queue_was_seen_and_nothing_shows_others() {
         let queue = || {
             let mut ledger = CauseLedger::default();
-            ledger.on_reported(0);
+            ledger.on_reported();
             sample(&mut ledger, 100);
             assert!(!ledger.is_alone(), "no queue was seen");
             sample(&mut ledger, 130);
@@ -522,6 +521,7 @@ mod tests {
         }
         assert!(policer.is_alone());
         survive(&mut policer, [1000, 0, 0], 100);
+        policer.attribute(at_rate(2020), 0);
         assert!(!policer.is_alone(), "nothing is lost below the rate");
         let mut unknown = CauseLedger::default();
         unknown.set_own(true);
@@ -576,7 +576,7 @@ mod tests {
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 1000, 2000);
         ledger.on_intact(10);
-        ledger.on_reported(0);
+        ledger.on_reported();
         let damaged = (0..1000).take_while(|_| attribute(&mut ledger) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
         ledger.on_intact(1);
@@ -617,7 +617,7 @@ mod tests {
         {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
-            ledger.on_reported(0);
+            ledger.on_reported();
             let mut order = 0;
             let mut lose = |ledger: &mut CauseLedger| {
                 order += 100;

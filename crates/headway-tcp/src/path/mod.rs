@@ -1,6 +1,5 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
 
-mod bursts;
 pub(crate) mod delay;
 mod evidence;
 mod experiment;

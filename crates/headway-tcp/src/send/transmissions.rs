@@ -50,9 +50,9 @@ impl Transmission {
         self.before.in_flight
     }
 
-    /// What the ledger is to know of it when it is missing. A segment has `mss` bytes.
-    pub(crate) fn missing(&self, mss: u32) -> Missing {
-        Missing { order: self.order, load: self.load, volume: self.volume() / mss.max(1) }
+    /// What the ledger is to know of it when it is found missing, so `late`. A segment has `mss` bytes.
+    pub(crate) fn missing(&self, mss: u32, late: Duration) -> Missing {
+        Missing { order: self.order, load: self.load, volume: self.volume() / mss.max(1), late }
     }
 }
 
@@ -594,9 +594,9 @@ mod tests {
         log.set_load(Load::At);
         log.sent(SeqNumber(0), 500, 2, Instant::from_nanos(2), 4000);
         let sent = log.transmission(2).expect("it is known");
-        let missing = sent.missing(1400);
+        let missing = sent.missing(1400, Duration::ZERO);
         assert_eq!((missing.order, missing.load, missing.volume), (2, Load::At, 3));
-        assert_eq!((sent.missing(0).volume, sent.last()), (4500, SeqNumber(499)));
+        assert_eq!((sent.missing(0, Duration::ZERO).volume, sent.last()), (4500, SeqNumber(499)));
     }
 
     /// Other connections of the path have numbers too.

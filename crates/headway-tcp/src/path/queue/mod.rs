@@ -19,7 +19,7 @@ const BLOCK: usize = 8;
 /// Waits below this, in microseconds, or below this part of the round-trip time without a queue, are noise: the clock's, and
 /// the host's.
 const NOISE: u32 = 1000;
-const NOISE_PART: u32 = 64;
+const NOISE_PART: u32 = 32;
 /// As is the time in which two packets are transmitted: SYNs, which are shorter, may have the shortest round-trip time, and
 /// one packet is awaited by a delayed ACK. It is no longer than this part of the round-trip time: a sender among many takes
 /// the link for slower than it is.
@@ -278,8 +278,8 @@ mod tests {
             path.pause(4000).sample([380]).queue.on_survived(100);
             assert!(!path.queue.is_short() && path.queue.is_of_others(), "it may be a queue");
         }
-        path.pause(5000).sample([380]).sample([390; 8]);
-        assert!(path.is_short(285) && !path.is_short(286));
+        path.pause(5000).sample([380]).sample([410; 8]);
+        assert!(path.is_short(295) && !path.is_short(296));
         path.sample([380]).queue.on_survived(2000);
         assert!(!path.queue.is_of_others());
     }
@@ -298,7 +298,7 @@ mod tests {
     fn noise_says_nothing() {
         let mut path = Path::new();
         path.sample([100]);
-        assert!(path.is_short(1) && !path.is_short(3));
+        assert!(path.is_short(3) && !path.is_short(4));
     }
 
     #[test]
@@ -306,9 +306,9 @@ mod tests {
         let mut path = Path::new();
         assert!(!path.is_empty(), "nothing is known");
         assert!(path.sample([100; 16]).is_empty());
-        assert!(path.sample([102; 7]).is_empty(), "one of the last eight did not wait");
-        assert!(!path.sample([102]).is_empty());
-        assert!(path.sample([101]).is_empty(), "a 64th is noise");
+        assert!(path.sample([104; 7]).is_empty(), "one of the last eight did not wait");
+        assert!(!path.sample([104]).is_empty());
+        assert!(path.sample([103]).is_empty(), "a 32nd is noise");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Rack {
             if ledger.is_exhausted() {
                 return false;
             }
-            ledger.on_reported(sent.order);
+            ledger.on_reported();
         }
         cx.queue.mark_corrupted(index, cx.now);
         cx.report_damage(sent.len);

@@ -230,7 +230,7 @@ impl Rack {
             return false;
         }
         let due = sent.sent_at + self.detector.rtt();
-        match cx.attribute(sent.missing(cx.mss)) {
+        match cx.attribute(sent.missing(cx.mss, cx.now.saturating_since(due))) {
             Cause::Damage => {
                 cx.queue.mark_passed(index, due, cx.now);
                 cx.report_damage(sent.len);
@@ -271,7 +271,7 @@ impl Rack {
                 self.peer_held.unspare(sent.len);
             } else if sent.payload_len() <= cx.mss {
                 let cause = match cx.queue.transmission_of(index) {
-                    Some(latest) => cx.attribute(latest.missing(cx.mss)),
+                    Some(latest) => cx.attribute(latest.missing(cx.mss, Duration::ZERO)),
                     None => Cause::Unknown,
                 };
                 congestion |= !matches!(cause, Cause::Damage | Cause::Silent);
