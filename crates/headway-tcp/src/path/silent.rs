@@ -19,8 +19,9 @@ use crate::rules::{Rule, RulesOff};
 const ONE: u64 = 1 << 16;
 /// When more segments are counted, all counts are halved. A path that changes is learnt anew within as many.
 const MEMORY: u32 = 8192;
-/// What is believed of a path of which nothing is known: a quarter of its packets.
-const PRIOR: u64 = ONE / 4;
+/// What is believed of a path of which nothing is known: an eighth of its packets. (Fitted: of a sixteenth bursts on long paths
+/// suffer; of a quarter, others in a crowd.)
+const PRIOR: u64 = ONE / 8;
 /// The most that is ever believed: half of them.
 const MOST: u64 = ONE / 2;
 /// The prior counts as this many runs of losses.
@@ -347,8 +348,8 @@ mod tests {
         let mut path = Path::new();
         let (damage, excess) = path.send(Load::Above, 1000, 2, true);
         assert!(
-            (200..300).contains(&damage) && excess > 200,
-            "{damage}, {excess}: half are lost, a quarter is believed"
+            (100..150).contains(&damage) && excess > 350,
+            "{damage}, {excess}: half are lost, an eighth is believed"
         );
     }
 
