@@ -14,6 +14,22 @@ fn saved(window: u32) -> SavedPath {
     SavedPath::new(window, Duration::from_millis(100), true)
 }
 
+/// One that knows 10 Mbit/s and 100 ms, 125,000 bytes, and has twice as much as its window.
+pub(super) fn known(state: State) -> Bbr {
+    let mut bbr = Bbr::new(&setup(10));
+    bbr.set_mss(MSS, true);
+    bbr.model.on_rate(10_000_000, false);
+    bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
+    bbr.bw = 10_000_000;
+    bbr.cwnd = 250_000;
+    bbr.full_pipe.reached = true;
+    bbr.cycle.down_gain = 90;
+    bbr.round_count = 10;
+    bbr.total_delivered = 1_000_000;
+    bbr.state = state;
+    bbr
+}
+
 fn mbit(rate: u64) -> u64 {
     rate / 1_000_000
 }
