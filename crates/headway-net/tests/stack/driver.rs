@@ -141,6 +141,24 @@ async fn a_carrier_that_is_full_loses_nothing() {
     drop((writing.await, peer, stack));
 }
 
+/// A carrier takes eight packets at a time. The others follow at once, and wait for nothing that may not come.
+#[tokio::test(flavor = "multi_thread")]
+async fn more_than_a_carrier_takes_at_once_is_sent_in_turns() {
+    const LEN: usize = 5_000;
+    let (wire, mut peer) = Peer::with_room_for(100_000);
+    let profile = Profile { mtu: 400, initial_window: 100, nagle: false, ..patient() };
+    let stack = start(wire, OURS, profile);
+    let listener = stack.listen(Peer::address(), 4).expect("a free port");
+    peer.open();
+    let (mut stream, _) = timeout(LONG, listener.accept()).await.expect("in time").expect("a connection");
+    stream.write_all(&Pattern(3).bytes(0, LEN)).await.expect("room");
+    let mut all = Vec::new();
+    while all.len() < LEN {
+        all.extend(peer.receive().payload);
+    }
+    Pattern(3).check_all(LEN, &all);
+}
+
 /// Packets wait until a program listens: before that connections would be refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_wait_for_the_first_listener() {
