@@ -63,7 +63,11 @@ mod tests {
         host.handle_timeout(timeout);
         for (event, level) in [("Sent", "TRACE"), ("TimerExpired", "DEBUG")] {
             let lines = log.lines(&format!("event={event}"));
-            assert!(!lines.is_empty() && lines.iter().all(|line| line.starts_with(level)), "{:?}", log.lines(""));
+            assert!(
+                !lines.is_empty() && lines.iter().all(|line| line.starts_with(level)),
+                "{:?}",
+                log.lines("")
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use headway_test_fixture::process::wait_until;
 use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::Runtime;
 
-use crate::cable::{in_namespace, ip, wait};
+use crate::cable::{in_namespace, ip, segment, wait};
 
 const LEN: usize = 3_000_000;
 
@@ -67,7 +67,7 @@ fn data_goes_both_ways_with_and_without_offload() {
     }
 }
 
-/// A device that is down gives nothing to read, and works again when it is up.
+/// A device that is down gives nothing to read and drops what is written, and works again when it is up.
 #[test]
 fn a_device_that_is_set_down_for_a_while_is_kept() {
     in_namespace(|| {
@@ -75,6 +75,10 @@ fn a_device_that_is_set_down_for_a_while_is_kept() {
         let clock = Clock::new();
         ip("link set hw0 down");
         assert_eq!(carrier.fill(&clock).expect("not a failure"), 0);
+        let packet = segment("10.78.0.2", "10.78.0.1", b"data");
+        carrier.slot().expect("room")[..packet.len()].copy_from_slice(&packet);
+        carrier.queue(packet.len());
+        assert!(carrier.flush().expect("not a failure"), "it is dropped");
         ip("link set hw0 up");
         let near = UdpSocket::bind("10.78.0.1:0").expect("the kernel's address");
         near.send_to(b"up again", "10.78.0.2:9").expect("a route");

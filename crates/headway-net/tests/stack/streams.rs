@@ -241,7 +241,10 @@ async fn a_stack_has_at_most_as_many_connections_as_were_configured() {
     peer.open();
     let accepted = timeout(LONG, listener.accept()).await.expect("in time").expect("a connection");
     let another = timeout(LONG, stack.connect((THEIRS, 7).into())).await.expect("at once");
-    assert_eq!(another.err().expect("one too many").to_string(), "the host has as many connections as it may");
+    assert_eq!(
+        another.err().expect("one too many").to_string(),
+        "the host has as many connections as it may"
+    );
     drop(accepted);
 }
 
