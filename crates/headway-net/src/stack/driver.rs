@@ -112,8 +112,9 @@ impl<C: Carrier> Driver<C> {
                     self.sleep(Some(Instant::ZERO))?
                 }
                 Turn::Over if !self.congested => return Ok(()),
-                Turn::Again if !self.congested => self.sleep(Some(Instant::ZERO))?,
-                Turn::Over | Turn::Again => self.sleep(None)?,
+                Turn::Over => self.sleep(None)?,
+                // A carrier that is full now has the next turn say what to wait for.
+                Turn::Again => self.sleep(Some(Instant::ZERO))?,
                 // What could not be sent may have made something due.
                 Turn::Sleep(until) => {
                     self.sleep(until.into_iter().chain(self.carrier.next_deadline()).min())?
