@@ -419,7 +419,7 @@ mod tests {
     use std::io::Read as _;
     use std::net::Ipv4Addr;
 
-    use headway_test_fixture::process::say_skipped;
+    use headway_test_fixture::process::{say_skipped, wait_until};
     use headway_trunk_proto::{PeerConfig, SecretKey, TunnelConfig as Settings};
     use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
     use socket2::{Domain, Protocol, Type};
@@ -456,13 +456,14 @@ mod tests {
         let mut far = carrier(0, None, OuterDscp::Own(Dscp::DEFAULT));
         let mut near = carrier(1, Some(far.local()), dscp);
         let mut own = Vec::new();
-        while near.tunnel.peers().any(|peer| peer.passes_unchecked != Some(true)) {
+        wait_until("a session, and a path without checksums", || {
             near.handle_timeout(clock.now());
             near.flush().expect("a socket");
             own.extend(arrived(&mut far, clock));
             far.flush().expect("a socket");
             arrived(&mut near, clock);
-        }
+            near.tunnel.peers().all(|peer| peer.passes_unchecked == Some(true))
+        });
         near.flush().expect("a socket");
         own.extend(arrived(&mut far, clock));
         ([far, near], own)

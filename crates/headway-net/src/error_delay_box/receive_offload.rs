@@ -70,6 +70,9 @@ mod tests {
             assert_eq!(on(), others);
             drop(off);
             assert_eq!(on(), before);
+            switch(&socket, "lo", "rx-gro", false);
+            drop(ReceiveOffload::switch_off("lo"));
+            assert_eq!(on(), others, "it was off before");
         });
     }
 }
