@@ -78,6 +78,24 @@ fn a_cycle_goes_through_its_states_in_order() {
     assert!(!seen.contains(&State::ProbeRtt), "the queue was empty now and then: {seen:?}");
 }
 
+#[test]
+fn the_next_probe_knows_how_many_rounds_ago_the_last_one_was() {
+    let mut path = path(1000);
+    for _ in 0..10_000 {
+        if path.control.state == State::Cruise {
+            break;
+        }
+        path.run(1);
+    }
+    let rounds = |bbr: &Bbr| (bbr.round_count, u64::from(bbr.cycle.rounds_since_probe_up));
+    let before = rounds(&path.control);
+    path.run(500);
+    assert_eq!(path.control.state, State::Cruise);
+    let now = rounds(&path.control);
+    assert!(now.0 >= before.0 + 3);
+    assert_eq!(now.0 - before.0, now.1 - before.1);
+}
+
 /// Section 5.3.4: half of the BDP for 200 ms and a round trip, if no sample equalled the minimum for five
 /// seconds.
 #[test]
