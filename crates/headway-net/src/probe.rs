@@ -108,11 +108,17 @@ fn damaged_segment(slot: &mut [u8], from: SocketAddr, to: SocketAddr) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::namespace::within;
 
     #[test]
     fn the_loopback_delivers_damage() {
         udp_without_checksum(false).unwrap();
         udp_without_checksum(true).unwrap();
+    }
+
+    #[test]
+    fn without_a_loopback_nothing_is_delivered() {
+        within(|_| assert!(udp_without_checksum(false).is_err()));
     }
 
     #[test]

@@ -135,10 +135,8 @@ async fn take(
         Kind::Socks => return socks(link, socket, dscp, half_open).await,
         Kind::Forward(destination) => destination,
         Kind::Transparent => {
-            let Some(destination) = handed_over(socket.local_addr()?, ours) else {
-                socket.reset();
-                return Ok(());
-            };
+            // It is reset, as what is dropped before it is joined.
+            let Some(destination) = handed_over(socket.local_addr()?, ours) else { return Ok(()) };
             Destination::Address(destination)
         }
     };
@@ -147,7 +145,6 @@ async fn take(
         Ok(stream) => link.join(socket, stream, ends).await,
         Err(outcome) => {
             tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
-            socket.reset();
             Ok(())
         }
     }

@@ -188,10 +188,11 @@ async fn connect_to(address: SocketAddr, dscp: Dscp) -> io::Result<Socket> {
 
 #[cfg(test)]
 mod tests {
+    use headway_test_fixture::log::Log;
+
     use super::*;
     use crate::link::Rules;
     use crate::linked::Linked;
-    use crate::log::Log;
     use crate::policy::Destinations;
 
     #[tokio::test]

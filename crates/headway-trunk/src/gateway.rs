@@ -421,11 +421,11 @@ fn report(links: &[Arc<Link>], event: Event) {
 
 #[cfg(test)]
 mod tests {
+    use headway_test_fixture::log::Log;
     use headway_trunk_proto::PeerId;
 
     use super::*;
     use crate::linked::Linked;
-    use crate::log::Log;
 
     #[test]
     fn what_happens_to_a_tunnel_is_logged_with_the_peer() {

@@ -25,9 +25,6 @@ mod link;
 #[cfg(test)]
 mod linked;
 mod listeners;
-#[cfg(test)]
-#[path = "../tests/gateway/log.rs"]
-mod log;
 mod metrics;
 mod networks;
 mod no_session;

@@ -355,7 +355,7 @@ impl Link {
                 // There is no session yet, or the link is down.
                 sleep(PAUSE).await;
             } else if timeout(CALM, self.taken.notified()).await.is_err() {
-                let fewer = (self.target.load(Ordering::Relaxed) / 2).max(FEWEST_SPARE);
+                let fewer = fewer_spare(self.target.load(Ordering::Relaxed));
                 self.target.store(fewer, Ordering::Relaxed);
                 let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
                 spare.retain(TcpStream::is_open);
@@ -363,6 +363,11 @@ impl Link {
             }
         }
     }
+}
+
+/// How many are kept open where none was taken for a while, of so many.
+fn fewer_spare(target: usize) -> usize {
+    (target / 2).max(FEWEST_SPARE)
 }
 
 /// Sends the request and waits for the answer. An error is the stream's own, before any answer.
@@ -444,6 +449,11 @@ mod tests {
         kept.abort();
         assert!(linked.near.take().is_some_and(|stream| stream.is_open()));
         assert_eq!(spare(), FEWEST_SPARE - 1);
+    }
+
+    #[test]
+    fn half_of_the_spare_connections_are_given_up_and_two_are_kept() {
+        assert_eq!([64, 9, 5, 4, 3, 2].map(fewer_spare), [32, 4, 2, 2, 2, 2]);
     }
 
     #[tokio::test]

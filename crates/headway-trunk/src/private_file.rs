@@ -31,7 +31,7 @@ pub(crate) fn read<T: FromStr<Err = KeyError>>(key: &str, path: &Path) -> Result
 /// Whether only its owner can read it, and that is the user who runs this or root.
 fn check(path: &Path, file: &Metadata) -> Result<(), TrunkError> {
     let (owner, user) = (file.uid(), geteuid().as_raw());
-    if owner != user && owner != 0 {
+    if !is_trusted(owner, user) {
         return Err(TrunkError::Owner { path: path.into(), owner, user });
     }
     let mode = file.mode() & 0o7777;
@@ -42,6 +42,11 @@ fn check(path: &Path, file: &Metadata) -> Result<(), TrunkError> {
         return Err(TrunkError::Exposed { path: path.into(), mode });
     }
     Ok(())
+}
+
+/// Whether a file of this owner is of `user` or of root.
+fn is_trusted(owner: u32, user: u32) -> bool {
+    [user, 0].contains(&owner)
 }
 
 #[cfg(test)]
@@ -95,6 +100,13 @@ mod tests {
         chown(&path, Some(4321), None).expect("an owner");
         let error = secret(&path).expect_err("another owner");
         assert!(error.contains("belongs to user 4321: expected user 0"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_belongs_to_its_user_or_to_root() {
+        let of_7 = [0, 7, 8].map(|owner| is_trusted(owner, 7));
+        let of_root = [0, 7].map(|owner| is_trusted(owner, 0));
+        assert_eq!((of_7, of_root), ([true, true, false], [true, false]));
     }
 
     #[test]

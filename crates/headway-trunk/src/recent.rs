@@ -102,8 +102,12 @@ mod tests {
         assert!((status.share_of_bound.expect("a bound") - 5.76 / 8.1).abs() < 1e-9);
         let unknown = recent.status(None).expect("samples");
         assert_eq!((unknown.bound_bits_per_second, unknown.share_of_bound), (None, None));
-        // The path was forgotten.
-        recent.add(Sample { at: 30.0, segments: 5, ..Sample::default() });
-        assert!(recent.status(None).is_none());
+        // The path was forgotten, and has had damage alone, or segments alone, since.
+        for (at, segments, damaged) in [(30.0, 9001, 5), (32.0, 5, 5)] {
+            recent.add(Sample { at, segments, damaged, ..Sample::default() });
+            assert!(recent.status(None).is_none(), "{segments} segments, {damaged} damaged");
+            recent.add(Sample { at: at + 1.0, segments, damaged, ..Sample::default() });
+            assert!(recent.status(None).is_some());
+        }
     }
 }

@@ -22,21 +22,14 @@ pub(crate) const MEMORY: usize = 2 * BUFFER;
 
 /// A connection to a host.
 pub(crate) trait HostEnd: AsyncRead + AsyncWrite + Unpin {
-    /// Makes it end with a RST.
-    fn reset(&self);
-
     /// Whether it ends with a RST if it is dropped, or this process killed.
     fn set_abortive(&self, abortive: bool);
 }
 
 /// With the kernel's TCP.
 impl HostEnd for Socket {
-    fn reset(&self) {
-        // It fails only if the connection is gone already.
-        let _ = SockRef::from(self).set_linger(Some(Duration::ZERO));
-    }
-
     fn set_abortive(&self, abortive: bool) {
+        // It fails only if the connection is gone already.
         let _ = SockRef::from(self).set_linger(abortive.then_some(Duration::ZERO));
     }
 }
@@ -84,10 +77,6 @@ pub(crate) fn set_dscp(stream: &Stream, dscp: Dscp) {
 
 /// With our own, through a TUN.
 impl HostEnd for Stream {
-    fn reset(&self) {
-        Self::reset(self);
-    }
-
     fn set_abortive(&self, abortive: bool) {
         Self::set_abortive(self, abortive);
     }
@@ -97,14 +86,11 @@ impl HostEnd for Stream {
 /// error of one side resets the other.
 pub(crate) async fn join(mut host: impl HostEnd, stream: Stream, meter: &Meter<'_>) -> io::Result<()> {
     let mut stream = Metered { stream, meter };
-    // Neither side must take what it has for all, should this not come to its end.
+    // Neither side must take what it has for all, should this not come to its end: both are dropped here.
     host.set_abortive(true);
     stream.stream.set_abortive(true);
     let copied = copy_bidirectional_with_sizes(&mut host, &mut stream, BUFFER, BUFFER).await;
-    if copied.is_err() {
-        host.reset();
-        stream.stream.reset();
-    } else {
+    if copied.is_ok() {
         host.set_abortive(false);
         stream.stream.set_abortive(false);
     }

@@ -236,6 +236,7 @@ mod tests {
         linked: Linked,
         queues: [Arc<PacketQueue>; 2],
         serving: JoinHandle<io::Error>,
+        profile: Arc<Profile>,
     }
 
     fn ip(words: &str) {
@@ -267,8 +268,9 @@ mod tests {
                 ip("route add 10.9.0.0/16 dev hw0");
                 let queues = [true, false].map(|unordered| Arc::new(PacketQueue::new(unordered)));
                 let peer = Peer { link: linked.near.clone(), queues: queues.clone() };
+                let profile = tun.stack().profile().clone();
                 let serving = tokio::spawn(tun.serve(networks, vec![peer]));
-                test(Host { linked, queues, serving }).await;
+                test(Host { linked, queues, serving, profile }).await;
             });
         };
         namespace.run("in a namespace", run).expect("a thread in the namespace");
@@ -381,6 +383,13 @@ mod tests {
             assert_eq!((packet[9], &packet[16..20]), (TCP, &[10, 2, 0, 1][..]));
             assert!(host.queues[0].take_bytes().is_none());
             connecting.abort();
+        });
+    }
+
+    #[test]
+    fn connections_of_hosts_are_probed_and_small_writes_not_delayed() {
+        in_namespace(true, |host| async move {
+            assert_eq!((host.profile.keep_alive, host.profile.nagle), (profile().keep_alive, false));
         });
     }
 

@@ -273,3 +273,22 @@ fn declared_peer(ours: IpAddr, peer: Option<IpAddr>) -> Result<Option<OnlyPeer>,
 pub(crate) fn is_fatal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBADFD | libc::EBADF | libc::ENODEV | libc::ENXIO))
 }
+
+/// The error, if what failed can be tried again.
+pub(crate) fn unless_fatal(error: io::Error) -> io::Result<io::Error> {
+    if is_fatal(&error) { Err(error) } else { Ok(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_gone_ends_a_carrier_and_one_that_is_down_does_not() {
+        let goes_on = |number| unless_fatal(io::Error::from_raw_os_error(number)).is_ok();
+        let gone = [libc::EBADFD, libc::EBADF, libc::ENODEV, libc::ENXIO];
+        let passing =
+            [libc::EAGAIN, libc::EIO, libc::ENETDOWN, libc::ECONNREFUSED, libc::EINVAL, libc::ENOBUFS];
+        assert_eq!((gone.map(goes_on), passing.map(goes_on)), ([false; 4], [true; 6]));
+    }
+}

@@ -169,12 +169,13 @@ impl Carrier for TunCarrier {
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.read(clock, |buffer| Ok(rustix::io::read(&self.device, buffer)?)) {
-            // The device is down.
-            Err(error) if !super::is_fatal(&error) => {
+            Ok(count) => Ok(count),
+            Err(error) => {
+                // One packet that cannot be given, such as one with an offload that the header cannot describe.
+                let error = super::unless_fatal(error)?;
                 tracing::debug!(%error, "reading from the TUN");
                 Ok(self.inbox.len())
             }
-            result => result,
         }
     }
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 use headway_tcp::OnlyPeer;
 use headway_trace::Direction;
@@ -106,12 +107,14 @@ impl<C: Carrier> Driver<C> {
             }
             let was_congested = std::mem::replace(&mut self.congested, !flushed?);
             readable = match turn {
+                // The host was not asked for packets.
+                Turn::Over | Turn::Sleep(_) if was_congested && !self.congested => {
+                    self.sleep(Some(Instant::ZERO))?
+                }
                 Turn::Over if !self.congested => return Ok(()),
                 Turn::Over => self.sleep(None)?,
-                // The host was not asked for packets.
-                Turn::Sleep(_) if was_congested && !self.congested => self.sleep(Some(Instant::ZERO))?,
-                Turn::Again if !self.congested => self.sleep(Some(Instant::ZERO))?,
-                Turn::Again => self.sleep(None)?,
+                // A carrier that is full now has the next turn say what to wait for.
+                Turn::Again => self.sleep(Some(Instant::ZERO))?,
                 // What could not be sent may have made something due.
                 Turn::Sleep(until) => {
                     self.sleep(until.into_iter().chain(self.carrier.next_deadline()).min())?
@@ -210,9 +213,9 @@ impl<C: Carrier> Driver<C> {
 
     /// Waits for the carrier, a task or the time. Returns whether the carrier is ready.
     fn sleep(&mut self, until: Option<Instant>) -> io::Result<bool> {
-        let timeout = until.map(|until| {
+        let timeout = until.and_then(|until| {
             let left = until.saturating_since(self.shared.clock.now()).as_nanos();
-            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
+            Timespec::try_from(Duration::from_nanos(left)).ok()
         });
         let carrier = self.carrier.fd();
         let wanted = if self.congested { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };

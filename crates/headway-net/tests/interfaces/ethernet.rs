@@ -73,6 +73,13 @@ impl Ends {
         seen
     }
 
+    /// That the stack has sent nothing that the station did not get: the station asks, and gets the answer next.
+    #[track_caller]
+    pub(crate) fn sent_nothing(&mut self, question: &[u8], answer: &[u8]) {
+        assert_eq!(self.hear(question), [[0_u8; 0]; 0]);
+        assert_eq!(self.station.receive(), answer);
+    }
+
     pub(crate) fn time_out(&mut self, now: Instant) {
         self.carrier.handle_timeout(now);
         assert!(self.carrier.flush().expect("an interface"));
@@ -96,13 +103,6 @@ fn answer() -> Vec<u8> {
     arp(THEIR_MAC, 2, (OUR_MAC, OURS), (THEIR_MAC, THEIRS))
 }
 
-/// That nothing was sent before: the station asks, and the next that it gets is the answer.
-#[track_caller]
-fn nothing_was_sent(ends: &mut Ends) {
-    assert_eq!(ends.hear(&question()), [[0_u8; 0]; 0]);
-    assert_eq!(ends.station.receive(), answer());
-}
-
 #[test]
 fn packets_wait_for_the_answer_of_their_neighbour() {
     in_namespace(|| {
@@ -117,7 +117,7 @@ fn packets_wait_for_the_answer_of_their_neighbour() {
             assert_eq!(ends.station.receive(), frame(THEIR_MAC, OUR_MAC, IPV4, &packet));
         }
         assert_eq!(ends.carrier.next_deadline(), None);
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
     });
 }
 
@@ -136,7 +136,7 @@ fn a_question_is_asked_again_until_it_is_answered() {
         ends.hear(&arp(OUR_MAC, 2, (THEIR_MAC, THEIRS), (OUR_MAC, OURS)));
         assert_eq!(ends.carrier.next_deadline(), None);
         ends.station.receive();
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
     });
 }
 
@@ -144,7 +144,7 @@ fn a_question_is_asked_again_until_it_is_answered() {
 fn who_asks_for_our_address_gets_an_answer_and_is_known() {
     in_namespace(|| {
         let mut ends = Ends::new(&config("10.78.0.2/24"));
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
         let packet = segment(OURS, THEIRS, b"one");
         ends.send(&packet);
         ends.station.receive();
@@ -171,7 +171,7 @@ fn no_answer_to_what_is_not_for_us_or_cannot_be() {
         ];
         for (index, other) in others.iter().enumerate() {
             assert_eq!(ends.hear(other), [[0_u8; 0]; 0], "{index}");
-            nothing_was_sent(&mut ends);
+            ends.sent_nothing(&question(), &answer());
         }
     });
 }

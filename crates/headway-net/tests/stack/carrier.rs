@@ -174,12 +174,16 @@ pub(crate) struct Got {
 }
 
 impl Peer {
-    /// A carrier, and the peer at its other end.
+    /// A carrier with room for a few packets, after which it has to wait, and the peer at its other end.
     pub(crate) fn new() -> (Box<dyn Carrier>, Self) {
+        Self::with_room_for(1)
+    }
+
+    /// With room for so many bytes at least.
+    pub(crate) fn with_room_for(bytes: usize) -> (Box<dyn Carrier>, Self) {
         let (near, socket) = UnixDatagram::pair().expect("sockets");
         socket.set_read_timeout(Some(LONG)).expect("an option");
-        // Room for a few packets, after which the carrier has to wait.
-        socket2::SockRef::from(&near).set_send_buffer_size(1).expect("an option");
+        socket2::SockRef::from(&near).set_send_buffer_size(bytes).expect("an option");
         let news = Arc::<Mutex<News>>::default();
         let peer = Self { socket, news: news.clone(), next: SeqNumber(1000), theirs: SeqNumber(0) };
         (Box::new(Wire::on(near, news)), peer)

@@ -188,8 +188,8 @@ impl Carrier for UdpCarrier {
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(_) => {}
-            Err(error) if super::is_fatal(&error) => return Err(error),
             Err(error) => {
+                let error = super::unless_fatal(error)?;
                 // No packet, or ICMP port unreachable from the peer.
                 if error.kind() != io::ErrorKind::WouldBlock {
                     tracing::debug!(%error, "reading from the UDP socket");

@@ -203,28 +203,12 @@ impl Bbr {
 mod tests {
     use headway_units::Instant;
 
-    use super::super::super::CongestionControl as _;
     use super::super::super::testing::setup;
+    use super::super::tests::known;
     use super::*;
 
-    const MSS: u32 = 1000;
     const STATES: [State; 7] =
         [State::Startup, State::Drain, State::Down, State::Cruise, State::Refill, State::Up, State::ProbeRtt];
-
-    /// It knows 10 Mbit/s and 100 ms: 125,000 bytes.
-    fn known(state: State) -> Bbr {
-        let mut bbr = Bbr::new(&setup(10));
-        bbr.set_mss(MSS, true);
-        bbr.model.on_rate(10_000_000, false);
-        bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
-        bbr.bw = 10_000_000;
-        bbr.full_pipe.reached = true;
-        bbr.cycle.down_gain = 90;
-        bbr.round_count = 10;
-        bbr.total_delivered = 1_000_000;
-        bbr.state = state;
-        bbr
-    }
 
     /// A queue stands that delays by so many microseconds.
     fn queue(bbr: &mut Bbr, micros: u64) {

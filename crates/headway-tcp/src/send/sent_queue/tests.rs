@@ -178,6 +178,12 @@ fn only_what_was_not_said_before_is_delivered() {
 }
 
 #[test]
+fn the_memory_of_segments_is_counted() {
+    let used = queue(9).allocated();
+    assert!((9 * size_of::<Sent>()..=32 * size_of::<Sent>()).contains(&used), "{used}");
+}
+
+#[test]
 fn what_was_counted_is_kept_while_nothing_is_outstanding() {
     let mut queue = logged(2);
     queue.mark_corrupted(0, at(5));

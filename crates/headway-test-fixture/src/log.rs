@@ -1,4 +1,4 @@
-//! What a gateway logs.
+//! What is logged through `tracing`.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,19 +7,21 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// The log of this thread.
+/// The log of a thread, once it is its subscriber.
 #[derive(Clone)]
-pub(crate) struct Log {
+pub struct Log {
     level: Level,
     lines: Arc<Mutex<String>>,
 }
 
 impl Log {
-    pub(crate) fn up_to(level: Level) -> Self {
+    /// Takes what has this level or is more important.
+    pub fn up_to(level: Level) -> Self {
         Self { level, lines: Arc::default() }
     }
 
-    pub(crate) fn lines(&self, piece: &str) -> Vec<String> {
+    /// The lines that contain `piece`: level and fields of an event.
+    pub fn lines(&self, piece: &str) -> Vec<String> {
         let log = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         log.lines().filter(|line| line.contains(piece)).map(str::to_owned).collect()
     }
