@@ -254,7 +254,7 @@ mod tests {
             let (mut random, mut test) = (Random(seed), RateTest::default());
             let depends = (0..segments).any(|segment| {
                 let (load, permille) =
-                    if segment / phase % 3 == 0 { (load, permille) } else { (Load::At, 50) };
+                    if (segment / phase).is_multiple_of(3) { (load, permille) } else { (Load::At, 50) };
                 if random.is_hit(permille) {
                     test.on_run(load, Duration::ZERO, Instant::ZERO, Duration::ZERO);
                 } else {
@@ -291,7 +291,7 @@ mod tests {
         let judge = |seed| {
             let (mut random, mut test) = (Random(seed), RateTest::default());
             let at = |segment: u64| Instant::from_nanos(1000 * segment);
-            let load = |segment| if segment / 2500 % 3 == 0 { Load::Below } else { Load::At };
+            let load = |segment: u64| if (segment / 2500).is_multiple_of(3) { Load::Below } else { Load::At };
             let mut late = alloc::collections::VecDeque::new();
             for segment in 0..100_000 {
                 if late.front().is_some_and(|lost| lost + 500 <= segment) {
@@ -318,7 +318,8 @@ mod tests {
             if test.depends(now) {
                 return (test, random, now);
             }
-            let (load, factor) = if milli / 100 % 2 == 0 { (Load::At, 1) } else { (Load::Above, 2) };
+            let (load, factor) =
+                if (milli / 100).is_multiple_of(2) { (Load::At, 1) } else { (Load::Above, 2) };
             send(&mut test, &mut random, load, permille * factor, now);
         }
         unreachable!()
