@@ -182,7 +182,7 @@ fn every_peer_is_told_of_the_end() {
     let far = PeerConfig { endpoint: Some(carrier.local()), ..PeerConfig::new(key(0).public()) };
     let mut ends = Vec::new();
     for number in 1..=PEERS {
-        // So many handshakes a second are not answered to one address.
+        // One address is answered fewer handshakes a second.
         let socket = UdpSocket::bind((Ipv4Addr::new(127, 0, 1, (number / 2) as u8), 0)).unwrap();
         socket.set_nonblocking(true).unwrap();
         let tunnel = tunnel(number, vec![far.clone()]);

@@ -365,7 +365,7 @@ impl Link {
     }
 }
 
-/// How many are kept open where none was taken for a while, of so many.
+/// How many of `target` are kept open where none was taken for a while.
 fn fewer_spare(target: usize) -> usize {
     (target / 2).max(FEWEST_SPARE)
 }

@@ -238,7 +238,7 @@ fn another_station_with_our_address_is_reported_once() {
         warnings();
         let mut ends = Ends::new(&config("10.78.0.2/24"));
         ends.hear(&question());
-        // Our own, and one of nobody.
+        // Our own, and one whose sender has a multicast address.
         ends.hear(&arp(BROADCAST, 1, (OUR_MAC, OURS), ([0; 6], OURS)));
         ends.hear(&arp(BROADCAST, 1, ([3, 0, 0, 0, 0, 1], OURS), ([0; 6], OURS)));
         assert_eq!(warnings(), 0);

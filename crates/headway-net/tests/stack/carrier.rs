@@ -179,7 +179,7 @@ impl Peer {
         Self::with_room_for(1)
     }
 
-    /// With room for so many bytes at least.
+    /// With room for at least `bytes`.
     pub(crate) fn with_room_for(bytes: usize) -> (Box<dyn Carrier>, Self) {
         let (near, socket) = UnixDatagram::pair().expect("sockets");
         socket.set_read_timeout(Some(LONG)).expect("an option");

@@ -309,7 +309,7 @@ async fn a_capture_has_the_packets_of_tcp_in_both_directions() {
     assert!(!file.has(b"corrupted: the header can be read"));
 }
 
-/// A file on a disk that has room for so many bytes.
+/// A file on a disk that has room for this number of bytes.
 struct Full(usize);
 
 impl io::Write for Full {
