@@ -17,7 +17,7 @@ use others::OthersQueue;
 /// So many samples are kept.
 const BLOCK: usize = 8;
 /// Waits below this, in microseconds, or below this part of the round-trip time without a queue, are noise: the clock's, and
-/// the host's.
+/// the host's. The part is fitted to jitter on long paths.
 const NOISE: u32 = 1000;
 const NOISE_PART: u32 = 32;
 /// As is the time in which two packets are transmitted: SYNs, which are shorter, may have the shortest round-trip time, and
