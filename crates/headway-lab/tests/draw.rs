@@ -237,17 +237,27 @@ fn results_name_their_links_and_claims_judge_a_share_of_them() {
     assert_eq!(codel, behind_codel, "claims may name what was drawn from a list");
 }
 
-/// Each names the rules that there are.
+/// Each names the rules that there are, and has a claim on each of its cells but those compared with.
 #[test]
-fn the_study_of_the_rules_has_one_cell_without_each() {
+fn the_study_of_the_rules_has_a_cell_without_each_and_one_with_each_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ablation");
     for file in ["lone.toml", "rivals.toml"] {
         let experiment = Experiment::load(&folder.join(file), &Overrides::default()).expect(file);
         let off = &experiment.axes["rules-off"];
-        assert_eq!(off[0], "none");
-        let rules: Vec<&str> = headway_tcp::Rule::NAMES.iter().map(|(name, _)| *name).collect();
+        let mut expected = vec!["none".to_owned(), "all".to_owned()];
         // Thin streams are of gateways.
-        let missing: Vec<&str> = rules.into_iter().filter(|rule| off.iter().all(|off| off != rule)).collect();
-        assert_eq!(missing, ["thin-streams"], "{file}");
+        for (rule, _) in headway_tcp::Rule::NAMES.iter().filter(|(rule, _)| *rule != "thin-streams") {
+            expected.extend([rule.to_string(), format!("all-except:{rule}")]);
+        }
+        assert!(off.len() == expected.len() && expected.iter().all(|rules| off.contains(rules)), "{file}");
+        assert_eq!(experiment.claims.len(), 2 * (off.len() - 1), "{file}");
+        assert_eq!(experiment.claims[0].says.split_once(" off").map(|(rule, _)| rule), Some("alone"));
     }
+}
+
+#[test]
+fn a_claim_of_each_value_names_an_axis_that_is_swept() {
+    let text = DRAWN.replace("says = \"HACK has half", "each = \"aqm\"\nsays = \"HACK has half");
+    let error = with(&text, &Overrides::default()).expect_err("an axis");
+    assert!(error.contains("aqm: expected an axis of [sweep]"), "{error}");
 }

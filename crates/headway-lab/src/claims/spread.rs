@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::experiment::Statistic;
+use crate::statistics::Summary;
+
 /// How many of the worst cells are named.
 const NAMED: usize = 5;
 
@@ -31,6 +34,10 @@ pub struct Spread {
     pub quartile: f64,
     /// The median.
     pub median: f64,
+    /// The geometric mean; `None` where a value has no logarithm.
+    pub mean: Option<f64>,
+    /// Its 95 % interval, by bootstrap over the cells.
+    pub mean_interval: Option<(f64, f64)>,
     /// The worst cells, the worst first.
     pub worst_cells: Vec<WorstCell>,
 }
@@ -50,12 +57,16 @@ impl Spread {
     /// Of cells in the order from the worst to the best; `None` without any.
     pub(super) fn of(cells: &[WorstCell]) -> Option<Self> {
         let at = |share| reached_by(share, cells);
+        let logs: Vec<f64> = cells.iter().map(|cell| cell.ours.ln()).collect();
+        let mean = Summary::of(&logs, Statistic::Mean).filter(|mean| mean.mean.is_finite());
         Some(Self {
             cells: cells.len(),
             worst: at(1.0)?,
             percentile_5: at(0.95)?,
             quartile: at(0.75)?,
             median: at(0.5)?,
+            mean: mean.map(|mean| mean.mean.exp()),
+            mean_interval: mean.map(|Summary { interval: (least, most), .. }| (least.exp(), most.exp())),
             worst_cells: cells.iter().take(NAMED).cloned().collect(),
         })
     }

@@ -203,6 +203,8 @@ impl Experiment {
         }
         let recordings =
             cells::recordings(&cells, traces).map_err(|error| complaint("damage", error.to_string()))?;
+        let claims = std::mem::take(&mut read.claim);
+        read.claim = claims.into_iter().flat_map(|claim| claim.of_each(&read.sweep)).collect();
         let figure = read.figure.clone().unwrap_or_else(|| Figure::of_axes(read.sweep.keys()));
         let axes = Axes::of(&read, draws.as_ref());
         check_figure(&read, &axes, &figure, &complaint)?;
@@ -287,6 +289,10 @@ fn check_claim(
     claim: &Claim,
     complaint: &dyn Fn(&str, String) -> LabError,
 ) -> Result<(), LabError> {
+    if let Some(axis) = &claim.each {
+        // Those that are swept have been replaced.
+        return Err(complaint("each", format!("{axis}: expected an axis of [sweep]")));
+    }
     let places = [Some(&claim.of), claim.over.as_ref(), claim.minus.as_ref()];
     for (axis, value) in places.into_iter().flatten().flatten() {
         axes.check_value("claim", axis, value).map_err(|problem| complaint("claim", problem))?;

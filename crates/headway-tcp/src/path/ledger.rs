@@ -27,8 +27,8 @@ pub(crate) enum Crossing {
 }
 
 /// Why a segment did not arrive intact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
     /// It arrived damaged.
     Damage,
     /// It did not arrive. The path damages packets, and nothing speaks for congestion; whether it passed the
@@ -36,6 +36,9 @@ pub enum Cause {
     Silent,
     /// A queue overflowed.
     Congestion,
+    /// To be answered as congestion; but probably it crossed the bottleneck all the same: the path damages as large a share of
+    /// what meets a long queue as of the rest, and others keep no queue.
+    Crossing(Crossing),
     /// There is no evidence of damage on the path: to be answered like congestion.
     Unknown,
 }
@@ -135,8 +138,6 @@ pub struct CauseLedger {
     evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
-    /// The loss that was attributed last probably crossed the bottleneck.
-    crosses: bool,
     rules_off: RulesOff,
     total: Attributed,
 }
@@ -327,14 +328,13 @@ impl CauseLedger {
                 self.total.damage += 1;
                 self.take_for_damaged();
             }
-            Cause::Congestion => self.total.congestion += 1,
+            Cause::Congestion | Cause::Crossing(_) => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
         cause
     }
 
     fn judge(&mut self, missing: Missing, tolerated: u32) -> Cause {
-        self.crosses = false;
         if self.is_exhausted() {
             return Cause::Congestion;
         }
@@ -363,22 +363,15 @@ impl CauseLedger {
             Verdict::Damage => Cause::Damage,
             Verdict::Unlearnt => Cause::Silent,
             Verdict::Excess | Verdict::Tolerated => Cause::Congestion,
-            Verdict::Crossing => {
-                self.crosses = self.is_alone();
-                Cause::Congestion
-            }
+            Verdict::Crossing if self.own => Cause::Crossing(Crossing::OwnPath),
+            Verdict::Crossing if self.is_alone() => Cause::Crossing(Crossing::SharedPath),
+            Verdict::Crossing => Cause::Congestion,
         }
     }
 
-    /// Whether the loss that was attributed last is answered as congestion, and probably crossed the bottleneck all the same:
-    /// the path damages as large a share of what meets a long queue as of the rest. Says so once, and where others keep no
-    /// queue.
-    pub(crate) fn take_crossing(&mut self) -> Option<Crossing> {
-        if !core::mem::take(&mut self.crosses) {
-            return None;
-        }
-        self.silent.take_crossing();
-        Some(if self.own { Crossing::OwnPath } else { Crossing::SharedPath })
+    /// A loss whose cause is [`Cause::Crossing`] is counted as what crossed the bottleneck.
+    pub(crate) fn on_crossing_counted(&mut self) {
+        self.silent.on_crossing_counted();
     }
 
     fn credits_expired(&self, delay: Delay) -> bool {
@@ -486,11 +479,15 @@ mod tests {
             ledger.on_intact(1000);
             survive(&mut ledger, if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 300);
             assert_eq!(ledger.is_alone(), own || !waits);
-            let crossings = [(); 30].map(|()| {
-                assert_eq!(attribute(&mut ledger), Cause::Congestion);
-                ledger.take_crossing()
+            let causes = [(); 30].map(|()| {
+                let cause = attribute(&mut ledger);
+                if let Cause::Crossing(_) = cause {
+                    ledger.on_crossing_counted();
+                }
+                cause
             });
-            let count = |kind| crossings.iter().filter(|crossing| **crossing == Some(kind)).count();
+            assert!(causes.iter().all(|cause| matches!(cause, Cause::Congestion | Cause::Crossing(_))));
+            let count = |kind| causes.iter().filter(|cause| **cause == Cause::Crossing(kind)).count();
             (count(Crossing::OwnPath), count(Crossing::SharedPath))
         };
         assert_eq!([true, false].map(|waits| crossing(true, waits)), [(9, 0); 2]);

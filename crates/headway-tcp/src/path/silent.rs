@@ -169,8 +169,8 @@ impl SilentLosses {
         }
     }
 
-    /// A loss that was judged [`Verdict::Crossing`] counts as delivered: one less is expected.
-    pub(super) fn take_crossing(&mut self) {
+    /// A loss that was judged [`Verdict::Crossing`] is counted: one less is expected.
+    pub(super) fn on_crossing_counted(&mut self) {
         self.crossing = self.crossing.saturating_sub(ONE);
     }
 
@@ -305,7 +305,7 @@ mod tests {
                     let verdict =
                         path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
                     if verdict == Verdict::Crossing {
-                        path.losses.take_crossing();
+                        path.losses.on_crossing_counted();
                     }
                     verdict == Verdict::Crossing
                 })

@@ -230,7 +230,8 @@ impl Rack {
             return false;
         }
         let due = sent.sent_at + self.detector.rtt();
-        match cx.attribute(sent.missing(cx.mss, cx.now.saturating_since(due))) {
+        let cause = cx.attribute(sent.missing(cx.mss, cx.now.saturating_since(due)));
+        match cause {
             Cause::Damage => {
                 cx.queue.mark_passed(index, due, cx.now);
                 cx.report_damage(sent.len);
@@ -241,16 +242,18 @@ impl Rack {
                 cx.report_damage(sent.len);
                 return false;
             }
-            Cause::Congestion | Cause::Unknown => {}
+            Cause::Congestion | Cause::Crossing(_) | Cause::Unknown => {}
         }
         let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
         if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
-        match cx.ledger.as_deref_mut().and_then(CauseLedger::take_crossing) {
-            Some(Crossing::OwnPath) => cx.queue.count_crossing(sent, due, cx.now),
-            Some(Crossing::SharedPath) => cx.domain.control().on_crossing(sent.len),
-            None => {}
+        if let (Cause::Crossing(crossing), Some(ledger)) = (cause, &mut cx.ledger) {
+            ledger.on_crossing_counted();
+            match crossing {
+                Crossing::OwnPath => cx.queue.count_crossing(sent, due, cx.now),
+                Crossing::SharedPath => cx.domain.control().on_crossing(sent.len),
+            }
         }
         true
     }
