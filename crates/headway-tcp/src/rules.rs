@@ -28,8 +28,6 @@ rules! {
     Credits "credits",
     /// Some losses at a long queue crossed the bottleneck.
     Crossing "crossing",
-    /// A queue that stands while BBR cruises alone is drained.
-    CruiseDrain "cruise-drain",
     /// `ProbeBW_DOWN` drains long paths in time.
     DownGain "down-gain",
     /// The first rounds of Startup are slow start.

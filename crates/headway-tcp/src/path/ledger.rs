@@ -16,16 +16,6 @@ use super::silent::{SilentLosses, Verdict};
 use crate::congestion::Load;
 use crate::rules::{Rule, RulesOff};
 
-/// What a loss that crossed the bottleneck counts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crossing {
-    /// It counts as delivered.
-    OwnPath,
-    /// Only the controller's answer to the losses of this round takes it into account. Others may come at any time: the sender
-    /// stays on the safe side of what it measures.
-    SharedPath,
-}
-
 /// Why a segment did not arrive intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -38,7 +28,7 @@ pub(crate) enum Cause {
     Congestion,
     /// To be answered as congestion; but probably it crossed the bottleneck all the same: the path damages as large a share of
     /// what meets a long queue as of the rest, and others keep no queue.
-    Crossing(Crossing),
+    Crossing,
     /// There is no evidence of damage on the path: to be answered like congestion.
     Unknown,
 }
@@ -328,7 +318,7 @@ impl CauseLedger {
                 self.total.damage += 1;
                 self.take_for_damaged();
             }
-            Cause::Congestion | Cause::Crossing(_) => self.total.congestion += 1,
+            Cause::Congestion | Cause::Crossing => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
         cause
@@ -363,15 +353,9 @@ impl CauseLedger {
             Verdict::Damage => Cause::Damage,
             Verdict::Unlearnt => Cause::Silent,
             Verdict::Excess | Verdict::Tolerated => Cause::Congestion,
-            Verdict::Crossing if self.own => Cause::Crossing(Crossing::OwnPath),
-            Verdict::Crossing if self.is_alone() => Cause::Crossing(Crossing::SharedPath),
+            Verdict::Crossing if self.is_alone() => Cause::Crossing,
             Verdict::Crossing => Cause::Congestion,
         }
-    }
-
-    /// A loss whose cause is [`Cause::Crossing`] is counted as what crossed the bottleneck.
-    pub(crate) fn on_crossing_counted(&mut self) {
-        self.silent.on_crossing_counted();
     }
 
     fn credits_expired(&self, delay: Delay) -> bool {
@@ -463,7 +447,7 @@ mod tests {
 
     #[test]
     fn losses_cross_a_long_queue_that_others_do_not_keep() {
-        // How many of 30 losses at a long queue do, and what they count for. `waits`: what is sent at the rate waits.
+        // How many of 30 losses at a long queue do. `waits`: what is sent at the rate waits.
         let crossing = |own, waits| {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
@@ -479,20 +463,13 @@ mod tests {
             ledger.on_intact(1000);
             survive(&mut ledger, if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 300);
             assert_eq!(ledger.is_alone(), own || !waits);
-            let causes = [(); 30].map(|()| {
-                let cause = attribute(&mut ledger);
-                if let Cause::Crossing(_) = cause {
-                    ledger.on_crossing_counted();
-                }
-                cause
-            });
-            assert!(causes.iter().all(|cause| matches!(cause, Cause::Congestion | Cause::Crossing(_))));
-            let count = |kind| causes.iter().filter(|cause| **cause == Cause::Crossing(kind)).count();
-            (count(Crossing::OwnPath), count(Crossing::SharedPath))
+            let causes = [(); 30].map(|()| attribute(&mut ledger));
+            assert!(causes.iter().all(|cause| matches!(cause, Cause::Congestion | Cause::Crossing)));
+            causes.iter().filter(|cause| **cause == Cause::Crossing).count()
         };
-        assert_eq!([true, false].map(|waits| crossing(true, waits)), [(9, 0); 2]);
-        assert_eq!(crossing(false, false), (0, 9));
-        assert_eq!(crossing(false, true), (0, 0), "others keep the queue");
+        assert_eq!([true, false].map(|waits| crossing(true, waits)), [9; 2]);
+        assert_eq!(crossing(false, false), 9);
+        assert_eq!(crossing(false, true), 0, "others keep the queue");
     }
 
     #[test]

@@ -124,12 +124,12 @@ impl SilentLosses {
         self.last_lost = Some(order);
         if !short {
             self.expect_crossing(1, now);
-            let crosses = self.crossing >= ONE && !self.depend(now);
-            return if crosses && self.rules_off.hold(Rule::Crossing) {
-                Verdict::Crossing
-            } else {
-                Verdict::Excess
-            };
+            let crosses = self.crossing >= ONE && !self.depend(now) && self.rules_off.hold(Rule::Crossing);
+            if !crosses {
+                return Verdict::Excess;
+            }
+            self.crossing -= ONE;
+            return Verdict::Crossing;
         }
         if begins_run {
             self.test.get_or_insert_default().on_run(load, late, now, rtt);
@@ -167,11 +167,6 @@ impl SilentLosses {
             let most = CROSSING_RUNS * self.learnt.run();
             self.crossing = (self.crossing + u64::from(segments) * share).min(most);
         }
-    }
-
-    /// A loss that was judged [`Verdict::Crossing`] is counted: one less is expected.
-    pub(super) fn on_crossing_counted(&mut self) {
-        self.crossing = self.crossing.saturating_sub(ONE);
     }
 
     /// Whether losses depend on the sender's rate.
@@ -304,9 +299,6 @@ mod tests {
                     }
                     let verdict =
                         path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
-                    if verdict == Verdict::Crossing {
-                        path.losses.on_crossing_counted();
-                    }
                     verdict == Verdict::Crossing
                 })
                 .count()

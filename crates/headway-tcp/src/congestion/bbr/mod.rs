@@ -26,7 +26,7 @@
 //! 6. A sample that equals the minimum postpones ProbeRTT: the queue is empty. One that is sooner than the minimum, after a
 //!    retransmission, answers an earlier transmission, and measures no rate.
 //! 7. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
-//! 8. Where the sender is alone there is no margin and no headroom, and a queue that stands in ProbeBW_CRUISE is drained.
+//! 8. Where the sender is alone there is no margin and no headroom.
 //! 9. Losses that probably crossed the bottleneck do not lower the short-term bounds, and the loss of a block (of partial
 //!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
 //! 10. What an undo restores is saved once for each recovery, not once for each round with losses.

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
-use crate::path::ledger::{Cause, CauseLedger, Crossing, Missing};
+use crate::path::ledger::{Cause, CauseLedger, Missing};
 use crate::profile::Features;
 use crate::rules::Rule;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
@@ -242,18 +242,14 @@ impl Rack {
                 cx.report_damage(sent.len);
                 return false;
             }
-            Cause::Congestion | Cause::Crossing(_) | Cause::Unknown => {}
+            Cause::Congestion | Cause::Crossing | Cause::Unknown => {}
         }
         let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
         if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
-        if let (Cause::Crossing(crossing), Some(ledger)) = (cause, &mut cx.ledger) {
-            ledger.on_crossing_counted();
-            match crossing {
-                Crossing::OwnPath => cx.queue.count_crossing(sent, due, cx.now),
-                Crossing::SharedPath => cx.domain.control().on_crossing(sent.len),
-            }
+        if cause == Cause::Crossing {
+            cx.domain.control().on_crossing(sent.len);
         }
         true
     }
