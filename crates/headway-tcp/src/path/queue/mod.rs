@@ -348,4 +348,15 @@ mod tests {
         });
         assert!(path.is_empty());
     }
+
+    #[test]
+    fn what_was_learnt_becomes_old_once_in_several_spans() {
+        let mut queue = Queue::default();
+        let old = (0..10 * FORGOTTEN)
+            .filter(|&n| {
+                queue.on_rtt(Instant::ZERO + SPAN / 5 * n, Duration::from_millis(100), Duration::ZERO)
+            })
+            .count();
+        assert_eq!(old, 2);
+    }
 }
