@@ -14,6 +14,7 @@ mod liars;
 mod moved_peer;
 mod only_peer;
 mod partial;
+mod recovery_phases;
 mod repair;
 #[path = "two_hosts.rs"]
 mod two_hosts;

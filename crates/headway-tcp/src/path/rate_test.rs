@@ -363,4 +363,17 @@ mod tests {
         }
         assert_eq!(LOG2_3_2, log2(3, 2));
     }
+
+    #[test]
+    fn older_segments_and_runs_count_half() {
+        let mut comparison = Comparison::default();
+        comparison.at.add(MEMORY / 2, 40);
+        comparison.other.add(MEMORY / 2, 20);
+        comparison.forget();
+        assert_eq!(comparison.at, Count { sent: MEMORY / 2, runs: 40 });
+        comparison.other.add(1, 0);
+        comparison.forget();
+        assert_eq!(comparison.at, Count { sent: MEMORY / 4, runs: 20 });
+        assert_eq!(comparison.other, Count { sent: MEMORY / 4, runs: 10 });
+    }
 }
