@@ -208,3 +208,19 @@ impl RetransmitQueue {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_memory_is_that_of_the_segments_that_wait() {
+        let mut reported = RetransmitQueue::default();
+        assert_eq!(reported.allocated(), 0);
+        (0..64).for_each(|segment| reported.push_cut(SeqNumber(segment)));
+        let waiting = 64 * size_of::<Waiting>();
+        assert!((waiting..2 * waiting + size_of::<Lines>()).contains(&reported.allocated()));
+        reported.clear();
+        assert_eq!(reported.allocated(), 0);
+    }
+}
