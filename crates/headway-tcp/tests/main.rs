@@ -10,6 +10,7 @@ mod hostile;
 mod icmp;
 mod interception;
 mod layers;
+mod learnt;
 mod liars;
 mod moved_peer;
 mod only_peer;

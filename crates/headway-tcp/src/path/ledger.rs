@@ -656,4 +656,25 @@ mod tests {
         assert!(!damages(200, 100), "the queue may have dropped them");
         assert!(!damages(100, 200), "the queue held them");
     }
+
+    #[test]
+    fn what_happened_is_forgotten_when_the_window_has_passed_in_silence() {
+        for (round_trips, sees) in [(INTERVALS as u64 - 1, true), (INTERVALS as u64, false)] {
+            let mut ledger = CauseLedger::default();
+            ledger.advance(Instant::ZERO, delay(100));
+            ledger.on_reported();
+            ledger.advance(Instant::ZERO + ms(100 * round_trips), delay(100));
+            assert_eq!(ledger.sees_damage(), sees, "{round_trips} round trips");
+        }
+    }
+
+    #[test]
+    fn a_count_is_newer_if_it_is_ahead_by_less_than_half_of_the_numbers() {
+        for (count, counted) in [(0x7fff, 0x7fff), (0x8000, 0)] {
+            let mut ledger = CauseLedger::default();
+            ledger.on_count(Instant::ZERO, 0, 3);
+            ledger.on_count(Instant::ZERO, count, u16::MAX);
+            assert_eq!(ledger.attributed().counted, counted);
+        }
+    }
 }

@@ -229,4 +229,14 @@ mod tests {
         later.update(&mut memory, &round(6004, 2_000, false));
         assert_eq!((memory.unwrap().window, memory.unwrap().filled), (1_000, false));
     }
+
+    #[test]
+    fn a_quarter_more_is_no_growth() {
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
+        for (n, delivered) in [16_384, 20_480, 25_600, 32_000].into_iter().enumerate() {
+            assert!(memory.is_none_or(|known: PathMemory| !known.filled));
+            sampler.update(&mut memory, &round(n as u64, delivered, false));
+        }
+        assert!(memory.unwrap().filled);
+    }
 }

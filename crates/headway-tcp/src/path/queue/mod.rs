@@ -325,6 +325,10 @@ mod tests {
     fn only_samples_of_the_last_round_trip_count() {
         let mut path = Path::new();
         assert!(!path.sample([10; 8]).pause(20).sample([15]).is_empty());
+        for (pause, empty) in [(13, true), (14, false)] {
+            let mut path = Path::new();
+            assert_eq!(path.sample([10; 8]).pause(pause).sample([15]).is_empty(), empty);
+        }
     }
 
     #[test]
