@@ -175,4 +175,24 @@ mod tests {
         send(&mut experiment, 10, 25, 5);
         assert!(experiment.is_proven());
     }
+
+    #[test]
+    fn what_arrives_together_counts_as_one_by_one() {
+        let (mut together, mut single) = (Experiment::default(), Experiment::default());
+        together.on_survived(10, 100);
+        send(&mut single, 10, 100, 0);
+        assert_eq!(together, single);
+    }
+
+    #[test]
+    fn older_losses_count_half() {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 10, 4, 1);
+        experiment.halve();
+        send(&mut experiment, 10, 2, 1);
+        assert!(!experiment.is_proven(), "four");
+        send(&mut experiment, 10, 1, 1);
+        assert!(experiment.is_proven());
+    }
 }

@@ -511,12 +511,15 @@ mod tests {
         ledger.on_count(Instant::ZERO, 503, 10);
         assert_eq!(ledger.attributed().counted, 503, "it remembers");
         ledger.begin();
+        ledger.on_count(Instant::ZERO, 513, 10);
+        assert_eq!(ledger.attributed().counted, 513, "all that was sent was damaged");
+        ledger.begin();
         ledger.on_count(Instant::ZERO, 2, 10);
         ledger.on_count(Instant::ZERO, 4, 10);
-        assert_eq!(ledger.attributed().counted, 507, "it forgot");
+        assert_eq!(ledger.attributed().counted, 517, "it forgot");
         ledger.begin();
         ledger.on_count(Instant::ZERO, 60_000, 10);
-        assert_eq!(ledger.attributed().counted, 507, "a mark to count from");
+        assert_eq!(ledger.attributed().counted, 517, "a mark to count from");
     }
 
     #[test]
@@ -606,6 +609,46 @@ mod tests {
             assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
             survive(&mut ledger, [0, 400, 0], 110);
             assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
+        }
+    }
+
+    /// Losses with 10 segments in flight, and arrivals with 40, at these round-trip times.
+    #[test]
+    fn only_what_meets_an_empty_queue_is_an_experiment() {
+        let damages = |lost, arrived| {
+            let mut ledger = CauseLedger::default();
+            sample(&mut ledger, 100);
+            sample(&mut ledger, lost);
+            for run in 1..=20 {
+                ledger.attribute(at_rate(2 * run), 0);
+            }
+            sample(&mut ledger, arrived);
+            ledger.on_survived([0, 20, 0], 40);
+            ledger.damages()
+        };
+        assert!(damages(100, 100));
+        assert!(!damages(200, 100), "the queue may have dropped them");
+        assert!(!damages(100, 200), "the queue held them");
+    }
+
+    #[test]
+    fn what_happened_is_forgotten_when_the_window_has_passed_in_silence() {
+        for (round_trips, sees) in [(INTERVALS as u64 - 1, true), (INTERVALS as u64, false)] {
+            let mut ledger = CauseLedger::default();
+            ledger.advance(Instant::ZERO, delay(100));
+            ledger.on_reported();
+            ledger.advance(Instant::ZERO + ms(100 * round_trips), delay(100));
+            assert_eq!(ledger.sees_damage(), sees, "{round_trips} round trips");
+        }
+    }
+
+    #[test]
+    fn a_count_is_newer_if_it_is_ahead_by_less_than_half_of_the_numbers() {
+        for (count, counted) in [(0x7fff, 0x7fff), (0x8000, 0)] {
+            let mut ledger = CauseLedger::default();
+            ledger.on_count(Instant::ZERO, 0, 3);
+            ledger.on_count(Instant::ZERO, count, u16::MAX);
+            assert_eq!(ledger.attributed().counted, counted);
         }
     }
 }

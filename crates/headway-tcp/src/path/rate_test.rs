@@ -365,4 +365,34 @@ mod tests {
         }
         assert_eq!(LOG2_3_2, log2(3, 2));
     }
+
+    #[test]
+    fn older_segments_and_runs_count_half() {
+        let mut comparison = Comparison::default();
+        comparison.at.add(MEMORY / 2, 40);
+        comparison.other.add(MEMORY / 2, 20);
+        comparison.forget();
+        assert_eq!(comparison.at, Count { sent: MEMORY / 2, runs: 40 });
+        comparison.other.add(1, 0);
+        comparison.forget();
+        assert_eq!(comparison.at, Count { sent: MEMORY / 4, runs: 20 });
+        assert_eq!(comparison.other, Count { sent: MEMORY / 4, runs: 10 });
+    }
+
+    #[test]
+    fn a_verdict_that_nothing_confirms_ends_when_its_time_is_over() {
+        let (test, _, next) = dependent_test(50);
+        // The verdict came with the segment before.
+        let lasts = HOLDS - Duration::from_millis(1);
+        assert!(test.depends(next + (lasts - Duration::from_nanos(1))) && !test.depends(next + lasts));
+    }
+
+    #[test]
+    fn how_late_losses_were_found_is_forgotten_slowly() {
+        let mut test = RateTest::default();
+        for late in [800, 0, 750] {
+            test.on_run(Load::At, Duration::from_millis(late), Instant::ZERO, Duration::ZERO);
+            assert_eq!(test.unsettled.late, Duration::from_millis(late.max(700)));
+        }
+    }
 }

@@ -362,4 +362,22 @@ mod tests {
         }
         assert!(burst(&mut path).iter().all(|verdict| *verdict == Verdict::Damage));
     }
+
+    #[test]
+    fn what_was_learnt_is_forgotten_in_proportion() {
+        let mut path = Path::new();
+        path.send(Load::At, 3 * u64::from(MEMORY), 20, true);
+        let learnt = path.losses.learnt;
+        assert!(learnt.sent <= MEMORY && learnt.sent.abs_diff(20 * learnt.lost) < 40, "{learnt:?}");
+        assert_eq!(learnt.run(), ONE, "no two were lost in a row");
+        path.losses.on_survived([0, MEMORY + 2, 0], true, Instant::ZERO);
+        assert!(path.losses.learnt.sent <= MEMORY, "however many at a time");
+    }
+
+    #[test]
+    fn little_more_than_was_learnt_is_believed() {
+        let mut path = Path::new();
+        path.send(Load::At, 8000, 20, true);
+        assert!((ONE / 17..ONE / 14).contains(&path.losses.share()), "{}", path.losses.share());
+    }
 }

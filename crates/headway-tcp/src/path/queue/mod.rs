@@ -325,6 +325,10 @@ mod tests {
     fn only_samples_of_the_last_round_trip_count() {
         let mut path = Path::new();
         assert!(!path.sample([10; 8]).pause(20).sample([15]).is_empty());
+        for (pause, empty) in [(13, true), (14, false)] {
+            let mut path = Path::new();
+            assert_eq!(path.sample([10; 8]).pause(pause).sample([15]).is_empty(), empty);
+        }
     }
 
     #[test]
@@ -347,5 +351,16 @@ mod tests {
             path.pause(4995).sample([300; 8]);
         });
         assert!(path.is_empty());
+    }
+
+    #[test]
+    fn what_was_learnt_becomes_old_once_in_several_spans() {
+        let mut queue = Queue::default();
+        let old = (0..10 * FORGOTTEN)
+            .filter(|&n| {
+                queue.on_rtt(Instant::ZERO + SPAN / 5 * n, Duration::from_millis(100), Duration::ZERO)
+            })
+            .count();
+        assert_eq!(old, 2);
     }
 }

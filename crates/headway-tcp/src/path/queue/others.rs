@@ -69,4 +69,14 @@ mod tests {
         }
         assert!(!queue.stands());
     }
+
+    #[test]
+    fn a_share_that_waits_stays_what_it_is() {
+        let mut queue = OthersQueue::default();
+        queue.on_survived(900, ms(0));
+        queue.on_survived(100, ms(10));
+        assert!(!queue.stands());
+        queue.halve();
+        assert!(!queue.stands());
+    }
 }

@@ -168,9 +168,9 @@ impl Runs {
         &self.runs[..self.len]
     }
 
+    /// No block is empty from [`MIN_PAYLOAD`] bytes on.
     fn push(&mut self, bytes: u32, differs: bool) {
         match self.runs[..self.len].last_mut() {
-            _ if bytes == 0 => {}
             Some(last) if last.1 == differs => last.0 += bytes,
             _ => {
                 self.runs[self.len] = (bytes, differs);
@@ -305,6 +305,13 @@ mod tests {
         let runs = Runs::new(&ours, &theirs, len);
         assert_eq!(runs.as_slice().iter().map(|run| run.0).sum::<u32>(), len);
         (runs.as_slice().to_vec(), runs.spared)
+    }
+
+    #[test]
+    fn no_block_of_what_is_cut_is_empty() {
+        for len in MIN_PAYLOAD..9000 {
+            assert!((0..COUNT).all(|block| !block_range(len, block).is_empty()), "{len} bytes");
+        }
     }
 
     #[test]

@@ -208,3 +208,20 @@ impl RetransmitQueue {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_memory_is_that_of_the_segments_that_wait_and_were_sent() {
+        let mut reported = RetransmitQueue::default();
+        assert_eq!(reported.allocated(), 0);
+        *reported.lines() =
+            Lines { waiting: VecDeque::with_capacity(64), suppressed: VecDeque::with_capacity(32) };
+        let segments = 64 * size_of::<Waiting>() + 32 * size_of::<(SeqNumber, u64)>();
+        assert_eq!(reported.allocated(), size_of::<Lines>() + segments);
+        reported.clear();
+        assert_eq!(reported.allocated(), 0);
+    }
+}
