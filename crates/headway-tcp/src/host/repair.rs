@@ -74,7 +74,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// The connections that the TCP header at the start of `body` may belong to. They are looked for among those
-    /// that received data last, and those whose ports it has but for one bit.
+    /// that received data last, and those whose ports it has except for one bit.
     fn suspects(&mut self, key: &PathKey, now: Instant, body: &[u8]) -> Vec<Suspect> {
         /// Connections that are asked at most.
         const MOST: usize = 12;
