@@ -19,8 +19,8 @@ mod sweep;
 mod testbed;
 
 pub use claims::{
-    Evidence, EvidenceError, Judgement, MissingCell, Reading, Spread, Verdict, WorstCell, in_unit, judge,
-    weigh,
+    Evidence, EvidenceError, Judgement, Mean, MissingCell, Reading, Spread, Verdict, WorstCell, in_unit,
+    judge, weigh,
 };
 pub use error::LabError;
 pub use experiment::{

@@ -1,6 +1,6 @@
 //! Links that were drawn at random: where the values of each claim lie on them, and the worst of them.
 
-use headway_lab::{Judgement, Results, Spread, WorstCell};
+use headway_lab::{Judgement, Mean, Results, Spread, WorstCell};
 use headway_scenario::key;
 use maud::{Markup, html};
 
@@ -17,8 +17,8 @@ const HEADS: [&str; 5] = ["worst", "5 %", "25 %", "50 %", "mean"];
 pub fn quantiles(judgement: &Judgement, spread: &Spread) -> [String; 5] {
     let values = [spread.worst, spread.percentile_5, spread.quartile, spread.median];
     let [worst, twentieth, quarter, half] = values.map(|value| with_unit(&number(value), &judgement.unit));
-    let mean = spread.mean.zip(spread.mean_interval).map_or("-".into(), |(mean, (least, most))| {
-        format!("{} [{}, {}]", with_unit(&number(mean), &judgement.unit), number(least), number(most))
+    let mean = spread.mean.map_or("-".into(), |Mean { value, interval: (least, most) }| {
+        format!("{} [{}, {}]", with_unit(&number(value), &judgement.unit), number(least), number(most))
     });
     [worst, twentieth, quarter, half, mean]
 }
@@ -206,6 +206,8 @@ mod tests {
         assert!(table.contains("`n` (20 links, drawn from seed 1) | most | 20 | 0.100\u{d7} | "), "{table}");
         assert!(table.contains("most | \u{2265} 1.5\u{d7} in 90\u{a0}% of cells | 0.300\u{d7} |"), "{table}");
         assert!(page.contains("On links drawn at random") && page.contains("20 links, drawn from seed 1"));
+        // The 20th root of 20!, in tenths.
+        assert!(table.contains(" | 0.830\u{d7} [") && page.contains("0.830\u{d7} ["), "{table}");
         let worst: Vec<&str> = table.lines().filter(|line| line.contains("`headway race ")).collect();
         assert_eq!(worst.len(), 5, "claims about the same values name them once: {table}");
         assert!(worst[0].contains("| 0.100\u{d7} | link 1, variant hack+sack"), "{}", worst[0]);
