@@ -251,8 +251,36 @@ fn the_study_of_the_rules_has_a_cell_without_each_and_one_with_each_alone() {
         }
         assert!(off.len() == expected.len() && expected.iter().all(|rules| off.contains(rules)), "{file}");
         assert_eq!(experiment.claims.len(), 2 * (off.len() - 1), "{file}");
-        assert_eq!(experiment.claims[0].says.split_once(" off").map(|(rule, _)| rule), Some("alone"));
+        let first = &experiment.claims[0];
+        assert!(first.says.starts_with("alone off:"), "{}", first.says);
+        assert_eq!(first.of["rules-off"].to_string(), "alone");
     }
+}
+
+/// Each of eight rules is off in half of the combinations, two in a quarter and three in an eighth: so no effect of a rule is
+/// that of a pair.
+#[test]
+fn the_combinations_of_rules_tell_each_from_pairs() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ablation/interactions.toml");
+    let experiment = Experiment::load(&file, &Overrides::default()).expect("an experiment");
+    let off: Vec<Vec<&str>> =
+        experiment.axes["rules-off"].iter().map(|rules| rules.split('+').collect()).collect();
+    let rules: Vec<&str> = off.iter().max_by_key(|rules| rules.len()).expect("one without all").clone();
+    assert_eq!((off.len(), rules.len()), (16, 8));
+    for (one, other, third) in triples(&rules) {
+        let mut different = vec![one, other, third];
+        different.sort_unstable();
+        different.dedup();
+        let together = off.iter().filter(|rules| different.iter().all(|rule| rules.contains(rule))).count();
+        assert_eq!(together, 16 >> different.len(), "{different:?}");
+    }
+}
+
+/// All triples.
+fn triples<'a>(rules: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
+    rules.iter().flat_map(move |&one| {
+        rules.iter().flat_map(move |&other| rules.iter().map(move |&third| (one, other, third)))
+    })
 }
 
 #[test]
