@@ -251,7 +251,7 @@ mod tests {
 
     const TESTS: u32 = 100;
 
-    /// How many of so many tests ever say that losses depend on the rate, of `segments` of which a third was sent under `load`, in
+    /// How many of [`TESTS`] ever say that losses depend on the rate, of `segments` of which a third was sent under `load`, in
     /// phases of `phase` segments, and lost at `permille`, and the rest at the rate, where 50 permille are lost.
     fn dependent(load: Load, segments: u32, phase: u32, permille: u64) -> u32 {
         let judge = |seed| {

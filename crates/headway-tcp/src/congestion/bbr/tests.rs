@@ -459,15 +459,3 @@ fn where_no_one_else_waits_it_keeps_no_headroom() {
     };
     assert_eq!([false, true].map(window), [85, 100]);
 }
-
-/// Elsewhere a hundredth is left to others.
-#[test]
-fn where_no_one_else_waits_it_cruises_at_the_whole_bandwidth() {
-    let share = |alone| {
-        let mut bbr = known(State::Cruise);
-        (bbr.alone, bbr.bw) = (alone, 10_000_000);
-        bbr.set_pacing_rate(bbr.pacing_gain());
-        bbr.pacing_rate * 100 / bbr.bw
-    };
-    assert_eq!([false, true].map(share), [99, 100]);
-}
