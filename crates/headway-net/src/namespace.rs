@@ -67,7 +67,7 @@ pub(crate) fn within(test: impl FnOnce(&Namespace) + Send) {
     match Namespace::new() {
         Ok(namespace) => namespace.run("test", || test(&namespace)).expect("a thread in the namespace"),
         Err(error) => {
-            headway_test_fixture::process::say_skipped(&format!("network namespaces need root: {error}"));
+            headway_test_fixture::process::say_skipped("root", &format!("network namespaces: {error}"));
         }
     }
 }

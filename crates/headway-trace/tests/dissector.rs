@@ -21,7 +21,7 @@ fn can_run() -> bool {
     let version = Command::new("tshark").arg("--version").output();
     let knows_lua = version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("with Lua"));
     if !knows_lua {
-        say_skipped("tshark with Lua is not installed");
+        say_skipped("tshark", "with Lua");
     }
     knows_lua
 }

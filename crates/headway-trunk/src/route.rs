@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_route_that_leads_elsewhere_stays() {
         let Ok(namespace) = headway_net::Namespace::new() else {
-            return headway_test_fixture::process::say_skipped("network namespaces need root");
+            return headway_test_fixture::process::say_skipped("root", "network namespaces");
         };
         let test = || {
             let run = |words: &str| ip(&words.split(' ').collect::<Vec<_>>()).expect("root");

@@ -248,7 +248,7 @@ mod tests {
     fn in_namespace<F: Future<Output = ()>>(splits_tcp: bool, test: impl FnOnce(Host) -> F + Send) {
         let namespace = match Namespace::new() {
             Ok(namespace) => namespace,
-            Err(error) => return say_skipped(&format!("network namespaces need root: {error}")),
+            Err(error) => return say_skipped("root", &format!("network namespaces: {error}")),
         };
         let run = || {
             ip("link set lo up");

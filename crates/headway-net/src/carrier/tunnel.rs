@@ -505,7 +505,7 @@ mod tests {
     fn handshakes_have_a_checksum_and_segments_none() {
         let wire = match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)) {
             Ok(wire) => wire,
-            Err(error) => return say_skipped(&format!("a raw socket needs root: {error}")),
+            Err(error) => return say_skipped("root", &format!("a raw socket: {error}")),
         };
         wire.bind(&SocketAddr::from((AT[0], 0)).into()).expect("an address of the loopback");
         wire.set_nonblocking(true).expect("an option");
