@@ -100,7 +100,8 @@ fn find_documents(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
-        if path.is_dir() && !name.starts_with('.') && !["target", "generated", "node_modules"].contains(&name) {
+        if path.is_dir() && !name.starts_with('.') && !["target", "generated", "node_modules"].contains(&name)
+        {
             find_documents(&path, found);
         } else if name.ends_with(".md") {
             found.push(path);
@@ -118,7 +119,8 @@ fn links(text: &str) -> Vec<&str> {
 fn anchors(document: &Path) -> HashSet<String> {
     let text = fs::read_to_string(document).unwrap_or_default();
     let prose: String = text.split("\n```").step_by(2).flat_map(|part| [part, "\n"]).collect();
-    let headings = prose.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+    let headings =
+        prose.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
     headings
         .map(|heading| {
             let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
