@@ -120,7 +120,7 @@ fn anchors(document: &Path) -> HashSet<String> {
     let text = fs::read_to_string(document).unwrap_or_default();
     let prose: String = text.split("\n```").step_by(2).flat_map(|part| [part, "\n"]).collect();
     let headings =
-        prose.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+        prose.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     headings
         .map(|heading| {
             let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
