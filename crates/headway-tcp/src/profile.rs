@@ -1,4 +1,7 @@
 //! Sender profiles: plain values, so that one simulation can hold several.
+//!
+//! [`Variant::apply`] makes a sender of a profile, and with it the default controller: modified BBR for `headway`, CUBIC
+//! for `modern`.
 
 use core::{fmt, net::IpAddr, str::FromStr};
 

@@ -1,5 +1,7 @@
 //! The rules of the sender beyond the RFCs, each of which can be switched off: so it can be measured what it brings
 //! (`docs/ledger.md`).
+//!
+//! The experiments of `ablation/` measure them: without each, each alone, and with others.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,9 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
+//!
+//! - A module for each group of commands: `race`, `trace`, `lab` (`lab` and `paper`), `live` (`shell`, `box`, `perf`, `nc`,
+//!   `serve`, `fetch`, `doctor`), `trunk`. Options that are keys of scenarios come from `scenario_arguments`.
+//! - `output`, `failure`: what is printed, escaped where it may come from a peer; how commands end.
+//! - `watch`, `libraries`, `http_host`, `clients`: live pages and servers. `supervisor`: programs that end with this one.
 #![forbid(unsafe_code)]
 // Commands that are not built leave parts of the others unused.
 #![cfg_attr(not(feature = "full"), allow(dead_code))]
