@@ -72,7 +72,7 @@ void channel_idle(struct channel *channel, double samples)
             + sqrt(1 - kept * kept) * config->deviation_db * random_gaussian(&channel->fading);
     } else if (config->shadowing == SHADOWING_GILBERT) {
         double mean_bad = config->bad_samples / (config->good_samples + config->bad_samples);
-        double kept = pow(1 - 1 / config->good_samples - 1 / config->bad_samples, samples);
+        double kept = pow(fmax(0, 1 - 1 / config->good_samples - 1 / config->bad_samples), samples);
         double bad = mean_bad + (channel->is_bad - mean_bad) * kept;
         channel->is_bad = random_uniform(&channel->fading) < bad;
     }
