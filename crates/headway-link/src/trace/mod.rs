@@ -10,7 +10,8 @@ pub use fate::{BitOrigin, Fate, HitPlace};
 pub(crate) use replay::Replay;
 pub use text::ParseTraceError;
 
-use std::{fmt, str::FromStr, sync::Arc};
+use crate::Named;
+use std::{fmt, str::FromStr};
 
 /// The fates of the packets of a link, in order of transmission. Cheap to clone.
 ///
@@ -50,12 +51,11 @@ use std::{fmt, str::FromStr, sync::Arc};
 ///
 /// [`LinkConfig::loss`]: crate::LinkConfig::loss
 /// [`LinkConfig::header_hit`]: crate::LinkConfig::header_hit
-#[derive(Clone, Debug)]
-pub struct Trace(Arc<Inner>);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace(Named<Fates>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Inner {
-    name: String,
+struct Fates {
     /// At least one; neighbours differ.
     runs: Vec<Run>,
     packets: u64,
@@ -74,14 +74,12 @@ struct Run {
 impl Trace {
     /// What people call it, such as the path of its file; empty if it has no name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     /// The same trace under another name.
     pub fn named(self, name: &str) -> Self {
-        let mut inner = Arc::unwrap_or_clone(self.0);
-        name.clone_into(&mut inner.name);
-        Self(Arc::new(inner))
+        Self(self.0.named(name))
     }
 
     /// Packets until it begins again; at least 1.
@@ -103,12 +101,6 @@ impl Trace {
     pub fn fates(&self) -> impl Iterator<Item = &Fate> {
         let each = |run: &Run| usize::try_from(run.packets).unwrap_or(usize::MAX);
         self.0.runs.iter().flat_map(move |run| std::iter::repeat_n(&run.fate, each(run)))
-    }
-}
-
-impl PartialEq for Trace {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 

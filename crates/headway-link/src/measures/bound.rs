@@ -1,6 +1,6 @@
 //! What a link can carry at best.
 
-use crate::{Damage, packet_errors::share_bad};
+use crate::{Damage, damage::share_bad};
 use headway_units::Rate;
 
 /// The share of packets that a damage model hits in the long run, if each has `exposed_len` bytes open

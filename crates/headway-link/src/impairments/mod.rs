@@ -1,12 +1,19 @@
 //! What goes wrong while a frame is transmitted: loss, damage and duplication.
 
+mod arq;
+mod loss;
+mod mute;
+
 use crate::{
     Frame, LinkConfig,
-    injector::{Effect, Injector, Outcome},
-    loss::Losses,
+    damage::{Effect, Injector, Outcome},
     random::{Chance, Stream, Streams},
 };
+pub(crate) use arq::{Arq, Ticket};
 use headway_units::Instant;
+pub use loss::Loss;
+use loss::Losses;
+pub use mute::Mutes;
 
 /// Decides what happens to each frame. Each kind of chance has a random stream of its own.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The transmitter: how long each frame takes.
 
-use crate::{LinkConfig, RateSteps, rate::Opportunities};
+use super::opportunities::Opportunities;
+use crate::{LinkConfig, RateSteps};
 use headway_units::{Duration, Instant, Rate};
 
 /// Transmits one frame after another at the rate of the link.

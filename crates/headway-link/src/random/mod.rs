@@ -1,5 +1,8 @@
 //! Chance: independent streams of random numbers, and events of a given probability.
 
+mod gaps;
+
+pub(crate) use gaps::Gaps;
 use headway_units::Share;
 use rand_xoshiro::{
     Xoshiro256PlusPlus,

@@ -1,6 +1,10 @@
 //! Which bits are wrong, for the models that count in bits.
 
-use crate::{Damage, gaps::Gaps, packet_errors::starts_bad, random::Stream};
+use super::packet_errors::starts_bad;
+use crate::{
+    Damage,
+    random::{Gaps, Stream},
+};
 
 /// A run of bits, packet after packet, with independent errors.
 ///

@@ -1,6 +1,6 @@
 //! Geometric gaps: how many trials fail before the next success.
 
-use crate::random::Stream;
+use super::Stream;
 
 /// Draws the number of failures before the next success of independent trials, exactly as if each
 /// trial had been drawn by itself, at the cost of one draw a success.

@@ -1,10 +1,12 @@
 //! Damages packets: decides which and where, and flips the bits.
 
-use crate::{
-    BitOrigin, Damage, Fate, Frame, Headers, HitPlace, HitZone, LinkConfig,
+use super::{
     bit_errors::BitErrors,
     packet_errors::PacketErrors,
     place::{Placer, Zone},
+};
+use crate::{
+    BitOrigin, Damage, Fate, Frame, Headers, HitPlace, HitZone, LinkConfig,
     random::{Chance, Stream},
     trace::Replay,
 };

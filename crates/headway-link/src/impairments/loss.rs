@@ -2,7 +2,7 @@
 
 use crate::{
     ParseLinkError,
-    packet_errors::starts_bad,
+    damage::starts_bad,
     random::{Chance, Stream},
 };
 use headway_units::Share;

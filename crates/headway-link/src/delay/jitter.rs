@@ -1,8 +1,8 @@
 //! Delay variation by a distribution, as of tc-netem.
 
-use crate::{LinkConfig, random::Stream};
+use crate::{LinkConfig, Named, random::Stream};
 use headway_units::{Duration, Share};
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
 /// The values of a table are multiples of the jitter over this (tc-netem(8), "distribution"; the tables of iproute2).
 const SCALE: i64 = 8192;
@@ -15,14 +15,8 @@ const MOST: usize = 16_384;
 /// A table holds the inverse of the distribution's cumulative function at equal steps: whole numbers separated by
 /// white space, in units of 1/8192 of the jitter. What follows a `#` is ignored. At most 16,384 numbers from -32768 to
 /// 32767.
-#[derive(Clone, Debug)]
-pub struct DelayTable(Arc<Inner>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Inner {
-    name: String,
-    values: Vec<i16>,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct DelayTable(Named<Vec<i16>>);
 
 /// A text is no table of delays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,32 +32,24 @@ pub struct ParseDelayTableError {
 impl DelayTable {
     /// Its name, such as the path of its file; empty if it has none.
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     /// The same table under another name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
-        let mut inner = Arc::unwrap_or_clone(self.0);
-        name.clone_into(&mut inner.name);
-        Self(Arc::new(inner))
+        Self(self.0.named(name))
     }
 
     /// The values.
     pub fn values(&self) -> &[i16] {
-        &self.0.values
+        &self.0
     }
 
     /// The least and the greatest value.
     fn range(&self) -> (i64, i64) {
-        let values = || self.0.values.iter().copied().map(i64::from);
+        let values = || self.0.iter().copied().map(i64::from);
         (values().min().unwrap_or(0), values().max().unwrap_or(0))
-    }
-}
-
-impl PartialEq for DelayTable {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 
@@ -91,14 +77,14 @@ impl FromStr for DelayTable {
             let problem = "no numbers: expected a table of delays, as of tc-netem".to_owned();
             return Err(ParseDelayTableError { line: last_line, problem });
         }
-        Ok(Self(Arc::new(Inner { name: String::new(), values })))
+        Ok(Self(Named::new("", values)))
     }
 }
 
 impl fmt::Display for DelayTable {
     /// The table as it is read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.values.chunks(8).try_for_each(|line| {
+        self.0.chunks(8).try_for_each(|line| {
             line.iter().try_for_each(|value| write!(f, " {value}"))?;
             writeln!(f)
         })

@@ -1,9 +1,11 @@
 //! The way from the transmitter to the receiver: delay, jitter and reordering.
 
-use crate::{
-    DelaySteps, LinkConfig,
+use super::{
     in_flight::{InFlight, PacketInFlight},
     jitter::Jitter,
+};
+use crate::{
+    DelaySteps, LinkConfig,
     random::{Chance, Stream, Streams},
 };
 use headway_units::{Duration, Instant};
