@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::Settings;
 use crate::Config;
-use crate::config::Settings;
 
 /// What a reload has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

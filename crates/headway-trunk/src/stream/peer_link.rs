@@ -14,16 +14,14 @@ use ipnet::IpNet;
 use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
-use crate::budget::Budget;
-use crate::half_open::HalfOpen;
-use crate::places::{OpenStream, Places};
-use crate::policy::Destinations;
-use crate::recent::{Capacity, Recent, Sample};
-use crate::relay::{self, HostEnd};
-use crate::repeated::Repeated;
-use crate::request::{Ends, Outcome, Request};
-use crate::status::{LossStatus, PathStatus, RecentStatus};
-use crate::streams::Streams;
+use super::{
+    Budget, HalfOpen,
+    places::{OpenStream, Places},
+    relay::{self, HostEnd},
+    request::{Ends, Outcome, Request},
+};
+use crate::config::Rules;
+use crate::status::{Capacity, LossStatus, PathStatus, Recent, RecentStatus, Repeated, Sample, Streams};
 
 /// The TCP port of streams, inside the tunnel.
 pub(crate) const PORT: u16 = 1;
@@ -43,7 +41,7 @@ const MOST_LOOKUPS: usize = 64;
 pub(crate) type Opened = Result<(TcpStream, OpenStream), Outcome>;
 
 /// One peer.
-pub(crate) struct Link {
+pub(crate) struct PeerLink {
     pub(crate) name: String,
     rules: RwLock<Rules>,
     /// The prefixes behind it.
@@ -71,17 +69,6 @@ pub(crate) struct Link {
     taking_packets: Mutex<[Option<oneshot::Sender<()>>; 2]>,
 }
 
-/// What the operator may change of a peer while the gateway runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rules {
-    /// Where its streams may go from here.
-    pub(crate) destinations: Destinations,
-    /// What the link carries, if that is known.
-    pub(crate) link_rate: Option<Rate>,
-    /// Destinations that are told the client's address.
-    pub(crate) proxy_protocol: Vec<IpNet>,
-}
-
 /// Streams of a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -105,7 +92,7 @@ pub(crate) struct Counters {
     pub(crate) failed: Repeated,
 }
 
-impl Link {
+impl PeerLink {
     pub(crate) fn new(
         (name, rules, networks): (String, Rules, Vec<IpNet>),
         (stack, budget): (Stack, Arc<Budget>),
@@ -387,8 +374,10 @@ mod tests {
     use tokio::io::AsyncWriteExt as _;
 
     use super::*;
-    use crate::linked::{Linked, soon};
-    use crate::request::Destination;
+    use crate::stream::{
+        linked::{Linked, soon},
+        request::Destination,
+    };
 
     fn ends() -> Ends {
         let destination = Destination::Address(([10, 2, 0, 1], 80).into());

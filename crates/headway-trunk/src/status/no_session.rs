@@ -10,8 +10,8 @@ use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
-use crate::link::Link;
-use crate::repeated::Repeated;
+use super::Repeated;
+use crate::stream::PeerLink;
 
 /// How often it is looked for.
 const EVERY: Duration = Duration::from_secs(1);
@@ -21,7 +21,11 @@ const PATIENCE: f64 = 5.0;
 const ICMP_WAIT: Duration = Duration::from_secs(2);
 
 /// Warns, for ever. `stack` has the clock of the monitor's times; `local`: the address of the tunnel.
-pub(crate) async fn warn(links: &[Arc<Link>], (monitor, stack): (&TunnelMonitor, &Stack), local: SocketAddr) {
+pub(crate) async fn warn(
+    links: &[Arc<PeerLink>],
+    (monitor, stack): (&TunnelMonitor, &Stack),
+    local: SocketAddr,
+) {
     let mut ticks = interval(EVERY);
     let refused = Repeated::default();
     let mut reported = 0;

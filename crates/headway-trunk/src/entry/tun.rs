@@ -10,37 +10,31 @@ use std::sync::atomic::Ordering;
 use std::time::Duration as StdDuration;
 
 use headway_net::{
-    Clock, Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Prefix, Stack, StackConfig,
-    TunCarrier, TunConfig,
+    Clock, Diverted, DivertingCarrier, Incoming, Interceptor, PacketWriter, Stack, StackConfig, TunCarrier,
+    TunConfig,
 };
 use headway_tcp::{KeepAlive, Profile, Refusal};
 use headway_units::Duration;
 use headway_wire::icmp::Unreachable;
 use tokio::time::sleep;
 
+use super::route;
 use crate::TrunkError;
-use crate::half_open::{HalfOpen, Side};
-use crate::ip_packet::{ends, protocol};
-use crate::link::Link;
-use crate::networks::Networks;
-use crate::packets::{self, Packet, PacketQueue};
-use crate::quic::QuicFlows;
-use crate::request::{Destination, Ends, Outcome};
-use crate::route;
+use crate::config::{Networks, TunSettings};
+use crate::packets::{
+    self, Packet, PacketQueue,
+    ip_packet::{ends, protocol},
+    quic::QuicFlows,
+};
+use crate::stream::{
+    HalfOpen, PeerLink, Side,
+    request::{Destination, Ends, Outcome},
+};
 
 /// SYNs that wait until it is looked whether there is a place for their stream.
 const BACKLOG: usize = 1024;
 /// How soon it is noticed that a host has taken its SYN back.
 const LOOK_EVERY: StdDuration = StdDuration::from_secs(1);
-
-/// What [`Tun::open`] needs.
-pub(crate) struct TunSettings {
-    pub(crate) device: String,
-    pub(crate) address: Prefix,
-    pub(crate) mtu: u16,
-    /// Whether connections are taken, rather than their packets carried.
-    pub(crate) splits_tcp: bool,
-}
 
 /// A TUN device.
 pub(crate) struct Tun {
@@ -107,7 +101,7 @@ impl Tun {
 /// A peer, as the device sees it.
 #[derive(Clone)]
 pub(crate) struct Peer {
-    pub(crate) link: Arc<Link>,
+    pub(crate) link: Arc<PeerLink>,
     /// For packets that may be delivered in any order, and for those of TCP.
     pub(crate) queues: [Arc<PacketQueue>; 2],
 }
@@ -124,7 +118,11 @@ fn profile() -> Profile {
     profile
 }
 
-async fn serve_connections(interceptor: &Interceptor, networks: &Networks, links: &[Arc<Link>]) -> io::Error {
+async fn serve_connections(
+    interceptor: &Interceptor,
+    networks: &Networks,
+    links: &[Arc<PeerLink>],
+) -> io::Error {
     loop {
         let incoming = match interceptor.next().await {
             Ok(incoming) => incoming,
@@ -154,7 +152,7 @@ async fn serve_connections(interceptor: &Interceptor, networks: &Networks, links
     }
 }
 
-async fn carry(link: &Link, incoming: Incoming, half_open: HalfOpen) -> io::Result<()> {
+async fn carry(link: &PeerLink, incoming: Incoming, half_open: HalfOpen) -> io::Result<()> {
     let destination = Destination::Address(incoming.destination());
     let ends = Ends { client: Some(incoming.source()), destination, dscp: incoming.dscp() };
     match link.open(&ends, half_open, gone(&incoming)).await {
@@ -219,8 +217,10 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::linked::{Linked, soon};
-    use crate::request::Request;
+    use crate::stream::{
+        linked::{Linked, soon},
+        request::Request,
+    };
 
     #[test]
     fn a_host_that_is_gone_is_found_out() {

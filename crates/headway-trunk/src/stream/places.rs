@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::half_open::{HalfOpen, HalfOpenStreams, Side};
+use super::half_open::{HalfOpen, HalfOpenStreams, Side};
 
 /// The places of one peer's streams.
 #[derive(Clone, Debug)]

@@ -253,7 +253,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_that_ends_asks_for_nothing_and_one_that_fails_says_so() {
-        let linked = crate::linked::Linked::new();
+        let linked = crate::stream::linked::Linked::new();
         let (mut near, mut far) = linked.connect().await;
         near.shutdown().await.expect("open");
         assert_eq!(Request::read(&mut far).await.expect("an end"), None);

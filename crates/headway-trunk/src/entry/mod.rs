@@ -1,4 +1,13 @@
-//! Where connections of hosts enter: local forwards, SOCKS5, connections that TPROXY hands over.
+//! Where connections of hosts enter: local forwards, SOCKS5, connections that TPROXY hands over (here), and what is
+//! routed into a TUN device (`tun`).
+
+mod entries;
+pub(crate) mod redirection;
+mod route;
+pub(crate) mod tun;
+
+pub(crate) use entries::Entries;
+pub(crate) use tun::Tun;
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,10 +25,11 @@ use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::{TcpListener, TcpStream as Socket};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::half_open::{HalfOpen, Side};
-use crate::link::Link;
-use crate::relay::{self, HostEnd as _};
-use crate::request::{Destination, Ends, Outcome};
+use crate::stream::{
+    HalfOpen, PeerLink, Side,
+    relay::{self, HostEnd as _},
+    request::{Destination, Ends, Outcome},
+};
 
 /// How long a SOCKS client may take for its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -51,7 +61,7 @@ impl Kind {
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) kind: Kind,
-    pub(crate) link: Arc<Link>,
+    pub(crate) link: Arc<PeerLink>,
 }
 
 impl Target {
@@ -125,7 +135,7 @@ impl Entry {
 }
 
 async fn take(
-    link: &Link,
+    link: &PeerLink,
     kind: Kind,
     (socket, ours): (Socket, Option<SocketAddr>),
     half_open: HalfOpen,
@@ -156,7 +166,7 @@ fn handed_over(to: SocketAddr, ours: Option<SocketAddr>) -> Option<SocketAddr> {
     (Some(to) != ours).then_some(to)
 }
 
-async fn socks(link: &Link, mut socket: Socket, dscp: Dscp, mut half_open: HalfOpen) -> io::Result<()> {
+async fn socks(link: &PeerLink, mut socket: Socket, dscp: Dscp, mut half_open: HalfOpen) -> io::Result<()> {
     let client = socket.peer_addr().ok();
     // A reply is to arrive that says what failed.
     socket.set_abortive(false);

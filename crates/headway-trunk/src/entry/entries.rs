@@ -6,9 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::entry::{Entry, Kind, Target};
-use crate::link::Link;
-use crate::request::Destination;
+use super::{Entry, Kind, Target};
+use crate::stream::{PeerLink, request::Destination};
 use crate::{Config, Reloaded, TrunkError};
 
 /// An entry of the configuration.
@@ -52,7 +51,7 @@ impl Entries {
 
     /// Does all that may fail of bringing them to what a configuration says: new ones listen. Nothing changes before
     /// [`Entries::apply`].
-    pub(crate) fn prepare(&self, config: &Config, links: &[Arc<Link>]) -> Result<Prepared, TrunkError> {
+    pub(crate) fn prepare(&self, config: &Config, links: &[Arc<PeerLink>]) -> Result<Prepared, TrunkError> {
         let wanted = wanted(config, links)?;
         let mut kept: Vec<Option<usize>> = Vec::new();
         let mut bound = Vec::new();
@@ -106,7 +105,8 @@ impl Entries {
 
     /// Connections are opened ahead of need to those peers to which an entry leads, from now on.
     fn keep_spare(&mut self) {
-        let links: Vec<Arc<Link>> = self.running.iter().map(|entry| entry.target().link.clone()).collect();
+        let links: Vec<Arc<PeerLink>> =
+            self.running.iter().map(|entry| entry.target().link.clone()).collect();
         for link in links {
             self.tasks.spawn(link.keep_spare());
         }
@@ -125,7 +125,7 @@ impl Running {
 }
 
 /// What a configuration says, in the order of [`Entries::addresses`]: forwards, SOCKS, transparent.
-fn wanted(config: &Config, links: &[Arc<Link>]) -> Result<Vec<Wanted>, TrunkError> {
+fn wanted(config: &Config, links: &[Arc<PeerLink>]) -> Result<Vec<Wanted>, TrunkError> {
     let mut wanted = Vec::new();
     let mut add = |listen: SocketAddr, peer: Option<&str>, kind: Kind, name: &str| {
         let what = format!("{name} {listen}");

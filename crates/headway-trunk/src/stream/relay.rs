@@ -13,7 +13,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
 use tokio::net::TcpStream as Socket;
 
-use crate::streams::Meter;
+use crate::status::Meter;
 
 /// Bytes that wait between the two in each direction, beside their own buffers.
 const BUFFER: usize = 64 << 10;
@@ -141,7 +141,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::linked::{Linked, soon};
+    use crate::stream::linked::{Linked, soon};
 
     /// What is seen of the end of a connection whose other end is dropped.
     async fn end_of(mut left: impl AsyncRead + Unpin) -> Result<usize, io::ErrorKind> {

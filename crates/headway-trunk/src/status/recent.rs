@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use headway_units::Rate;
 
-use crate::status::RecentStatus;
+use super::RecentStatus;
 
 /// How many samples are kept, which are a second apart.
 const SAMPLES: usize = 11;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::request::Ends;
-use crate::status::StreamStatus;
+use super::StreamStatus;
+use crate::stream::request::Ends;
 
 /// The streams of one peer, and what all of them have carried.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use headway_units::Size;
 
-use crate::relay;
+use super::relay;
 
 /// What streams use, and may use. It is brought up to date from time to time: between that and the next, and by what
 /// open streams have yet to fill of their windows, more may be used.

@@ -1,5 +1,8 @@
 //! The far end of streams: connects to where they go.
 
+mod happy_eyeballs;
+mod proxy_header;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,13 +16,11 @@ use tokio::net::{TcpSocket, TcpStream as Socket, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::half_open::Side;
-use crate::happy_eyeballs;
-use crate::link::{Link, MOST_SPARE};
 use crate::packets::{self, Delivery};
-use crate::proxy_header;
-use crate::relay;
-use crate::request::{Destination, Outcome, Request};
+use crate::stream::{
+    MOST_SPARE, PeerLink, Side, relay,
+    request::{Destination, Outcome, Request},
+};
 
 /// How long a destination may take to answer, all its addresses together, and its name to be looked up. RFC 1122, 4.2.3.5, has a
 /// kernel try for 3 minutes at least: "The application can close the connection (i.e., give up on the open attempt) sooner, of
@@ -28,7 +29,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Accepts the streams of one peer, as long as the stack runs. `delivery` is for its packets, where they are taken.
 pub(crate) async fn serve(
-    link: Arc<Link>,
+    link: Arc<PeerLink>,
     listener: TcpListener,
     delivery: Option<Arc<Delivery>>,
 ) -> io::Error {
@@ -53,7 +54,7 @@ pub(crate) async fn serve(
     }
 }
 
-fn count_over_limit(link: &Link) {
+fn count_over_limit(link: &PeerLink) {
     link.counters.refused.fetch_add(1, Ordering::Relaxed);
     if let Some(times) = link.counters.over_limit.happened() {
         tracing::warn!(peer = link.name, times, "streams are refused: gateway.max-streams are open");
@@ -61,7 +62,7 @@ fn count_over_limit(link: &Link) {
 }
 
 async fn answer(
-    link: &Link,
+    link: &PeerLink,
     mut stream: Stream,
     place: OwnedSemaphorePermit,
     delivery: Option<&Delivery>,
@@ -137,7 +138,7 @@ async fn refuse(mut stream: Stream, outcome: Outcome) -> io::Result<()> {
     stream.shutdown().await
 }
 
-async fn connect(link: &Link, destination: &Destination, dscp: Dscp) -> Result<Socket, Outcome> {
+async fn connect(link: &PeerLink, destination: &Destination, dscp: Dscp) -> Result<Socket, Outcome> {
     if !link.has_memory() {
         return Err(Outcome::Failed);
     }
@@ -167,7 +168,7 @@ async fn connect(link: &Link, destination: &Destination, dscp: Dscp) -> Result<S
     }
 }
 
-async fn look_up(link: &Link, name: &str, port: u16) -> Result<Vec<SocketAddr>, Outcome> {
+async fn look_up(link: &PeerLink, name: &str, port: u16) -> Result<Vec<SocketAddr>, Outcome> {
     let Ok(place) = link.lookups.clone().acquire_owned().await else { return Err(Outcome::Failed) };
     let name = name.to_owned();
     // The thread that looks it up goes on when this is given up, and has its place until then.
@@ -191,9 +192,8 @@ mod tests {
     use headway_test_fixture::log::Log;
 
     use super::*;
-    use crate::link::Rules;
-    use crate::linked::Linked;
-    use crate::policy::Destinations;
+    use crate::config::{Destinations, Rules};
+    use crate::stream::linked::Linked;
 
     #[tokio::test]
     async fn a_destination_that_refuses_is_no_failure_of_the_gateway() {

@@ -1,4 +1,18 @@
-//! What a gateway does, for people and machines.
+//! What a gateway does, for people and machines: its status and metrics, what is counted for them, and warnings.
+
+mod metrics;
+pub(crate) mod no_session;
+mod recent;
+mod repeated;
+mod socket;
+mod streams;
+
+pub use metrics::{METRICS_CONTENT_TYPE, metrics};
+pub(crate) use recent::{Capacity, Recent, Sample};
+pub(crate) use repeated::Repeated;
+pub(crate) use socket::check as check_socket;
+pub use socket::{StatusSocket, status_socket};
+pub(crate) use streams::{Meter, Streams};
 
 use std::net::SocketAddr;
 

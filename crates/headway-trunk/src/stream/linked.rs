@@ -7,15 +7,13 @@ use std::time::Duration;
 use headway_net::{CaptureFile, Stack, StackConfig, TcpListener, TcpStream, UdpCarrier, UdpConfig};
 use headway_units::Rate;
 
-use crate::budget::Budget;
-use crate::link::{Link, PORT, Rules};
-use crate::places::Places;
-use crate::policy::Destinations;
+use super::{Budget, PORT, PeerLink, Places};
+use crate::config::{Destinations, Rules};
 
 /// Streams are opened from the near link to the far gateway.
 pub(crate) struct Linked {
-    pub(crate) near: Arc<Link>,
-    pub(crate) far: Arc<Link>,
+    pub(crate) near: Arc<PeerLink>,
+    pub(crate) far: Arc<PeerLink>,
     /// Accepts at the far end.
     pub(crate) listener: TcpListener,
     pub(crate) stacks: [Stack; 2],
@@ -48,7 +46,7 @@ impl Linked {
             let places = Places::of_peers(1, 16).next().expect("a peer");
             let domain = own.open_domain().expect("a domain");
             let stack = (own.clone(), Arc::new(Budget::default()));
-            Link::new(("peer".into(), rules, networks), stack, places, domain, (*address, remote))
+            PeerLink::new(("peer".into(), rules, networks), stack, places, domain, (*address, remote))
         };
         Self { near: link(&near, far.1), far: link(&far, near.1), listener, stacks: [near.0, far.0] }
     }

@@ -4,6 +4,9 @@
 //! under its rate and with its recovery. Datagrams are delivered as they arrive, whatever is missing ahead of them, but
 //! those of QUIC in the order of their flow. Packets of TCP keep their order in a connection of their own.
 
+pub(crate) mod ip_packet;
+pub(crate) mod quic;
+
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io;
 use std::net::IpAddr;
@@ -19,9 +22,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::ip_packet::ends;
-use crate::link::Link;
-use crate::request::Request;
+use self::ip_packet::ends;
+use crate::stream::{PeerLink, request::Request};
 
 /// RFC 8289, section 4.3: the interval is the longest round trip that is usual, and the target 5 % of it. Hosts behind
 /// a gateway are a trunk's round trip away from what answers them.
@@ -144,7 +146,7 @@ pub(crate) fn flow(packet: &[u8]) -> u64 {
 }
 
 /// Sends what waits to the peer, as long as the stack runs.
-pub(crate) async fn send(link: &Link, queue: &PacketQueue) {
+pub(crate) async fn send(link: &PeerLink, queue: &PacketQueue) {
     loop {
         // A connection is opened when it is needed first.
         let first = queue.next().await;
@@ -155,7 +157,7 @@ pub(crate) async fn send(link: &Link, queue: &PacketQueue) {
     }
 }
 
-async fn send_over(link: &Link, queue: &PacketQueue, first: Taken) -> io::Result<()> {
+async fn send_over(link: &PeerLink, queue: &PacketQueue, first: Taken) -> io::Result<()> {
     let mut stream = link.request(&Request::Packets { unordered: queue.unordered }).await?;
     let (mut next, mut record) = (first, Vec::new());
     let (mut numbers, mut message) = (FlowNumbers::default(), Vec::new());
@@ -228,7 +230,7 @@ type Write = Box<dyn Fn(&[u8]) -> io::Result<()> + Send + Sync>;
 
 /// Gives the packets of a peer's connection to the kernel, until it ends.
 pub(crate) async fn receive(
-    link: &Link,
+    link: &PeerLink,
     mut stream: TcpStream,
     delivery: &Delivery,
     unordered: bool,
@@ -269,7 +271,7 @@ pub(crate) async fn receive(
     }
 }
 
-fn deliver(link: &Link, delivery: &Delivery, packet: &[u8]) {
+fn deliver(link: &PeerLink, delivery: &Delivery, packet: &[u8]) {
     let is_allowed =
         may_pass(packet, |source| link.is_behind(source), |destination| link.allows(destination));
     let counter = match is_allowed.then(|| (delivery.write)(packet)) {
@@ -327,7 +329,7 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::linked::{Linked, soon};
+    use crate::stream::linked::{Linked, soon};
 
     #[test]
     fn ages_are_counted_from_the_fastest() {
