@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use headway_units::{Duration, Instant};
 
-use crate::tap::{Passing, Tap};
+use crate::network::{Passing, Tap};
 
 /// A tap that matches packets that arrive with those that were sent: what queues do to them shows in the
 /// delay. Packets that arrive damaged are left out.

@@ -1,9 +1,9 @@
 //! Packets whose buffers are used again.
 
-use crate::network::Packet;
+use super::packet::Packet;
 
 /// Packets with buffers of one size.
-pub(crate) struct Pool {
+pub(super) struct Pool {
     free: Vec<Packet>,
     size: usize,
 }
@@ -12,18 +12,18 @@ pub(crate) struct Pool {
 const KEEP: usize = 4096;
 
 impl Pool {
-    pub(crate) fn new(size: usize) -> Self {
+    pub(super) fn new(size: usize) -> Self {
         Self { free: Vec::new(), size }
     }
 
     /// Length of each buffer.
-    pub(crate) fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.size
     }
 
     /// The one that [`take`](Self::take) gives: for what may turn out not to be a packet.
     #[inline]
-    pub(crate) fn next(&mut self) -> &mut Packet {
+    pub(super) fn next(&mut self) -> &mut Packet {
         if self.free.is_empty() {
             self.grow();
         }
@@ -33,12 +33,12 @@ impl Pool {
 
     /// Takes it after that.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Packet> {
+    pub(super) fn take(&mut self) -> Option<Packet> {
         self.free.pop()
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, packet: Packet) {
+    pub(super) fn give(&mut self, packet: Packet) {
         if self.free.len() < KEEP {
             self.free.push(packet);
         }

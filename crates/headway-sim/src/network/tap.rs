@@ -3,7 +3,7 @@
 use headway_link::Hit;
 use headway_units::Instant;
 
-use crate::NodeId;
+use super::parts::NodeId;
 
 /// A packet at a host's interface.
 #[derive(Clone, Copy, Debug)]

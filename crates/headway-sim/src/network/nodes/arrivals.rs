@@ -16,7 +16,7 @@ pub struct Arrivals {
 
 impl Arrivals {
     #[inline]
-    pub(super) fn add(&mut self, delay: Duration) {
+    pub(in crate::network) fn add(&mut self, delay: Duration) {
         self.delays.add(delay);
         if let Some(last) = self.last.replace(delay) {
             self.variation = self.variation + delay.max(last) - delay.min(last);

@@ -4,20 +4,22 @@ use headway_tcp::{Host, OnlyPeer};
 use headway_wire::{ChecksumTrust, Received};
 
 use super::arrivals::Arrivals;
-use super::node::{Next, Node, NodeContext, Packet, Port};
 use crate::application::Application;
-use crate::tap::Tap;
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 
 /// Sends everything by its first port.
-pub(super) struct HostNode<A: Application> {
-    pub(super) host: Host<A::Observer>,
-    pub(super) application: A,
+pub(in crate::network) struct HostNode<A: Application> {
+    pub(in crate::network) host: Host<A::Observer>,
+    pub(in crate::network) application: A,
     /// The other end of the only link to it, if that is a host.
-    pub(super) only_peer: Option<OnlyPeer>,
+    pub(in crate::network) only_peer: Option<OnlyPeer>,
     /// What its packets took, if that is measured.
-    pub(super) arrivals: Option<Box<Arrivals>>,
+    pub(in crate::network) arrivals: Option<Box<Arrivals>>,
     /// The program has come to an end.
-    pub(super) has_ended: bool,
+    pub(in crate::network) has_ended: bool,
 }
 
 impl<A: Application> HostNode<A> {

@@ -6,8 +6,10 @@ use headway_link::{EnqueueResult, Headers, Histogram, Link, LinkConfig, LinkCoun
 use headway_units::Instant;
 use headway_wire::ip::Datagram;
 
-use super::node::{Next, Node, NodeContext, Packet, Port, Precedence};
-use crate::tap::Tap;
+use crate::network::node::{Next, Node, NodeContext, Precedence};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 
 /// Which packets the damage of a link may hit.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -30,7 +32,7 @@ impl Exposure {
     }
 }
 
-pub(super) struct LinkNode {
+pub(in crate::network) struct LinkNode {
     link: Link<Packet>,
     exposure: Exposure,
     /// Packets arrive at the far end when the time of the link comes, and not within the event that sent
@@ -39,12 +41,12 @@ pub(super) struct LinkNode {
 }
 
 impl LinkNode {
-    pub(super) fn new(config: LinkConfig, seed: u64) -> Self {
+    pub(in crate::network) fn new(config: LinkConfig, seed: u64) -> Self {
         let link = Link::new(config, seed).with_classifier(headway_wire::flow_hash);
         Self { link, exposure: Exposure::All, is_due: false }
     }
 
-    pub(super) fn expose(&mut self, exposure: Exposure) {
+    pub(in crate::network) fn expose(&mut self, exposure: Exposure) {
         self.exposure = exposure;
     }
 
@@ -60,16 +62,16 @@ impl LinkNode {
         Next::Transmit(Port(0), packet)
     }
 
-    pub(super) fn waits(&self) -> &Histogram {
+    pub(in crate::network) fn waits(&self) -> &Histogram {
         self.link.waits()
     }
 
     /// Packets and bytes.
-    pub(super) fn queue(&self) -> (usize, u64) {
+    pub(in crate::network) fn queue(&self) -> (usize, u64) {
         (self.link.queue_len(), self.link.queue_bytes())
     }
 
-    pub(super) fn counters(&self) -> &LinkCounters {
+    pub(in crate::network) fn counters(&self) -> &LinkCounters {
         self.link.counters()
     }
 }

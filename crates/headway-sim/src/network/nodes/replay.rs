@@ -4,13 +4,15 @@ use std::net::IpAddr;
 
 use headway_units::Instant;
 
-use super::node::{Next, Node, NodeContext, Packet, Port};
 use super::source::{LEAST, write_datagram};
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 use crate::packet_trace::PacketTrace;
-use crate::tap::Tap;
 
 /// Sends the packets of a trace by its first port, round after round.
-pub(super) struct Replay {
+pub(in crate::network) struct Replay {
     trace: PacketTrace,
     src: IpAddr,
     dst: IpAddr,
@@ -22,11 +24,16 @@ pub(super) struct Replay {
 
 impl Replay {
     /// Datagrams from `src` to `dst`, the first of them at `start`.
-    pub(super) fn new(src: IpAddr, dst: IpAddr, trace: PacketTrace, start: Option<Instant>) -> Self {
+    pub(in crate::network) fn new(
+        src: IpAddr,
+        dst: IpAddr,
+        trace: PacketTrace,
+        start: Option<Instant>,
+    ) -> Self {
         Self { trace, src, dst, round: start, next: 0 }
     }
 
-    pub(super) fn start(&mut self, at: Instant) {
+    pub(in crate::network) fn start(&mut self, at: Instant) {
         self.round = Some(at);
         self.next = 0;
     }

@@ -5,18 +5,20 @@ use std::net::IpAddr;
 
 use headway_wire::ip::Datagram;
 
-use super::node::{Next, Node, NodeContext, Packet, Port};
-use crate::tap::Tap;
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 
 #[derive(Default)]
-pub(super) struct Router {
+pub(in crate::network) struct Router {
     /// A thousand flows have two thousand.
     routes: BTreeMap<IpAddr, Port>,
     forwarded: Option<(Port, Packet)>,
 }
 
 impl Router {
-    pub(super) fn add_route(&mut self, destination: IpAddr, port: Port) {
+    pub(in crate::network) fn add_route(&mut self, destination: IpAddr, port: Port) {
         self.routes.entry(destination).or_insert(port);
     }
 }

@@ -1,9 +1,10 @@
 //! A node that takes every packet and answers none.
 
-use super::node::{Next, Node, NodeContext, Packet};
-use crate::tap::Tap;
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::tap::Tap;
 
-pub(super) struct Sink;
+pub(in crate::network) struct Sink;
 
 impl<T: Tap> Node<T> for Sink {
     fn receive(&mut self, cx: &mut NodeContext<'_, T>, packet: Packet) {

@@ -5,19 +5,21 @@ use std::net::IpAddr;
 use headway_units::{Duration, Instant, Rate};
 use headway_wire::{EmitError, IpHeader};
 
-use super::node::{Next, Node, NodeContext, Packet, Port};
-use crate::tap::Tap;
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 
 /// Length of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
 /// The shortest datagram: the headers of IPv4 and UDP.
-pub(super) const LEAST: usize = 20 + UDP_HEADER;
+pub(in crate::network) const LEAST: usize = 20 + UDP_HEADER;
 /// RFC 863: the discard port.
 const DISCARD: u16 = 9;
 const UDP: u8 = 17;
 
 /// Sends one datagram after another at a constant rate, by its first port.
-pub(super) struct Source {
+pub(in crate::network) struct Source {
     datagram: Vec<u8>,
     interval: Duration,
     next: Instant,
@@ -30,7 +32,12 @@ impl Source {
     /// # Errors
     ///
     /// The addresses are not of one family, or `len` has no room for the headers.
-    pub(super) fn new(src: IpAddr, dst: IpAddr, rate: Rate, len: usize) -> Result<Self, EmitError> {
+    pub(in crate::network) fn new(
+        src: IpAddr,
+        dst: IpAddr,
+        rate: Rate,
+        len: usize,
+    ) -> Result<Self, EmitError> {
         let mut datagram = vec![0; len];
         write_datagram(&mut datagram, src, dst)?;
         let interval = rate.transmit_time(len as u64);
@@ -43,7 +50,11 @@ impl Source {
 /// # Errors
 ///
 /// As [`Source::new`].
-pub(super) fn write_datagram(buffer: &mut [u8], src: IpAddr, dst: IpAddr) -> Result<(), EmitError> {
+pub(in crate::network) fn write_datagram(
+    buffer: &mut [u8],
+    src: IpAddr,
+    dst: IpAddr,
+) -> Result<(), EmitError> {
     let ip = IpHeader::new(src, dst);
     buffer.fill(0);
     let body_len = buffer.len().saturating_sub(ip.emitted_len());

@@ -4,9 +4,10 @@ use headway_tcp::{HostConfig, OnlyPeer};
 use headway_wire::ip::Datagram;
 use headway_wire::{ChecksumTrust, Received};
 
-use super::{GatewayConfig, PlainHost};
-use crate::network::node::{NodeContext, Packet};
-use crate::tap::Tap;
+use super::gateway::{GatewayConfig, PlainHost};
+use crate::network::node::NodeContext;
+use crate::network::packet::Packet;
+use crate::network::tap::Tap;
 
 pub(super) struct TrunkEnd {
     pub(super) host: PlainHost,

@@ -1,14 +1,4 @@
-//! Trunk gateways: two nodes with the lossy link between them, each with hosts behind it.
-//!
-//! In packet mode ([`packet_mode`]) they carry IP packets in one TCP connection, as the papers' TCP Trunk. In split
-//! mode ([`split_mode`]) they end the hosts' connections and carry the bytes of each in a connection of their own.
-//!
-//! The first port of a gateway leads to its hosts, the second to the other gateway.
-
-mod end;
-mod packet_mode;
-mod preface;
-mod split_mode;
+//! What gateways of both modes have in common: their configurations, and what they count.
 
 use std::net::IpAddr;
 use std::ops::{Add, Sub};
@@ -17,12 +7,6 @@ use std::sync::Arc;
 use headway_link::{Aqm, QueueLimit};
 use headway_tcp::{Host, OnlyPeer, Profile, Statistics};
 use headway_units::Duration;
-
-use super::{Network, NodeId};
-use crate::application::Application;
-use crate::tap::Tap;
-use packet_mode::PacketGateway;
-use split_mode::SplitGateway;
 
 /// One end of a trunk.
 #[derive(Clone, Debug)]
@@ -93,7 +77,7 @@ pub struct GatewayStatistics {
 }
 
 impl GatewayStatistics {
-    fn add_connection(&mut self, statistics: Option<Statistics>) {
+    pub(super) fn add_connection(&mut self, statistics: Option<Statistics>) {
         let Some(statistics) = statistics else { return };
         self.bytes_sent += statistics.bytes_sent;
         self.retransmissions += statistics.retransmissions;
@@ -131,72 +115,11 @@ impl Sub for GatewayStatistics {
 }
 
 /// A gateway of either mode, as the network looks at it.
-trait Gateway {
+pub(in crate::network) trait Gateway {
     fn statistics(&self) -> GatewayStatistics;
     fn is_open(&self) -> bool;
     fn set_only_peer(&mut self, peer: OnlyPeer);
 }
 
-impl<A: Application, T: Tap> Network<A, T> {
-    /// Adds a gateway in packet mode. Its first port has to lead to its hosts, its second to the other gateway.
-    ///
-    /// # Panics
-    ///
-    /// The profile cannot work.
-    pub fn add_packet_gateway(&mut self, config: PacketGatewayConfig) -> NodeId {
-        let mtu = self.mtu();
-        self.add(PacketGateway::new(config, mtu))
-    }
-
-    /// Adds a gateway in split mode, with ports like those of [`Network::add_packet_gateway`].
-    ///
-    /// # Panics
-    ///
-    /// A profile cannot work.
-    pub fn add_split_gateway(&mut self, config: SplitGatewayConfig) -> NodeId {
-        self.add(SplitGateway::new(config))
-    }
-
-    /// What a gateway counted.
-    ///
-    /// # Panics
-    ///
-    /// `node` is not a gateway.
-    pub fn gateway_statistics(&self, node: NodeId) -> GatewayStatistics {
-        self.gateway(node).statistics()
-    }
-
-    /// Whether a gateway is ready to carry. One in split mode opens connections when hosts ask for them.
-    ///
-    /// # Panics
-    ///
-    /// `node` is not a gateway.
-    pub fn is_gateway_open(&self, node: NodeId) -> bool {
-        self.gateway(node).is_open()
-    }
-
-    /// As [`Network::set_only_peer`], of the gateway's host: the link between the gateways has no other ends.
-    ///
-    /// # Panics
-    ///
-    /// `node` is not a gateway.
-    pub fn set_gateway_peer(&mut self, node: NodeId, peer: OnlyPeer) {
-        let gateway: &mut dyn Gateway = if self.is::<PacketGateway>(node) {
-            self.node_mut::<PacketGateway>(node, "gateway")
-        } else {
-            self.node_mut::<SplitGateway>(node, "gateway")
-        };
-        gateway.set_only_peer(peer);
-    }
-
-    fn gateway(&self, node: NodeId) -> &dyn Gateway {
-        if self.is::<PacketGateway>(node) {
-            self.node::<PacketGateway>(node, "gateway")
-        } else {
-            self.node::<SplitGateway>(node, "gateway")
-        }
-    }
-}
-
 /// A host without an observer.
-type PlainHost = Host<()>;
+pub(super) type PlainHost = Host<()>;

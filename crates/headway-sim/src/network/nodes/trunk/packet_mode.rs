@@ -8,9 +8,11 @@ use headway_trunk_proto::packets::{PacketReader, PacketWriter};
 use headway_units::{Duration, Instant};
 
 use super::end::TrunkEnd;
-use super::{Gateway, GatewayStatistics, PacketGatewayConfig};
-use crate::network::node::{Next, Node, NodeContext, Packet, Port};
-use crate::tap::Tap;
+use super::gateway::{Gateway, GatewayStatistics, PacketGatewayConfig};
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 
 /// Where the other gateway listens.
 const PORT: u16 = 2;
@@ -19,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const HOSTS: Port = Port(0);
 const TRUNK: Port = Port(1);
 
-pub(super) struct PacketGateway {
+pub(in crate::network) struct PacketGateway {
     end: TrunkEnd,
     listener: Option<ListenerId>,
     connection: Option<ConnectionId>,
@@ -36,7 +38,7 @@ pub(super) struct PacketGateway {
 }
 
 impl PacketGateway {
-    pub(super) fn new(config: PacketGatewayConfig, mtu: u16) -> Self {
+    pub(in crate::network) fn new(config: PacketGatewayConfig, mtu: u16) -> Self {
         let PacketGatewayConfig { gateway, queue, aqm, seed, cost } = config;
         let mut end = TrunkEnd::new(gateway);
         let listener = (!end.config.opens).then(|| {

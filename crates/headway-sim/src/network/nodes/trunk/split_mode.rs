@@ -8,9 +8,12 @@ use headway_tcp::{ConnectionId, DomainId, HostConfig, ListenerId, OnlyPeer, Stat
 use headway_units::Instant;
 
 use super::end::TrunkEnd;
-use super::{Gateway, GatewayStatistics, PlainHost, SplitGatewayConfig, SplitRoute, preface};
-use crate::network::node::{Next, Node, NodeContext, Packet, Port};
-use crate::tap::Tap;
+use super::gateway::{Gateway, GatewayStatistics, PlainHost, SplitGatewayConfig, SplitRoute};
+use super::preface;
+use crate::network::node::{Next, Node, NodeContext};
+use crate::network::packet::Packet;
+use crate::network::parts::Port;
+use crate::network::tap::Tap;
 
 /// Where the other gateway listens.
 const PORT: u16 = 1;
@@ -19,7 +22,7 @@ const BACKLOG: usize = 256;
 const HOSTS: Port = Port(0);
 const TRUNK: Port = Port(1);
 
-pub(super) struct SplitGateway {
+pub(in crate::network) struct SplitGateway {
     /// Answers to the hosts in place of those beyond the link.
     outside: PlainHost,
     end: TrunkEnd,
@@ -52,7 +55,7 @@ enum Preface {
 }
 
 impl SplitGateway {
-    pub(super) fn new(config: SplitGatewayConfig) -> Self {
+    pub(in crate::network) fn new(config: SplitGatewayConfig) -> Self {
         let SplitGatewayConfig { gateway, routes, ports } = config;
         let opens = gateway.opens;
         let mut end = TrunkEnd::new(gateway);
