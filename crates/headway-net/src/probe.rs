@@ -70,7 +70,7 @@ pub fn udp_without_checksum(v6: bool) -> Result<(), NetError> {
     let ends = (from.local(), to.local());
     let slot = from.slot().ok_or_else(|| fail("no room", io::ErrorKind::OutOfMemory.into()))?;
     let len = damaged_segment(slot, ends.0, ends.1).map_err(|source| fail("no segment", source))?;
-    from.queue(len);
+    from.queue(len, false);
     from.flush().map_err(|source| fail("cannot be sent", source))?;
     let clock = Clock::new();
     // The loopback delivers at once, or after a short time on a busy machine.

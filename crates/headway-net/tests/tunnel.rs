@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use headway_net::{
-    Carrier as _, Clock, OuterDscp, Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig,
+    Carrier as _, Clock, Housekeeping as _, OuterDscp, Stack, StackConfig, TcpListener, TunnelCarrier,
+    TunnelConfig,
 };
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;

@@ -9,7 +9,7 @@ use headway_wire::ChecksumTrust;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::batch::{Inbox, Outbox};
-use super::{Arrival, Carrier, declared_peer, virtio};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping, declared_peer, virtio};
 use crate::sys::Name;
 use crate::{Clock, Interface, NetError, Prefix};
 
@@ -159,12 +159,13 @@ impl Carrier for TunCarrier {
         format!("TUN {}", self.name)
     }
 
-    fn keeps_segments(&self) -> bool {
-        !self.offload
+    fn properties(&self) -> CarrierProperties {
+        let (keeps_segments, only_peer) = (!self.offload, self.only_peer);
+        CarrierProperties { keeps_segments, only_peer, ..CarrierProperties::default() }
     }
 
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        self.only_peer
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        None
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
@@ -197,7 +198,7 @@ impl Carrier for TunCarrier {
         self.outbox.slot()
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, len: usize, _compact: bool) {
         self.outbox.queue((0, len), Name::NONE);
     }
 

@@ -23,7 +23,7 @@ use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
 use super::udp::socket::{open_socket, set_unchecked, set_unfragmented};
-use super::{Arrival, Carrier};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Control, Name};
 use crate::{Clock, NetError};
 
@@ -286,8 +286,12 @@ impl Carrier for TunnelCarrier {
         format!("tunnel at UDP {}", self.local)
     }
 
-    fn tags_payloads(&self) -> bool {
-        true
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties { tags_payloads: true, ..CarrierProperties::default() }
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
@@ -342,7 +346,7 @@ impl Carrier for TunnelCarrier {
         if self.checked.is_full() { None } else { self.outbox.slot() }
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, len: usize, _compact: bool) {
         let room = self.outbox.place();
         let inner = Datagram::parse(room.get(HEADROOM..HEADROOM + len).unwrap_or_default());
         let Ok(Datagram { header: inner, .. }) = inner else { return };
@@ -375,7 +379,9 @@ impl Carrier for TunnelCarrier {
             }
         }
     }
+}
 
+impl Housekeeping for TunnelCarrier {
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         std::mem::take(&mut self.restarted)
     }
@@ -476,7 +482,7 @@ mod tests {
         let tcp = TcpHeader { seq: SeqNumber(1), flags: TcpFlags::SYN, ..TcpHeader::default() };
         let slot = near.slot().expect("room");
         let len = emit(slot, &ip, &tcp, &TcpOptions::default(), (&[], &[])).expect("a segment");
-        near.queue(len);
+        near.queue(len, false);
         assert!(near.flush().expect("a socket"));
     }
 

@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::shared::{Core, Shared};
 use crate::capture::Recorder;
-use crate::{Arrival, CaptureFile, Carrier};
+use crate::{Arrival, CaptureFile, Carrier, Housekeeping};
 
 /// Moves packets between the carrier and the host, and handles the host's timers.
 pub(super) struct Driver<C> {
@@ -46,7 +46,7 @@ enum Turn {
 impl<C: Carrier> Driver<C> {
     pub(super) fn new(carrier: C, shared: Arc<Shared>, kicks: OwnedFd, capture: Option<CaptureFile>) -> Self {
         let recorder = Recorder::new(capture);
-        let only_peer = carrier.only_peer();
+        let only_peer = carrier.properties().only_peer;
         Self {
             carrier,
             only_peer,
@@ -98,7 +98,7 @@ impl<C: Carrier> Driver<C> {
         let mut readable = true;
         loop {
             let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };
-            let trouble = self.carrier.trouble();
+            let trouble = self.carrier.housekeeping().and_then(Housekeeping::trouble);
             let turn = self.turn(arrived > 0, trouble);
             // Packets first, since they are urgent for the peer.
             let flushed = self.carrier.flush();
@@ -117,7 +117,8 @@ impl<C: Carrier> Driver<C> {
                 Turn::Again => self.sleep(Some(Instant::ZERO))?,
                 // What could not be sent may have made something due.
                 Turn::Sleep(until) => {
-                    self.sleep(until.into_iter().chain(self.carrier.next_deadline()).min())?
+                    let due = self.next_deadline();
+                    self.sleep(until.into_iter().chain(due).min())?
                 }
             };
         }
@@ -126,7 +127,7 @@ impl<C: Carrier> Driver<C> {
     /// All work that needs the host, under one lock.
     fn turn(&mut self, arrived: bool, trouble: Option<String>) -> Turn {
         let shared = self.shared.clone();
-        let restarted = self.carrier.restarted_peers();
+        let restarted = self.carrier.housekeeping().map_or_else(Vec::new, Housekeeping::restarted_peers);
         let mut packets = Vec::new();
         if arrived {
             // Packets are parsed and judged before the lock on the host is taken.
@@ -156,18 +157,22 @@ impl<C: Carrier> Driver<C> {
             }
         }
         drop(packets);
-        for peer in self.carrier.returned_peers() {
-            core.host.retransmit_to(shared.clock.now(), peer);
+        let mut house = self.carrier.housekeeping();
+        if let Some(house) = &mut house {
+            for peer in house.returned_peers() {
+                core.host.retransmit_to(shared.clock.now(), peer);
+            }
+            self.accepted.iter().for_each(|&index| house.accepted(index));
         }
-        for index in self.accepted.drain(..) {
-            self.carrier.accepted(index);
-        }
+        self.accepted.clear();
         let now = shared.clock.now();
         core.host.handle_timeout(now);
-        self.carrier.handle_timeout(now);
-        for &(ours, theirs, mtu) in self.carrier.path_mtus() {
-            if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
-                core.host.set_path_mtu(now, ours, theirs, mtu);
+        if let Some(house) = house {
+            house.handle_timeout(now);
+            for &(ours, theirs, mtu) in house.path_mtus() {
+                if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
+                    core.host.set_path_mtu(now, ours, theirs, mtu);
+                }
             }
         }
         let mut over = false;
@@ -185,7 +190,7 @@ impl<C: Carrier> Driver<C> {
             Turn::Over
         } else {
             core.sleeping = true;
-            let deadlines = [core.host.next_deadline(), self.carrier.next_deadline(), core.closing];
+            let deadlines = [core.host.next_deadline(), self.next_deadline(), core.closing];
             Turn::Sleep(deadlines.into_iter().flatten().min())
         };
         // Tasks that wait for the lock get it first, or a busy driver would starve them.
@@ -202,13 +207,14 @@ impl<C: Carrier> Driver<C> {
         while let Some(slot) = self.carrier.slot() {
             let Some(len) = core.host.poll_transmit(now, slot) else { return true };
             self.recorder.record(now, &slot[..len], Direction::Outbound, None);
-            if core.host.takes_compact() {
-                self.carrier.queue_compact(len);
-            } else {
-                self.carrier.queue(len);
-            }
+            self.carrier.queue(len, core.host.takes_compact());
         }
         false
+    }
+
+    /// The carrier's.
+    fn next_deadline(&mut self) -> Option<Instant> {
+        self.carrier.housekeeping()?.next_deadline()
     }
 
     /// Waits for the carrier, a task or the time. Returns whether the carrier is ready.
@@ -239,7 +245,9 @@ impl<C: Carrier> Driver<C> {
     fn end(self, carried: io::Result<()>) {
         let Self { mut carrier, shared, recorder, mut wakers, .. } = self;
         let name = carrier.name();
-        carrier.close();
+        if let Some(house) = carrier.housekeeping() {
+            house.close();
+        }
         // The interface is restored before a task may end the process.
         drop(carrier);
         let recorded = recorder.finish();

@@ -295,7 +295,7 @@ fn a_tun_and_an_ethernet_are_connected() {
         let clock = Clock::new();
         let send = |near: &mut TunCarrier, packet: &[u8]| {
             near.slot().expect("room")[..packet.len()].copy_from_slice(packet);
-            near.queue(packet.len());
+            near.queue(packet.len(), false);
             assert!(near.flush().expect("a TUN"));
         };
         // The interface of the box is its end of the cable.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Once;
 
-use headway_net::{Arrival, Carrier, Clock, EthernetCarrier, EthernetConfig};
+use headway_net::{Arrival, Carrier, Clock, EthernetCarrier, EthernetConfig, Housekeeping as _};
 use headway_units::{Duration, Instant};
 use headway_wire::Received;
 use tracing::span::{Attributes, Id, Record};
@@ -51,7 +51,7 @@ impl Ends {
     #[track_caller]
     pub(crate) fn send(&mut self, packet: &[u8]) {
         self.carrier.slot().expect("room")[..packet.len()].copy_from_slice(packet);
-        self.carrier.queue(packet.len());
+        self.carrier.queue(packet.len(), false);
         assert!(self.carrier.flush().expect("an interface"));
     }
 
@@ -297,7 +297,7 @@ fn the_stack_gets_what_is_for_its_addresses() {
         let only_peer = THEIRS.parse().ok();
         ends.carrier = EthernetCarrier::open(&EthernetConfig { only_peer, ..config("10.78.0.2/24") })
             .expect("an interface");
-        assert!(ends.carrier.only_peer().is_some());
+        assert!(ends.carrier.properties().only_peer.is_some());
         assert_eq!(ends.hear(&corrupted), [packet_in(&corrupted)], "with one peer it is that one's");
         corrupted[0] ^= 1;
         assert_eq!(ends.hear(&corrupted), [[0_u8; 0]; 0], "another station's");
@@ -332,7 +332,7 @@ fn the_longest_packet_is_the_interfaces_or_the_configured_one() {
             assert_eq!(carrier.mtu(), expected);
             assert_eq!(carrier.slot().expect("room").len(), usize::from(expected));
             assert_eq!(carrier.name(), "interface hw1");
-            assert!(carrier.keeps_segments() && carrier.only_peer().is_none());
+            assert!(carrier.properties().keeps_segments && carrier.properties().only_peer.is_none());
         }
     });
 }

@@ -1,6 +1,6 @@
 //! A carrier with an address of its own on an Ethernet, over IPv6.
 
-use headway_net::{Carrier as _, EthernetCarrier, EthernetConfig};
+use headway_net::{EthernetCarrier, EthernetConfig, Housekeeping as _};
 use headway_test_fixture::packet::icmp;
 use headway_test_fixture::process::wait_until;
 use headway_wire::IpHeader;

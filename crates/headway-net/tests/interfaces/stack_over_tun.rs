@@ -35,7 +35,7 @@ fn data_goes_both_ways_with_and_without_offload() {
             std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "0").expect("a kernel with IPv6");
             std::fs::write("/proc/sys/net/ipv6/conf/default/accept_dad", "0").expect("a kernel with IPv6");
             let carrier = TunCarrier::open(&TunConfig { offload, ..config(address) }).expect("a TUN");
-            assert_eq!(carrier.keeps_segments(), !offload);
+            assert_eq!(carrier.properties().keeps_segments, !offload);
             wait_until("an address that can be used", || !ip("addr show dev hw0").contains("tentative"));
             let ours: IpAddr = config(address).address.address();
             let hack = if offload { HackMode::Off } else { HackMode::Hack };
@@ -77,7 +77,7 @@ fn a_device_that_is_set_down_for_a_while_is_kept() {
         assert_eq!(carrier.fill(&clock).expect("not a failure"), 0);
         let packet = segment("10.78.0.2", "10.78.0.1", b"data");
         carrier.slot().expect("room")[..packet.len()].copy_from_slice(&packet);
-        carrier.queue(packet.len());
+        carrier.queue(packet.len(), false);
         assert!(carrier.flush().expect("not a failure"), "it is dropped");
         ip("link set hw0 up");
         let near = UdpSocket::bind("10.78.0.1:0").expect("the kernel's address");
@@ -155,7 +155,7 @@ fn what_cannot_work_is_refused() {
         assert!(TunCarrier::open(&named("a-name-of-15-by")).is_ok());
         let only_peer = parsed("10.78.0.1");
         let carrier = TunCarrier::open(&TunConfig { only_peer, ..ok.clone() }).expect("a TUN");
-        assert!(carrier.only_peer().is_some());
+        assert!(carrier.properties().only_peer.is_some());
         let error = TunCarrier::open(&ok).err().expect("it is open").to_string();
         assert!(error.contains("a device that no other program has open"), "{error}");
     });

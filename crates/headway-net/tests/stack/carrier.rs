@@ -8,7 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig};
+use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig};
 use headway_tcp::Profile;
 use headway_test_fixture::packet;
 use headway_units::Instant;
@@ -81,6 +81,14 @@ impl Carrier for Wire {
         "a wire".into()
     }
 
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties::default()
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.path_mtus.clone_from(&self.news.lock().path_mtus);
         if let Some(number) = self.news.lock().failure {
@@ -105,15 +113,11 @@ impl Carrier for Wire {
         );
     }
 
-    fn accepted(&mut self, index: usize) {
-        self.news.lock().accepted.push(index);
-    }
-
     fn slot(&mut self) -> Option<&mut [u8]> {
         (self.waiting.len() < ROOM).then_some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, len: usize, _compact: bool) {
         self.waiting.push_back(self.slot[..len].to_vec());
     }
 
@@ -126,6 +130,12 @@ impl Carrier for Wire {
             }
         }
         Ok(true)
+    }
+}
+
+impl Housekeeping for Wire {
+    fn accepted(&mut self, index: usize) {
+        self.news.lock().accepted.push(index);
     }
 
     fn trouble(&mut self) -> Option<String> {

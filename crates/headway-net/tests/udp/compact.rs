@@ -6,7 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig, UdpCarrier, UdpConfig};
+use headway_net::{
+    Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig, UdpCarrier, UdpConfig,
+};
 use headway_tcp::{HostCounters, Profile, Variant};
 use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
 use headway_test_fixture::relay::Relay;
@@ -43,6 +45,14 @@ impl Carrier for Whole {
         self.0.name()
     }
 
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties::default()
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        self.0.housekeeping()
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.0.fill(clock)
     }
@@ -55,8 +65,8 @@ impl Carrier for Whole {
         self.0.slot()
     }
 
-    fn queue(&mut self, len: usize) {
-        self.0.queue(len);
+    fn queue(&mut self, len: usize, compact: bool) {
+        self.0.queue(len, compact);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

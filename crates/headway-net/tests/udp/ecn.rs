@@ -26,7 +26,7 @@ fn every_codepoint_arrives_as_it_was_sent() {
             let ip = IpHeader { dscp, ecn, ..ip };
             let segment = packet::segment(&ip, &tcp, &TcpOptions::default(), b"data");
             from.slot().unwrap()[..segment.len()].copy_from_slice(&segment);
-            from.queue(segment.len());
+            from.queue(segment.len(), false);
         }
         assert!(from.flush().unwrap());
         let clock = Clock::new();
