@@ -9,7 +9,7 @@ use headway_net::{
     Arrival, Carrier, CarrierProperties, Clock, Housekeeping, NetError, Stack, StackConfig, UdpCarrier,
     UdpConfig,
 };
-use headway_tcp::{Profile, Variant};
+use headway_tcp::{Profile, Transmit, Variant};
 
 /// A UDP carrier that claims to coalesce segments.
 struct Coupling(UdpCarrier);
@@ -47,8 +47,8 @@ impl Carrier for Coupling {
         self.0.slot()
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
-        self.0.queue(len, compact);
+    fn queue(&mut self, sent: Transmit) {
+        self.0.queue(sent);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

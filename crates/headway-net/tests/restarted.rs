@@ -7,6 +7,7 @@ use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig};
+use headway_tcp::Transmit;
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 
@@ -62,7 +63,7 @@ impl Carrier for News {
         Some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize, _compact: bool) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         self.socket.send(&self.slot[..len]).expect("sent");
     }
 

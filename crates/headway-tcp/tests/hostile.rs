@@ -9,7 +9,7 @@ use std::sync::Arc;
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
     ConnectionId, Features, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
-    Profile, State, Variant,
+    Profile, State, Transmit, Variant,
 };
 use headway_test_fixture::packet;
 use headway_test_fixture::rng::Rng;
@@ -250,7 +250,7 @@ impl World {
     fn drain(&mut self) {
         let mut buffer = vec![0; 9000];
         let mut packets = 0;
-        while let Some(len) = self.host.poll_transmit(self.now, &mut buffer) {
+        while let Some(Transmit { len, .. }) = self.host.poll_transmit(self.now, &mut buffer) {
             packets += 1;
             assert!(packets < 60_000, "the host never stops sending");
             let segment = Segment::parse(&buffer[..len]).expect("a segment that can be read");

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use headway_tcp::{Host, HostConfig, Notification};
+use headway_tcp::{Host, HostConfig, Notification, Transmit};
 use headway_units::{Duration, Instant};
 use headway_wire::{ChecksumTrust, Received, ip::Datagram};
 use libc::c_int;
@@ -81,7 +81,7 @@ impl Stack {
     /// Sends pending packets and counts events of connections.
     pub(crate) fn flush(&mut self) {
         let before = self.outbox.len();
-        while let Some(len) = self.host.poll_transmit(self.now, &mut self.buffer) {
+        while let Some(Transmit { len, .. }) = self.host.poll_transmit(self.now, &mut self.buffer) {
             self.outbox.push_back(Sent { at: self.now, packet: self.buffer[..len].to_vec() });
         }
         if self.config.offload {

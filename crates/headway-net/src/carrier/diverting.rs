@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use headway_tcp::Transmit;
 use headway_wire::Received;
 use headway_wire::icmp::IcmpMessage;
 use tokio::sync::mpsc;
@@ -133,8 +134,8 @@ impl Carrier for DivertingCarrier {
         self.inner.slot()
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
-        self.inner.queue(len, compact);
+    fn queue(&mut self, sent: Transmit) {
+        self.inner.queue(sent);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

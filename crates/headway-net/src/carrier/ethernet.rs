@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use headway_tcp::OnlyPeer;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 use headway_wire::ChecksumTrust;
 use headway_wire::icmp::ICMP;
@@ -353,7 +353,7 @@ impl Carrier for EthernetCarrier {
         Some(&mut self.socket.slot()?[ETHERNET_HEADER..])
     }
 
-    fn queue(&mut self, len: usize, _compact: bool) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         let Some(slot) = self.socket.slot() else { return };
         let packet = &mut slot[ETHERNET_HEADER..ETHERNET_HEADER + len];
         let v4 = self.ours.is_ipv4();

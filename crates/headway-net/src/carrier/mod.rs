@@ -19,8 +19,8 @@ use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use headway_tcp::OnlyPeer;
 use headway_tcp::hack::PayloadTag;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Received};
 
@@ -94,9 +94,8 @@ pub trait Carrier: Send {
     /// the batch is full.
     fn slot(&mut self) -> Option<&mut [u8]>;
 
-    /// Queues the packet of `len` bytes that was written to the last slot; in the compact form if its segment has one
-    /// and `compact` says that the peer understands it ([`Host::takes_compact`](headway_tcp::Host::takes_compact)).
-    fn queue(&mut self, len: usize, compact: bool);
+    /// Queues the packet that was written to the last slot.
+    fn queue(&mut self, packet: Transmit);
 
     /// Sends the queued packets; returns whether all were sent. The others are kept until the carrier is
     /// writable. A packet that the system refuses is dropped.
@@ -210,8 +209,8 @@ impl Carrier for Box<dyn Carrier> {
         (**self).slot()
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
-        (**self).queue(len, compact);
+    fn queue(&mut self, packet: Transmit) {
+        (**self).queue(packet);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

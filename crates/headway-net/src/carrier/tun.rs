@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use headway_tcp::OnlyPeer;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_wire::ChecksumTrust;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -198,7 +198,7 @@ impl Carrier for TunCarrier {
         self.outbox.slot()
     }
 
-    fn queue(&mut self, len: usize, _compact: bool) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         self.outbox.queue((0, len), Name::NONE);
     }
 

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use headway_tcp::Transmit;
 use headway_tcp::hack::PayloadTag;
 use headway_trunk_proto::{
     Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, Tunnel,
@@ -346,7 +347,7 @@ impl Carrier for TunnelCarrier {
         if self.checked.is_full() { None } else { self.outbox.slot() }
     }
 
-    fn queue(&mut self, len: usize, _compact: bool) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         let room = self.outbox.place();
         let inner = Datagram::parse(room.get(HEADROOM..HEADROOM + len).unwrap_or_default());
         let Ok(Datagram { header: inner, .. }) = inner else { return };
@@ -482,7 +483,7 @@ mod tests {
         let tcp = TcpHeader { seq: SeqNumber(1), flags: TcpFlags::SYN, ..TcpHeader::default() };
         let slot = near.slot().expect("room");
         let len = emit(slot, &ip, &tcp, &TcpOptions::default(), (&[], &[])).expect("a segment");
-        near.queue(len, false);
+        near.queue(Transmit { len, compact: false });
         assert!(near.flush().expect("a socket"));
     }
 

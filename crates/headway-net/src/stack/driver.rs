@@ -205,9 +205,9 @@ impl<C: Carrier> Driver<C> {
             return true;
         }
         while let Some(slot) = self.carrier.slot() {
-            let Some(len) = core.host.poll_transmit(now, slot) else { return true };
-            self.recorder.record(now, &slot[..len], Direction::Outbound, None);
-            self.carrier.queue(len, core.host.takes_compact());
+            let Some(packet) = core.host.poll_transmit(now, slot) else { return true };
+            self.recorder.record(now, &slot[..packet.len], Direction::Outbound, None);
+            self.carrier.queue(packet);
         }
         false
     }

@@ -3,6 +3,7 @@
 use std::net::UdpSocket;
 
 use headway_net::{Carrier as _, Clock, Diverted, DivertingCarrier, TunCarrier, TunConfig};
+use headway_tcp::Transmit;
 use headway_test_fixture::packet;
 use headway_wire::TcpFlags;
 
@@ -121,7 +122,7 @@ async fn the_program_writes_into_the_device_too() {
         );
         let syn = packet::segment(&ip, &tcp, &headway_wire::TcpOptions::default(), b"");
         carrier.slot().expect("room")[..syn.len()].copy_from_slice(&syn);
-        carrier.queue(syn.len(), false);
+        carrier.queue(Transmit { len: syn.len(), compact: false });
         assert!(carrier.flush().expect("a TUN"));
         let answer = receive(&mut carrier, 1).remove(0);
         assert_eq!(answer[33] & TcpFlags::RST.bits(), TcpFlags::RST.bits(), "no one listens");

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Once;
 
 use headway_net::{Arrival, Carrier, Clock, EthernetCarrier, EthernetConfig, Housekeeping as _};
+use headway_tcp::Transmit;
 use headway_units::{Duration, Instant};
 use headway_wire::Received;
 use tracing::span::{Attributes, Id, Record};
@@ -51,7 +52,7 @@ impl Ends {
     #[track_caller]
     pub(crate) fn send(&mut self, packet: &[u8]) {
         self.carrier.slot().expect("room")[..packet.len()].copy_from_slice(packet);
-        self.carrier.queue(packet.len(), false);
+        self.carrier.queue(Transmit { len: packet.len(), compact: false });
         assert!(self.carrier.flush().expect("an interface"));
     }
 

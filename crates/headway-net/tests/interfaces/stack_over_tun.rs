@@ -5,7 +5,7 @@ use std::net::{IpAddr, Shutdown, TcpStream, UdpSocket};
 use std::thread;
 
 use headway_net::{Carrier as _, Clock, Stack, StackConfig, TunCarrier, TunConfig};
-use headway_tcp::{HackMode, Profile};
+use headway_tcp::{HackMode, Profile, Transmit};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::wait_until;
 use tokio::io::AsyncWriteExt as _;
@@ -77,7 +77,7 @@ fn a_device_that_is_set_down_for_a_while_is_kept() {
         assert_eq!(carrier.fill(&clock).expect("not a failure"), 0);
         let packet = segment("10.78.0.2", "10.78.0.1", b"data");
         carrier.slot().expect("room")[..packet.len()].copy_from_slice(&packet);
-        carrier.queue(packet.len(), false);
+        carrier.queue(Transmit { len: packet.len(), compact: false });
         assert!(carrier.flush().expect("not a failure"), "it is dropped");
         ip("link set hw0 up");
         let near = UdpSocket::bind("10.78.0.1:0").expect("the kernel's address");

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixDatagram;
 
 use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping};
-use headway_tcp::OnlyPeer;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 
 use crate::carrier::{OURS, THEIRS};
@@ -75,7 +75,7 @@ impl Carrier for Rich {
         Some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
         self.tell(format!("queue {len} {compact}"));
     }
 
@@ -108,8 +108,8 @@ fn a_box_passes_everything_on() {
         assert_eq!(packets[0].packet, b"packet");
         drop(packets);
         assert_eq!(carrier.slot().map(|slot| slot.len()), Some(9));
-        carrier.queue(3, false);
-        carrier.queue(4, true);
+        carrier.queue(Transmit { len: 3, compact: false });
+        carrier.queue(Transmit { len: 4, compact: true });
         assert!(!carrier.flush().expect("not all"));
         carrier.housekeeping().expect("it has everything").close();
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig};
-use headway_tcp::Profile;
+use headway_tcp::{Profile, Transmit};
 use headway_test_fixture::packet;
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions};
@@ -117,7 +117,7 @@ impl Carrier for Wire {
         (self.waiting.len() < ROOM).then_some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize, _compact: bool) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         self.waiting.push_back(self.slot[..len].to_vec());
     }
 

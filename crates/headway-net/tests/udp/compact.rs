@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use headway_net::{
     Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig, UdpCarrier, UdpConfig,
 };
-use headway_tcp::{HostCounters, Profile, Variant};
+use headway_tcp::{HostCounters, Profile, Transmit, Variant};
 use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
@@ -65,8 +65,8 @@ impl Carrier for Whole {
         self.0.slot()
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
-        self.0.queue(len, compact);
+    fn queue(&mut self, sent: Transmit) {
+        self.0.queue(sent);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

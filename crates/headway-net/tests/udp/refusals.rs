@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use headway_net::{Carrier as _, Clock, Stack, StackConfig, UdpCarrier, UdpConfig};
-use headway_tcp::Profile;
+use headway_tcp::{Profile, Transmit};
 use headway_test_fixture::process::free_addresses;
 use tokio::time::timeout;
 
@@ -89,7 +89,7 @@ fn other_destinations_are_unreachable() {
     };
     for packet in [segment("127.0.0.9", b"other"), vec![0; 40], segment("127.0.0.1", b"right")] {
         carrier.slot().unwrap()[..packet.len()].copy_from_slice(&packet);
-        carrier.queue(packet.len(), false);
+        carrier.queue(Transmit { len: packet.len(), compact: false });
     }
     assert!(carrier.flush().unwrap());
     let mut received = [0; 100];

@@ -20,6 +20,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use headway_tcp::Transmit;
 use headway_units::Instant;
 use headway_wire::compact::{self, LEFT_OUT, MOST_LEFT_OUT};
 use headway_wire::ip::Datagram;
@@ -237,7 +238,7 @@ impl Carrier for UdpCarrier {
         self.outbox.slot()
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
         let Some(packet) = self.outbox.place().get_mut(..len) else { return };
         let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
         let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));

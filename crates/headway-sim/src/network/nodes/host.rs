@@ -67,7 +67,7 @@ where
 
     fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next {
         let now = cx.now;
-        let Some(packet) = cx.packet(|buffer| self.host.poll_transmit(now, buffer)) else {
+        let Some(packet) = cx.packet(|buffer| Some(self.host.poll_transmit(now, buffer)?.len)) else {
             return Next::Wait(self.host.next_deadline());
         };
         cx.counters.sent += 1;

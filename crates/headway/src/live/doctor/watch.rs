@@ -8,6 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping};
+use headway_tcp::Transmit;
 use headway_wire::options::kind;
 use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
 use serde::{Deserialize, Serialize};
@@ -199,7 +200,7 @@ impl Carrier for Watch {
         self.inner.slot()
     }
 
-    fn queue(&mut self, len: usize, compact: bool) {
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
         // Checksums that are computed later would include the damage.
         let damages = self.inner.properties().keeps_segments;
         // The slot is the one returned last.
@@ -219,7 +220,7 @@ impl Carrier for Watch {
                 *byte ^= 0x10;
             }
         }
-        self.inner.queue(len, compact);
+        self.inner.queue(Transmit { len, compact });
     }
 
     fn flush(&mut self) -> io::Result<bool> {

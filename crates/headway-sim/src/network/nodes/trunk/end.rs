@@ -50,7 +50,7 @@ impl TrunkEnd {
     /// The next segment for the other gateway.
     pub(super) fn transmit<T: Tap>(&mut self, cx: &mut NodeContext<'_, T>) -> Option<Packet> {
         let now = cx.now;
-        let packet = cx.packet(|buffer| self.host.poll_transmit(now, buffer))?;
+        let packet = cx.packet(|buffer| Some(self.host.poll_transmit(now, buffer)?.len))?;
         cx.counters.sent += 1;
         Some(packet)
     }

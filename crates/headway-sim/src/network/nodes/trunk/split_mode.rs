@@ -287,7 +287,7 @@ impl<T: Tap> Node<T> for SplitGateway {
     fn poll(&mut self, cx: &mut NodeContext<'_, T>) -> Next {
         let now = cx.now;
         self.relay(now);
-        if let Some(packet) = cx.packet(|buffer| self.outside.poll_transmit(now, buffer)) {
+        if let Some(packet) = cx.packet(|buffer| Some(self.outside.poll_transmit(now, buffer)?.len)) {
             return Next::Transmit(HOSTS, packet);
         }
         if let Some(packet) = self.end.transmit(cx) {
