@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
-use super::place::{malformed, one_line};
+use super::place::one_line;
 use crate::error::LabError;
 
 /// A value of a key or an axis.
@@ -439,10 +439,6 @@ pub(super) fn key_of(setting: &str) -> Option<(&str, &str)> {
 }
 
 impl ExperimentFile {
-    pub(super) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        toml::from_str(text).map_err(|error| malformed(file, text, &error))
-    }
-
     /// Applies `KEY=VALUE` from the command line.
     pub(super) fn set(&mut self, setting: &str) -> Result<(), LabError> {
         let complaint = |problem: String| LabError::BadOverride {

@@ -17,6 +17,8 @@ use headway_sim::race::Scenario;
 use headway_sim::{Value, derive_seed};
 use headway_units::Size;
 use indexmap::IndexMap;
+use serde::Deserialize as _;
+use toml::de::DeTable;
 
 use axes::Axes;
 pub(crate) use cells::stored as stored_cell;
@@ -27,6 +29,7 @@ pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Sc
 pub use links::{load_links, parse_links};
 pub use measure::Measure;
 use origin::Origin;
+use place::malformed;
 
 use crate::error::LabError;
 
@@ -152,18 +155,25 @@ impl Experiment {
         traces: &Traces<'_>,
     ) -> Result<Self, LabError> {
         let origin = Origin { file, text, overrides };
-        Self::of_file(name, origin, traces).map_err(|error| {
+        let wrong = |error| malformed(file, text, &error);
+        let table = DeTable::parse(text).map_err(wrong)?;
+        keys::check(file, text, table.get_ref())?;
+        let read = ExperimentFile::deserialize(toml::Deserializer::from(table)).map_err(wrong)?;
+        Self::of_file(name, read.clone(), origin, traces).map_err(|error| {
             origin.attribute(error, |overrides| {
-                Self::of_file(name, Origin { overrides, ..origin }, traces).is_ok()
+                Self::of_file(name, read, Origin { overrides, ..origin }, traces).is_ok()
             })
         })
     }
 
-    /// Reads the text of a file, with what the command line changes.
-    fn of_file(name: &str, origin: Origin<'_>, traces: &Traces<'_>) -> Result<Self, LabError> {
-        let Origin { file, text, overrides } = origin;
-        keys::check(file, text)?;
-        let mut read = ExperimentFile::parse(file, text)?;
+    /// The experiment of a file that was read, with what the command line changes.
+    fn of_file(
+        name: &str,
+        mut read: ExperimentFile,
+        origin: Origin<'_>,
+        traces: &Traces<'_>,
+    ) -> Result<Self, LabError> {
+        let overrides = origin.overrides;
         let mut changes = Vec::new();
         for setting in &overrides.settings {
             if !read.chooses(setting) {
