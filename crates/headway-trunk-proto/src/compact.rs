@@ -81,7 +81,7 @@ pub(crate) fn expand(compact: &[u8]) -> Option<Header> {
 #[cfg(test)]
 mod tests {
     use headway_wire::{
-        Integrity, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request, emit,
+        Integrity, SackBlocks, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, emit,
         judge,
     };
     use proptest::prelude::*;
@@ -212,7 +212,7 @@ mod tests {
             TcpOptions { timestamps: None, ..options() },
             TcpOptions { v2: None, ..options() },
             TcpOptions { v2: None, hack: Some(0), ..options() },
-            TcpOptions { v2: Some(V2::ack(3, V2Request::default())), ..options() },
+            TcpOptions { v2: Some(V2::ack(3, V2Offsets::default())), ..options() },
             TcpOptions { mss: Some(1400), ..options() },
             TcpOptions { window_scale: Some(7), ..options() },
             TcpOptions { sack_permitted: true, ..options() },

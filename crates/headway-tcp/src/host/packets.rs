@@ -60,9 +60,14 @@ impl<O: Observer> Host<O> {
 
     /// A corrupted segment arrived at `at`, by a carrier that authenticated its header and, with that, a tag of its
     /// payload. What is completed by partial recovery is believed if the tag holds
-    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)).
+    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)). A damaged [report](Segment::report) is taken as it is: each
+    /// of its sums counts for itself.
     pub fn receive_tagged(&mut self, at: Instant, segment: &Segment<'_>, tag: &Arc<dyn PayloadTag>) {
-        self.receive_corrupted(at, segment, Evidence::Tagged(tag));
+        if segment.report.is_empty() {
+            self.receive_corrupted(at, segment, Evidence::Tagged(tag));
+        } else {
+            self.receive(at, &Received::Intact(*segment));
+        }
     }
 
     /// Whether a packet, to be asked before [`Host::receive`] takes it, is surely from the peer of an open

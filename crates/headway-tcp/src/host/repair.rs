@@ -42,6 +42,7 @@ impl<O: Observer> Host<O> {
             tcp: repaired.tcp,
             options: repaired.options,
             payload: body.get(repaired.header_len..).unwrap_or_default(),
+            report: &[],
             ip_header_len: datagram.header_len,
             header_len: datagram.header_len + repaired.header_len,
         };

@@ -6,7 +6,6 @@ use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
-use headway_wire::blocks::COUNT;
 
 use crate::event::RetransmitReason;
 use crate::send::rtt::RttEstimator;
@@ -22,8 +21,8 @@ pub(crate) struct DamageReport<'a> {
     pub(crate) vouched: bool,
     /// The TSecr of the special ACK, if it belongs to this number.
     pub(crate) tsecr: Option<u32>,
-    /// The sums of the blocks that arrived (partial recovery).
-    pub(crate) blocks: Option<&'a [u16; COUNT]>,
+    /// The sums of the blocks that arrived, in network byte order (partial recovery).
+    pub(crate) blocks: Option<&'a [u8]>,
 }
 
 impl DamageReport<'_> {
