@@ -3,9 +3,8 @@
 
 use alloc::vec::Vec;
 
-use headway_wire::{Segment, SeqNumber, TcpFlags, V2};
-
 use headway_wire::blocks::SUM_LEN;
+use headway_wire::{Segment, SeqNumber, TcpFlags, V2};
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer};
