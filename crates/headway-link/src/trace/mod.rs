@@ -36,6 +36,7 @@ use std::{fmt, str::FromStr};
 /// | `hit header 1` | 1 bit of the header |
 /// | `hit both 64` | 64 bits of both |
 /// | `hit 1` | 1 bit, where [`LinkConfig::header_hit`] says |
+/// | `bits` | none: the check of a modem failed, and every bit is right |
 /// | `bits 161 980` | these two bits, counted from the start of the IP packet |
 /// | `bits tcp 1`, `bits payload 0 7` | the same, from the start of the TCP header or the payload |
 ///
