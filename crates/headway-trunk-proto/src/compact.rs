@@ -41,14 +41,14 @@ impl Header {
         self.0.bytes()
     }
 
-    /// The header CRC that a TCP header should have before a payload of so many bytes.
+    /// The header CRC that a TCP header should have before a payload of this length.
     fn crc(&self, ip: &IpHeader, payload: usize) -> u32 {
         let (fixed, options) = self.bytes().split_first_chunk().unwrap_or((&[0; FIXED], &[]));
         header_crc(ip, self.bytes().len() + payload, fixed, options, HEADER_CRC - FIXED)
     }
 }
 
-/// The compact form of a TCP header before a payload of so many bytes. `None` if it has none: a segment without data, with
+/// The compact form of a TCP header before a payload of this length. `None` if it has none: a segment without data, with
 /// SYN or urgent data, or whose options are not those that `headway_wire` writes on a data segment with timestamps and
 /// HACK v2. `ip` has the addresses that the packet is given when it is opened.
 pub(crate) fn compact(header: &[u8], payload: usize, ip: &IpHeader) -> Option<Header> {

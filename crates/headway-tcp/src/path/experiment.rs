@@ -20,8 +20,8 @@ const LOST: i32 = 2 * BIT;
 const ARRIVED: i32 = 6;
 /// It is decided at ten bits: an error of 2^-10 where losses are independent, five runs of losses at least.
 const DECISION: i32 = 10 * BIT;
-/// A path on which so many segments in a row arrived, while no queue stood, damages none any more: a hundredth of them would
-/// have let 20 be lost.
+/// A path damages no segments any more when this number arrived in a row while no queue stood: with a loss rate of 1 % 20 of them
+/// would have been lost.
 const OVER: u32 = 2048;
 /// More arrivals of a volume are not counted.
 const MOST: u16 = 4096;

@@ -385,7 +385,7 @@ mod tests {
         ledger.attribute(at_rate(0), 0)
     }
 
-    /// The same after round-trip times of so many milliseconds.
+    /// The same after a round-trip time of `rtt` ms.
     fn attribute_at(ledger: &mut CauseLedger, rtt: u64) -> Cause {
         sample(ledger, rtt);
         attribute(ledger)

@@ -159,7 +159,7 @@ impl SilentLosses {
     }
 
     /// Of segments that are resolved while the queue is long, the path damages as many as of others. Which ones is not
-    /// known, so all losses are answered as congestion; but the bytes of so many crossed the bottleneck.
+    /// known, so all losses are answered as congestion; but their bytes crossed the bottleneck.
     fn expect_crossing(&mut self, segments: u32, now: Instant) {
         let learnt = self.learnt;
         if learnt.sent >= LEARNT && !self.depend(now) {
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn of_losses_while_the_queue_is_long_as_many_cross_as_are_lost_at_any_rate() {
-        // Every `nth` of so many segments is lost while the queue is long; says of how many losses it is believed that they
+        // Every `nth` of `segments` is lost while the queue is long; says of how many losses it is believed that they
         // crossed the bottleneck.
         let crossing = |path: &mut Path, segments: u64, nth| {
             (0..segments)

@@ -1,4 +1,4 @@
-//! Files with secrets: read only if nobody else can read or replace what is in them.
+//! Files with secrets: read only if no one else can read or replace what is in them.
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;

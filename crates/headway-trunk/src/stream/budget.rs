@@ -20,7 +20,7 @@ impl Budget {
         Self { limit, ..Self::default() }
     }
 
-    /// Connections use so many bytes, and so many streams are open.
+    /// Connections use `connections` bytes, and `streams` are open.
     pub(crate) fn update(&self, connections: usize, streams: usize) {
         let used = (connections + streams * relay::MEMORY) as u64;
         self.used.store(used, Ordering::Relaxed);

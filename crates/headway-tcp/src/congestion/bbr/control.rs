@@ -190,7 +190,7 @@ mod tests {
     const STATES: [State; 7] =
         [State::Startup, State::Drain, State::Down, State::Cruise, State::Refill, State::Up, State::ProbeRtt];
 
-    /// A queue stands that delays by so many microseconds.
+    /// A queue stands that delays by `micros`.
     fn queue(bbr: &mut Bbr, micros: u64) {
         let min = bbr.model.delay.min_rtt.expect("it is known");
         bbr.standing_queue = super::super::StandingQueue::new();

@@ -368,7 +368,7 @@ mod tests {
         assert_eq!((bbr.cycle.up_rounds, bbr.cycle.up_acked_per_increment), (1, Some(250_000)));
     }
 
-    /// Each round the bound may grow twice as fast, a segment for each so many that are acknowledged.
+    /// Each round the bound may grow twice as fast: by a segment for half as many that are acknowledged.
     #[test]
     fn the_bound_grows_faster_each_round() {
         let mut bbr = known(State::Up);

@@ -9,9 +9,9 @@ use super::{Bbr, Signal};
 /// Drain ends after this many rounds, drained or not.
 const DRAIN_ROUNDS: u32 = 3;
 
-/// For so many rounds Startup may begin again.
+/// The rounds after its end in which Startup may begin again.
 const DOUBT_ROUNDS: u16 = 64;
-/// For so many rounds after damage is known, losses are found that happened before.
+/// The rounds after damage became known in which losses are found that happened before.
 const EARLIER_LOSSES: u16 = 2;
 
 /// Whether losses end Startup. The draft knows no damage: before a path is known to damage packets, losses end Startup that

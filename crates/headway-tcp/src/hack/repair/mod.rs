@@ -225,7 +225,7 @@ impl Repairer {
     }
 }
 
-/// In how many ways none, one or two of so many bits can be flipped.
+/// In how many ways none, one or two of `bits` bits can be flipped.
 fn ways_to_flip_two(bits: usize) -> usize {
     1 + bits * (bits + 1) / 2
 }

@@ -195,7 +195,7 @@ mod tests {
             self
         }
 
-        /// Whether a packet that waits so many milliseconds meets a short queue.
+        /// Whether a packet that waits `wait` ms meets a short queue.
         fn is_short(&self, wait: u64) -> bool {
             let mut path = Self { queue: self.queue.clone(), ..*self };
             path.sample([100 + wait]);

@@ -6,7 +6,7 @@
 
 /// No wait is shorter than this, in microseconds.
 const WAIT: u32 = 3000;
-/// Others keep a queue if more than one in so many waits.
+/// Others keep a queue if more than one packet in 8 waits.
 const PART: u64 = 8;
 
 /// See the module's documentation.
