@@ -83,6 +83,47 @@ fn only_the_blocks_that_were_hit_come_again() {
     assert_eq!((sender.unacknowledged, sender.pipe, sender.timeouts), (0, 0, 0));
 }
 
+/// Each sum of a report counts for itself: one that was damaged has its block retransmitted too, and the others are spared. The
+/// carrier says of it that it is intact, or, where it has tags, that it is not.
+#[test]
+fn a_damaged_report_is_of_use() {
+    for tagged in [false, true] {
+        let mut pair = connected([true; 2]);
+        pair.write(CLIENT, 3 * SEGMENT);
+        let mut flight = pair.sent(CLIENT);
+        pair.advance(Duration::from_millis(20));
+        damage(&mut flight[1], 450);
+        pair.deliver(SERVER, &flight);
+        let mut answers = pair.sent(SERVER);
+        let special = answers.iter_mut().find(|packet| has_report(packet)).unwrap();
+        let start = special.len() - Segment::parse(special).unwrap().report.len();
+        // Of block 30, two bytes each.
+        special[start + 60] ^= 1;
+        pair.advance(Duration::from_millis(20));
+        if tagged {
+            let now = pair.now;
+            for packet in &answers {
+                let segment = Segment::parse(packet).unwrap();
+                let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(Vec::new()));
+                match segment.report {
+                    [] => pair.hosts[CLIENT].receive(now, &Received::Intact(segment)),
+                    _ => pair.hosts[CLIENT].receive_tagged(now, &segment, &tag),
+                }
+            }
+        } else {
+            pair.deliver(CLIENT, &answers);
+        }
+        let retransmitted = pair.sent(CLIENT);
+        assert_eq!(
+            retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(),
+            [32, 32],
+            "{tagged}"
+        );
+        pair.deliver(SERVER, &retransmitted);
+        assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
+    }
+}
+
 #[test]
 fn a_block_that_is_hit_again_is_asked_for_again() {
     let mut pair = connected([true; 2]);
