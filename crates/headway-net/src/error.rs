@@ -41,6 +41,16 @@ pub enum NetError {
         /// What was expected.
         expected: &'static str,
     },
+    /// A socket for frames cannot be made.
+    #[error("frames {what}: {source}; expected {expected}")]
+    Frames {
+        /// The address and the failed operation.
+        what: String,
+        /// The system's error.
+        source: io::Error,
+        /// What was expected.
+        expected: &'static str,
+    },
     /// The addresses of a carrier are inconsistent.
     #[error("{got}: expected {expected}")]
     BadAddress {

@@ -2,7 +2,7 @@
 //!
 //! - A [`Carrier`] receives and sends IP packets and verifies their checksums; it has no TCP state.
 //!   [`UdpCarrier`] needs no privilege, [`TunnelCarrier`] is sealed and has authenticated peers, [`TunCarrier`] exchanges packets with this machine's kernel,
-//!   [`EthernetCarrier`] with an Ethernet.
+//!   [`EthernetCarrier`] with an Ethernet, [`FramesCarrier`] with the program of a modem.
 //! - A [`Stack`] is a TCP host on a carrier: one thread drives it, and its [`TcpListener`]s and
 //!   [`TcpStream`]s can be used from any task of a `tokio` runtime (or of another one that supports
 //!   `tokio`'s traits: its reactor is not needed).
@@ -69,8 +69,8 @@ mod topology;
 pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
     Arrival, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig,
-    Housekeeping, OuterDscp, PacketWriter, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor,
-    UdpCarrier, UdpConfig,
+    FramesCarrier, FramesConfig, FramesSocket, Housekeeping, OuterDscp, PacketWriter, TunCarrier, TunConfig,
+    TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

@@ -1,9 +1,11 @@
 //! Carriers of packets.
 
 pub(crate) mod arp;
+mod bare;
 pub(crate) mod batch;
 mod diverting;
 mod ethernet;
+mod frames;
 #[cfg(test)]
 mod fuzzed;
 pub(crate) mod ndp;
@@ -27,6 +29,7 @@ use headway_wire::{ChecksumTrust, Received};
 use crate::{Clock, NetError};
 pub use diverting::{Diverted, DivertingCarrier, PacketWriter};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
+pub use frames::{FramesCarrier, FramesConfig, FramesSocket};
 pub use tun::{TunCarrier, TunConfig};
 pub use tunnel::{OuterDscp, TunnelCarrier, TunnelConfig, TunnelMonitor};
 pub use udp::{UdpCarrier, UdpConfig};

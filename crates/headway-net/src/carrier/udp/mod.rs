@@ -1,11 +1,8 @@
 //! TCP segments in UDP datagrams without checksum: needs no privilege, and delivers damaged payloads if
 //! the links below do.
 //!
-//! A datagram contains one TCP segment without an IP header, in the compact form if both ends understand that
-//! ([`headway_wire::compact`]). The addresses of TCP's pseudo-header are zero: a
-//! translator on the path changes addresses that it does not find in the segment. Each end has names of its own
-//! for itself and its peers, the *inner* addresses, and the carrier changes the sums to them and back
-//! ([`change_addresses`]). The inner length is from the UDP header, and the ECN field is copied between inner and
+//! A datagram contains one [bare](super::bare) TCP segment, in the compact form if both ends understand that
+//! ([`headway_wire::compact`]). The inner length is from the UDP header, and the ECN field is copied between inner and
 //! outer packets in both directions (RFC 6040, 4.1: "normal mode"), as is the DSCP (RFC 2983, 3: the "uniform" model).
 //! Outer packets that are sent have the inner hop limit.
 //!
@@ -17,16 +14,17 @@ mod peers;
 pub(super) mod socket;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use headway_tcp::Transmit;
 use headway_units::Instant;
-use headway_wire::compact::{self, LEFT_OUT, MOST_LEFT_OUT};
+use headway_wire::compact::{self, LEFT_OUT};
 use headway_wire::ip::Datagram;
-use headway_wire::{ChecksumTrust, Integrity, IpHeader, TcpFlags, change_addresses, judge};
+use headway_wire::{ChecksumTrust, Integrity, IpHeader, TcpFlags, judge};
 use socket2::Socket;
 
+use super::bare::{HEADROOM, TCP, WIRE, give_header, header_len, take_header};
 use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Control, Name};
@@ -34,12 +32,8 @@ use crate::{Clock, NetError};
 use peers::{Origin, Peers};
 use socket::open_socket;
 
-/// The protocol number of TCP.
-const TCP: u8 = 6;
 /// The length of a UDP header.
 const UDP_HEADER: u16 = 8;
-/// Room for the IP header that is written before received segments, and for what is restored of TCP's.
-const HEADROOM: usize = 40 + MOST_LEFT_OUT;
 
 /// How a [`UdpCarrier`] is set up.
 #[derive(Clone, Debug)]
@@ -206,22 +200,10 @@ impl Carrier for UdpCarrier {
         for index in 0..self.inbox.len() {
             self.is_asking[index] = false;
             self.restored[index] = compact::expand(self.inbox.place(index).0, HEADROOM, &WIRE);
-            let start = HEADROOM - self.restored[index];
             let src = self.source(index, clock.now());
             let (dscp, ecn) = self.inbox.control(index).marks();
             let header = IpHeader { dscp, ecn, ..IpHeader::new(src, self.inner_local) };
-            let header_len = header.emitted_len();
-            let (place, _) = self.inbox.place(index);
-            let len = place.len() - start;
-            change_addresses(&mut place[start..], &WIRE, &header);
-            if self.restored[index] > 0 {
-                // As restored: the CRCs decide.
-                place[start..][CHECKSUM].fill(0);
-            }
-            if let Err(error) = header.emit(&mut place[start - header_len..], TCP, len) {
-                // It is counted as unreadable.
-                tracing::debug!(%error, "an inner header");
-            }
+            give_header(self.inbox.place(index).0, self.restored[index], &header);
         }
         Ok(self.inbox.len())
     }
@@ -240,7 +222,7 @@ impl Carrier for UdpCarrier {
 
     fn queue(&mut self, Transmit { len, compact }: Transmit) {
         let Some(packet) = self.outbox.place().get_mut(..len) else { return };
-        let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
+        let Ok(Datagram { header, body, .. }) = Datagram::parse(packet) else { return };
         let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
         let peer = SocketAddr::new(header.dst, tcp_port.unwrap_or_default());
         let name = match &self.ends {
@@ -252,11 +234,9 @@ impl Carrier for UdpCarrier {
             // Other addresses are unreachable.
             Ends::One(_) => return,
         };
-        let segment = &mut packet[header_len..];
-        change_addresses(segment, &header, &WIRE);
-        let shorter = if compact { compact::compact(segment).unwrap_or_default() } else { 0 };
+        let Some((header, start)) = take_header(packet, compact) else { return };
         let control = Control::of_header(&header, self.local.is_ipv4());
-        self.outbox.queue_with((header_len + shorter, len), name, control);
+        self.outbox.queue_with((start, len), name, control);
     }
 
     fn flush(&mut self) -> io::Result<bool> {
@@ -292,17 +272,6 @@ fn explain(error: &io::Error, peer: &str) -> String {
         }
         _ => format!("UDP {peer}: {error}"),
     }
-}
-
-/// What the sums of a datagram's segment are taken with: IPv4's pseudo-header with addresses of zero.
-const WIRE: IpHeader = IpHeader::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-
-/// Where a TCP header has its checksum.
-const CHECKSUM: std::ops::Range<usize> = 16..18;
-
-/// The length of the IP header that segments of a host get.
-fn header_len(inner: IpAddr) -> usize {
-    if inner.is_ipv4() { 20 } else { 40 }
 }
 
 fn source_port(segment: &[u8]) -> Option<u16> {

@@ -1,0 +1,332 @@
+//! TCP segments in the frames of a modem, whose program has a socket for datagrams.
+//!
+//! Each datagram is a frame behind a header of 8 bytes (`docs/radio.md`), as it is to be sent or as it was received: also if it
+//! arrived damaged. A frame is a [bare](super::bare) TCP segment, in the compact form if both ends understand that
+//! ([`headway_wire::compact`]). There are two ends. The DSCP and the ECN field are not carried.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use headway_tcp::Transmit;
+use headway_wire::compact::{self, LEFT_OUT};
+use headway_wire::{ChecksumTrust, IpHeader};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::bare::{HEADROOM, WIRE, give_header, header_len, take_header};
+use super::batch::{Inbox, Outbox};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
+use crate::sys::{BATCH, Name};
+use crate::{Clock, NetError};
+
+/// The length of the header of a datagram.
+const FRAME_HEADER: usize = 8;
+/// Its first byte.
+const VERSION: u8 = 1;
+/// The longest frame, of what fits a datagram of UDP over IPv4.
+const LONGEST: u16 = 65_499;
+/// The socket buffer in bytes for received datagrams; the modem has a queue of its own for those that are sent.
+const RECEIVE_BUFFER: usize = 1 << 20;
+
+/// The place of a socket for datagrams: `ADDRESS:PORT` of UDP, or `unix:PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FramesSocket {
+    /// UDP.
+    Udp(SocketAddr),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for FramesSocket {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_prefix("unix:") {
+            Some("") => Err("expected a path after unix:"),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None => text
+                .parse()
+                .map(Self::Udp)
+                .map_err(|_| "expected an address with a port, such as 127.0.0.1:5000, or unix:PATH"),
+        }
+    }
+}
+
+impl fmt::Display for FramesSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Udp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl FramesSocket {
+    fn name(&self) -> io::Result<SockAddr> {
+        match self {
+            Self::Udp(address) => Ok((*address).into()),
+            Self::Unix(path) => SockAddr::unix(path),
+        }
+    }
+}
+
+/// How a [`FramesCarrier`] is set up.
+#[derive(Clone, Debug)]
+pub struct FramesConfig {
+    /// Where received frames come.
+    pub local: FramesSocket,
+    /// The modem's socket, which takes frames to send.
+    pub modem: FramesSocket,
+    /// The address of this end, a name at this end only.
+    pub address: IpAddr,
+    /// The address of the other end, a name at this end only.
+    pub peer: IpAddr,
+    /// The longest frame, in bytes.
+    pub mtu: u16,
+}
+
+/// TCP segments in the frames of a modem.
+pub struct FramesCarrier {
+    socket: Socket,
+    /// Removed with the carrier.
+    _path: Option<OwnPath>,
+    modem: FramesSocket,
+    address: IpAddr,
+    peer: IpAddr,
+    mtu: u16,
+    inbox: Inbox,
+    /// How many bytes of the headers were restored; `None`: it is no frame.
+    restored: [Option<usize>; BATCH],
+    outbox: Outbox,
+    read_error: Option<io::Error>,
+}
+
+impl FramesCarrier {
+    /// Opens the socket. The modem's program may start later.
+    ///
+    /// # Errors
+    ///
+    /// The addresses are inconsistent or in use.
+    pub fn open(config: &FramesConfig) -> Result<Self, NetError> {
+        let FramesConfig { local, modem, address, peer, mtu } = config.clone();
+        let bad = |got, expected| Err(NetError::BadAddress { got, expected });
+        if address.is_ipv4() != peer.is_ipv4()
+            || address == peer
+            || address.is_unspecified()
+            || peer.is_unspecified()
+        {
+            return bad(
+                format!("addresses {address} and {peer}"),
+                "two addresses of one family, one for each end",
+            );
+        }
+        if mtu > LONGEST {
+            return bad(format!("frames of {mtu} bytes"), "at most 65499");
+        }
+        let are_alike = match (&local, &modem) {
+            (FramesSocket::Udp(local), FramesSocket::Udp(modem)) => {
+                local.is_ipv4() == modem.is_ipv4() && modem.port() != 0
+            }
+            (FramesSocket::Unix(local), FramesSocket::Unix(modem)) => local != modem,
+            _ => false,
+        };
+        if !are_alike {
+            return bad(
+                format!("frames {local} and {modem}"),
+                "two UDP addresses of one family with ports, or two Unix sockets",
+            );
+        }
+        let (socket, path) = open_socket(&local, &modem)?;
+        let inner_mtu = mtu.saturating_add(header_len(address) as u16);
+        let longest = usize::from(inner_mtu) + LEFT_OUT;
+        Ok(Self {
+            socket,
+            _path: path,
+            modem,
+            address,
+            peer,
+            mtu: inner_mtu,
+            // The other end may have longer frames.
+            inbox: Inbox::new(HEADROOM - FRAME_HEADER, longest.max(2048)),
+            restored: [None; BATCH],
+            outbox: Outbox::new(0, longest),
+            read_error: None,
+        })
+    }
+}
+
+fn open_socket(local: &FramesSocket, modem: &FramesSocket) -> Result<(Socket, Option<OwnPath>), NetError> {
+    let failed = |what: String, source, expected| NetError::Frames { what, source, expected };
+    let domain = match local {
+        FramesSocket::Udp(address) => Domain::for_address(*address),
+        FramesSocket::Unix(_) => Domain::UNIX,
+    };
+    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), None)
+        .map_err(|source| failed(format!("{local}"), source, "a system with sockets for datagrams"))?;
+    if let Err(error) = socket.set_recv_buffer_size(RECEIVE_BUFFER) {
+        tracing::debug!(%error, "the socket buffer cannot be resized");
+    }
+    let (name, path, expected) = match local {
+        FramesSocket::Udp(_) => (local.name(), None, "an address of this machine with an unused port"),
+        FramesSocket::Unix(path) => {
+            remove_if_abandoned(path);
+            (local.name(), Some(path), "a path that does not exist, in a folder that can be written to")
+        }
+    };
+    name.and_then(|name| socket.bind(&name))
+        .map_err(|source| failed(format!("{local}"), source, expected))?;
+    let path = path.map(|path| OwnPath(path.clone()));
+    let is_later = |error: &io::Error| {
+        let kinds = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
+        matches!(modem, FramesSocket::Unix(_)) && kinds.contains(&error.kind())
+    };
+    match modem.name().and_then(|name| socket.connect(&name)) {
+        Err(source) if !is_later(&source) => {
+            Err(failed(format!("{local} to {modem}"), source, "the socket of a modem's program"))
+        }
+        _ => Ok((socket, path)),
+    }
+}
+
+/// The path of a socket of ours.
+struct OwnPath(PathBuf);
+
+impl Drop for OwnPath {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.0) {
+            tracing::debug!(%error, path = %self.0.display(), "the socket was not removed");
+        }
+    }
+}
+
+/// Removes a socket that no program has open, as one leaves that was killed.
+fn remove_if_abandoned(path: &Path) {
+    let is_abandoned = || {
+        let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
+        socket.connect(&SockAddr::unix(path)?)
+    };
+    if is_abandoned().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        && let Err(error) = std::fs::remove_file(path)
+    {
+        tracing::debug!(%error, path = %path.display(), "an abandoned socket was not removed");
+    }
+}
+
+impl Carrier for FramesCarrier {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    fn name(&self) -> String {
+        format!("frames of {}", self.modem)
+    }
+
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties { compacts_headers: true, ..CarrierProperties::default() }
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
+    }
+
+    fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
+        let socket = &self.socket;
+        if let Err(error) = self.inbox.read(clock, |buffer| Ok(rustix::io::read(socket, buffer)?)) {
+            // ICMP port unreachable: the modem's program does not run.
+            let error = super::unless_fatal(error)?;
+            tracing::debug!(%error, "reading frames");
+            self.read_error = Some(error);
+        }
+        let header = IpHeader::new(self.peer, self.address);
+        for index in 0..self.inbox.len() {
+            let (datagram, ..) = self.inbox.packet(index);
+            self.restored[index] = None;
+            if datagram.len() <= FRAME_HEADER || datagram[0] != VERSION {
+                continue;
+            }
+            let place = self.inbox.place(index).0;
+            let restored = compact::expand(place, HEADROOM, &WIRE);
+            give_header(place, restored, &header);
+            self.restored[index] = Some(restored);
+        }
+        Ok(self.inbox.len())
+    }
+
+    fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
+        for index in 0..self.inbox.len() {
+            let Some(restored) = self.restored[index] else { continue };
+            let headers = header_len(self.address) + restored;
+            let (packet, at) = self.inbox.with_header(index, headers - FRAME_HEADER);
+            packets.push(Arrival::new(packet, at, ChecksumTrust::None));
+        }
+    }
+
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        self.outbox.slot()
+    }
+
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
+        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
+        let Some((header, segment_at)) = take_header(packet, compact) else { return };
+        // No one else is there.
+        if header.dst != self.peer {
+            return;
+        }
+        // In the place of the IP header, which is longer.
+        let start = segment_at - FRAME_HEADER;
+        packet[start..segment_at].copy_from_slice(&[VERSION, 0, 0, 0, 0, 0, 0, 0]);
+        self.outbox.queue((start, len), Name::NONE);
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        let (socket, modem) = (&self.socket, &self.modem);
+        self.outbox.write(|frame| match socket.send(frame) {
+            Err(error) if is_of_another_program(&error, modem) => {
+                socket.connect(&modem.name()?)?;
+                socket.send(frame)
+            }
+            done => done,
+        })
+    }
+}
+
+/// Whether a Unix socket was that of a program that ended: another one may have made it anew.
+fn is_of_another_program(error: &io::Error, modem: &FramesSocket) -> bool {
+    let gone =
+        [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotConnected, io::ErrorKind::ConnectionReset];
+    matches!(modem, FramesSocket::Unix(_)) && gone.contains(&error.kind())
+}
+
+impl Housekeeping for FramesCarrier {
+    fn trouble(&mut self) -> Option<String> {
+        let error = self.read_error.take().or(self.outbox.take_refusal())?;
+        Some(match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+                format!("no program of a modem has the socket {}", self.modem)
+            }
+            _ => format!("frames {}: {error}", self.modem),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_are_named_as_they_are_written() {
+        for text in ["127.0.0.1:5000", "[::1]:5000", "unix:/run/modem/near", "unix:near"] {
+            assert_eq!(text.parse::<FramesSocket>().expect(text).to_string(), text);
+        }
+        for text in ["unix:", "127.0.0.1", "near", ""] {
+            assert!(text.parse::<FramesSocket>().is_err(), "{text}");
+        }
+    }
+}

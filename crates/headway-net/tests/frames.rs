@@ -1,0 +1,211 @@
+//! TCP over the frames of a modem: damaged in many places, in both directions, also where headers are; cut short, and
+//! among datagrams that are no frames. A modem's program that starts late, and once more.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use headway_net::{FramesCarrier, FramesConfig, FramesSocket, Stack, StackConfig, TcpStream};
+use headway_tcp::{Profile, Statistics, Variant};
+use headway_test_fixture::pattern::Pattern;
+use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::relay::Relay;
+use headway_test_fixture::rng::Rng;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// The header of a datagram, which the modem makes.
+const HEADER: usize = 8;
+
+fn start(local: FramesSocket, modem: FramesSocket, own: u8) -> Stack {
+    let address = |host| SocketAddr::from(([10, 77, 2, host], 0)).ip();
+    let (address, peer) = (address(own), address(3 - own));
+    let carrier = FramesCarrier::open(&FramesConfig { local, modem, address, peer, mtu: 1500 }).unwrap();
+    let profile = Some(Variant::Headway.apply(Profile::modern()));
+    Stack::start(carrier, StackConfig { addresses: vec![address], profile, ..StackConfig::default() })
+        .unwrap()
+}
+
+/// Sends `len` bytes each way over a connection of the two, and compares all of them. What both ends say of it; `half` is
+/// called when half of the client's have been sent.
+async fn both_ways(stacks: &[Stack; 2], len: usize, half: impl FnOnce()) -> [Statistics; 2] {
+    let address = SocketAddr::from(([10, 77, 2, 2], 80));
+    let listener = stacks[1].listen(address, 1).unwrap();
+    let (client, server) = tokio::join!(stacks[0].connect(address), listener.accept());
+    let (mut client, (mut server, _)) = (client.unwrap(), server.unwrap());
+    let (up, down) = (Pattern(31), Pattern(32));
+    {
+        let ((client_in, mut client_out), (server_in, mut server_out)) =
+            (tokio::io::split(&mut client), tokio::io::split(&mut server));
+        let send_up = async {
+            client_out.write_all(&up.bytes(0, len / 2)).await.unwrap();
+            half();
+            client_out.write_all(&up.bytes(len / 2, len - len / 2)).await.unwrap();
+            client_out.shutdown().await.unwrap();
+        };
+        let send_down = async {
+            server_out.write_all(&down.bytes(0, len)).await.unwrap();
+            server_out.shutdown().await.unwrap();
+        };
+        let ((), (), got_up, got_down) =
+            tokio::join!(send_up, send_down, receive(server_in, up), receive(client_in, down));
+        assert_eq!((got_up, got_down), (len, len));
+    }
+    [client, server].map(|end: TcpStream| end.statistics().unwrap())
+}
+
+async fn receive(mut stream: impl tokio::io::AsyncRead + Unpin, pattern: Pattern) -> usize {
+    let (mut len, mut buffer) = (0, vec![0; 1 << 14]);
+    loop {
+        match stream.read(&mut buffer).await.unwrap() {
+            0 => return len,
+            n => {
+                pattern.check(len, &buffer[..n]);
+                len += n;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frames_that_are_damaged_cut_and_none() {
+    let [a, b, near, far] = free_addresses();
+    let hits = Arc::new(AtomicU64::new(0));
+    let relay = Relay::new([near, far], [a, b], |from| {
+        let seed = 4711 + from as u64;
+        eprintln!("seed {seed}");
+        let (mut rng, hits, to) = (Rng::new(seed), hits.clone(), [b, a][from]);
+        move |datagram: &mut [u8], socket: &UdpSocket| {
+            // No frames, as another program may send them.
+            if rng.one_in(20) {
+                let mut noise: Vec<u8> = (0..rng.below(200_usize)).map(|_| rng.next() as u8).collect();
+                if let (Some(version), true) = (noise.first_mut(), rng.one_in(2)) {
+                    *version = 1;
+                }
+                let _ = socket.send_to(&noise, to);
+            }
+            if rng.one_in(2) {
+                for _ in 0..rng.between(1, 8) {
+                    rng.flip_bit(&mut datagram[HEADER..]);
+                }
+                hits.fetch_add(1, Ordering::Relaxed);
+            }
+            if rng.one_in(40) {
+                let len = rng.between(HEADER, datagram.len());
+                let _ = socket.send_to(&datagram[..len], to);
+                return false;
+            }
+            true
+        }
+    });
+    let stacks = [
+        start(FramesSocket::Udp(a), FramesSocket::Udp(near), 1),
+        start(FramesSocket::Udp(b), FramesSocket::Udp(far), 2),
+    ];
+    let statistics = both_ways(&stacks, 150_000, || {}).await;
+    drop(relay);
+    let hit = hits.load(Ordering::Relaxed);
+    for end in statistics {
+        assert!(end.damaged_received > hit / 8, "{hit} hit, {end:?}");
+        assert!(end.special_acks_sent > 0 && end.damage_retransmissions > 0, "{hit} hit, {end:?}");
+    }
+}
+
+/// A program that brings frames from one Unix socket to the other, until it is dropped.
+struct Program {
+    stop: Arc<AtomicBool>,
+    directions: Vec<JoinHandle<()>>,
+}
+
+impl Program {
+    fn start(sockets: [PathBuf; 2], ends: [PathBuf; 2]) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let opened = sockets.map(|path| {
+            let _ = std::fs::remove_file(&path);
+            let socket = UnixDatagram::bind(path).unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+            socket
+        });
+        let directions = [0, 1].map(|from| {
+            let [input, output] = [from, 1 - from].map(|end| opened[end].try_clone().unwrap());
+            let (stop, to) = (stop.clone(), ends[1 - from].clone());
+            thread::spawn(move || {
+                let mut buffer = [0; 2048];
+                while !stop.load(Ordering::Relaxed) {
+                    let Ok(len) = input.recv(&mut buffer) else { continue };
+                    let _ = output.send_to(&buffer[..len], &to);
+                }
+            })
+        });
+        Self { stop, directions: directions.into() }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.directions.drain(..).for_each(|direction| direction.join().unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_starts_late_and_once_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b, near, far] = ["a", "b", "near", "far"].map(|name| folder.path().join(name));
+    // As a program leaves it that was killed.
+    drop(UnixDatagram::bind(&a).unwrap());
+    let unix = |path: &PathBuf| FramesSocket::Unix(path.clone());
+    let stacks = [start(unix(&a), unix(&near), 1), start(unix(&b), unix(&far), 2)];
+    let (sockets, ends) = ([near, far], [a.clone(), b.clone()]);
+    let program = move || Program::start(sockets.clone(), ends.clone());
+    let late = thread::spawn({
+        let program = program.clone();
+        move || {
+            thread::sleep(Duration::from_millis(300));
+            program()
+        }
+    });
+    both_ways(&stacks, 100_000, || {}).await;
+    let mut running = Some(late.join().unwrap());
+    both_ways(&stacks, 1_000_000, || {
+        drop(running.take());
+        running = Some(program());
+    })
+    .await;
+    drop((stacks, running));
+    assert!(!a.exists() && !b.exists(), "sockets are left");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let ip = |text: &str| text.parse().unwrap();
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = free.local_addr().unwrap().to_string();
+    let cases = [
+        (
+            "127.0.0.1:0",
+            "unix:near",
+            "10.0.0.1",
+            "10.0.0.2",
+            1500,
+            "two UDP addresses of one family with ports",
+        ),
+        ("127.0.0.1:0", "127.0.0.1:0", "10.0.0.1", "10.0.0.2", 1500, "127.0.0.1:0"),
+        ("[::1]:0", "127.0.0.1:9", "10.0.0.1", "10.0.0.2", 1500, "one family"),
+        ("unix:same", "unix:same", "10.0.0.1", "10.0.0.2", 1500, "two Unix sockets"),
+        ("127.0.0.1:0", "127.0.0.1:9", "10.0.0.1", "fd00::2", 1500, "10.0.0.1 and fd00::2"),
+        ("127.0.0.1:0", "127.0.0.1:9", "10.0.0.1", "10.0.0.1", 1500, "one for each end"),
+        ("127.0.0.1:0", "127.0.0.1:9", "10.0.0.1", "10.0.0.2", 65_500, "frames of 65500 bytes"),
+        (&taken, "127.0.0.1:9", "10.0.0.1", "10.0.0.2", 1500, "unused port"),
+        ("unix:/nowhere/a", "unix:near", "10.0.0.1", "10.0.0.2", 1500, "unix:/nowhere/a"),
+    ];
+    for (local, modem, address, peer, mtu, expected) in cases {
+        let (local, modem) = (local.parse().unwrap(), modem.parse().unwrap());
+        let config = FramesConfig { local, modem, address: ip(address), peer: ip(peer), mtu };
+        let error = FramesCarrier::open(&config).err().map(|error| error.to_string());
+        assert!(error.as_ref().is_some_and(|error| error.contains(expected)), "{config:?}: {error:?}");
+    }
+}
