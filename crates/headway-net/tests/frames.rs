@@ -114,6 +114,35 @@ async fn frames_that_are_damaged_cut_and_none() {
     }
 }
 
+/// Each frame is hit where its header is: at its beginning, or at its end where the copy is. No segment is damaged then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_two_headers_is_hit_in_every_frame() {
+    const SHORTEST: usize = 20;
+    let [a, b, near, far] = free_addresses();
+    let relay = Relay::new([near, far], [a, b], |from| {
+        let seed = 815 + from as u64;
+        eprintln!("seed {seed}");
+        let mut rng = Rng::new(seed);
+        move |datagram: &mut [u8], _: &UdpSocket| {
+            let frame = &mut datagram[HEADER..];
+            let end = frame.len() - SHORTEST;
+            let header = if rng.one_in(2) { &mut frame[..SHORTEST] } else { &mut frame[end..] };
+            for _ in 0..4 {
+                rng.flip_bit(header);
+            }
+            true
+        }
+    });
+    let stacks = [
+        start(FramesSocket::Udp(a), FramesSocket::Udp(near), 1),
+        start(FramesSocket::Udp(b), FramesSocket::Udp(far), 2),
+    ];
+    for end in both_ways(&stacks, 300_000, || {}).await {
+        assert_eq!((end.damaged_received, end.damage_retransmissions), (0, 0), "{end:?}");
+    }
+    drop(relay);
+}
+
 /// A program that brings frames from one Unix socket to the other, until it is dropped.
 struct Program {
     stop: Arc<AtomicBool>,

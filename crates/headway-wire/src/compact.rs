@@ -33,6 +33,9 @@ pub const LEFT_OUT: usize = 13;
 /// By how many bytes a compact form is shorter at most.
 pub const MOST_LEFT_OUT: usize = LEFT_OUT + SACK.len();
 
+/// How long the compact headers of segments with data are: without a SACK block, and with one.
+pub const DATA_HEADERS: [usize; 2] = [BEFORE_CRC + 8, BEFORE_CRC + 16];
+
 /// What is before the one SACK block that a segment with data has room for.
 const SACK: [u8; 4] = [kind::NOP, kind::NOP, kind::SACK, 10];
 /// Where the layout and the flags are: in a whole header the data offset is there.
@@ -62,8 +65,8 @@ impl Layout {
         // An ACK's are 10 to 28 bytes for HACK v2, of which 3 are left out, and what completes its last word.
         const ACKS: core::ops::RangeInclusive<usize> = 32..=48;
         match self {
-            Self::Data => (len > BEFORE_CRC + 8).then_some(BEFORE_CRC + 8),
-            Self::DataAndSack => (len > BEFORE_CRC + 16).then_some(BEFORE_CRC + 16),
+            Self::Data => Some(DATA_HEADERS[0]).filter(|header| len > *header),
+            Self::DataAndSack => Some(DATA_HEADERS[1]).filter(|header| len > *header),
             Self::Ack => (ACKS.contains(&len) && len.is_multiple_of(4)).then_some(len),
         }
     }

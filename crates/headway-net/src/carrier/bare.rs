@@ -18,6 +18,8 @@ pub(super) const HEADROOM: usize = 40 + MOST_LEFT_OUT;
 pub(super) const WIRE: IpHeader =
     IpHeader::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
+/// Where a TCP header has its data offset.
+pub(super) const OFFSET_AT: usize = 12;
 /// Where a TCP header has its checksum.
 const CHECKSUM: std::ops::Range<usize> = 16..18;
 
@@ -37,13 +39,24 @@ pub(super) fn give_header(place: &mut [u8], restored: usize, header: &IpHeader) 
     }
 }
 
-/// Takes the IP header from `packet`: returns it, and where the segment begins that is sent. `is_compact`: in the compact form.
-pub(super) fn take_header(packet: &mut [u8], is_compact: bool) -> Option<(IpHeader, usize)> {
-    let Datagram { header, header_len, .. } = Datagram::parse(packet).ok()?;
+/// A segment that is sent.
+pub(super) struct Bare {
+    /// The IP header that was taken from it.
+    pub(super) ip: IpHeader,
+    /// Where in the packet it begins.
+    pub(super) start: usize,
+    /// The length of its TCP header, as it is sent.
+    pub(super) header_len: usize,
+}
+
+/// Takes the IP header from `packet`, and gives the segment the compact form if it `is_compact`.
+pub(super) fn take_header(packet: &mut [u8], is_compact: bool) -> Option<Bare> {
+    let Datagram { header: ip, header_len, .. } = Datagram::parse(packet).ok()?;
     let segment = &mut packet[header_len..];
-    change_addresses(segment, &header, &WIRE);
+    let whole = usize::from(segment.get(OFFSET_AT)? >> 4) * 4;
+    change_addresses(segment, &ip, &WIRE);
     let shorter = if is_compact { compact::compact(segment).unwrap_or_default() } else { 0 };
-    Some((header, header_len + shorter))
+    Some(Bare { ip, start: header_len + shorter, header_len: whole.checked_sub(shorter)? })
 }
 
 /// The length of the IP header that segments of a host get.

@@ -102,6 +102,11 @@ impl Inbox {
         (&mut self.bytes[start..start + self.headroom + len], len)
     }
 
+    /// Leaves out the end of a packet, after `len` bytes.
+    pub(crate) fn shorten(&mut self, index: usize, len: usize) {
+        self.lens[index] = self.lens[index].min(len);
+    }
+
     /// A packet and the last `n` bytes of the room before it.
     pub(crate) fn with_header(&self, index: usize, n: usize) -> (&[u8], Instant) {
         let start = index * self.stride + self.headroom;

@@ -24,7 +24,7 @@ use headway_wire::ip::Datagram;
 use headway_wire::{ChecksumTrust, Integrity, IpHeader, TcpFlags, judge};
 use socket2::Socket;
 
-use super::bare::{HEADROOM, TCP, WIRE, give_header, header_len, take_header};
+use super::bare::{Bare, HEADROOM, TCP, WIRE, give_header, header_len, take_header};
 use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Control, Name};
@@ -234,8 +234,8 @@ impl Carrier for UdpCarrier {
             // Other addresses are unreachable.
             Ends::One(_) => return,
         };
-        let Some((header, start)) = take_header(packet, compact) else { return };
-        let control = Control::of_header(&header, self.local.is_ipv4());
+        let Some(Bare { ip, start, .. }) = take_header(packet, compact) else { return };
+        let control = Control::of_header(&ip, self.local.is_ipv4());
         self.outbox.queue_with((start, len), name, control);
     }
 

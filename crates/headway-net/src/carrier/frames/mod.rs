@@ -2,7 +2,9 @@
 //!
 //! Each datagram is a frame behind a header of 8 bytes (`docs/radio.md`), as it is to be sent or as it was received: also if it
 //! arrived damaged. A frame is a [bare](super::bare) TCP segment, in the compact form if both ends understand that
-//! ([`headway_wire::compact`]). There are two ends. The DSCP and the ECN field are not carried.
+//! ([`headway_wire::compact`]), with its header [`twice`]. There are two ends. The DSCP and the ECN field are not carried.
+
+mod twice;
 
 use std::fmt;
 use std::io;
@@ -12,15 +14,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use headway_tcp::Transmit;
-use headway_wire::compact::{self, LEFT_OUT};
+use headway_wire::compact::LEFT_OUT;
 use headway_wire::{ChecksumTrust, IpHeader};
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::bare::{HEADROOM, WIRE, give_header, header_len, take_header};
+use super::bare::{Bare, HEADROOM, header_len, take_header};
 use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Name};
 use crate::{Clock, NetError};
+use twice::COPY;
 
 /// The length of the header of a datagram.
 const FRAME_HEADER: usize = 8;
@@ -97,9 +100,12 @@ pub struct FramesCarrier {
     address: IpAddr,
     peer: IpAddr,
     mtu: u16,
+    frame_mtu: usize,
     inbox: Inbox,
     /// How many bytes of the headers were restored; `None`: it is no frame.
     restored: [Option<usize>; BATCH],
+    /// The frame that is read.
+    frame: Vec<u8>,
     outbox: Outbox,
     read_error: Option<io::Error>,
 }
@@ -140,8 +146,8 @@ impl FramesCarrier {
             );
         }
         let (socket, path) = open_socket(&local, &modem)?;
-        let inner_mtu = mtu.saturating_add(header_len(address) as u16);
-        let longest = usize::from(inner_mtu) + LEFT_OUT;
+        let inner_mtu = mtu.saturating_add(header_len(address) as u16).saturating_sub(COPY as u16);
+        let longest = usize::from(inner_mtu) + LEFT_OUT + COPY;
         Ok(Self {
             socket,
             _path: path,
@@ -149,9 +155,11 @@ impl FramesCarrier {
             address,
             peer,
             mtu: inner_mtu,
+            frame_mtu: mtu.into(),
             // The other end may have longer frames.
             inbox: Inbox::new(HEADROOM - FRAME_HEADER, longest.max(2048)),
             restored: [None; BATCH],
+            frame: Vec::new(),
             outbox: Outbox::new(0, longest),
             read_error: None,
         })
@@ -246,15 +254,18 @@ impl Carrier for FramesCarrier {
         }
         let header = IpHeader::new(self.peer, self.address);
         for index in 0..self.inbox.len() {
-            let (datagram, ..) = self.inbox.packet(index);
             self.restored[index] = None;
-            if datagram.len() <= FRAME_HEADER || datagram[0] != VERSION {
+            let (datagram, ..) = self.inbox.packet(index);
+            let Some(frame) = datagram.get(FRAME_HEADER..).filter(|_| datagram[0] == VERSION) else {
                 continue;
+            };
+            self.frame.clear();
+            self.frame.extend_from_slice(frame);
+            let found = twice::read(&self.frame, self.inbox.place(index).0, &header);
+            if found.len > 0 {
+                self.inbox.shorten(index, FRAME_HEADER + found.len);
+                self.restored[index] = Some(found.restored);
             }
-            let place = self.inbox.place(index).0;
-            let restored = compact::expand(place, HEADROOM, &WIRE);
-            give_header(place, restored, &header);
-            self.restored[index] = Some(restored);
         }
         Ok(self.inbox.len())
     }
@@ -273,16 +284,22 @@ impl Carrier for FramesCarrier {
     }
 
     fn queue(&mut self, Transmit { len, compact }: Transmit) {
-        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
-        let Some((header, segment_at)) = take_header(packet, compact) else { return };
+        let place = self.outbox.place();
+        let Some(packet) = place.get_mut(..len) else { return };
+        let Some(Bare { ip, start, header_len }) = take_header(packet, compact) else { return };
         // No one else is there.
-        if header.dst != self.peer {
+        if ip.dst != self.peer {
             return;
         }
         // In the place of the IP header, which is longer.
-        let start = segment_at - FRAME_HEADER;
-        packet[start..segment_at].copy_from_slice(&[VERSION, 0, 0, 0, 0, 0, 0, 0]);
-        self.outbox.queue((start, len), Name::NONE);
+        let at = start - FRAME_HEADER;
+        place[at..start].copy_from_slice(&[VERSION, 0, 0, 0, 0, 0, 0, 0]);
+        let end = len + header_len;
+        let has_room = end - start <= self.frame_mtu && end <= place.len();
+        if has_room {
+            place.copy_within(start..start + header_len, len);
+        }
+        self.outbox.queue((at, if has_room { end } else { len }), Name::NONE);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

@@ -1,0 +1,65 @@
+//! The header of each segment is sent twice: where damage is dense, a header that has to arrive intact is the most that a frame
+//! loses. (Of QPSK frames without a code at 9.5 dB 80 % have 32 intact bytes at their beginning, and 96 % there or at their end.)
+//!
+//! A frame is a segment, with its header in the compact or the whole form, and a copy of that header. Nothing says
+//! how long the header is: the receiver tries all lengths, and the CRC of the header, which covers the length of the segment too,
+//! decides. A segment that leaves no room for the copy is sent without it.
+
+use headway_wire::compact::{self, DATA_HEADERS};
+use headway_wire::{Integrity, IpHeader, judge};
+
+use super::super::bare::{HEADROOM, OFFSET_AT, WIRE, give_header};
+
+/// The longest copy for which the carrier leaves room.
+pub(super) const COPY: usize = DATA_HEADERS[1];
+/// The lengths of whole headers.
+const WHOLE: std::ops::RangeInclusive<usize> = 20..=60;
+
+/// The segment of a frame.
+pub(super) struct Found {
+    /// By how many bytes it is longer than in the frame, before [`HEADROOM`].
+    pub(super) restored: usize,
+    /// Its length from [`HEADROOM`] on.
+    pub(super) len: usize,
+}
+
+/// Writes the segment of `frame` to `place`, at [`HEADROOM`], with an IP header before it. If neither header is readable, it is
+/// what has most often such a length.
+pub(super) fn read(frame: &[u8], place: &mut [u8], ip: &IpHeader) -> Found {
+    let whole = frame.get(OFFSET_AT).map(|offset| usize::from(offset >> 4) * 4);
+    let half = frame.len().is_multiple_of(2).then_some(frame.len() / 2);
+    let at_front = [Some(DATA_HEADERS[0]), half, Some(DATA_HEADERS[1]), whole, Some(0)].into_iter().flatten();
+    let at_end = [Some(DATA_HEADERS[0]), half, Some(DATA_HEADERS[1])].into_iter().flatten();
+    let candidates =
+        at_front.map(|copy| (copy, false)).chain(at_end.chain(WHOLE.step_by(4)).map(|copy| (copy, true)));
+    for (copy, from_copy) in candidates {
+        if let Some(found) = attempt(frame, copy, from_copy, place, ip)
+            && is_readable(place, &found, ip)
+        {
+            return found;
+        }
+    }
+    let [likely, _] = DATA_HEADERS;
+    attempt(frame, likely, false, place, ip)
+        .or_else(|| attempt(frame, 0, false, place, ip))
+        .unwrap_or(Found { restored: 0, len: 0 })
+}
+
+/// The segment, if the last `copy` bytes are a copy of its header; that which the copy begins, if `from_copy`.
+fn attempt(frame: &[u8], copy: usize, from_copy: bool, place: &mut [u8], ip: &IpHeader) -> Option<Found> {
+    let len = frame.len().checked_sub(copy).filter(|len| *len >= copy && *len > 0)?;
+    let (segment, end) = frame.split_at(len);
+    let room = place.get_mut(..HEADROOM + len)?;
+    room[HEADROOM..].copy_from_slice(segment);
+    if from_copy {
+        room[HEADROOM..][..copy].copy_from_slice(end);
+    }
+    let restored = compact::expand(room, HEADROOM, &WIRE);
+    give_header(room, restored, ip);
+    Some(Found { restored, len })
+}
+
+fn is_readable(place: &[u8], found: &Found, ip: &IpHeader) -> bool {
+    let start = HEADROOM - found.restored - ip.emitted_len();
+    matches!(judge(&place[start..HEADROOM + found.len]), Ok(Integrity::Intact | Integrity::Corrupted))
+}
