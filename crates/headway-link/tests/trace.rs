@@ -193,3 +193,18 @@ fn traces_are_built_as_they_are_read() {
     assert_eq!(Damage::Trace(trace).to_string(), "trace:made");
     assert!(TraceBuilder::new().finish("nothing").is_none());
 }
+
+#[test]
+fn blocks_that_arrive_intact_are_counted() {
+    let share = |text: &str| text.parse::<Trace>().unwrap().share_of_intact_blocks(32, 100);
+    assert_eq!(share("ok 3\nlost"), Some(0.75));
+    // Four blocks, the last of 4 bytes: two bits of the first, one of the last, one beyond the end.
+    assert_eq!(share("bits 0 255 768 800"), Some(0.5));
+    assert_eq!(share("bits 256"), Some(0.75));
+    assert_eq!(share("bits"), Some(1.0));
+    assert_eq!(
+        (share("hit 1"), share("bits payload 3")),
+        (None, None),
+        "chance, or the packet's headers, say where"
+    );
+}

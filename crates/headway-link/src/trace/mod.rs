@@ -98,6 +98,30 @@ impl Trace {
         self.0.lost as f64 / self.0.packets as f64
     }
 
+    /// The share of the blocks of `block` bytes that arrive intact, 0 to 1, if each packet has `packet` bytes; the last block of
+    /// a packet may be shorter. `None` where the trace does not say which bits of the whole packet are flipped.
+    pub fn share_of_intact_blocks(&self, block: usize, packet: usize) -> Option<f64> {
+        let blocks = packet.div_ceil(block.max(1));
+        let mut intact = 0;
+        for Run { fate, packets } in &self.0.runs {
+            let hit = match fate {
+                Fate::Ok => 0,
+                Fate::Lost => blocks,
+                Fate::Bits { from: BitOrigin::Ip, bits } => {
+                    let mut hit: Vec<usize> =
+                        bits.iter().map(|bit| *bit as usize / 8).filter(|byte| *byte < packet).collect();
+                    hit.iter_mut().for_each(|byte| *byte /= block.max(1));
+                    hit.sort_unstable();
+                    hit.dedup();
+                    hit.len()
+                }
+                Fate::Bits { .. } | Fate::Hit { .. } => return None,
+            };
+            intact += packets * (blocks - hit) as u64;
+        }
+        Some(intact as f64 / (self.0.packets as f64 * blocks as f64))
+    }
+
     /// The fate of each packet, once through.
     pub fn fates(&self) -> impl Iterator<Item = &Fate> {
         let each = |run: &Run| usize::try_from(run.packets).unwrap_or(usize::MAX);

@@ -139,8 +139,14 @@ fn end_rows(scenario: &Scenario, size: Option<u64>) -> [(&'static str, String); 
         ("largest packet", format!("{} B", scenario.mtu)),
         ("timeouts before giving up", scenario.retries.map_or("unlimited".into(), |count| count.to_string())),
         ("time limit", scenario.time_limit.to_string()),
-        ("bound on goodput", scenario.bound().map_or("none".into(), rate_text)),
+        ("bound on goodput", bounds(scenario)),
     ]
+}
+
+fn bounds(scenario: &Scenario) -> String {
+    let whole = scenario.bound().map_or("none".into(), rate_text);
+    let of_blocks = |bound| format!("; of intact blocks of {} bytes {}", Scenario::BLOCK, rate_text(bound));
+    whole + &scenario.bound_of_blocks().map_or(String::new(), of_blocks)
 }
 
 fn jitter(link: &LinkConfig) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use headway_link::{LinkConfig, bound, share_hit};
+use headway_link::{Damage, LinkConfig, bound, share_hit};
 use headway_tcp::{HackRules, Profile};
 use headway_units::{Duration, Rate, Share, Size};
 
@@ -300,7 +300,8 @@ impl Scenario {
 
     /// Share of the packets of the forward path that are expected not to arrive intact: hit, or lost silently.
     pub fn share_lost(&self) -> f64 {
-        1.0 - (1.0 - self.share_hit()) * (1.0 - self.forward.loss.share.value())
+        let of_trace = if let Damage::Trace(trace) = &self.forward.damage { trace.share_lost() } else { 0.0 };
+        1.0 - (1.0 - self.share_hit() - of_trace) * (1.0 - self.forward.loss.share.value())
     }
 
     /// What no sender of whole packets can exceed, bit/s: IP rate times the payload's share of a
@@ -308,11 +309,27 @@ impl Scenario {
     /// link.
     pub fn bound(&self) -> Option<f64> {
         let packet = u32::from(self.mtu);
-        let rate = self.forward.nominal_rate()?;
-        // The rate counts IP bytes unless layer 2 takes some of it.
-        let framed = u64::from(packet + self.forward.overhead);
-        let ip_rate = rate.bits_per_second() * u64::from(packet) / framed;
         let payload = packet - IP_HEADER as u32 - TCP_HEADER;
-        Some(bound(Rate::from_bits_per_second(ip_rate), payload, packet, self.share_lost()))
+        Some(bound(self.ip_rate()?, payload, packet, self.share_lost()))
+    }
+
+    /// The blocks of [`Scenario::bound_of_blocks`], in bytes: the shortest of partial recovery.
+    pub const BLOCK: usize = headway_wire::blocks::SHORTEST;
+
+    /// What no sender of [blocks](Self::BLOCK) can exceed, bit/s: IP rate times the share of blocks that arrive
+    /// intact, without headers. `None` where only chance knows which bits are hit, and for an infinitely fast link.
+    pub fn bound_of_blocks(&self) -> Option<f64> {
+        let Damage::Trace(trace) = &self.forward.damage else { return None };
+        let share = trace.share_of_intact_blocks(Self::BLOCK, self.mtu.into())?;
+        let arrives = share * (1.0 - self.forward.loss.share.value());
+        Some(self.ip_rate()?.bits_per_second() as f64 * arrives)
+    }
+
+    /// The rate of the forward path in IP bytes, where layer 2 takes some of it.
+    fn ip_rate(&self) -> Option<Rate> {
+        let packet = u64::from(self.mtu);
+        let framed = packet + u64::from(self.forward.overhead);
+        let rate = self.forward.nominal_rate()?;
+        Some(Rate::from_bits_per_second(rate.bits_per_second() * packet / framed))
     }
 }

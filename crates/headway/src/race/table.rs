@@ -71,6 +71,9 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     if let Some(bound) = scenario.bound() {
         text.push_str(&format!("; bound {}", rate_text(bound)));
     }
+    if let Some(bound) = scenario.bound_of_blocks() {
+        text.push_str(&format!(", of intact blocks of {} bytes {}", Scenario::BLOCK, rate_text(bound)));
+    }
     let reverse_delay = scenario.reverse.delay_text();
     let reverse_delay =
         (reverse_delay != link.delay_text()).then(|| format!("one-way delay {reverse_delay}"));
