@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Subcommand};
+use headway_command::{exit, exit_as, parent_death, words};
 
-use crate::failure::{exit, exit_as};
-use crate::{Arguments, lab, live, manuals, parent_death, supervisor, trunk, words};
+use crate::{Arguments, lab, live, manuals, supervisor, trunk};
 
 /// One of them.
 #[derive(Subcommand)]

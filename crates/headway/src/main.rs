@@ -1,8 +1,8 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 //!
 //! - A module for each group of commands: `race`, `trace`, `lab` (`lab` and `paper`), `live` (`shell`, `box`, `perf`, `nc`,
-//!   `serve`, `fetch`, `doctor`), `trunk`. Options that are keys of scenarios come from `scenario_arguments`.
-//! - `output`, `failure`: what is printed, escaped where it may come from a peer; how commands end.
+//!   `serve`, `fetch`, `doctor`), `trunk`.
+//! - What they share is in the crate `headway-command`.
 //! - `watch`, `libraries`, `http_host`, `clients`: live pages and servers. `supervisor`: programs that end with this one.
 #![forbid(unsafe_code)]
 // Commands that are not built leave parts of the others unused.
@@ -10,13 +10,9 @@
 
 #[cfg(feature = "full")]
 mod clients;
-mod command_line;
-mod distinct_files;
-mod failure;
 #[cfg(feature = "full")]
 mod full;
 mod http_host;
-mod json_object;
 #[cfg(feature = "full")]
 mod lab;
 mod libraries;
@@ -24,11 +20,7 @@ mod libraries;
 mod live;
 #[cfg(feature = "full")]
 mod manuals;
-mod output;
-#[cfg(feature = "full")]
-mod parent_death;
 mod race;
-mod scenario_arguments;
 #[cfg(feature = "full")]
 mod supervisor;
 mod trace;
@@ -41,9 +33,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
-
-use failure::{USAGE, exit};
-use output::{OutputError, notice};
+use headway_command::{OutputError, USAGE, exit, notice, words};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -170,9 +160,4 @@ fn command_of(error: &clap::Error) -> String {
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("headway");
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
     usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
-}
-
-/// The words of the command line, without the program's name.
-fn words() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }

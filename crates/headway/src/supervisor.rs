@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use headway_command::{Failure, parent_death};
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_child_subreaper,
     set_parent_process_death_signal, wait,
@@ -15,9 +16,6 @@ use tokio::process::Child;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
-
-use crate::failure::Failure;
-use crate::parent_death;
 
 /// The name of the subcommand.
 const NAME: &str = "supervise";

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::failure::Failure;
+use headway_command::Failure;
 
 /// Why there are no libraries.
 #[derive(Debug, thiserror::Error)]

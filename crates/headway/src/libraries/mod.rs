@@ -13,12 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use headway_command::notice;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use arguments::LibrariesArguments;
 pub(crate) use error::LibrariesError;
-
-use crate::output::notice;
 
 const PACKAGE: &str = include_str!("package.json");
 const LOCK: &str = include_str!("package-lock.json");

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use headway_command::OutputError;
+use headway_command::output::create;
 use headway_net::CaptureFile;
 use headway_trace::Capture;
-
-use crate::output::{OutputError, create};
 
 /// A capture of these interfaces in one file.
 pub(super) fn open_capture(path: &Path, interfaces: &[&str]) -> Result<CaptureFile, OutputError> {

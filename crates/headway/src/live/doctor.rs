@@ -8,6 +8,7 @@ mod watch;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use headway_command::{BadOption, notice, output};
 use headway_net::{Interface, probe};
 
 use super::error::LiveError;
@@ -15,8 +16,6 @@ use super::names::{Listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::{Tcp, Transport};
 use super::{GRACE_STOPPED, stop_signal};
-use crate::failure::BadOption;
-use crate::output::{self, notice};
 use findings::{Findings, Form, Mark};
 use watch::{Records, Watch};
 

@@ -5,11 +5,9 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use headway_command::{BadOption, Failure, OutputError, USAGE};
 use headway_net::NetError;
 use headway_report::ReportError;
-
-use crate::failure::{BadOption, Failure, USAGE};
-use crate::output::OutputError;
 
 /// An error and what caused it, where the former does not say so.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
@@ -64,7 +62,7 @@ impl Failure for LiveError {
     fn is_usage(&self) -> bool {
         match self {
             Self::BadOption(_) | Self::NoCarrier | Self::NotThePeer { .. } | Self::NoPeer { .. } => true,
-            Self::Net(error) => error.is_usage(),
+            Self::Net(error) => error.is_of_input(),
             _ => false,
         }
     }

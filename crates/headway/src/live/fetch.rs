@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
+use headway_command::output::{self, NewFile};
+use headway_command::{BadOption, Failure, OutputError, USAGE, notice, require_distinct};
 use http_body_util::{BodyExt as _, Either, Empty, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -23,9 +25,6 @@ use super::names::resolve;
 use super::network_arguments::NetworkArgs;
 use super::transport::Transport;
 use super::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::distinct_files::require_distinct;
-use crate::failure::{BadOption, Failure, USAGE};
-use crate::output::{self, NewFile, OutputError, notice};
 use partial::Partial;
 use progress::{Progress, Shown, When};
 

@@ -18,10 +18,10 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use headway_command::Failure;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::failure::Failure;
 pub(crate) use doctor::Arguments as DoctorArguments;
 use error::{LiveError, StopSignal};
 pub(crate) use error_delay_box::Arguments as BoxArguments;

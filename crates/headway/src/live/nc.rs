@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use clap::Args;
+use headway_command::{BadOption, Failure, OutputError, USAGE};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
 
 use super::error::LiveError;
@@ -10,8 +11,6 @@ use super::names::{Listen, resolve};
 use super::network_arguments::NetworkArgs;
 use super::transport::{Stream, Transport};
 use super::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::failure::{BadOption, Failure, USAGE};
-use crate::output::OutputError;
 
 const EXAMPLES: &str = "\
 Examples:

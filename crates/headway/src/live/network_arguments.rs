@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, value_parser};
+use headway_command::output::{LogWriter, create};
+use headway_command::{BadOption, Named, OutputError, require_distinct};
 use headway_net::{
     Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, QlogFile, Stack, StackConfig, TunCarrier,
     TunConfig, UdpCarrier, UdpConfig,
@@ -18,9 +20,6 @@ use headway_wire::{Dscp, IpHeader};
 use super::captures::open_capture;
 use super::error::LiveError;
 use super::transport::{Reach, Tcp, Transport};
-use crate::distinct_files::{Named, require_distinct};
-use crate::failure::BadOption;
-use crate::output::{LogWriter, OutputError, create};
 
 /// Options of headway's own TCP and its carriers.
 const NOT_OF_THE_KERNEL: [&str; 14] = [

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use headway_command::{Failure, USAGE, notice};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -28,8 +29,6 @@ use super::names::Listen;
 use super::network_arguments::NetworkArgs;
 use super::{GRACE_STOPPED, stop_signal};
 use crate::clients::Clients;
-use crate::failure::{Failure, USAGE};
-use crate::output::notice;
 use folder::Folder;
 use limits::{Limits, UploadLimits};
 use log::{Lines, Log, Logged};

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use headway_command::notice;
 use headway_net::{Interface, KernelTcp, Stack};
 use headway_tcp::Negotiated;
 use socket2::SockRef;
@@ -13,7 +14,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::error::LiveError;
 use super::names::Listen;
-use crate::output::notice;
 
 /// The TCP of a command, and who it can reach.
 #[derive(Clone)]

@@ -4,11 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use headway_command::{Failure, OutputError};
 use headway_trunk::TrunkError;
 use headway_trunk_proto::KeyError;
 
-use crate::failure::Failure;
-use crate::output::OutputError;
 use crate::watch::WatchError;
 
 /// Why a command of the gateway failed.

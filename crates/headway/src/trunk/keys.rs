@@ -5,11 +5,11 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use headway_command::output;
 use headway_trunk_proto::{PresharedKey, SecretKey};
 use zeroize::Zeroizing;
 
 use super::error::TrunkCommandError;
-use crate::output;
 
 /// What is longer is no key.
 const LONGEST: usize = 1024;

@@ -1,13 +1,12 @@
 //! The log of a running gateway, on standard error.
 
 use clap::ValueEnum;
+use headway_command::output::LogWriter;
 use headway_trunk::LogLevel;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, fmt, reload};
-
-use crate::output::LogWriter;
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

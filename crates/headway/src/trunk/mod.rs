@@ -14,9 +14,9 @@ mod watch;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use headway_command::output;
 use headway_trunk::Config;
 
-use crate::output;
 use crate::watch::WatchArguments;
 use control::{Request, RunningGateway};
 use error::TrunkCommandError;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use headway_command::notice;
 use headway_trunk::{Config, Gateway};
 use sd_notify::NotifyState;
 use tokio::runtime::Runtime;
@@ -14,7 +15,6 @@ use super::error::TrunkCommandError;
 use super::log::Log;
 use super::metrics::{self, MetricsListener};
 use super::watch::{self, Watched};
-use crate::output::notice;
 
 pub(super) fn run(
     path: &Path,

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use headway_command::output;
 use headway_trunk::{PathStatus, PeerStatus, RecentStatus, Status};
 
 use super::control::{Request, RunningGateway};
 use super::error::TrunkCommandError;
-use crate::output;
 
 pub(super) fn print(gateway: &RunningGateway, json: bool) -> Result<(), TrunkCommandError> {
     let text = if json { gateway.ask(&Request::Status)? + "\n" } else { text(&gateway.status()?) };

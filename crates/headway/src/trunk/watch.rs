@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use headway_report::command_line;
 use headway_trunk::{Gateway, PeerStatus, Status};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::status::checksums;
-use crate::command_line::command_line;
 use crate::watch::{Description, Panel, SourceId, Time, Watch, WatchError};
 
 /// How often the gateway is looked at.
@@ -24,10 +24,14 @@ pub(super) struct Watched {
 impl Watched {
     /// Serves a page.
     pub(super) fn start(address: SocketAddr) -> Result<Self, WatchError> {
-        let description =
-            Description::new("A gateway and its peers", command_line(&crate::words()), "Peer", Time::Real)
-                .with_panels(panels())
-                .with_end("The gateway has ended.");
+        let description = Description::new(
+            "A gateway and its peers",
+            command_line(&headway_command::words()),
+            "Peer",
+            Time::Real,
+        )
+        .with_panels(panels())
+        .with_end("The gateway has ended.");
         Ok(Self { watch: Watch::start(address, description)?, peers: BTreeMap::new() })
     }
 

@@ -3,7 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
-use crate::failure::Failure;
+use headway_command::Failure;
+
 use crate::libraries::LibrariesError;
 
 /// Why there is no live page.

@@ -15,6 +15,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use headway_command::notice;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -26,7 +27,6 @@ pub(crate) use history::SourceId;
 use history::{History, Limits};
 
 use crate::libraries::Libraries;
-use crate::output::notice;
 
 /// A page that is being served. It ends, and says so, when this is dropped.
 pub(crate) struct Watch {

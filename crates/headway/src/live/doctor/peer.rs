@@ -9,6 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use headway_command::notice;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -16,7 +17,6 @@ use tokio::time::timeout;
 
 use super::watch::{PeerRecord, Records};
 use crate::live::transport::{Listener, Stream};
-use crate::output::notice;
 
 const VERSION: u32 = 1;
 /// Bytes of padding after a message: more than ten segments of any usual size.

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
+use headway_command::BadOption;
+use headway_command::scenario_models;
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::LaneConfig;
 use headway_units::Duration;
 
 use super::BoxError;
 use super::parameters::LinkParameters;
-use crate::failure::BadOption;
-use crate::scenario_arguments::models;
 use crate::watch::WatchArguments;
 
 const EXAMPLES: &str = concat!(
@@ -32,7 +32,7 @@ Examples:
 The forward path is that from IFACE_A to IFACE_B.
 
 ",
-    models!()
+    scenario_models!()
 );
 
 /// Put a link that delays, loses and damages packets between two interfaces.

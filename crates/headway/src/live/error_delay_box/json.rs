@@ -1,10 +1,9 @@
 //! Lines of JSON: SI units, and the counters of the simulator under their names.
 
+use headway_command::json_object::Object;
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, LaneReport, Priority, Quantiles};
 use serde_json::{Value, json};
-
-use crate::json_object::Object;
 
 pub(super) fn ready(interfaces: &[String; 2], links: &[LinkConfig; 2], priority: Priority) -> String {
     let [forward, reverse] = links.each_ref().map(Object::of_link);

@@ -12,6 +12,7 @@ use std::future::pending;
 use std::thread;
 use std::time::Duration;
 
+use headway_command::{BadOption, Failure, OutputError, notice};
 use headway_lab::LabError;
 use headway_link::LinkConfig;
 use headway_net::NetError;
@@ -23,8 +24,6 @@ use tokio::time::sleep;
 use super::captures::open_ends;
 use super::error::LiveError;
 use super::network_arguments::start_log;
-use crate::failure::{BadOption, Failure};
-use crate::output::{OutputError, notice};
 use crate::watch::WatchError;
 pub(crate) use arguments::Arguments;
 use arguments::RealTime;
@@ -56,9 +55,9 @@ impl Failure for BoxError {
     fn is_usage(&self) -> bool {
         match self {
             Self::BadOption(_) => true,
-            Self::Lab(error) => error.is_usage(),
+            Self::Lab(error) => error.is_of_input(),
             Self::Live(error) => error.is_usage(),
-            Self::Net(error) => error.is_usage(),
+            Self::Net(error) => error.is_of_input(),
             Self::Output(_) | Self::Watch(_) | Self::Panicked => false,
         }
     }

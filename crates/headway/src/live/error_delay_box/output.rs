@@ -1,11 +1,11 @@
 //! The output of the box, as a table or as lines of JSON.
 
+use headway_command::{OutputError, output};
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, Priority};
 
 use super::watch::WatchedBox;
 use super::{json, table};
-use crate::output::{self, OutputError};
 
 pub(super) struct Output {
     json: bool,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use headway_command::scenario_arguments::LinkArguments;
 use headway_lab::load_links;
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::LaneConfig;
@@ -10,7 +11,6 @@ use headway_sim::derive_seed;
 use headway_sim::race::{FORWARD_LINK, REVERSE_LINK};
 
 use super::BoxError;
-use crate::scenario_arguments::LinkArguments;
 
 /// The link of a command that has one.
 #[derive(Args)]

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use headway_net::error_delay_box::{BoxReport, LaneReport};
+use headway_report::command_line;
 
-use crate::command_line::command_line;
 use crate::watch::{Description, Panel, SourceId, Time, Watch, WatchError};
 
 /// A box whose counters are shown: a source for each direction.
@@ -19,9 +19,10 @@ impl WatchedBox {
         let names = [format!("{first} to {second}"), format!("{second} to {first}")];
         let title = format!("The box between {first} and {second}");
         let looks = names.iter().cloned().zip(0..);
-        let description = Description::new(&title, command_line(&crate::words()), "Direction", Time::Real)
-            .with_looks(looks)
-            .with_panels(panels());
+        let description =
+            Description::new(&title, command_line(&headway_command::words()), "Direction", Time::Real)
+                .with_looks(looks)
+                .with_panels(panels());
         let watch = Watch::start(address, description)?;
         let directions = names.map(|name| watch.begin(&name, ""));
         Ok(Self { watch, directions })

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use headway_command::{OutputError, notice, output};
 use hyper::header::{self, HeaderMap};
 use hyper::{StatusCode, Uri};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::FetchError;
-use crate::output::{self, OutputError, notice};
 
 /// The longest entity tag that is kept, and the longest note.
 const MAX_TAG: usize = 4096;

@@ -5,10 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use clap::ValueEnum;
+use headway_command::notice;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
-
-use crate::output::notice;
 
 /// Where progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

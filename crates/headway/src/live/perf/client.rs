@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use headway_command::{BadOption, OutputError, output, require_distinct};
+use headway_report::command_line;
 use serde_json::json;
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::sync::{mpsc, watch};
@@ -23,14 +25,10 @@ use super::protocol::{
 use super::results::{Load, Results};
 use super::stream::{self, Format, Printer};
 use super::{ClientArguments, flent, page};
-use crate::command_line::command_line;
-use crate::distinct_files::require_distinct;
-use crate::failure::BadOption;
 use crate::live::error::{LiveError, StopSignal};
 use crate::live::names::resolve;
 use crate::live::transport::{Stream, Transport};
 use crate::live::{GRACE, GRACE_STOPPED, stop_signal};
-use crate::output::{self, OutputError};
 
 /// Measures and prints the results. With `--json` and `--json-stream` an error is printed as an object too.
 pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result<(), LiveError> {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use headway_report::command_line;
 use headway_report::{perf, rate_text};
 
 use super::latency_summary::Latencies;
 use super::protocol::{Flow, Kind};
 use super::results::Results;
 use super::text::{rate, whole};
-use crate::command_line::command_line;
 use crate::live::error::LiveError;
 
 /// The page; `words` are those of the command line, without the program's name.

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use headway_command::{OutputError, notice, output};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -15,7 +16,6 @@ use super::session::measure;
 use crate::live::error::LiveError;
 use crate::live::transport::{Listener, Stream};
 use crate::live::{GRACE_STOPPED, stop_signal};
-use crate::output::{self, OutputError, notice};
 
 /// The maximum number of concurrent tests.
 const MAX_TESTS: usize = 64;

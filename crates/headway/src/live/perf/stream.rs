@@ -1,12 +1,12 @@
 //! What a client prints while it measures: lines, nothing, or events as of `iperf3 --json-stream`.
 
+use headway_command::{OutputError, output};
 use serde_json::{Value, json};
 
 use super::json::{self, About, Ends};
 use super::progress::Interval;
 use super::protocol::{Flow, Kind, Test};
 use super::text::Text;
-use crate::output::{self, OutputError};
 
 /// How a client prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

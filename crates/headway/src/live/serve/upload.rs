@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use headway_command::output;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap};
@@ -15,7 +16,6 @@ use super::folder::Refusal;
 use super::limits::UploadLimits;
 use super::read::permits_change;
 use super::response::{Answer, refused, text};
-use crate::output;
 
 /// The file is renamed into place when it is complete. `received` counts its bytes.
 pub(super) async fn upload(

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
+use headway_command::scenario_models;
 use headway_sim::race::TcpSender;
 
 use crate::live::error_delay_box::LinkParameters;
-use crate::scenario_arguments::models;
 
 const EXAMPLES: &str = concat!(
     "\
@@ -35,7 +35,7 @@ The forward path is that from the server to the shell: --damage and --loss conce
 that it started ends too. No privilege is needed where the kernel permits user namespaces.
 
 ",
-    models!()
+    scenario_models!()
 );
 
 /// Run a shell or a command behind an emulated link, with a server at its other end.

@@ -9,6 +9,7 @@ mod web;
 
 use std::process::ExitCode;
 
+use headway_command::{Failure, OutputError, notice};
 use headway_lab::LabError;
 use headway_net::error_delay_box::BoxEnd;
 use headway_net::{IsolationError, isolate};
@@ -18,8 +19,6 @@ use super::captures::open_ends;
 use super::error::LiveError;
 use super::error_delay_box::{BoxError, start};
 use super::network_arguments::start_log;
-use crate::failure::Failure;
-use crate::output::{OutputError, notice};
 use crate::supervisor::{self, Role, Signals};
 pub(crate) use arguments::Arguments;
 use server::Server;

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use headway_command::BadOption;
 use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_sim::race::{ProfileName, TcpSender};
 use headway_testbed::ShellNetwork;
@@ -11,7 +12,6 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinSet;
 
 use super::{ShellError, web};
-use crate::failure::BadOption;
 use crate::live::error::LiveError;
 use crate::live::network_arguments::profile_of;
 use crate::live::perf;

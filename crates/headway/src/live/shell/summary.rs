@@ -1,11 +1,11 @@
 //! What is said before and after.
 
+use headway_command::notice;
 use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxReport, LaneReport};
 use headway_testbed::ShellNetwork;
 
 use crate::live::error_delay_box::{describe_link, notes};
-use crate::output::notice;
 
 /// Says where one is.
 pub(super) fn introduce(links: &[LinkConfig; 2]) {

@@ -1,5 +1,6 @@
 //! A frame: the peers, the losses of the selected one by cause, its goodput over time, its streams.
 
+use headway_command::output::one_line;
 use headway_trunk::{PeerStatus, StreamStatus};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -8,7 +9,6 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::view::{Goodput, View};
-use crate::output::one_line;
 use crate::trunk::status::{checksums, duration, percent, rate, rtt, size};
 
 /// No more lines for peers than that; the selected one is scrolled into view.

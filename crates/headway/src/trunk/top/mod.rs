@@ -7,13 +7,13 @@ use std::io::{self, IsTerminal as _};
 use std::thread::sleep;
 use std::time::Duration;
 
+use headway_command::output;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::control::RunningGateway;
 use super::error::TrunkCommandError;
-use crate::output;
 use draw::draw;
 use view::View;
 

@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A text as one line: everything that acts on a terminal is escaped, line feeds too.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+pub fn one_line(text: &str) -> Cow<'_, str> {
     escape(text, acts)
 }
 
 /// A text of several lines: line feeds and tabs stay as they are.
-pub(crate) fn lines(text: &str) -> Cow<'_, str> {
+pub(super) fn lines(text: &str) -> Cow<'_, str> {
     escape(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
 }
 

@@ -1,7 +1,7 @@
 //! Where results go: files that are written whole or not at all, and standard output.
 
 mod escape;
-#[cfg(feature = "full")]
+#[cfg(feature = "log")]
 mod log;
 
 use std::error::Error;
@@ -14,19 +14,33 @@ use std::path::{Path, PathBuf};
 use headway_trace::TraceError;
 use tempfile::NamedTempFile;
 
-pub(crate) use escape::one_line;
-#[cfg(feature = "full")]
-pub(crate) use log::LogWriter;
+pub use escape::one_line;
+#[cfg(feature = "log")]
+pub use log::LogWriter;
 
 /// What cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OutputError {
+pub enum OutputError {
+    /// A file.
     #[error("{}: cannot be written: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
+    File {
+        /// The file, or a folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The packets of a capture.
     #[error("{}: cannot be written: {source}", path.display())]
-    Capture { path: PathBuf, source: TraceError },
+    Capture {
+        /// Its file.
+        path: PathBuf,
+        /// What was wrong.
+        source: TraceError,
+    },
+    /// Standard output.
     #[error("standard output cannot be written: {0}")]
     Standard(io::Error),
+    /// Standard output, which nobody reads any more.
     #[error("{0}")]
     Closed(#[source] ClosedOutput),
 }
@@ -34,26 +48,29 @@ pub(crate) enum OutputError {
 /// Whoever read standard output has gone, as `head` does when it has enough.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output is closed")]
-pub(crate) struct ClosedOutput;
+pub struct ClosedOutput;
 
 /// Whether a command failed because its standard output was closed.
-pub(crate) fn is_closed(failure: &dyn Error) -> bool {
+pub fn is_closed(failure: &dyn Error) -> bool {
     iter::successors(failure.source(), |&error| error.source()).any(<dyn Error>::is::<ClosedOutput>)
 }
 
 impl OutputError {
-    pub(crate) fn file(path: &Path, error: io::Error) -> Self {
+    /// A file cannot be written.
+    pub fn file(path: &Path, error: io::Error) -> Self {
         Self::File { path: path.into(), source: without_path(error) }
     }
 
-    pub(crate) fn standard(error: io::Error) -> Self {
+    /// Standard output cannot be written.
+    pub fn standard(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed(ClosedOutput),
             _ => Self::Standard(error),
         }
     }
 
-    pub(crate) fn capture(path: &Path, error: TraceError) -> Self {
+    /// A capture cannot be written.
+    pub fn capture(path: &Path, error: TraceError) -> Self {
         match error {
             TraceError::Io(error) => Self::file(path, error),
             source => Self::Capture { path: path.into(), source },
@@ -71,24 +88,24 @@ fn without_path(error: io::Error) -> io::Error {
 
 /// Says something on standard error, in a line, with the arguments of `format!`. What acts on a terminal is escaped: it may
 /// come from a peer. Where it cannot be read, the program goes on.
+#[macro_export]
 macro_rules! notice {
     ($($text:tt)*) => { $crate::output::notify(format_args!($($text)*)) };
 }
-pub(crate) use notice;
 
 /// What [`notice!`] does.
-pub(crate) fn notify(text: Arguments<'_>) {
+pub fn notify(text: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", one_line(&text.to_string()));
 }
 
 /// Writes text to standard output. What acts on a terminal is escaped: it may come from a peer.
-pub(crate) fn print(text: &str) -> Result<(), OutputError> {
+pub fn print(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     out.write_all(escape::lines(text).as_bytes()).and_then(|()| out.flush()).map_err(OutputError::standard)
 }
 
 /// Creates the file of something that lasts, and is written as it comes.
-pub(crate) fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
+pub fn create(path: &Path) -> Result<Box<dyn Write + Send>, OutputError> {
     let file = File::create(path).map_err(|source| OutputError::File { path: path.into(), source })?;
     Ok(Box::new(BufWriter::new(NamedFile { file, path: path.into() })))
 }
@@ -115,7 +132,8 @@ impl Write for NamedFile {
     }
 }
 
-pub(crate) fn create_directory(path: &Path) -> Result<(), OutputError> {
+/// Creates a folder and those that it is in, where they do not exist.
+pub fn create_directory(path: &Path) -> Result<(), OutputError> {
     fs::create_dir_all(path).map_err(|error| {
         let is_file = fs::metadata(path).is_ok_and(|found| !found.is_dir());
         let source =
@@ -125,18 +143,18 @@ pub(crate) fn create_directory(path: &Path) -> Result<(), OutputError> {
 }
 
 /// Writes a whole file.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     write_to(begin(path)?, path, bytes)
 }
 
 /// Writes all of a file that was begun.
-pub(crate) fn write_to(mut file: NewFile, path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+pub fn write_to(mut file: NewFile, path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     file.write_all(bytes.as_ref()).map_err(|source| OutputError::file(path, source))?;
     finish(file, path)
 }
 
 /// A file that is being written.
-pub(crate) enum NewFile {
+pub enum NewFile {
     /// Beside the place that it takes when it is complete.
     Temporary(NamedTempFile),
     /// A device, a pipe or what a link leads to: they are written to, not replaced.
@@ -145,7 +163,7 @@ pub(crate) enum NewFile {
 
 impl NewFile {
     /// A second handle of it.
-    pub(crate) fn reopen(&self) -> io::Result<File> {
+    pub fn reopen(&self) -> io::Result<File> {
         match self {
             Self::Temporary(file) => file.reopen().map_err(without_path),
             Self::InPlace(file) => file.try_clone(),
@@ -170,7 +188,7 @@ impl Write for NewFile {
 }
 
 /// A file that takes the place of `path` when it is complete.
-pub(crate) fn begin(path: &Path) -> Result<NewFile, OutputError> {
+pub fn begin(path: &Path) -> Result<NewFile, OutputError> {
     let complaint = |source| OutputError::file(path, source);
     if path.is_dir() {
         return Err(complaint(io::ErrorKind::IsADirectory.into()));
@@ -182,7 +200,7 @@ pub(crate) fn begin(path: &Path) -> Result<NewFile, OutputError> {
 }
 
 /// The same, whatever is there: no link is followed, so that the file is where `path` says.
-pub(crate) fn begin_replacing(path: &Path) -> Result<NewFile, OutputError> {
+pub fn begin_replacing(path: &Path) -> Result<NewFile, OutputError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -191,7 +209,7 @@ pub(crate) fn begin_replacing(path: &Path) -> Result<NewFile, OutputError> {
 }
 
 /// Puts a complete file where it belongs.
-pub(crate) fn finish(file: NewFile, path: &Path) -> Result<(), OutputError> {
+pub fn finish(file: NewFile, path: &Path) -> Result<(), OutputError> {
     let complaint = |source| OutputError::file(path, source);
     let NewFile::Temporary(file) = file else { return Ok(()) };
     // Temporary files are private; results are as readable as anything else the user writes.

@@ -8,14 +8,14 @@ use std::process::Command;
 use clap::Args;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The name of the subcommand.
 const NAME: &str = "parent-death";
 
 /// Runs a program that the kernel kills when the thread that started it ends.
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// The process that starts it
     parent: i32,
     /// The program
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 /// # Errors
 ///
 /// The running executable cannot be found.
-pub(crate) fn command(program: &OsStr) -> io::Result<Command> {
+pub fn command(program: &OsStr) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([NAME, &std::process::id().to_string()]).arg(program).arg("--");
     Ok(command)
@@ -39,7 +39,7 @@ pub(crate) fn command(program: &OsStr) -> io::Result<Command> {
 /// The program cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("{program}: {source}")]
-pub(crate) struct StartError {
+pub struct StartError {
     program: String,
     source: io::Error,
 }
@@ -51,7 +51,12 @@ impl Failure for StartError {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), StartError> {
+/// Becomes the program.
+///
+/// # Errors
+///
+/// It cannot be started.
+pub fn run(arguments: &Arguments) -> Result<(), StartError> {
     let fail = |source| StartError { program: arguments.program.to_string_lossy().into_owned(), source };
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| fail(error.into()))?;
     // Whoever ended before the line above sends no signal.

@@ -4,14 +4,14 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, absolute};
 
-use crate::failure::BadOption;
+use crate::BadOption;
 
 /// An option, or the name of an argument, and the file that it was given.
-pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
+pub type Named<'a> = (&'static str, Option<&'a Path>);
 
 /// Refuses a command that would write to one of the files `read`, or twice to one of those `written`. Devices and pipes may be
 /// given several times, and `-` is no file.
-pub(crate) fn require_distinct<'a>(
+pub fn require_distinct<'a>(
     read: impl IntoIterator<Item = Named<'a>>,
     written: impl IntoIterator<Item = Named<'a>>,
 ) -> Result<(), BadOption> {

@@ -7,7 +7,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::escape::one_line;
 
 /// Standard error for a log, whose events are a line each.
-pub(crate) struct LogWriter;
+pub struct LogWriter;
 
 impl MakeWriter<'_> for LogWriter {
     type Writer = Lines<Stderr>;
@@ -18,7 +18,7 @@ impl MakeWriter<'_> for LogWriter {
 }
 
 /// Writes each event as one line.
-pub(crate) struct Lines<W>(W);
+pub struct Lines<W>(W);
 
 impl<W: Write> Write for Lines<W> {
     /// The whole of an event is written at once.

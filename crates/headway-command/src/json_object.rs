@@ -6,7 +6,7 @@ use headway_sim::Value;
 use serde::{Serialize, Serializer};
 
 /// An object.
-pub(crate) struct Object(Vec<(String, Member)>);
+pub struct Object(Vec<(String, Member)>);
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -16,29 +16,30 @@ enum Member {
 }
 
 impl Object {
-    pub(crate) fn new(members: impl IntoIterator<Item = (String, Value)>) -> Self {
+    /// An object of values.
+    pub fn new(members: impl IntoIterator<Item = (String, Value)>) -> Self {
         Self(members.into_iter().map(|(name, value)| (name, Member::Value(value))).collect())
     }
 
     /// The parameters of one direction of a link.
-    pub(crate) fn of_link(link: &LinkConfig) -> Self {
+    pub fn of_link(link: &LinkConfig) -> Self {
         Self::new(link_values(link))
     }
 
     /// With a further value.
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.push((name.into(), Member::Value(value.into())));
         self
     }
 
     /// With an object.
-    pub(crate) fn with_object(mut self, name: &str, object: Self) -> Self {
+    pub fn with_object(mut self, name: &str, object: Self) -> Self {
         self.0.push((name.into(), Member::Object(object)));
         self
     }
 
     /// With the members of another one.
-    pub(crate) fn extended(mut self, other: Self) -> Self {
+    pub fn extended(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }

@@ -1,6 +1,6 @@
 //! The command line that gave results, as pages show it.
 
-use headway_report::quoted;
+use crate::shell_words::quoted;
 
 /// Options that say where results go, with how many values each takes: the results are the same
 /// without them, so the page is too.
@@ -11,7 +11,7 @@ const WATCH: &str = "--watch";
 
 /// The command that gives these results, as one would type it. `words` are the words of the command
 /// line after the name of the program.
-pub(crate) fn command_line(words: &[String]) -> String {
+pub fn command_line(words: &[String]) -> String {
     let mut line = String::from("headway");
     let mut words = words.iter().peekable();
     let mut options_ended = false;

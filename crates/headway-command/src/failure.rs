@@ -4,24 +4,18 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::process::ExitCode;
 
-use crate::output::{self, OutputError, notice};
-#[cfg(feature = "full")]
-use headway_lab::LabError;
-#[cfg(feature = "full")]
-use headway_net::NetError;
-use headway_report::ReportError;
-use headway_report::trace::CaptureError;
-use headway_sim::race::RunError;
+use crate::notice;
+use crate::output::{self, OutputError};
 
 /// The exit code for what the user can mend in the command line.
-pub(crate) const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 
 /// The exit code where standard output is closed: that of a shell for a program that SIGPIPE (13) ended. The signal itself
 /// would also end commands whose pipes to other programs break.
 const CLOSED_OUTPUT: u8 = 128 + 13;
 
 /// Why a command failed.
-pub(crate) trait Failure: Error {
+pub trait Failure: Error {
     /// Whether the user can mend it in the command line.
     fn is_usage(&self) -> bool {
         false
@@ -34,7 +28,7 @@ pub(crate) trait Failure: Error {
 }
 
 /// How the program ends.
-pub(crate) fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
+pub fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // `headway race | head` is no mistake.
@@ -47,21 +41,22 @@ pub(crate) fn exit(outcome: Result<(), impl Failure>) -> ExitCode {
 }
 
 /// How the program ends that runs another, whose exit code it has.
-pub(crate) fn exit_as(outcome: Result<ExitCode, impl Failure>) -> ExitCode {
+pub fn exit_as(outcome: Result<ExitCode, impl Failure>) -> ExitCode {
     outcome.unwrap_or_else(|failure| exit(Err(failure)))
 }
 
 /// An option that was understood makes no sense. One without a value has an empty one.
 #[derive(Debug, thiserror::Error)]
 #[error("{option}{}{value}: {expected}", if value.is_empty() { "" } else { " " })]
-pub(crate) struct BadOption {
-    pub(crate) option: Cow<'static, str>,
-    pub(crate) value: String,
-    pub(crate) expected: String,
+pub struct BadOption {
+    option: Cow<'static, str>,
+    value: String,
+    expected: String,
 }
 
 impl BadOption {
-    pub(crate) fn new(
+    /// That `option` was given `value`, and what was expected.
+    pub fn new(
         option: impl Into<Cow<'static, str>>,
         value: impl Into<String>,
         expected: impl ToString,
@@ -76,47 +71,4 @@ impl Failure for BadOption {
     }
 }
 
-#[cfg(feature = "full")]
-impl Failure for LabError {
-    fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreadable { .. }
-                | Self::Malformed { .. }
-                | Self::Invalid { .. }
-                | Self::BadOverride { .. }
-        )
-    }
-}
-
 impl Failure for OutputError {}
-
-impl Failure for ReportError {
-    fn is_usage(&self) -> bool {
-        match self {
-            #[cfg(feature = "full")]
-            Self::Lab(error) => error.is_usage(),
-            Self::Capture(error) => error.is_usage(),
-            _ => false,
-        }
-    }
-}
-
-impl Failure for CaptureError {
-    fn is_usage(&self) -> bool {
-        true
-    }
-}
-
-#[cfg(feature = "full")]
-impl Failure for NetError {
-    fn is_usage(&self) -> bool {
-        matches!(self, Self::BadAddress { .. } | Self::KernelsAddress(_) | Self::NoHack(_))
-    }
-}
-
-impl Failure for RunError {
-    fn is_usage(&self) -> bool {
-        matches!(self, Self::Content(_))
-    }
-}
