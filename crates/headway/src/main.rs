@@ -1,32 +1,20 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 //!
-//! - A module for each group of commands: `race`, `trace`, `lab` (`lab` and `paper`), `live` (`shell`, `box`, `perf`, `nc`,
-//!   `serve`, `fetch`, `doctor`), `trunk`.
-//! - What they share is in the crate `headway-command`.
-//! - `watch`, `libraries`, `http_host`, `clients`: live pages and servers. `supervisor`: programs that end with this one.
+//! The command line and what every mistake in it is answered with; the products are crates of their own, whose `run` is
+//! called with their arguments. Here are also the commands that have no crate: `race`, `trace`, `lab` (with `paper`), `nc`,
+//! and `manuals` (manual pages, completions).
 #![forbid(unsafe_code)]
-// Commands that are not built leave parts of the others unused.
-#![cfg_attr(not(feature = "full"), allow(dead_code))]
 
 #[cfg(feature = "full")]
-mod clients;
-#[cfg(feature = "full")]
 mod full;
-mod http_host;
 #[cfg(feature = "full")]
 mod lab;
-mod libraries;
-#[cfg(feature = "full")]
-mod live;
 #[cfg(feature = "full")]
 mod manuals;
+#[cfg(feature = "full")]
+mod nc;
 mod race;
-#[cfg(feature = "full")]
-mod supervisor;
 mod trace;
-#[cfg(feature = "full")]
-mod trunk;
-mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -60,7 +48,7 @@ enum Command {
     #[command(flatten)]
     Full(full::Command),
     /// Write the JavaScript libraries of pages into a folder, for machines without npm
-    Libraries(libraries::LibrariesArguments),
+    Libraries(headway_libraries::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -73,7 +61,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => exit(trace::run(&arguments, &words())),
         #[cfg(feature = "full")]
         Command::Full(command) => command.run(),
-        Command::Libraries(arguments) => exit(libraries::run(&arguments)),
+        Command::Libraries(arguments) => exit(headway_libraries::run(&arguments)),
     }
 }
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use headway_command::{BadOption, Failure, OutputError, USAGE};
 use headway_lab::LabError;
+use headway_libraries::LibrariesError;
 use headway_papers::PaperError;
 use headway_report::ReportError;
 
 use super::dask::DaskError;
-use crate::libraries::LibrariesError;
 
 /// Why a command of experiments failed.
 #[derive(Debug, thiserror::Error)]

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use headway_command::{OutputError, notice, output};
 use headway_lab::Results;
+use headway_libraries::{Libraries, Library};
 use headway_report::explorer::{self, File, LIBRARIES, Runs};
 
 use super::error::ExperimentsError;
 use super::report;
-use crate::libraries::{Libraries, Library};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

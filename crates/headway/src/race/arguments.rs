@@ -9,11 +9,11 @@ use headway_scenario::Settings;
 use headway_sim::Content;
 use headway_sim::race::{Entrant, Feature, UnknownName, congestion_name};
 use headway_units::Size;
+use headway_watch::WatchArguments;
 
 use super::capture::Captures;
 use super::error::RaceError;
 use super::qlog::Qlogs;
-use crate::watch::WatchArguments;
 
 const EXAMPLES: &str = concat!(
     "\

@@ -4,8 +4,7 @@ use headway_command::{BadOption, Failure, OutputError};
 use headway_report::ReportError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
-
-use crate::watch::WatchError;
+use headway_watch::WatchError;
 
 /// Why a race failed.
 #[derive(Debug, thiserror::Error)]
