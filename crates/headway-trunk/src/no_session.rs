@@ -10,7 +10,7 @@ use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
-use super::Repeated;
+use crate::status::Repeated;
 use crate::stream::PeerLink;
 
 /// How often it is looked for.
