@@ -119,3 +119,16 @@ pub enum LabError {
     #[error(transparent)]
     Run(#[from] RunError),
 }
+
+impl LabError {
+    /// Whether the experiment's file, or an override of it, is wrong.
+    pub fn is_of_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreadable { .. }
+                | Self::Malformed { .. }
+                | Self::Invalid { .. }
+                | Self::BadOverride { .. }
+        )
+    }
+}

@@ -79,3 +79,10 @@ pub enum NetError {
     #[error(transparent)]
     Profile(headway_tcp::Error),
 }
+
+impl NetError {
+    /// Whether an address or a profile that was given is wrong.
+    pub fn is_of_input(&self) -> bool {
+        matches!(self, Self::BadAddress { .. } | Self::KernelsAddress(_) | Self::NoHack(_))
+    }
+}

@@ -46,3 +46,15 @@ pub enum ReportError {
         path: PathBuf,
     },
 }
+
+impl ReportError {
+    /// Whether the file that was given is wrong.
+    pub fn is_of_input(&self) -> bool {
+        match self {
+            #[cfg(feature = "experiments")]
+            Self::Lab(error) => error.is_of_input(),
+            Self::Capture(_) => true,
+            _ => false,
+        }
+    }
+}

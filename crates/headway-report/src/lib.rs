@@ -13,6 +13,7 @@
 
 #[cfg(feature = "experiments")]
 mod again;
+mod command_line;
 mod error;
 #[cfg(feature = "experiments")]
 pub mod experiments;
@@ -28,8 +29,8 @@ mod terms;
 pub mod trace;
 pub mod watch;
 
+pub use command_line::command_line;
 pub use error::ReportError;
 pub use quantities::{rate_text, seconds_text};
 pub use run_capture::{ENDS, RunCapture};
-pub use shell_words::quoted;
 pub use terms::foot_notes;

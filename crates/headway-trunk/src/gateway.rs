@@ -18,9 +18,9 @@ use crate::entry::{
     tun,
 };
 use crate::packets::{self, Delivery, PacketQueue};
-use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status, no_session};
+use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::stream::{Budget, PORT, PeerLink, Places, stream_profile};
-use crate::{Config, Reloaded, TrunkError, exit};
+use crate::{Config, Reloaded, TrunkError, exit, no_session};
 
 /// Connections of a peer that wait to be accepted.
 const BACKLOG: usize = 1024;

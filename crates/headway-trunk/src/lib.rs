@@ -16,7 +16,11 @@ mod exit;
 #[cfg(test)]
 mod fuzzed;
 mod gateway;
+#[cfg(test)]
+mod layers;
+mod no_session;
 mod packets;
+mod request;
 mod status;
 mod stream;
 

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Subcommand};
+use headway_command::{exit, exit_as, parent_death, words};
 
-use crate::failure::{exit, exit_as};
-use crate::{Arguments, lab, live, manuals, parent_death, supervisor, trunk, words};
+use crate::{Arguments, lab, manuals, nc};
 
 /// One of them.
 #[derive(Subcommand)]
@@ -15,21 +15,21 @@ pub(crate) enum Command {
     /// Run the papers' figures and tables
     Paper(lab::PaperArguments),
     /// Measure throughput and latency over real networks
-    Perf(live::PerfArguments),
+    Perf(headway_perf::Arguments),
     /// Pipe standard input and output through a connection
-    Nc(Box<live::NcArguments>),
+    Nc(Box<nc::Arguments>),
     /// Serve the files of a folder over HTTP
-    Serve(Box<live::ServeArguments>),
+    Serve(Box<headway_files::ServeArguments>),
     /// Fetch a file over HTTP, or put one there
-    Fetch(Box<live::FetchArguments>),
+    Fetch(Box<headway_files::FetchArguments>),
     /// Run a shell or a command behind an emulated link, with a server at its other end
-    Shell(Box<live::ShellArguments>),
+    Shell(Box<headway_box::ShellArguments>),
     /// Put a link that delays, loses and damages packets between two interfaces
-    Box(Box<live::BoxArguments>),
+    Box(Box<headway_box::BoxArguments>),
     /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
-    Trunk(trunk::Arguments),
+    Trunk(headway_trunk_commands::Arguments),
     /// Say what this machine and a path can do, and which carrier to use
-    Doctor(Box<live::DoctorArguments>),
+    Doctor(Box<headway_doctor::Arguments>),
     /// Print completions for a shell
     Completions(manuals::CompletionsArguments),
     /// Write manual pages
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     ParentDeath(parent_death::Arguments),
     #[command(hide = true)]
-    Supervise(supervisor::Arguments),
+    Supervise(headway_box::SuperviseArguments),
 }
 
 impl Command {
@@ -46,20 +46,20 @@ impl Command {
         match self {
             Self::Lab(arguments) => exit(lab::run_lab(&arguments)),
             Self::Paper(arguments) => exit(lab::run_paper(&arguments)),
-            Self::Perf(arguments) => exit(live::run_perf(&arguments, &words())),
-            Self::Nc(arguments) => exit(live::run_nc(&arguments)),
-            Self::Serve(arguments) => exit(live::run_serve(&arguments)),
-            Self::Fetch(arguments) => exit(live::run_fetch(&arguments)),
-            Self::Shell(arguments) => exit_as(live::run_shell(&arguments)),
-            Self::Box(arguments) => exit(live::run_box(&arguments)),
-            Self::Trunk(arguments) => exit(trunk::run(&arguments)),
-            Self::Doctor(arguments) => exit(live::run_doctor(&arguments)),
+            Self::Perf(arguments) => exit(headway_perf::run(&arguments, &words())),
+            Self::Nc(arguments) => exit(nc::run(&arguments)),
+            Self::Serve(arguments) => exit(headway_files::run_serve(&arguments)),
+            Self::Fetch(arguments) => exit(headway_files::run_fetch(&arguments)),
+            Self::Shell(arguments) => exit_as(headway_box::run_shell(&arguments)),
+            Self::Box(arguments) => exit(headway_box::run_box(&arguments)),
+            Self::Trunk(arguments) => exit(headway_trunk_commands::run(&arguments)),
+            Self::Doctor(arguments) => exit(headway_doctor::run(&arguments)),
             Self::Completions(arguments) => {
                 exit(manuals::print_completions(&arguments, Arguments::command()))
             }
             Self::Man(arguments) => exit(manuals::write_pages(&arguments, Arguments::command())),
             Self::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
-            Self::Supervise(arguments) => exit_as(supervisor::run(&arguments)),
+            Self::Supervise(arguments) => exit_as(headway_box::supervise(&arguments)),
         }
     }
 }

@@ -1,49 +1,27 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 //!
-//! - A module for each group of commands: `race`, `trace`, `lab` (`lab` and `paper`), `live` (`shell`, `box`, `perf`, `nc`,
-//!   `serve`, `fetch`, `doctor`), `trunk`. Options that are keys of scenarios come from `scenario_arguments`.
-//! - `output`, `failure`: what is printed, escaped where it may come from a peer; how commands end.
-//! - `watch`, `libraries`, `http_host`, `clients`: live pages and servers. `supervisor`: programs that end with this one.
+//! The command line and what every mistake in it is answered with; the products are crates of their own, whose `run` is
+//! called with their arguments. Here are also the commands that have no crate: `race`, `trace`, `lab` (with `paper`), `nc`,
+//! and `manuals` (manual pages, completions).
 #![forbid(unsafe_code)]
-// Commands that are not built leave parts of the others unused.
-#![cfg_attr(not(feature = "full"), allow(dead_code))]
 
 #[cfg(feature = "full")]
-mod clients;
-mod command_line;
-mod distinct_files;
-mod failure;
-#[cfg(feature = "full")]
 mod full;
-mod http_host;
-mod json_object;
 #[cfg(feature = "full")]
 mod lab;
-mod libraries;
-#[cfg(feature = "full")]
-mod live;
 #[cfg(feature = "full")]
 mod manuals;
-mod output;
 #[cfg(feature = "full")]
-mod parent_death;
+mod nc;
 mod race;
-mod scenario_arguments;
-#[cfg(feature = "full")]
-mod supervisor;
 mod trace;
-#[cfg(feature = "full")]
-mod trunk;
-mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
-
-use failure::{USAGE, exit};
-use output::{OutputError, notice};
+use headway_command::{OutputError, USAGE, exit, notice, words};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +48,7 @@ enum Command {
     #[command(flatten)]
     Full(full::Command),
     /// Write the JavaScript libraries of pages into a folder, for machines without npm
-    Libraries(libraries::LibrariesArguments),
+    Libraries(headway_libraries::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -83,7 +61,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => exit(trace::run(&arguments, &words())),
         #[cfg(feature = "full")]
         Command::Full(command) => command.run(),
-        Command::Libraries(arguments) => exit(libraries::run(&arguments)),
+        Command::Libraries(arguments) => exit(headway_libraries::run(&arguments)),
     }
 }
 
@@ -170,9 +148,4 @@ fn command_of(error: &clap::Error) -> String {
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("headway");
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
     usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
-}
-
-/// The words of the command line, without the program's name.
-fn words() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }

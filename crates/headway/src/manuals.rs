@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
-
-use crate::output::{self, OutputError};
+use headway_command::{OutputError, output};
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

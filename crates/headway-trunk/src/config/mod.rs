@@ -6,6 +6,7 @@ mod listeners;
 mod networks;
 mod policy;
 mod private_file;
+mod redirection;
 mod reload;
 mod settings;
 mod socket_address;
@@ -15,6 +16,7 @@ pub use file::{
 };
 pub(crate) use networks::Networks;
 pub(crate) use policy::Destinations;
+pub(crate) use redirection::{RedirectionRule, Routing, redirection_rules};
 pub use reload::Reloaded;
 pub(crate) use reload::fixed_keys;
 pub(crate) use settings::{Peer, Rules, Settings, TunSettings};

@@ -12,10 +12,11 @@ use ipnet::IpNet;
 use super::{
     Destinations, Networks,
     file::{Config, PeerConfig, TunConfig, TunTcp},
-    listeners, private_file, socket_address,
+    listeners, private_file, redirection_rules, socket_address,
 };
-use crate::stream::request::Destination;
-use crate::{TrunkError, entry::redirection, status};
+use crate::TrunkError;
+use crate::request::Destination;
+use crate::status::check_socket;
 
 /// A peer's entry, read.
 pub(crate) struct Peer {
@@ -104,7 +105,7 @@ impl Config {
     /// As for [`Config::load`].
     pub fn check(&self) -> Result<(), TrunkError> {
         self.settings()?;
-        self.gateway.status_socket.as_deref().map_or(Ok(()), status::check_socket)
+        self.gateway.status_socket.as_deref().map_or(Ok(()), check_socket)
     }
 
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
@@ -193,7 +194,7 @@ impl Config {
             })?;
         }
         listeners::check(self)?;
-        redirection::check(self)?;
+        redirection_rules(self)?;
         let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
         Ok(Settings { secret, peers, outage, dscp, memory, tun })
     }

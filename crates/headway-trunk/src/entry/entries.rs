@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::{Entry, Kind, Target};
-use crate::stream::{PeerLink, request::Destination};
+use crate::request::Destination;
+use crate::stream::PeerLink;
 use crate::{Config, Reloaded, TrunkError};
 
 /// An entry of the configuration.

@@ -25,10 +25,10 @@ use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::{TcpListener, TcpStream as Socket};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::request::{Destination, Ends, Outcome};
 use crate::stream::{
     HalfOpen, PeerLink, Side,
     relay::{self, HostEnd as _},
-    request::{Destination, Ends, Outcome},
 };
 
 /// How long a SOCKS client may take for its request.

@@ -10,27 +10,11 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use ipnet::IpNet;
-
-use crate::{Config, TransparentConfig, TrunkError};
+use crate::config::{RedirectionRule, Routing, redirection_rules};
+use crate::{Config, TrunkError};
 
 /// The name of our table.
 const TABLE: &str = "headway";
-
-/// What an entry asks for.
-struct Rule<'a> {
-    entry: &'a TransparentConfig,
-    destinations: Vec<IpNet>,
-    routing: Routing,
-}
-
-/// Marked packets are delivered to this machine: an `ip rule`, and a route in the table that it names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Routing {
-    is_ipv4: bool,
-    mark: u32,
-    table: u32,
-}
 
 /// The rules that a gateway has made. They are removed when it is dropped.
 #[derive(Debug, Default)]
@@ -47,7 +31,7 @@ pub(crate) struct Redirection {
 ///
 /// A key has a wrong value.
 pub fn rules(config: &Config) -> Result<String, TrunkError> {
-    let rules = read(config)?;
+    let rules = redirection_rules(config)?;
     let mut text = String::new();
     if rules.is_empty() {
         return Ok(text);
@@ -60,14 +44,9 @@ pub fn rules(config: &Config) -> Result<String, TrunkError> {
     Ok(text)
 }
 
-/// Checks what entries say of rules.
-pub(crate) fn check(config: &Config) -> Result<(), TrunkError> {
-    read(config).map(drop)
-}
-
 /// Asks nftables whether it would take the rules.
 pub(crate) fn try_out(config: &Config) -> Result<(), TrunkError> {
-    let rules = read(config)?;
+    let rules = redirection_rules(config)?;
     if rules.is_empty() {
         return Ok(());
     }
@@ -77,7 +56,7 @@ pub(crate) fn try_out(config: &Config) -> Result<(), TrunkError> {
 impl Redirection {
     /// Makes the rules of a configuration, in place of those that are there.
     pub(crate) fn apply(&mut self, config: &Config) -> Result<(), TrunkError> {
-        let rules = read(config)?;
+        let rules = redirection_rules(config)?;
         if rules.is_empty() {
             self.remove();
             return Ok(());
@@ -181,59 +160,12 @@ impl fmt::Display for Routing {
     }
 }
 
-fn routings(rules: &[Rule<'_>]) -> BTreeSet<Routing> {
+fn routings(rules: &[RedirectionRule<'_>]) -> BTreeSet<Routing> {
     rules.iter().map(|rule| rule.routing).collect()
 }
 
-/// Reads what entries ask for. Nothing of it can be anything but a name, an address or a number.
-fn read(config: &Config) -> Result<Vec<Rule<'_>>, TrunkError> {
-    let mut rules = Vec::new();
-    for entry in &config.transparent {
-        let of = |key: &str| format!("transparent {}: {key}", entry.listen);
-        let is_ipv4 = entry.listen.is_ipv4();
-        let destinations = entry.to.iter().map(|text| {
-            let prefix = text.parse().ok().filter(|net: &IpNet| matches!(net, IpNet::V4(_)) == is_ipv4);
-            prefix.ok_or_else(|| {
-                let expected = "a prefix of the family of `listen`, such as 10.0.0.0/8";
-                TrunkError::value(of("to"), text, expected)
-            })
-        });
-        let destinations = destinations.collect::<Result<Vec<IpNet>, _>>()?;
-        if entry.interfaces.is_empty() {
-            if !destinations.is_empty() {
-                return Err(TrunkError::value(of("to"), entry.to.join(", "), "`interfaces` with it"));
-            }
-            continue;
-        }
-        // What Linux allows in names, less what nftables could take for something else.
-        let is_good = |name: &str| {
-            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
-            (1..=15).contains(&name.len()) && name.bytes().all(is_part)
-        };
-        if let Some(bad) = entry.interfaces.iter().find(|name| !is_good(name)) {
-            return Err(TrunkError::value(of("interfaces"), bad, "names of interfaces, such as lan0"));
-        }
-        if entry.listen.port() == 0 {
-            return Err(TrunkError::value(of("listen"), "port 0", "a port, with `interfaces`"));
-        }
-        for (key, number) in [("mark", entry.mark), ("table", entry.table)] {
-            // 253 to 255 are the kernel's own tables.
-            if number == 0 || key == "table" && (253..=255).contains(&number) {
-                return Err(TrunkError::value(
-                    of(key),
-                    number.to_string(),
-                    "another number than 0 or the kernel's own",
-                ));
-            }
-        }
-        let routing = Routing { is_ipv4, mark: entry.mark, table: entry.table };
-        rules.push(Rule { entry, destinations, routing });
-    }
-    Ok(rules)
-}
-
 /// A transaction that replaces our table, whether it is there or not.
-fn ruleset(rules: &[Rule<'_>]) -> String {
+fn ruleset(rules: &[RedirectionRule<'_>]) -> String {
     let lines: String = rules.iter().map(|rule| format!("        {rule}\n")).collect();
     format!(
         "add table inet {TABLE}\n\
@@ -247,7 +179,7 @@ fn ruleset(rules: &[Rule<'_>]) -> String {
     )
 }
 
-impl fmt::Display for Rule<'_> {
+impl fmt::Display for RedirectionRule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted: Vec<String> = self.entry.interfaces.iter().map(|name| format!("\"{name}\"")).collect();
         let (family, keyword) = if self.routing.is_ipv4 { ("ipv4", "ip") } else { ("ipv6", "ip6") };

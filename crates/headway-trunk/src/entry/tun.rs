@@ -26,10 +26,8 @@ use crate::packets::{
     ip_packet::{ends, protocol},
     quic::QuicFlows,
 };
-use crate::stream::{
-    HalfOpen, PeerLink, Side,
-    request::{Destination, Ends, Outcome},
-};
+use crate::request::{Destination, Ends, Outcome};
+use crate::stream::{HalfOpen, PeerLink, Side};
 
 /// SYNs that wait until it is looked whether there is a place for their stream.
 const BACKLOG: usize = 1024;
@@ -217,10 +215,8 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::stream::{
-        linked::{Linked, soon},
-        request::Request,
-    };
+    use crate::request::Request;
+    use crate::stream::linked::{Linked, soon};
 
     #[test]
     fn a_host_that_is_gone_is_found_out() {

@@ -17,10 +17,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::packets::{self, Delivery};
-use crate::stream::{
-    MOST_SPARE, PeerLink, Side, relay,
-    request::{Destination, Outcome, Request},
-};
+use crate::request::{Destination, Outcome, Request};
+use crate::stream::{MOST_SPARE, PeerLink, Side, relay};
 
 /// How long a destination may take to answer, all its addresses together, and its name to be looked up. RFC 1122, 4.2.3.5, has a
 /// kernel try for 3 minutes at least: "The application can close the connection (i.e., give up on the open attempt) sooner, of

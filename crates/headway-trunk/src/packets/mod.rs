@@ -23,7 +23,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use self::ip_packet::ends;
-use crate::stream::{PeerLink, request::Request};
+use crate::request::Request;
+use crate::stream::PeerLink;
 
 /// RFC 8289, section 4.3: the interval is the longest round trip that is usual, and the target 5 % of it. Hosts behind
 /// a gateway are a trunk's round trip away from what answers them.

@@ -1,7 +1,6 @@
 //! What a gateway does, for people and machines: its status and metrics, what is counted for them, and warnings.
 
 mod metrics;
-pub(crate) mod no_session;
 mod recent;
 mod repeated;
 mod socket;

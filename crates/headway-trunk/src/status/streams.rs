@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
 use super::StreamStatus;
-use crate::stream::request::Ends;
+use crate::request::Ends;
 
 /// The streams of one peer, and what all of them have carried.
 #[derive(Debug, Default)]

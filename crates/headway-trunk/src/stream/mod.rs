@@ -9,7 +9,6 @@ mod peer_link;
 mod places;
 mod profile;
 pub(crate) mod relay;
-pub(crate) mod request;
 
 pub(crate) use budget::Budget;
 pub(crate) use half_open::{HalfOpen, Side};

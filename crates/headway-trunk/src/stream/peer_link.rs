@@ -18,9 +18,9 @@ use super::{
     Budget, HalfOpen,
     places::{OpenStream, Places},
     relay::{self, HostEnd},
-    request::{Ends, Outcome, Request},
 };
 use crate::config::Rules;
+use crate::request::{Ends, Outcome, Request};
 use crate::status::{Capacity, LossStatus, PathStatus, Recent, RecentStatus, Repeated, Sample, Streams};
 
 /// The TCP port of streams, inside the tunnel.
@@ -374,10 +374,8 @@ mod tests {
     use tokio::io::AsyncWriteExt as _;
 
     use super::*;
-    use crate::stream::{
-        linked::{Linked, soon},
-        request::Destination,
-    };
+    use crate::request::Destination;
+    use crate::stream::linked::{Linked, soon};
 
     fn ends() -> Ends {
         let destination = Destination::Address(([10, 2, 0, 1], 80).into());

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use clap::Args;
+use headway_command::parent_death;
 use headway_lab::Progress as _;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,6 @@ use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{self, SignalKind, signal};
 
 use super::progress::Bar;
-use crate::parent_death;
 
 /// The variable that names the Python to use.
 const PYTHON: &str = "HEADWAY_PYTHON";

@@ -3,14 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use headway_command::{BadOption, Failure, OutputError, USAGE};
 use headway_lab::LabError;
+use headway_libraries::LibrariesError;
 use headway_papers::PaperError;
 use headway_report::ReportError;
 
 use super::dask::DaskError;
-use crate::failure::{BadOption, Failure, USAGE};
-use crate::libraries::LibrariesError;
-use crate::output::OutputError;
 
 /// Why a command of experiments failed.
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +53,8 @@ impl Failure for ExperimentsError {
             | Self::Paper(PaperError::Unknown { .. })
             | Self::Occupied { .. }
             | Self::NoResults { .. } => true,
-            Self::Lab(error) | Self::Paper(PaperError::Lab(error)) => error.is_usage(),
-            Self::Report(error) => error.is_usage(),
+            Self::Lab(error) | Self::Paper(PaperError::Lab(error)) => error.is_of_input(),
+            Self::Report(error) => error.is_of_input(),
             Self::Output(_) | Self::Dask(_) | Self::Libraries(_) | Self::Input { .. } => false,
         }
     }

@@ -5,13 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use headway_command::{OutputError, notice, output};
 use headway_lab::Results;
+use headway_libraries::{Libraries, Library};
 use headway_report::explorer::{self, File, LIBRARIES, Runs};
 
 use super::error::ExperimentsError;
 use super::report;
-use crate::libraries::{Libraries, Library};
-use crate::output::{self, OutputError, notice};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -13,12 +13,11 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use headway_command::{notice, output, parent_death};
 use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
 use headway_report::experiments::Kind;
 use headway_testbed::{Captures, NamespaceTestbed};
 
-use crate::output::{self, notice};
-use crate::parent_death;
 use dask::{Asked, Cluster, DaskOptions};
 pub(crate) use error::ExperimentsError;
 use explore::ExploreOptions;

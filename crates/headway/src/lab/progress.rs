@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::output::notice;
+use headway_command::notice;
 use headway_lab::{Experiment, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 

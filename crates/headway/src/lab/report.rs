@@ -6,13 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use headway_command::{BadOption, output, require_distinct};
 use headway_lab::{Clock, Overrides, Results};
 use headway_report::experiments::{Kind, MARKS, Report};
 
 use super::error::ExperimentsError;
-use crate::distinct_files::require_distinct;
-use crate::failure::BadOption;
-use crate::output;
 
 /// Where a report comes from and where it goes.
 #[derive(Args)]

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
+use headway_command::scenario_arguments::{ScenarioArguments, features, help_of};
+use headway_command::{BadOption, scenario_models};
 use headway_scenario::Settings;
 use headway_sim::Content;
 use headway_sim::race::{Entrant, Feature, UnknownName, congestion_name};
 use headway_units::Size;
+use headway_watch::WatchArguments;
 
 use super::capture::Captures;
 use super::error::RaceError;
 use super::qlog::Qlogs;
-use crate::failure::BadOption;
-use crate::scenario_arguments::{ScenarioArguments, features, help_of, models};
-use crate::watch::WatchArguments;
 
 const EXAMPLES: &str = concat!(
     "\
@@ -39,7 +39,7 @@ Examples:
   headway race --json --runs 3 | jq '.summary[] | {variant, seconds}'
 
 ",
-    models!()
+    scenario_models!()
 );
 
 /// Send a file across an emulated lossy link with several TCPs, side by side.
@@ -182,5 +182,31 @@ impl Arguments {
             };
         }
         Ok(Content::generated(size.bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+    use headway_scenario::{Scope, key, keys};
+
+    use super::*;
+
+    #[test]
+    fn a_race_has_an_option_for_every_key() {
+        let race = Arguments::augment_args(Command::new("race"));
+        let has = |name: &str| race.get_arguments().any(|option| option.get_long() == Some(name));
+        for key in keys() {
+            let has = match key.scope {
+                // Races are run in virtual time.
+                Scope::Clock => continue,
+                Scope::Feature => key.name.parse::<Feature>().is_ok() && has("with"),
+                _ => has(key.name),
+            };
+            assert!(has, "--{}", key.name);
+        }
+        for option in race.get_arguments().filter(|option| key(option.get_id().as_str()).is_some()) {
+            assert!(option.get_help().is_some(), "{option}");
+        }
     }
 }

@@ -3,11 +3,11 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use headway_command::OutputError;
+use headway_command::output::{self, NewFile};
 use headway_report::{ENDS, RunCapture};
 use headway_sim::race::TcpSender;
 use headway_sim::{Passing, Tap};
-
-use crate::output::{self, NewFile, OutputError};
 
 /// Where captures go.
 pub(super) struct Captures<'a> {

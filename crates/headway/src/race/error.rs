@@ -1,12 +1,10 @@
 //! Why a race failed.
 
+use headway_command::{BadOption, Failure, OutputError};
 use headway_report::ReportError;
 use headway_sim::ContentError;
 use headway_sim::race::RunError;
-
-use crate::failure::{BadOption, Failure};
-use crate::output::OutputError;
-use crate::watch::WatchError;
+use headway_watch::WatchError;
 
 /// Why a race failed.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +28,7 @@ impl Failure for RaceError {
     fn is_usage(&self) -> bool {
         match self {
             Self::BadOption(_) | Self::Content(_) => true,
-            Self::Report(error) => error.is_usage(),
+            Self::Report(error) => error.is_of_input(),
             Self::Output(_) | Self::Run(_) | Self::Watch(_) => false,
         }
     }

@@ -1,12 +1,11 @@
 //! The results for machines: one object, SI units.
 
+use headway_command::json_object::Object;
 use headway_report::race::Results;
 use headway_scenario::{Column, Scope, Sender, Settings, parameters};
 use headway_sim::race::{METRICS, RunOutcome, Spread, Summary};
 use headway_units::Size;
 use serde::Serialize;
-
-use crate::json_object::Object;
 
 #[derive(Serialize)]
 struct Document {

@@ -10,6 +10,8 @@ mod watch;
 
 use std::io::{self, IsTerminal};
 
+use headway_command::{notice, output, require_distinct};
+use headway_report::command_line;
 use headway_report::race::{FirstRun, Results, page};
 use headway_sim::Content;
 use headway_sim::race::{self, Entrant, OracleOutcome, RunSettings, Scenario, summarize};
@@ -17,9 +19,6 @@ use headway_trace::TimeSequence;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use crate::command_line::command_line;
-use crate::distinct_files::require_distinct;
-use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
 pub(crate) use error::RaceError;
 use watch::{RunSamples, Watched};

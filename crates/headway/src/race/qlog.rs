@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use headway_command::OutputError;
+use headway_command::output::{self, NewFile};
 use headway_report::ENDS;
 use headway_sim::race::TcpSender;
 use headway_trace::{Qlog, QlogClock, QlogHeader, VantagePoint};
-
-use crate::output::{self, NewFile, OutputError};
 
 /// Where qlog files go.
 #[derive(Clone, Copy)]

@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use headway_report::{rate_text, seconds_text, watch};
 use headway_sim::race::{Entrant, RunOutcome, Sample, Sampler};
 use headway_units::Duration;
-
-use crate::watch::{Description, Panel, SourceId, Time, Watch, WatchError};
+use headway_watch::{Description, Panel, SourceId, Time, Watch, WatchError};
 
 /// A race whose runs are shown while they are made.
 pub(super) struct Watched {

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-
-use crate::failure::BadOption;
+use headway_command::BadOption;
 
 const EXAMPLES: &str = "\
 Examples:

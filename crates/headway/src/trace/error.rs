@@ -2,10 +2,8 @@
 
 use std::io;
 
+use headway_command::{BadOption, Failure, OutputError};
 use headway_report::trace::CaptureError;
-
-use crate::failure::{BadOption, Failure};
-use crate::output::OutputError;
 
 /// Why an analysis failed.
 #[derive(Debug, thiserror::Error)]

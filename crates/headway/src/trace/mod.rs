@@ -10,13 +10,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use headway_command::{BadOption, notice, output, require_distinct};
+use headway_report::command_line;
 use headway_report::trace::{AnalysedCapture, Numbered, POINTS, json, page};
 use headway_trace::analysis::Graphs;
 
-use crate::command_line::command_line;
-use crate::distinct_files::require_distinct;
-use crate::failure::BadOption;
-use crate::output::{self, notice};
 pub(crate) use arguments::Arguments;
 use arguments::Table;
 pub(crate) use error::TraceError;

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use headway_command::{OutputError, output};
 use headway_report::trace::Numbered;
 use headway_trace::analysis::Direction;
 use headway_trace::{TraceError, write_outstanding, write_rtt, write_segments, write_throughput};
-
-use crate::output::{self, OutputError};
 
 /// Writes a graph.
 type Draw = fn(&mut Vec<u8>, &str, &Direction) -> Result<(), TraceError>;
