@@ -27,7 +27,9 @@ pub enum TransportError {
     #[error(transparent)]
     BadOption(#[from] BadOption),
     /// No carrier is given.
-    #[error("no network: expected --tun DEVICE, --udp LOCAL PEER, --packet INTERFACE or --kernel")]
+    #[error(
+        "no network: expected --tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM or --kernel"
+    )]
     NoCarrier,
     /// A carrier or a stack cannot be created.
     #[error(transparent)]

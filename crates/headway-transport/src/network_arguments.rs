@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, value_parser};
 use headway_command::output::{LogWriter, create};
 use headway_command::{BadOption, Named, OutputError, require_distinct};
 use headway_net::{
-    Carrier, EthernetCarrier, EthernetConfig, LogFile, Prefix, QlogFile, Stack, StackConfig, TunCarrier,
-    TunConfig, UdpCarrier, UdpConfig,
+    Carrier, EthernetCarrier, EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, LogFile, Prefix,
+    QlogFile, Stack, StackConfig, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
 };
 use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
@@ -57,15 +57,19 @@ pub struct NetworkArguments {
     /// An Ethernet interface, with an address that the kernel does not have
     #[arg(long, value_name = "INTERFACE", group = "carrier", requires = "address")]
     packet: Option<String>,
+    /// The frames of a modem, damaged ones too, through datagrams of its program (docs/radio.md): from LOCAL to MODEM, each
+    /// an address with a port or unix:PATH
+    #[arg(long, num_args = 2, value_names = ["LOCAL", "MODEM"], group = "carrier", requires_all = ["address", "peer_address"])]
+    frames: Option<Vec<String>>,
     /// The kernel's TCP, for comparison
     #[arg(long, action = ArgAction::SetTrue, group = "carrier", conflicts_with_all = NOT_OF_THE_KERNEL)]
     kernel: bool,
-    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp, a
-    /// name for this end, at this end only [default: the outer address]
+    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp and --frames, a
+    /// name for this end, at this end only [default with --udp: the outer address]
     #[arg(long, value_name = "ADDRESS/LEN")]
     address: Option<String>,
-    /// With --tun, the kernel's address [default: the first other address of the network]; with --udp,
-    /// a name for the peer, at this end only [default: the outer address]
+    /// With --tun, the kernel's address [default: the first other address of the network]; with --udp and --frames,
+    /// a name for the peer, at this end only [default with --udp: the outer address]
     #[arg(long, value_name = "ADDRESS")]
     peer_address: Option<IpAddr>,
     /// With --packet, the gateway to other networks
@@ -79,7 +83,7 @@ pub struct NetworkArguments {
     /// counted as its damaged packets
     #[arg(long, value_name = "ADDRESS")]
     only_peer: Option<IpAddr>,
-    /// MTU [default: the interface's; with --udp 1500, all headers included]
+    /// MTU [default: the interface's; with --udp 1500, all headers included; with --frames 1500, the longest frame]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
     /// The DSCP of all packets sent, by name (EF, LE, VOICE-ADMIT, CS0 to CS7, AF11 to AF43) or number (0 to 63)
@@ -155,7 +159,9 @@ impl NetworkArguments {
         wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
     ) -> Result<Transport, TransportError> {
         start_log(self.verbose);
-        if let Some(peer) = self.only_peer.filter(|_| self.udp.is_some() || self.kernel) {
+        if let Some(peer) =
+            self.only_peer.filter(|_| self.udp.is_some() || self.frames.is_some() || self.kernel)
+        {
             const EXPECTED: &str = "expected --tun or --packet with --only-peer: otherwise this machine's kernel \
                                     drops packets whose IP header is corrupted";
             return Err(bad("--only-peer", peer.to_string(), EXPECTED));
@@ -171,10 +177,12 @@ impl NetworkArguments {
         let limit = self.connect_limit()?;
         let mut reach = Reach::Any;
         let profile = self.tcp()?;
-        let of_environment = || if self.packet.is_some() { None } else { udp_of_environment() };
+        let has_other = self.packet.is_some() || self.frames.is_some();
+        let of_environment = || if has_other { None } else { udp_of_environment() };
         let udp = self.udp.clone().or_else(of_environment);
-        let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match (&self.tun, &udp, &self.packet) {
-            (Some(device), _, _) => {
+        let carriers = (&self.tun, &udp, &self.packet, &self.frames);
+        let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match carriers {
+            (Some(device), ..) => {
                 let address = self.prefix("--tun")?;
                 if self.offload && profile.hack != HackMode::Off {
                     const EXPECTED: &str =
@@ -191,7 +199,7 @@ impl NetworkArguments {
                 };
                 (Box::new(TunCarrier::open(&config)?), vec![address.address()])
             }
-            (_, Some(ends), _) => {
+            (_, Some(ends), ..) => {
                 let config = self.udp_config(ends)?;
                 let peer = config.peer.map(|peer| config.inner_peer.unwrap_or(peer.ip()));
                 reach = peer.map_or(Reach::None, Reach::Only);
@@ -199,7 +207,7 @@ impl NetworkArguments {
                 let address = carrier.inner_address();
                 (Box::new(carrier), vec![address])
             }
-            (_, _, Some(interface)) => {
+            (_, _, Some(interface), _) => {
                 let address = self.prefix("--packet")?;
                 let config = EthernetConfig {
                     interface: interface.clone(),
@@ -211,6 +219,11 @@ impl NetworkArguments {
                     only_peer: self.only_peer,
                 };
                 (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
+            }
+            (.., Some(ends)) => {
+                let config = self.frames_config(ends)?;
+                reach = Reach::Only(config.peer);
+                (Box::new(FramesCarrier::open(&config)?), vec![config.address])
             }
             _ => return Err(TransportError::NoCarrier),
         };
@@ -310,18 +323,37 @@ impl NetworkArguments {
             "any" => None,
             text => Some(text.parse().map_err(|_| bad("--udp", text, format!("{EXPECTED}, or any")))?),
         };
-        // The prefix length is ignored here, and may be omitted.
-        let inner_local = self.address.as_deref().map(|text| {
-            let address = text.split_once('/').map_or(text, |(address, _)| address);
-            address.parse().map_err(|_| bad("--address", text, "expected an address, such as 10.77.2.2"))
-        });
         Ok(UdpConfig {
             local,
             peer,
-            inner_local: inner_local.transpose()?,
+            inner_local: self.name_of_this_end()?,
             inner_peer: self.peer_address,
             mtu: self.mtu.unwrap_or(1500),
         })
+    }
+
+    /// `--address`, of which the prefix length may be omitted, and is ignored.
+    fn name_of_this_end(&self) -> Result<Option<IpAddr>, TransportError> {
+        let read = |text: &str| {
+            let address = text.split_once('/').map_or(text, |(address, _)| address);
+            address.parse().map_err(|_| bad("--address", text, "expected an address, such as 10.77.2.2"))
+        };
+        self.address.as_deref().map(read).transpose()
+    }
+
+    fn frames_config(&self, ends: &[String]) -> Result<FramesConfig, TransportError> {
+        let socket =
+            |text: &str| text.parse::<FramesSocket>().map_err(|expected| bad("--frames", text, expected));
+        let ([local, modem], Some(address), Some(peer)) = (ends, self.name_of_this_end()?, self.peer_address)
+        else {
+            return Err(bad(
+                "--frames",
+                ends.join(" "),
+                "expected LOCAL MODEM, --address and --peer-address",
+            ));
+        };
+        let (local, modem) = (socket(local)?, socket(modem)?);
+        Ok(FramesConfig { local, modem, address, peer, mtu: self.mtu.unwrap_or(1500) })
     }
 
     fn tcp(&self) -> Result<Profile, TransportError> {

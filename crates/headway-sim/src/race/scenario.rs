@@ -227,7 +227,7 @@ impl Default for Scenario {
             rules: HackRules::Default,
             features: FeatureOverrides::default(),
             forward: LinkConfig {
-                damage: headway_link::Damage::Burst {
+                damage: Damage::Burst {
                     p: Share::new(0.05).unwrap_or(Share::ZERO),
                     length: 5,
                     clock: headway_link::BurstClock::Packets,

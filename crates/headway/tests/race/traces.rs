@@ -58,7 +58,8 @@ fn a_text_is_replayed_and_named() {
     assert!(table.contains("damage trace:bad: 20.0 % of the packets hit; reverse path"), "{table}");
     // A quarter is lost, and a quarter has one of 47 blocks hit.
     fs::write(root.join("modem"), "ok 2\nbits 700\nlost\n").expect("written");
-    let table = HEADWAY.succeed(root, &[&SIZE[..], &["--damage", "trace:modem", "--rate", "10mbit"]].concat());
+    let table =
+        HEADWAY.succeed(root, &[&SIZE[..], &["--damage", "trace:modem", "--rate", "10mbit"]].concat());
     assert!(table.contains("; bound 4.83 Mbit/s, of intact blocks of 32 bytes 7.45 Mbit/s"), "{table}");
 }
 
