@@ -46,6 +46,11 @@ pub fn judge(bytes: &[u8]) -> Result<Integrity, ParseError> {
     Parts::parse(bytes).map(|parts| of_parts(&parts))
 }
 
+/// Whether CRC-32Cs decide what [`judge`] says of an IP packet, and not sums of 16 bits.
+pub fn is_judged_by_crc(bytes: &[u8]) -> bool {
+    Parts::parse(bytes).is_ok_and(|parts| Seal::find(parts.options).is_some() && !is_syn(parts.fixed))
+}
+
 #[inline]
 pub(crate) fn of_parts(parts: &Parts<'_>) -> Integrity {
     match Seal::find(parts.options) {

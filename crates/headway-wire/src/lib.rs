@@ -83,7 +83,7 @@ mod words;
 pub use addresses::change_addresses;
 pub use error::{EmitError, OptionError, ParseError};
 pub use flow::flow_hash;
-pub use integrity::{Integrity, judge};
+pub use integrity::{Integrity, is_judged_by_crc, judge};
 pub use ip::{Dscp, Ecn, IpHeader, UnknownDscp};
 pub use list::List;
 pub use options::{

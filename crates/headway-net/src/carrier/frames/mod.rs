@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use headway_tcp::Transmit;
+use headway_units::{Duration, Instant};
 use headway_wire::compact::LEFT_OUT;
 use headway_wire::{ChecksumTrust, IpHeader};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -29,6 +30,10 @@ use twice::COPY;
 const FRAME_HEADER: usize = 8;
 /// Its first byte.
 const VERSION: u8 = 1;
+/// The header of what is sent: the modem ignores the rest.
+const SENT: [u8; FRAME_HEADER] = [VERSION, 0, 0, 0, 0, 0, 0, 0];
+/// As often a header without a frame says to a modem's program, which may be another one, where frames are received.
+const ANNOUNCED: Duration = Duration::from_secs(2);
 /// The longest frame, of what fits a datagram of UDP over IPv4.
 const LONGEST: u16 = 65_499;
 /// The socket buffer in bytes for received datagrams; the modem has a queue of its own for those that are sent.
@@ -107,6 +112,8 @@ pub struct FramesCarrier {
     /// The frame that is read.
     frame: Vec<u8>,
     outbox: Outbox,
+    /// When this end is announced next.
+    announced: Instant,
     read_error: Option<io::Error>,
 }
 
@@ -161,6 +168,7 @@ impl FramesCarrier {
             restored: [None; BATCH],
             frame: Vec::new(),
             outbox: Outbox::new(0, longest),
+            announced: Instant::ZERO,
             read_error: None,
         })
     }
@@ -261,7 +269,7 @@ impl Carrier for FramesCarrier {
             };
             self.frame.clear();
             self.frame.extend_from_slice(frame);
-            let found = twice::read(&self.frame, self.inbox.place(index).0, &header);
+            let found = twice::read(&self.frame, self.frame_mtu, self.inbox.place(index).0, &header);
             if found.len > 0 {
                 self.inbox.shorten(index, FRAME_HEADER + found.len);
                 self.restored[index] = Some(found.restored);
@@ -293,7 +301,7 @@ impl Carrier for FramesCarrier {
         }
         // In the place of the IP header, which is longer.
         let at = start - FRAME_HEADER;
-        place[at..start].copy_from_slice(&[VERSION, 0, 0, 0, 0, 0, 0, 0]);
+        place[at..start].copy_from_slice(&SENT);
         let end = len + header_len;
         let has_room = end - start <= self.frame_mtu && end <= place.len();
         if has_room {
@@ -322,6 +330,21 @@ fn is_of_another_program(error: &io::Error, modem: &FramesSocket) -> bool {
 }
 
 impl Housekeeping for FramesCarrier {
+    fn next_deadline(&self) -> Option<Instant> {
+        Some(self.announced)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if now < self.announced {
+            return;
+        }
+        self.announced = now + ANNOUNCED;
+        if let Some(slot) = self.outbox.slot() {
+            slot[..FRAME_HEADER].copy_from_slice(&SENT);
+            self.outbox.queue((0, FRAME_HEADER), Name::NONE);
+        }
+    }
+
     fn trouble(&mut self) -> Option<String> {
         let error = self.read_error.take().or(self.outbox.take_refusal())?;
         Some(match error.kind() {

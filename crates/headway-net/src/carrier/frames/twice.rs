@@ -3,15 +3,18 @@
 //!
 //! A frame is a segment, with its header in the compact or the whole form, and a copy of that header. Nothing says
 //! how long the header is: the receiver tries all lengths, and the CRC of the header, which covers the length of the segment too,
-//! decides. A segment that leaves no room for the copy is sent without it.
+//! decides. A segment without one (RST, no HACK) has a sum of 16 bits only, which is right too often where so much
+//! is tried: both headers have to be the same, except those of a SYN, which ends nothing. A segment that leaves no room for the copy in the longest frame is sent without it.
 
 use headway_wire::compact::{self, DATA_HEADERS};
-use headway_wire::{Integrity, IpHeader, judge};
+use headway_wire::{Integrity, IpHeader, TcpFlags, is_judged_by_crc, judge};
 
 use super::super::bare::{HEADROOM, OFFSET_AT, WIRE, give_header};
 
 /// The longest copy for which the carrier leaves room.
 pub(super) const COPY: usize = DATA_HEADERS[1];
+/// Where a TCP header has its flags.
+const FLAGS_AT: usize = 13;
 /// The lengths of whole headers.
 const WHOLE: std::ops::RangeInclusive<usize> = 20..=60;
 
@@ -24,17 +27,19 @@ pub(super) struct Found {
 }
 
 /// Writes the segment of `frame` to `place`, at [`HEADROOM`], with an IP header before it. If neither header is readable, it is
-/// what has most often such a length.
-pub(super) fn read(frame: &[u8], place: &mut [u8], ip: &IpHeader) -> Found {
+/// what most frames are. No frame is longer than `longest`.
+pub(super) fn read(frame: &[u8], longest: usize, place: &mut [u8], ip: &IpHeader) -> Found {
     let whole = frame.get(OFFSET_AT).map(|offset| usize::from(offset >> 4) * 4);
     let half = frame.len().is_multiple_of(2).then_some(frame.len() / 2);
-    let at_front = [Some(DATA_HEADERS[0]), half, Some(DATA_HEADERS[1]), whole, Some(0)].into_iter().flatten();
-    let at_end = [Some(DATA_HEADERS[0]), half, Some(DATA_HEADERS[1])].into_iter().flatten();
+    let none = (frame.len() + WHOLE.end() > longest).then_some(0);
+    let usual = [Some(DATA_HEADERS[0]), half, Some(DATA_HEADERS[1])].into_iter().flatten();
+    let at_front = usual.clone().chain(whole).chain(none);
     let candidates =
-        at_front.map(|copy| (copy, false)).chain(at_end.chain(WHOLE.step_by(4)).map(|copy| (copy, true)));
+        at_front.map(|copy| (copy, false)).chain(usual.chain(WHOLE.step_by(4)).map(|copy| (copy, true)));
     for (copy, from_copy) in candidates {
         if let Some(found) = attempt(frame, copy, from_copy, place, ip)
             && is_readable(place, &found, ip)
+            && (frame.ends_with(&frame[..copy]) || is_hard_to_mistake(place, &found, ip))
         {
             return found;
         }
@@ -60,6 +65,17 @@ fn attempt(frame: &[u8], copy: usize, from_copy: bool, place: &mut [u8], ip: &Ip
 }
 
 fn is_readable(place: &[u8], found: &Found, ip: &IpHeader) -> bool {
-    let start = HEADROOM - found.restored - ip.emitted_len();
-    matches!(judge(&place[start..HEADROOM + found.len]), Ok(Integrity::Intact | Integrity::Corrupted))
+    matches!(judge(packet(place, found, ip)), Ok(Integrity::Intact | Integrity::Corrupted))
+}
+
+/// Whether more than a sum of 16 bits says that a readable segment is one, or it is a SYN.
+fn is_hard_to_mistake(place: &[u8], found: &Found, ip: &IpHeader) -> bool {
+    let is_syn = place
+        .get(HEADROOM + FLAGS_AT)
+        .is_some_and(|flags| TcpFlags::from_bits(*flags).contains(TcpFlags::SYN));
+    found.restored == 0 && is_syn || is_judged_by_crc(packet(place, found, ip))
+}
+
+fn packet<'a>(place: &'a [u8], found: &Found, ip: &IpHeader) -> &'a [u8] {
+    &place[HEADROOM - found.restored - ip.emitted_len()..HEADROOM + found.len]
 }
