@@ -52,8 +52,13 @@ impl Connection {
         let is_usual = flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
         if segment.options.v2.is_some() && is_usual {
             let tcp = TcpHeader { flags: TcpFlags::ACK, ..segment.tcp };
+            let mut header = Segment { tcp, payload: &[], ..*segment };
+            // Data may be a retransmission: its echo is no sample of the round trip of our SYN.
+            if let Some(timestamps) = &mut header.options.timestamps {
+                timestamps.tsecr = self.tsval(cx.now).wrapping_add(1);
+            }
             // One that does not acknowledge our SYN opens nothing, and is not worth a RST.
-            let _ = self.after_syn(cx, &Segment { tcp, payload: &[], ..*segment });
+            let _ = self.after_syn(cx, &header);
         }
     }
 

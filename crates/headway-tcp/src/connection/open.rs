@@ -277,8 +277,11 @@ impl Connection {
         let acknowledged = self.snd.on_syn_acknowledged(cx.now);
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
-        let sample = if self.opening.is_passive() && acknowledged.bytes == 0 {
-            // The SYN-ACK was a cookie: when it was sent is not known, and its timestamp carries other things.
+        let is_cookie = acknowledged.bytes == 0;
+        let sample = if self.opening.is_passive() && (is_cookie || !segment.payload.is_empty()) {
+            // When a cookie was sent is not known, and its timestamp carries other things. Data acknowledges our SYN where
+            // the ACK was lost, and may be a retransmission: the sample would be of its timeouts, and while it is the only one,
+            // special ACKs would seem to come too soon.
             None
         } else if self.negotiated.timestamps {
             self.echoed_sample(cx.now, segment)
