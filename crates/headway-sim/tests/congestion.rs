@@ -5,11 +5,12 @@
 use std::ops::RangeInclusive;
 
 use headway_link::{Damage, QueueLimit};
-use headway_sim::Content;
 use headway_sim::race::{Companion, RunOutcome, Scenario, TcpSender, run};
 use headway_tcp::Variant;
 use headway_tcp::congestion::Algorithm;
 use headway_units::{Duration, Share, Size};
+
+use crate::content;
 
 const CUBIC: TcpSender = TcpSender { variant: Variant::Modern, congestion: Some(Algorithm::Cubic) };
 const BBR: TcpSender = TcpSender { variant: Variant::Modern, congestion: Some(Algorithm::Bbr) };
@@ -29,13 +30,15 @@ fn scenario(round_trip: u64, seconds: u64) -> Scenario {
     scenario
 }
 
-/// The seeds of each cell: every bound holds for all of them.
-const SEEDS: RangeInclusive<u64> = 1..=10;
+/// The seeds of each cell: every bound holds for all of them. With ten seeds a flow alone has shares that differ by 0.0004, and BBR
+/// at 20 ms by 0.01; four have shares within 0.007, and indices within 0.02, where it is not said otherwise. Each bound is below
+/// what the worst of the ten has.
+const SEEDS: RangeInclusive<u64> = 1..=3;
 
 const ROUND_TRIPS: [u64; 3] = [20, 150, 600];
 
 fn race(scenario: &Scenario, sender: TcpSender, seed: u64) -> RunOutcome {
-    run(scenario, sender, &Content::generated(200 << 20), seed, false).expect("an explicable run")
+    run(scenario, sender, &content::long(), seed, false).expect("an explicable run")
 }
 
 /// Share of the bound that every sender reaches on a clean link. At 600 ms the start takes a part
@@ -49,6 +52,7 @@ fn a_clean_link_is_filled() {
             for seed in SEEDS {
                 let outcome = race(&scenario(round_trip, 60), sender, seed);
                 let share = outcome.metrics.share_of_bound.expect("a bound");
+                println!("alone, {sender} at {round_trip} ms, seed {seed}: {share:.4}, at least {least}");
                 assert!(share >= least, "{sender} at {round_trip} ms, seed {seed}: {share:.4}");
                 assert_eq!(outcome.metrics.timeouts, Some(0), "{sender} at {round_trip} ms, seed {seed}");
             }
@@ -56,7 +60,7 @@ fn a_clean_link_is_filled() {
     }
 }
 
-/// Jain's index of four flows, and what all of them have of the bound.
+/// Jain's index of four flows, and what all of them have of the bound. At 150 ms the indices of NewReno are 0.956 to 0.997.
 #[test]
 fn flows_of_a_kind_share_alike() {
     for (sender, alike, filled) in [
@@ -74,6 +78,10 @@ fn flows_of_a_kind_share_alike() {
                 let goodput = outcome.metrics.goodput_bps
                     + outcome.companions.iter().map(|flow| flow.goodput_bps).sum::<f64>();
                 let share = goodput / scenario.bound().expect("a bound");
+                let jain = outcome.metrics.jain;
+                println!(
+                    "four, {place}: Jain's index {jain:.4}, at least {alike}; {share:.4}, at least {filled}"
+                );
                 assert!(share >= filled, "{place}: all of them {share:.4}");
             }
         }
@@ -88,14 +96,20 @@ fn losses_by_chance_slow_cubic_as_its_formula_says_and_bbr_hardly() {
     scenario.forward.loss = Share::new(0.01).expect("a share").into();
     let expected = 12.25 * 1448.0 * 8.0 / 0.150;
     let mut sum = 0.0;
-    for seed in SEEDS {
+    // One run has 0.96 to 1.39 times as much as the formula says: that takes several for a mean.
+    const RUNS: u64 = 10;
+    for seed in 1..=RUNS {
         let cubic = race(&scenario, CUBIC, seed).metrics.goodput_bps / expected;
+        println!("losses, CUBIC, seed {seed}: {cubic:.3}");
         assert!((0.9..1.45).contains(&cubic), "seed {seed}: {cubic:.3} times the formula");
         sum += cubic;
+    }
+    for seed in SEEDS {
         let bbr = race(&scenario, BBR, seed).metrics.share_of_bound.expect("a bound");
+        println!("losses, BBR, seed {seed}: {bbr:.4}");
         assert!(bbr >= 0.87, "seed {seed}: {bbr:.4} of the bound");
     }
-    let mean = sum / SEEDS.count() as f64;
+    let mean = sum / RUNS as f64;
     assert!((1.0..1.2).contains(&mean), "{mean:.3} times the formula on average");
 }
 
@@ -117,6 +131,7 @@ fn damage_that_is_named_costs_what_it_hits() {
             let [drops, sent] =
                 [outcome.metrics.queue_drops, outcome.metrics.bytes_sent].map(Option::unwrap_or_default);
             let rate = 1448.0 * drops as f64 / sent as f64;
+            println!("damage, {sender}, seed {seed}: {share:.4} at least {least}, {rate:.5} at most {most}");
             assert!(rate <= most, "{sender}, seed {seed}: {drops} drops, {rate:.5} of the packets");
         }
     }
@@ -136,6 +151,7 @@ fn neither_bbr_nor_cubic_starves_the_other() {
             let (bbr, cubic) =
                 (outcome.metrics.goodput_bps / bound, outcome.companions[0].goodput_bps / bound);
             let place = format!("{round_trip} ms, queue {queues}, seed {seed}: {bbr:.3} and {cubic:.3}");
+            println!("beside, {place}, at least {least}");
             assert!(bbr >= least && cubic >= least, "{place}");
             assert!(bbr + cubic >= 0.975, "{place}");
         }

@@ -4,16 +4,17 @@
 use std::ops::RangeInclusive;
 
 use headway_link::{Damage, QueueLimit};
-use headway_sim::Content;
 use headway_sim::race::{Companion, RunOutcome, Scenario, TcpSender, run};
 use headway_tcp::Variant;
 use headway_tcp::congestion::Algorithm;
 use headway_units::{Duration, Share, Size};
 
+use crate::content;
+
 const DRAFT: TcpSender = TcpSender { variant: Variant::Modern, congestion: Some(Algorithm::DraftBbr) };
 const CUBIC: TcpSender = TcpSender { variant: Variant::Modern, congestion: Some(Algorithm::Cubic) };
 
-const SEEDS: RangeInclusive<u64> = 1..=5;
+const SEEDS: RangeInclusive<u64> = 1..=3;
 
 /// 10 Mbit/s, and a queue of `queues` bandwidth-delay products.
 fn scenario(round_trip: u64, queues: u32, seconds: u64) -> Scenario {
@@ -30,7 +31,7 @@ fn scenario(round_trip: u64, queues: u32, seconds: u64) -> Scenario {
 }
 
 fn race(scenario: &Scenario, sender: TcpSender, seed: u64) -> RunOutcome {
-    run(scenario, sender, &Content::generated(200 << 20), seed, false).expect("an explicable run")
+    run(scenario, sender, &content::long(), seed, false).expect("an explicable run")
 }
 
 fn share(scenario: &Scenario, sender: TcpSender, seed: u64) -> f64 {

@@ -4,6 +4,7 @@ mod autotune;
 mod black_holes;
 mod blind;
 mod congestion;
+mod content;
 mod delay_steps;
 mod draft_bbr;
 mod ecn;

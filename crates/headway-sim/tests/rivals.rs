@@ -2,11 +2,12 @@
 //! controller would leave them undamaged. `beyond/fair-*.toml` has every queue; here are two that were hard.
 
 use headway_link::{Aqm, Damage, HitZone, QueueLimit};
-use headway_sim::Content;
 use headway_sim::race::{Companion, Scenario, TcpSender, run};
 use headway_tcp::Variant;
 use headway_tcp::congestion::Algorithm;
 use headway_units::{Duration, Share, Size};
+
+use crate::content;
 
 const SEEDS: [u64; 7] = [1, 2, 3, 4, 5, 6, 7];
 const BBR: TcpSender = TcpSender { variant: Variant::Modern, congestion: Some(Algorithm::Bbr) };
@@ -39,8 +40,8 @@ fn share_kept(mut scenario: Scenario, flows: usize) -> f64 {
                 scenario.forward.damage = damage;
                 scenario.companions = [vec![Companion::new(sender); flows - 1], vec![rival; flows]].concat();
                 let mut kept = SEEDS.map(|seed| {
-                    let outcome = run(&scenario, sender, &Content::generated(200 << 20), seed, false)
-                        .expect("an explicable run");
+                    let outcome =
+                        run(&scenario, sender, &content::long(), seed, false).expect("an explicable run");
                     let rivals = outcome.companions.iter().filter(|flow| flow.rival);
                     rivals.map(|flow| flow.goodput_bps).sum::<f64>()
                 });

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_link::{HitZone, LinkConfig, QueueLimit};
+use headway_link::{Damage, HitZone, LinkConfig, QueueLimit};
 use headway_sim::{Application, LinkPorts, Network, derive_seed};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, Notification, Profile, Variant};
@@ -18,7 +18,6 @@ const DELAY: Duration = Duration::from_millis(50);
 /// 10 Mbit/s for a round trip, in packets of 1500 bytes.
 const QUEUE: u32 = 83;
 const FIRST_PORT: u16 = 4000;
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 fn address(host: u8) -> IpAddr {
     Ipv4Addr::new(192, 0, 2, host).into()
@@ -251,20 +250,21 @@ impl Run {
 }
 
 /// Connections with a controller of their own (BBR): together as fast as one alone. The least that was measured
-/// over the five seeds is 0.939 of one's goodput.
+/// over the three seeds is 0.939 of one's goodput.
 ///
-/// Jain's index was at least 0.94 of 10 connections, and 0.32 to 0.75 of 100; on a link that damages nothing it is
+/// Jain's index was at least 0.90 of 10 connections, and 0.41 to 0.66 of 100; on a link that damages nothing it is
 /// at least 0.957 of 10 and 0.753 of 100. A hundred have less than a packet each for a round trip, and BBR
 /// keeps four in the network, so the queue drops half of what is sent: of SYNs too, and from the fifth on each waits
 /// twice as long.
 ///
-/// The ledger took no more segments for damaged than were hit and 36 % of those that the queue dropped.
+/// The ledger took no more segments for damaged than were hit and 37 % of those that the queue dropped.
 fn connections_share_a_link(name: &str, link: &LinkConfig) {
-    for (connections, seconds, fairness) in [(2, 30, 0.85), (10, 30, 0.5), (100, 15, 0.06)] {
-        for seed in SEEDS {
-            let run = Run { link: link.clone(), profile: headway(), connections, domain: false, seconds };
-            let one = Run { connections: 1, ..run.clone() }.outcome(seed);
-            let all = run.outcome(seed);
+    for seed in 1..=3 {
+        let profile = headway();
+        let run = Run { link: link.clone(), profile, connections: 1, domain: false, seconds: 15 };
+        let one = run.outcome(seed);
+        for (connections, fairness) in [(2, 0.85), (10, 0.5), (100, 0.06)] {
+            let all = Run { connections, ..run.clone() }.outcome(seed);
             let (ratio, jain) = (all.total() / one.total(), all.jain());
             let excess = all.taken_for_damage.saturating_sub(all.hit) as f64 / all.drops.max(1) as f64;
             let case = format!("{name}, {connections} connections, seed {seed}");
@@ -276,7 +276,7 @@ fn connections_share_a_link(name: &str, link: &LinkConfig) {
             assert!(ratio >= 0.93, "{case}: {ratio:.3} of one's goodput");
             assert!(jain >= fairness, "{case}: Jain's index {jain:.3}");
             assert!(excess <= 0.4, "{case}: {excess:.3} of the drops were taken for damage");
-            all.check_retransmissions(&case, if run.connections < 100 { 2 } else { 3 });
+            all.check_retransmissions(&case, if connections < 100 { 2 } else { 3 });
         }
     }
 }
@@ -291,33 +291,38 @@ fn connections_share_silent_losses() {
     connections_share_a_link("ip+tcp", &silent_link());
 }
 
-/// Members of one domain: of one's goodput they have at least `goodput` together, and Jain's index is at least
-/// `fairness`.
-fn members_share(name: &str, run: &Run, goodput: f64, fairness: f64) {
-    for seed in SEEDS {
+/// Members of one domain, as many as each of `members`: of one's goodput they have at least `goodput` together, and Jain's index
+/// is at least `fairness`. Of five seeds the goodputs are 0.05 apart at most, the indices 0.005.
+fn members_share(name: &str, run: &Run, members: &[u16], [goodput, fairness]: [f64; 2]) {
+    // Without damage no chance is in it.
+    let seeds = if run.link.damage == Damage::None { 1..=1 } else { 1..=2 };
+    for seed in seeds {
         let one = Run { connections: 1, ..run.clone() }.outcome(seed);
-        let all = run.outcome(seed);
-        let (ratio, jain) = (all.total() / one.total(), all.jain());
-        let case = format!("{name}, {} members, seed {seed}", run.connections);
-        println!(
-            "{case}: {ratio:.3} of one's goodput, Jain's index {jain:.4}, {} of {} retransmissions needless",
-            all.duplicates, all.retransmissions
-        );
-        assert!(ratio >= goodput, "{case}: {ratio:.3} of one's goodput");
-        assert!(jain >= fairness, "{case}: Jain's index {jain:.3}");
-        all.check_retransmissions(&case, if run.connections < 100 { 1 } else { 5 });
+        for &connections in members {
+            let all = Run { connections, ..run.clone() }.outcome(seed);
+            let (ratio, jain) = (all.total() / one.total(), all.jain());
+            let case = format!("{name}, {connections} members, seed {seed}");
+            println!(
+                "{case}: {ratio:.3} of one's goodput, Jain's index {jain:.4}, {} of {} retransmissions needless",
+                all.duplicates, all.retransmissions
+            );
+            assert!(ratio >= goodput, "{case}: {ratio:.3} of one's goodput");
+            assert!(jain >= fairness, "{case}: Jain's index {jain:.3}");
+            all.check_retransmissions(&case, if connections < 100 { 1 } else { 5 });
+        }
     }
 }
 
+fn domain(link: LinkConfig, profile: Profile) -> Run {
+    Run { link, profile, connections: 1, domain: true, seconds: 30 }
+}
+
 /// A domain has one model of the path, or one window, for all, so that they share alike. Measured: at least 0.960 of
-/// one's goodput, and Jain's index 0.999.
+/// one's goodput, and Jain's index 0.998.
 #[test]
 fn members_of_a_domain_share_a_model() {
     for (name, link) in [("tcp", link()), ("ip+tcp", silent_link())] {
-        for connections in [2, 10] {
-            let run = Run { link: link.clone(), profile: headway(), connections, domain: true, seconds: 30 };
-            members_share(name, &run, 0.95, 0.97);
-        }
+        members_share(name, &domain(link, headway()), &[2, 10], [0.95, 0.97]);
     }
 }
 
@@ -328,27 +333,17 @@ fn members_of_a_domain_share_a_model() {
 fn many_members_of_a_domain_share() {
     let mut profile = headway();
     profile.delayed_ack.timeout = Duration::from_millis(1);
-    let run = Run { link: link(), profile, connections: 100, domain: true, seconds: 30 };
-    members_share("tcp", &run, 0.85, 0.98);
+    members_share("tcp", &domain(link(), profile), &[100], [0.85, 0.98]);
 }
 
-/// The same with CUBIC: at least 0.984 of one's goodput in nine of ten runs, 0.925 in the other, and Jain's index 0.991. Not with silent losses, or with 100
-/// members: a window that such losses have reduced to some segments for ten members or a hundred takes a minute to
-/// recover.
+/// The same with CUBIC: at least 0.984 of one's goodput in seven of ten runs, 0.957 in the others, and Jain's index 0.991. Not with
+/// silent losses, or with 100 members: a window that such losses have reduced to some segments for ten members or a hundred
+/// takes a minute to recover.
 #[test]
 fn members_of_a_domain_share_a_window() {
-    for connections in [2, 10] {
-        let profile = Profile { congestion: Algorithm::Cubic, ..headway() };
-        let run = Run { link: link(), profile, connections, domain: true, seconds: 30 };
-        members_share("CUBIC", &run, 0.9, 0.98);
-    }
-    // None waits at the head of the line for a reason of its own.
-    let clean = LinkConfig { damage: "none".parse().expect("a damage model"), ..link() };
     let profile = Profile { congestion: Algorithm::Cubic, ..headway() };
-    members_share(
-        "CUBIC",
-        &Run { link: clean, profile, connections: 100, domain: true, seconds: 30 },
-        0.97,
-        0.99,
-    );
+    members_share("CUBIC", &domain(link(), profile.clone()), &[2, 10], [0.9, 0.98]);
+    // None waits at the head of the line for a reason of its own.
+    let clean = LinkConfig { damage: Damage::None, ..link() };
+    members_share("CUBIC", &domain(clean, profile), &[100], [0.97, 0.99]);
 }

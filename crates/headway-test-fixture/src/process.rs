@@ -67,11 +67,12 @@ fn is_in_use(port: u16) -> bool {
 /// Waits until it is so: long enough for any machine, and no test depends on how long it takes.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..600 {
+    // Soon at first, and seldom where it costs a program each time.
+    for attempt in 0..660 {
         if is_so() {
             return;
         }
-        sleep(Duration::from_millis(100));
+        sleep(Duration::from_millis(if attempt < 60 { 5 } else { 100 }));
     }
     panic!("{what}: not in a minute");
 }

@@ -12,10 +12,12 @@ use crate::pattern::Pattern;
 pub fn write<O: Observer>(host: &mut Host<O>, id: ConnectionId, pattern: Pattern, written: &mut usize) {
     let mut chunk = [0; 8192];
     loop {
-        pattern.fill(*written, &mut chunk);
-        let taken = host.write(id, &chunk).expect("an open connection");
+        // A byte more than it takes, so that it notifies of room.
+        let len = chunk.len().min(host.writable(id) + 1);
+        pattern.fill(*written, &mut chunk[..len]);
+        let taken = host.write(id, &chunk[..len]).expect("an open connection");
         *written += taken;
-        if taken < chunk.len() {
+        if taken < len {
             return;
         }
     }

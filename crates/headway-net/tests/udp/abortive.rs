@@ -14,13 +14,17 @@ async fn an_abortive_stream_that_is_dropped_is_reset() {
     let pair = Pair::new(Profile::modern());
     let cases = [(false, false, 0), (true, false, 0), (true, true, 0), (true, false, 1), (false, false, 2)];
     // A second reset may come before the first is sent, or after.
+    let mut open = Vec::new();
     for (abortive, again, resets) in cases.into_iter().cycle().take(20) {
         let (mut client, mut server) = pair.connect().await;
         client.set_abortive(abortive);
         client.write_all(b"some of it").await.expect("open");
         server.read_exact(&mut [0; 10]).await.expect("open");
-        // Delayed ACKs are sent: the peer has nothing to send that a RST would answer.
-        sleep(Duration::from_millis(200)).await;
+        open.push((client, server, (abortive, again, resets)));
+    }
+    // Delayed ACKs are sent: the peers have nothing to send that a RST would answer.
+    sleep(Duration::from_millis(200)).await;
+    for (client, mut server, (abortive, again, resets)) in open {
         if again {
             client.set_abortive(false);
         }

@@ -175,9 +175,9 @@ impl Side {
         let mut left = most.min(self.plan.total - self.program.written);
         let mut chunk = [0; 2048];
         while left > 0 && !self.program.closed {
-            let chunk = &mut chunk[..left.min(2048)];
-            self.program.content.fill(self.program.written, chunk);
             let room = host.writable(id);
+            let chunk = &mut chunk[..left.min(2048).min(room + 1)];
+            self.program.content.fill(self.program.written, chunk);
             match host.write(id, chunk) {
                 Ok(taken) => {
                     if taken != room.min(chunk.len()) {

@@ -155,46 +155,52 @@ async fn a_hundred_streams_at_once() {
 /// end, and new ones open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_restarts_resets_its_streams_and_serves_new_ones() {
+    // At once, since each waits for its timers.
+    let cases = [(false, true), (false, false), (true, true), (true, false)];
+    let mut cases: tokio::task::JoinSet<()> =
+        cases.into_iter().map(|(stops_near, says_so)| restart_one(stops_near, says_so)).collect();
+    while let Some(case) = cases.join_next().await {
+        case.expect("a case");
+    }
+}
+
+async fn restart_one(stops_near: bool, says_so: bool) {
     let mut pair = Pair::start("").await;
     let (listener, address) = server().await;
-    for (stops_near, says_so) in [(false, true), (false, false), (true, true), (true, false)] {
-        let mut client = through(pair.socks, address).await.expect("a connection");
-        let (mut served, _) = listener.accept().await.expect("a connection");
-        client.write_all(b"x").await.expect("open");
-        served.read_u8().await.expect("a byte");
-        let (slot, config) =
-            if stops_near { (&mut pair.near, &pair.near_config) } else { (&mut pair.far, &pair.far_config) };
-        let gateway = slot.take().expect("running");
-        if says_so {
-            gateway.close().await.expect("an orderly end");
-        } else {
-            // As if its machine had lost power.
-            pair.road.dropped.store(1000, Ordering::Relaxed);
-            drop(gateway);
-            sleep(Duration::from_millis(500)).await;
-            pair.road.dropped.store(0, Ordering::Relaxed);
-        }
-        *slot = Some(restart(config).await);
-        pair.socks = pair.near.as_ref().expect("running").entries()[0];
-        let mut other = if stops_near { served } else { client };
-        let began = Instant::now();
-        // It sends, as a program does that waits for something.
-        let ended = timeout(LONG, async {
-            while other.write_all(b"y").await.is_ok() {
-                sleep(Duration::from_millis(50)).await;
-            }
-        });
-        ended.await.unwrap_or_else(|_| panic!("not reset: near {stops_near}, says so {says_so}"));
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-        pair.connected().await;
-        let (mut client, served) = tokio::join!(
-            async { through(pair.socks, address).await.expect("a connection") },
-            listener.accept()
-        );
-        let mut served = served.expect("a connection").0;
-        client.write_all(b"z").await.expect("open");
-        assert_eq!(served.read_u8().await.expect("a byte"), b'z');
+    let mut client = through(pair.socks, address).await.expect("a connection");
+    let (mut served, _) = listener.accept().await.expect("a connection");
+    client.write_all(b"x").await.expect("open");
+    served.read_u8().await.expect("a byte");
+    let (slot, config) =
+        if stops_near { (&mut pair.near, &pair.near_config) } else { (&mut pair.far, &pair.far_config) };
+    let gateway = slot.take().expect("running");
+    if says_so {
+        gateway.close().await.expect("an orderly end");
+    } else {
+        // As if its machine had lost power.
+        pair.road.dropped.store(1000, Ordering::Relaxed);
+        drop(gateway);
+        sleep(Duration::from_millis(500)).await;
+        pair.road.dropped.store(0, Ordering::Relaxed);
     }
+    *slot = Some(restart(config).await);
+    pair.socks = pair.near.as_ref().expect("running").entries()[0];
+    let mut other = if stops_near { served } else { client };
+    let began = Instant::now();
+    // It sends, as a program does that waits for something.
+    let ended = timeout(LONG, async {
+        while other.write_all(b"y").await.is_ok() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    });
+    ended.await.unwrap_or_else(|_| panic!("not reset: near {stops_near}, says so {says_so}"));
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    pair.connected().await;
+    let (mut client, served) =
+        tokio::join!(async { through(pair.socks, address).await.expect("a connection") }, listener.accept());
+    let mut served = served.expect("a connection").0;
+    client.write_all(b"z").await.expect("open");
+    assert_eq!(served.read_u8().await.expect("a byte"), b'z');
 }
 
 /// More hosts than there are spare connections ask while the far gateway is away: they get theirs when it is back.

@@ -331,18 +331,24 @@ fn uploads_are_whole_and_have_conditions() {
 fn fetch_shows_progress_where_it_is_asked_to() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/file", listener.local_addr().unwrap());
+    // Both wait for the rest for the same time.
     let server = std::thread::spawn(move || {
-        for _ in 0..2 {
+        let mut streams = [(); 2].map(|()| {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.read(&mut [0; 4096]).unwrap();
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234").unwrap();
-            std::thread::sleep(Duration::from_millis(2200));
-            stream.write_all(b"56789").unwrap();
-        }
+            stream
+        });
+        std::thread::sleep(Duration::from_millis(2200));
+        streams.iter_mut().for_each(|stream| stream.write_all(b"56789").unwrap());
     });
-    for (when, shown) in [("always", true), ("auto", false)] {
-        let words = ["fetch", &url, "--kernel", "--output", "-", "--progress", when];
-        let output = Command::new(HEADWAY).args(words).output().unwrap();
+    let clients = [("always", true), ("auto", false)].map(|(when, shown)| {
+        let mut command = Command::new(HEADWAY);
+        command.args(["fetch", &url, "--kernel", "--output", "-", "--progress", when]);
+        (command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(), shown)
+    });
+    for (client, shown) in clients {
+        let output = client.wait_with_output().unwrap();
         let says = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"0123456789"[..]), "{says}");
         assert_eq!(says.contains("headway: 10 B of 10 B in 2 s\n"), shown, "{says}");

@@ -161,8 +161,11 @@ impl Waiting {
         let script = format!("setsid -f sleep {marker}; sleep {marker}");
         let mut command = shell(&["-q", "--", "sh", "-c", &script])?;
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // The two programs alone, and not the shells that have the marker too.
-        let sleeping = || processes(&format!("sleep\0{marker}"));
+        // The two programs alone, and not those that have the marker too and begin them.
+        let sleeps = |id: &u32| {
+            std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|words| words.starts_with(b"sleep\0"))
+        };
+        let sleeping = || processes(&marker).into_iter().filter(sleeps).collect::<Vec<u32>>();
         wait_until("both programs run", || sleeping().len() == 2);
         let namespace = std::fs::read_link(format!("/proc/{}/ns/net", sleeping()[0])).unwrap();
         assert_ne!(namespace, std::fs::read_link("/proc/self/ns/net").unwrap());

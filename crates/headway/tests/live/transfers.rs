@@ -74,7 +74,7 @@ fn tshark_finds_no_errors_in_our_packets() {
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
         return say_skipped("tshark", "");
     }
-    let (folder, bytes) = folder_with_file(3, 5_000_000);
+    let (folder, bytes) = folder_with_file(3, 2_000_000);
     let _server = python_server(&namespace, folder.path());
     let pcap = folder.path().join("pcapng");
     let (pcap, url) = (pcap.to_str().unwrap(), format!("http://{KERNELS}:8000/file"));

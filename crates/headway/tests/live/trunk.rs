@@ -202,12 +202,12 @@ fn a_host_that_knows_of_nothing_is_redirected() {
 #[test]
 fn a_stream_goes_on_when_the_gateway_moves() {
     let Some(chain) = Chain::new() else { return };
-    let (folder, bytes) = folder_with_file(33, 8_000_000);
+    let (folder, bytes) = folder_with_file(33, 4_000_000);
     let _server = chain.serve(folder.path());
     let _gateways = chain.gateways("[[socks]]\nlisten = '10.79.1.1:1080'\n");
     let words = ["-sSf", "-m", "100", "-x", "socks5h://10.79.1.1:1080", "http://10.79.2.2:8000/file"];
     let fetching = chain.client.command("curl", &words).stdout(Stdio::piped()).spawn().unwrap();
-    wait_until("data", || chain.status().is_some_and(|status| status["intact"].as_u64() > Some(1000)));
+    wait_until("data", || chain.status().is_some_and(|status| status["intact"].as_u64() > Some(500)));
     let moved = Ipv4Addr::new(10, 79, 2, 77);
     chain.near.ip(&["addr", "del", "10.79.2.1/24", "dev", "wan0"]);
     chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
@@ -249,10 +249,10 @@ fn hosts_are_routed_through_a_tun() {
     let _echo = chain.far.start("python3", &["-c", echo]);
     wait_until("the echo server", || !chain.far.run("ss", &["-Hlun", "sport = :7"]).stdout.is_empty());
     // A queue may drop them, so the program asks again, as programs do over UDP.
-    let ask = "import hashlib, socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(2)\n\
+    let ask = "import hashlib, socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(0.5)\n\
          s.connect(('10.79.3.1', 7))\nsent = {hashlib.sha256(b'%d' % i).digest() * 40 for i in range(300)}\n\
          got = set()\n\
-         for round in range(20):\n\
+         for round in range(80):\n\
          \tfor d in sent - got:\n\
          \t\ts.send(d); time.sleep(0.002)\n\
          \ttry:\n\
@@ -263,19 +263,19 @@ fn hosts_are_routed_through_a_tun() {
     let echoed = chain.client.run("python3", &["-c", ask]).stdout;
     assert_eq!(String::from_utf8(echoed).unwrap().trim(), "300", "{:?}", chain.status());
     // What begins like QUIC keeps its order, whatever was lost and repaired on the way.
-    let quic = "import socket, struct, threading, time\n\
-         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(5)\ns.connect(('10.79.3.1', 7))\n\
+    let quic = "import itertools, socket, struct, threading, time\n\
+         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(20)\ns.connect(('10.79.3.1', 7))\n\
          def send():\n\
          \ts.send(bytes.fromhex('c000000001') + bytes(1195)); time.sleep(0.5)\n\
-         \tfor i in range(1000): s.send(b'\\x40' + struct.pack('!I', i) + bytes(995)); time.sleep(0.002)\n\
-         threading.Thread(target=send).start()\ngot = []\n\
-         try:\n\
-         \twhile True:\n\
-         \t\td = s.recv(65535)\n\
-         \t\tif d[0] == 0x40: got.append(struct.unpack('!I', d[1:5])[0])\n\
-         except TimeoutError: pass\n\
+         \tfor i in itertools.count():\n\
+         \t\tif got[-1:] >= [1000]: break\n\
+         \t\ts.send(b'\\x40' + struct.pack('!I', i) + bytes(995)); time.sleep(0.002)\n\
+         got = []\nthreading.Thread(target=send, daemon=True).start()\n\
+         while got[-1:] < [1000]:\n\
+         \td = s.recv(65535)\n\
+         \tif d[0] == 0x40: got.append(struct.unpack('!I', d[1:5])[0])\n\
          assert got == sorted(set(got)), got\n\
-         print(len(got))";
+         print(sum(i < 1000 for i in got))";
     let echoed = chain.client.run("python3", &["-c", quic]).stdout;
     // A queue may drop some.
     let count: u32 = String::from_utf8(echoed).unwrap().trim().parse().unwrap();

@@ -7,16 +7,16 @@ use headway_test_fixture::process::wait_until;
 use crate::programs::folder_with_file;
 use crate::trunk::Chain;
 
-/// Connects to a thousand addresses and ports a second, gives each up after three seconds, and prints from time to time how many
-/// it has begun.
+/// Connects to 2000 addresses and ports a second, gives each up after a second and a half, and prints from time to time how many it
+/// has begun.
 const SCAN: &str = "import collections, resource, socket, time\n\
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
     begin, number, tried = time.monotonic(), 0, collections.deque()\n\
     while True:\n\
     \tnow = time.monotonic()\n\
-    \twhile tried and tried[0][0] < now - 3: tried.popleft()[1].close()\n\
-    \twhile number < 1000 * (now - begin):\n\
+    \twhile tried and tried[0][0] < now - 1.5: tried.popleft()[1].close()\n\
+    \twhile number < 2000 * (now - begin):\n\
     \t\ts = socket.socket()\n\
     \t\ts.setblocking(False)\n\
     \t\ts.bind(('10.79.1.3', 0))\n\

@@ -237,7 +237,10 @@ fn the_help_has_examples_that_work() {
     for example in examples {
         let own = example.split(" | ").next().unwrap_or_default();
         for command in own.split(" && ") {
-            let words: Vec<&str> = command.trim_start_matches("headway ").split_whitespace().collect();
+            let mut words: Vec<&str> = command.trim_start_matches("headway ").split_whitespace().collect();
+            if !words.contains(&"--runs") {
+                words.extend(["--runs", "2"]);
+            }
             if words.contains(&"--watch") {
                 // It stays until it is interrupted.
                 let Some(page) = LivePage::start(HEADWAY.command(root, &words)) else { continue };

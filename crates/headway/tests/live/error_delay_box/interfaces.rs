@@ -7,7 +7,8 @@ use crate::programs::folder_with_file;
 const LINK: [&str; 8] =
     ["--rate", "100mbit", "--delay", "2ms", "--damage", "random:2%", "--reverse-damage", "random:2%"];
 
-const SIZE: usize = 3_000_000;
+/// 700 packets, of which 14 are hit.
+const SIZE: usize = 1_000_000;
 
 fn add_tun(namespace: &Namespace, device: &str) {
     namespace.ip(&["tuntap", "add", device, "mode", "tun"]);
