@@ -1,0 +1,369 @@
+/* struct_ops: the kernel's CUBIC and BBR, which leave the window alone for losses that are damage. */
+#pragma once
+
+#include "cause.h"
+
+extern void cubictcp_init(struct sock *sk) __ksym;
+extern __u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
+extern void cubictcp_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
+extern void cubictcp_state(struct sock *sk, __u8 new_state) __ksym;
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
+extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+
+extern void bbr_init(struct sock *sk) __ksym;
+extern void bbr_main(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs) __ksym;
+extern __u32 bbr_sndbuf_expand(struct sock *sk) __ksym;
+extern __u32 bbr_undo_cwnd(struct sock *sk) __ksym;
+extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern __u32 bbr_ssthresh(struct sock *sk) __ksym;
+extern __u32 bbr_min_tso_segs(struct sock *sk) __ksym;
+extern void bbr_set_state(struct sock *sk, __u8 new_state) __ksym;
+
+enum mode { STEADY, SPARED, REDUCING };
+
+static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+/* Made by the congestion control too: it may be chosen by name for a connection without HACK, to which all losses are
+ * congestion. */
+static __always_inline struct connection *state_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline __u8 ca_state(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+/* One reduction for each window of data. */
+static __always_inline void begin_reduction(struct connection *c, const struct tcp_sock *tp)
+{
+	c->mode = REDUCING;
+	c->unexplained = 0;
+	c->reduced_before = 1;
+	c->reduced_until = tp->snd_nxt;
+	c->prr_from = tp->snd_cwnd;
+	c->prr_delivered = 0;
+	c->prr_out = tp->prr_out;
+	count(reductions);
+}
+
+static __always_inline void spare(struct connection *c, const struct tcp_sock *tp)
+{
+	c->mode = SPARED;
+	c->spared_cwnd = tp->snd_cwnd;
+	count(reductions_spared);
+}
+
+/* What TCP asks before it reduces the window: true if it need not. */
+static __always_inline bool spares(struct connection *c, const struct tcp_sock *tp)
+{
+	c->spared_losses += attribute(c, tp);
+	if (is_reported_timeout(c, tp)) {
+		c->unexplained = 0;
+		spare(c, tp);
+		/* All is sent again: by slow start, to the window that there was. */
+		c->spared_cwnd = 0;
+		return true;
+	}
+	if (!is_explained(c, tp))
+		return false;
+	spare(c, tp);
+	return true;
+}
+
+/* Proportional rate reduction (RFC 6937), as the kernel has it for congestion controls without `cong_control`. */
+static __always_inline void reduce(struct connection *c, struct tcp_sock *tp, __u32 acked, bool lost)
+{
+	__u32 in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	__u32 out = tp->prr_out < c->prr_out ? tp->prr_out : tp->prr_out - c->prr_out;
+	__s32 room = tp->snd_ssthresh - in_flight, send;
+	c->prr_delivered += acked;
+	if (room < 0) {
+		__u64 share = (__u64)tp->snd_ssthresh * c->prr_delivered + c->prr_from - 1;
+		send = (c->prr_from ? share / c->prr_from : 0) - out;
+	} else {
+		send = c->prr_delivered - out;
+		if (send < (__s32)acked)
+			send = acked;
+		if (!lost)
+			send++;
+		if (send > room)
+			send = room;
+	}
+	if (send < (out ? 0 : 1))
+		send = out ? 0 : 1;
+	__u32 window = in_flight + send;
+	tp->snd_cwnd = window ? window : 1;
+}
+
+/* The pacing rate, which without pacing only says how long the packets may be that a device segments: one segment, because
+ * each has its own sums. Otherwise as the kernel computes it. */
+static __always_inline void set_pacing_rate(struct sock *sk, struct tcp_sock *tp, bool one_segment)
+{
+	if (one_segment && sk->sk_pacing_status == 0 && sk->sk_gso_max_segs > 1) {
+		sk->sk_pacing_rate = ((unsigned long)tp->mss_cache << (sk->sk_pacing_shift + 1)) - 1;
+		return;
+	}
+	__u32 packets = tp->snd_cwnd > tp->packets_out ? tp->snd_cwnd : tp->packets_out;
+	__u64 rate = (__u64)tp->mss_cache * (8000000u / 100) * packets;
+	rate *= tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
+	if (tp->srtt_us)
+		rate /= tp->srtt_us;
+	sk->sk_pacing_rate = rate;
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_cubic_init, struct sock *sk)
+{
+	struct connection *c = state_of(sk);
+	if (c)
+		c->lost_seen = tcp_of(sk)->lost;
+	cubictcp_init(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_cubic_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct connection *c = state_of(sk);
+	if (!c)
+		return cubictcp_recalc_ssthresh(sk);
+	if (spares(c, tp))
+		return tp->snd_ssthresh;
+	begin_reduction(c, tp);
+	return cubictcp_recalc_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_cubic_set_state, struct sock *sk, __u8 new_state)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct connection *c = state_of(sk);
+	if (!c || new_state != TCP_CA_Loss) {
+		cubictcp_state(sk, new_state);
+		return;
+	}
+	/* The window was reduced to one segment. During a recovery no threshold was asked for. */
+	attribute(c, tp);
+	if (c->unexplained && is_reported_timeout(c, tp)) {
+		c->unexplained = 0;
+		c->spared_cwnd = 0;
+		c->mode = SPARED;
+	}
+	if (c->mode == SPARED && !c->unexplained && !c->ece) {
+		if (c->spared_cwnd)
+			tp->snd_cwnd = c->spared_cwnd;
+		return;
+	}
+	if (c->mode == SPARED) {
+		tp->snd_ssthresh = c->last_cwnd * 7 / 10 > 2 ? c->last_cwnd * 7 / 10 : 2;
+		c->unexplained = 0;
+		count(reductions);
+	}
+	c->mode = STEADY;
+	cubictcp_state(sk, new_state);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_cubic_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct connection *c = state_of(sk);
+	__u32 acked = rs->acked_sacked;
+	__u8 state = ca_state(tp);
+	if (!c) {
+		if (state == TCP_CA_Recovery || state == TCP_CA_CWR) {
+			if (tp->snd_cwnd > tp->snd_ssthresh)
+				tp->snd_cwnd = tp->snd_ssthresh;
+		} else {
+			cubictcp_cong_avoid(sk, ack, acked);
+		}
+		set_pacing_rate(sk, tp, false);
+		return;
+	}
+	attribute(c, tp);
+	bool reducing_state = state == TCP_CA_Recovery || state == TCP_CA_CWR;
+	bool reduced_lately = c->reduced_before && before(tp->snd_una, c->reduced_until);
+	if (c->unexplained && reducing_state && c->mode == SPARED && !reduced_lately) {
+		begin_reduction(c, tp);
+		tp->snd_ssthresh = cubictcp_recalc_ssthresh(sk);
+	} else {
+		c->unexplained = 0;
+	}
+	if (c->mode == REDUCING) {
+		if (reducing_state && before(tp->snd_una, c->reduced_until)) {
+			reduce(c, tp, acked, rs->losses > 0);
+		} else {
+			/* Recovery goes on where damage keeps it from ending, the reduction does not. */
+			tp->snd_cwnd = tp->snd_ssthresh;
+			c->mode = reducing_state ? SPARED : STEADY;
+		}
+	} else if (acked) {
+		cubictcp_cong_avoid(sk, ack, acked);
+	}
+	if (!reducing_state && state != TCP_CA_Loss)
+		c->mode = STEADY;
+	c->last_cwnd = tp->snd_cwnd;
+	set_pacing_rate(sk, tp, c->encoding != PLAIN);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_ack_event, struct sock *sk, __u32 flags)
+{
+	struct connection *c = state_of(sk);
+	if (c)
+		c->ece = (flags & CA_ACK_ECE) != 0;
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_cubic_event, struct sock *sk, enum tcp_ca_event event)
+{
+	cubictcp_cwnd_event(sk, event);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_cubic_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	cubictcp_acked(sk, sample);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_cubic_undo, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_one_segment, struct sock *sk)
+{
+	return 1;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops cubic = {
+	.init = (void *)headway_cubic_init,
+	.ssthresh = (void *)headway_cubic_ssthresh,
+	.set_state = (void *)headway_cubic_set_state,
+	.cong_control = (void *)headway_cubic_control,
+	.in_ack_event = (void *)headway_ack_event,
+	.cwnd_event = (void *)headway_cubic_event,
+	.pkts_acked = (void *)headway_cubic_acked,
+	.undo_cwnd = (void *)headway_cubic_undo,
+	.min_tso_segs = (void *)headway_one_segment,
+	.name = "headway_cubic",
+};
+
+/* BBR's private state, written where its reaction to a loss begins. */
+static __always_inline void hide_recovery(struct tcp_sock *tp, __u32 damage)
+{
+	struct bbr *bbr = (struct bbr *)&tp->inet_conn.icsk_ca_priv;
+	/* It conserves packets for a round when it sees a recovery begin. */
+	BPF_CORE_WRITE_BITFIELD(bbr, prev_ca_state, TCP_CA_Recovery);
+	/* It looks for a policer where a fifth is lost. */
+	bbr->lt_last_lost += damage;
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_bbr_init, struct sock *sk)
+{
+	struct connection *c = state_of(sk);
+	if (c)
+		c->lost_seen = tcp_of(sk)->lost;
+	bbr_init(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_bbr_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct connection *c = state_of(sk);
+	if (c && !spares(c, tp)) {
+		c->mode = REDUCING;
+		c->unexplained = 0;
+		count(reductions);
+	}
+	return bbr_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_bbr_set_state, struct sock *sk, __u8 new_state)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct connection *c = state_of(sk);
+	if (c && new_state == TCP_CA_Loss && c->mode == SPARED) {
+		attribute(c, tp);
+		if (is_reported_timeout(c, tp))
+			c->unexplained = 0;
+		if (!c->unexplained && !c->ece) {
+			if (c->spared_cwnd)
+				tp->snd_cwnd = c->spared_cwnd;
+			return;
+		}
+	}
+	bbr_set_state(sk, new_state);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_bbr_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct connection *c = state_of(sk);
+	if (c) {
+		__u8 state = ca_state(tp);
+		__u32 damage = attribute(c, tp) + c->spared_losses, losses = rs->losses > 0 ? rs->losses : 0;
+		c->spared_losses = 0;
+		if (c->mode == SPARED && state == TCP_CA_Recovery && !c->ece) {
+			hide_recovery(tp, damage);
+			/* It takes the losses off the window. */
+			tp->snd_cwnd += damage < losses ? damage : losses;
+		}
+		if (state < TCP_CA_CWR)
+			c->mode = STEADY;
+		c->unexplained = 0;
+	}
+	bbr_main(sk, ack, flag, rs);
+}
+
+SEC("struct_ops")
+void BPF_PROG(headway_bbr_event, struct sock *sk, enum tcp_ca_event event)
+{
+	bbr_cwnd_event(sk, event);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_bbr_undo, struct sock *sk)
+{
+	return bbr_undo_cwnd(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_bbr_sndbuf, struct sock *sk)
+{
+	return bbr_sndbuf_expand(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_bbr_segments, struct sock *sk)
+{
+	struct connection *c = state_of(sk);
+	return c && c->encoding != PLAIN ? 1 : bbr_min_tso_segs(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops bbr = {
+	.init = (void *)headway_bbr_init,
+	.ssthresh = (void *)headway_bbr_ssthresh,
+	.set_state = (void *)headway_bbr_set_state,
+	.cong_control = (void *)headway_bbr_control,
+	.in_ack_event = (void *)headway_ack_event,
+	.cwnd_event = (void *)headway_bbr_event,
+	.undo_cwnd = (void *)headway_bbr_undo,
+	.sndbuf_expand = (void *)headway_bbr_sndbuf,
+	.min_tso_segs = (void *)headway_bbr_segments,
+	.name = "headway_bbr",
+};
