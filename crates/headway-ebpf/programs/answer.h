@@ -17,7 +17,6 @@ static __always_inline void read_view(struct view *v, const struct tcp_sock *tp)
 	v->snd_una = tp->snd_una;
 	v->snd_nxt = tp->snd_nxt;
 	v->max_window = tp->max_window;
-	v->mss = tp->mss_cache;
 	v->delivered = tp->delivered;
 	v->window = window < 0 ? 0 : window;
 	v->ts_recent = tp->rx_opt.ts_recent;

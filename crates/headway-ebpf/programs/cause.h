@@ -84,6 +84,20 @@ static __always_inline __u32 attribute(struct connection *c, const struct tcp_so
 	return damage;
 }
 
+/* How much of what crosses the bottleneck is damaged, of 1024: what is delivered is that much less. */
+static __always_inline __u32 damaged_share(struct connection *c, const struct tcp_sock *tp, __u32 damage)
+{
+	c->share_damage += damage;
+	c->share_delivered += tp->delivered - c->share_from;
+	c->share_from = tp->delivered;
+	if (c->share_delivered > 4096) {
+		c->share_delivered /= 2;
+		c->share_damage /= 2;
+	}
+	__u32 crossed = c->share_delivered + c->share_damage;
+	return crossed < 128 ? 0 : c->share_damage * 1024 / crossed;
+}
+
 /* Whether damage explains what TCP now wants to reduce its window for. A tail loss probe asks one ACK after the loss was
  * mended, so what was explained within a round trip counts. */
 static __always_inline bool is_explained(struct connection *c, const struct tcp_sock *tp)

@@ -42,6 +42,10 @@ static __always_inline __u8 ca_state(struct tcp_sock *tp)
 /* One reduction for each window of data. */
 static __always_inline void begin_reduction(struct connection *c, const struct tcp_sock *tp)
 {
+	c->undo_cwnd = tp->snd_cwnd;
+	c->undo_ssthresh = tp->snd_ssthresh;
+	c->undo_losses = c->ece ? 0 : c->unexplained;
+	c->undo_dsacks = tp->dsack_dups + c->copies_sent;
 	c->mode = REDUCING;
 	c->unexplained = 0;
 	c->reduced_before = 1;
@@ -50,6 +54,29 @@ static __always_inline void begin_reduction(struct connection *c, const struct t
 	c->prr_delivered = 0;
 	c->prr_out = tp->prr_out;
 	count(reductions);
+}
+
+/* TCP undoes a reduction where all that it has retransmitted arrived twice. Where damage is retransmitted too, it is enough
+ * that as many arrived twice as losses were not explained; a copy may be one of them. */
+static __always_inline void undo_if_nothing_was_lost(struct connection *c, struct tcp_sock *tp)
+{
+	__s32 twice = tp->dsack_dups - c->undo_dsacks;
+	if (c->undo_losses == 0)
+		return;
+	if (!before(tp->snd_una, c->reduced_until) && !before(tp->snd_una - c->reduced_until, tp->mss_cache * c->undo_cwnd)) {
+		c->undo_losses = 0;
+		return;
+	}
+	if (twice - (__s32)c->copies_sent < (__s32)c->undo_losses)
+		return;
+	c->undo_losses = 0;
+	tp->snd_ssthresh = c->undo_ssthresh;
+	if (tp->snd_cwnd < c->undo_cwnd)
+		tp->snd_cwnd = c->undo_cwnd;
+	if (c->mode == REDUCING)
+		c->mode = SPARED;
+	c->reduced_before = 0;
+	count(reductions_undone);
 }
 
 static __always_inline void spare(struct connection *c, const struct tcp_sock *tp)
@@ -187,12 +214,16 @@ void BPF_PROG(headway_cubic_control, struct sock *sk, __u32 ack, int flag, const
 		return;
 	}
 	attribute(c, tp);
+	undo_if_nothing_was_lost(c, tp);
 	bool reducing_state = state == TCP_CA_Recovery || state == TCP_CA_CWR;
 	bool reduced_lately = c->reduced_before && before(tp->snd_una, c->reduced_until);
 	if (c->unexplained && reducing_state && c->mode == SPARED && !reduced_lately) {
 		begin_reduction(c, tp);
 		tp->snd_ssthresh = cubictcp_recalc_ssthresh(sk);
 	} else {
+		/* Those of the same window of data as the last reduction. */
+		if (c->undo_losses)
+			c->undo_losses += c->unexplained;
 		c->unexplained = 0;
 	}
 	if (c->mode == REDUCING) {
@@ -308,25 +339,36 @@ void BPF_PROG(headway_bbr_set_state, struct sock *sk, __u8 new_state)
 	bbr_set_state(sk, new_state);
 }
 
+/* Room for the kernel's rate sample, which may be longer than the part of it that is known here. */
+enum { SAMPLE_ROOM = 128 };
+
 SEC("struct_ops")
 void BPF_PROG(headway_bbr_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct connection *c = state_of(sk);
-	if (c) {
-		__u8 state = ca_state(tp);
-		__u32 damage = attribute(c, tp) + c->spared_losses, losses = rs->losses > 0 ? rs->losses : 0;
-		c->spared_losses = 0;
-		if (c->mode == SPARED && state == TCP_CA_Recovery && !c->ece) {
-			hide_recovery(tp, damage);
-			/* It takes the losses off the window. */
-			tp->snd_cwnd += damage < losses ? damage : losses;
-		}
-		if (state < TCP_CA_CWR)
-			c->mode = STEADY;
-		c->unexplained = 0;
+	__u8 room[SAMPLE_ROOM] __attribute__((aligned(8))) = {};
+	struct rate_sample *sample = (struct rate_sample *)room;
+	if (!c) {
+		bbr_main(sk, ack, flag, rs);
+		return;
 	}
-	bbr_main(sk, ack, flag, rs);
+	__u8 state = ca_state(tp);
+	__u32 damage = attribute(c, tp) + c->spared_losses, share = damaged_share(c, tp, damage);
+	c->spared_losses = c->unexplained = 0;
+	if (c->mode == SPARED && state == TCP_CA_Recovery && !c->ece)
+		hide_recovery(tp, damage);
+	if (state < TCP_CA_CWR)
+		c->mode = STEADY;
+	if (share == 0 || bpf_probe_read_kernel(room, bpf_core_type_size(struct rate_sample), rs)) {
+		bbr_main(sk, ack, flag, rs);
+		return;
+	}
+	/* Damaged packets have crossed the bottleneck: they count for the rate, and not as losses. */
+	if (sample->delivered > 0)
+		sample->delivered += (__u32)sample->delivered * share / (1024 - share);
+	sample->losses = sample->losses > (__s32)damage ? sample->losses - damage : 0;
+	bbr_main(sk, ack, flag, sample);
 }
 
 SEC("struct_ops")

@@ -4,8 +4,8 @@
 #include "answer.h"
 #include "cause.h"
 
-/* How many segments, at most, a tail and what follows it are. */
-enum { TAIL_SEGMENTS = 4, REPORTS_READ = 9 };
+/* The most that fit into an option. */
+enum { REPORTS_READ = 9 };
 
 /* Whether a special ACK can be the peer's: RFC 5961, section 5.2, the receive window, and RFC 7323. */
 static __always_inline bool is_peers(const struct segment *s)
@@ -149,9 +149,9 @@ __noinline int refresh(struct segment *s, struct copy *copy, int encoding)
 }
 
 /* Sends the copy of a segment in place of the special ACK, which is restored behind it. */
-__noinline int replay(struct __sk_buff *skb, struct segment *s, struct copy *copy, int encoding)
+__noinline int replay(struct __sk_buff *skb, struct segment *s, struct copy *copy, struct connection *c)
 {
-	if (!s || !copy)
+	if (!s || !copy || !c)
 		return 0;
 	__u32 link = s->ip, whole = s->tcp + s->tcp_length;
 	/* Only the latest transmission: with timestamps by its TSval, else by its age. */
@@ -160,7 +160,7 @@ __noinline int replay(struct __sk_buff *skb, struct segment *s, struct copy *cop
 		return 0;
 	if ((link != 0 && link != 14) || whole < 40 || whole > 114 || bpf_skb_load_bytes(skb, 0, s->packet, whole) < 0)
 		return 0;
-	if (refresh(s, copy, encoding) < 0)
+	if (refresh(s, copy, c->encoding) < 0)
 		return 0;
 	__u32 length = copy->length, tcp_at = copy->tcp, header_length = s->header_length;
 	if (length < 41 || length > COPY_LENGTH || tcp_at > 60 || header_length < 20 || header_length > HEADER)
@@ -181,6 +181,7 @@ __noinline int replay(struct __sk_buff *skb, struct segment *s, struct copy *cop
 		bpf_skb_store_bytes(skb, s->tcp + 16, &check, 2, 0);
 		if (bpf_clone_redirect(skb, skb->ifindex, 0) == 0) {
 			copy->replayed = copy->sent = now;
+			c->copies_sent++;
 			count(replayed);
 		}
 	}
@@ -215,13 +216,14 @@ static __always_inline void take_reports(struct __sk_buff *skb, struct segment *
 		}
 		s->cursor = at + 4;
 	}
-	/* Of a longer flight the kernel itself finds the hole, as soon as three segments behind it are SACKed. */
-	if (!first_accepted || !copies || s->view.snd_nxt - first_seq > TAIL_SEGMENTS * s->view.mss)
+	/* What was followed by more transmissions than there are copies the kernel itself finds lost as soon: when one of
+	 * them is acknowledged. */
+	if (!first_accepted || !copies)
 		return;
 	for (int i = 0; i < COPIES; i++) {
 		struct copy *copy = &copies->all[i];
 		if (copy->length && copy->seq == first_seq) {
-			replay(skb, s, copy, c->encoding);
+			replay(skb, s, copy, c);
 			break;
 		}
 	}

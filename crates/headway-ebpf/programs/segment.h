@@ -16,7 +16,7 @@ enum { LENGTH_SUM = 4, LENGTH_SYN = 8, LENGTH_DATA = 12, LENGTH_ACK = 10, LENGTH
 
 /* What a connection expects and knows, read from the kernel's socket. */
 struct view {
-	__u32 rcv_nxt, rcv_wnd, rcv_wup, snd_una, snd_nxt, max_window, mss, delivered;
+	__u32 rcv_nxt, rcv_wnd, rcv_wup, snd_una, snd_nxt, max_window, delivered;
 	__u32 window;			/* what may still arrive */
 	__u32 ts_recent, ts_age;	/* and for how many seconds it has been that */
 	__u32 clock, ticks;		/* this connection's timestamps: now, and in a second */

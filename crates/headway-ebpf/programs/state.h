@@ -86,6 +86,11 @@ struct connection {
 	__u32 spared_losses;	/* damage that BBR has not been told of */
 	__u32 reduced_until;	/* SND.NXT at the last reduction */
 	__u32 prr_delivered, prr_from, prr_out;
+	/* What is undone if D-SACKs show that nothing was lost: what was, by how many losses, and what was counted then. */
+	__u32 undo_cwnd, undo_ssthresh, undo_losses, undo_dsacks;
+	__u32 copies_sent;
+	/* Damage, and what was delivered meanwhile: both are halved now and then. */
+	__u32 share_damage, share_delivered, share_from;
 	__u32 spared_cwnd, last_cwnd;
 	__u8 mode, ece, reduced_before;
 };
@@ -121,7 +126,7 @@ struct {
 	__type(value, struct path);
 } paths SEC(".maps");
 
-/* The last segments with data of a connection on a path that damages packets. */
+/* The last transmissions of segments with data, of a connection on a path that damages packets. */
 enum { COPIES = 8, COPY_LENGTH = 1540 };
 
 struct copy {
@@ -131,7 +136,7 @@ struct copy {
 };
 
 struct copies {
-	__u32 next, next_seq;
+	__u32 next;
 	struct copy all[COPIES];
 };
 

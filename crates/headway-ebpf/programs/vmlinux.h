@@ -155,7 +155,7 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 max_window, tsoffset, mss_cache, snd_cwnd, prr_out, lost_out, sacked_out, retrans_out, lost;
 	__u32 snd_ssthresh, write_seq, rcv_nxt, snd_nxt, snd_una, srtt_us, packets_out, delivered, rcv_wnd, rcv_wup;
-	__u32 prior_cwnd, tlp_high_seq;
+	__u32 dsack_dups;
 	__u8 tcp_usec_ts : 1;
 	__u8 ecn_flags;
 	struct tcp_options_received rx_opt;
