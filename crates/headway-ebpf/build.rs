@@ -22,7 +22,7 @@ fn main() {
         Ok(status) if status.success() => println!("cargo::rustc-cfg=compiled_programs"),
         Ok(status) => panic!("{clang} programs/headway.bpf.c: {status}"),
         Err(error) => {
-            println!("cargo::warning=no eBPF programs: {clang}: {error}; expected the package clang")
+            println!("cargo::warning=no eBPF programs: {clang}: {error}; expected the package clang");
         }
     }
 }

@@ -3,6 +3,7 @@
 #include "egress.h"
 #include "ingress.h"
 #include "congestion.h"
+#include "listeners.h"
 
 /* The kernel lends most of its functions only to programs that say they are compatible with its licence. */
 char programs_license[] SEC("license") = "Dual MIT/GPL";

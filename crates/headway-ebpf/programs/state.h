@@ -12,6 +12,7 @@ enum { NAME_LENGTH = 16 };
 /* Written by the loader before the programs are loaded: `settings.rs`. */
 struct settings {
 	__u64 namespace;	/* that of the interfaces: for `headway kernel status` alone */
+	__u64 cgroup;
 	bool offer_classic, offer_v2, send_copies;
 	/* The congestion controls that take the place of cubic and bbr; empty: none. */
 	char cubic[NAME_LENGTH], bbr[NAME_LENGTH];

@@ -122,8 +122,23 @@ struct sock_common {
 	volatile unsigned char skc_state;
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[];
+};
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sock_cgroup_data sk_cgrp_data;
 	unsigned long sk_pacing_rate;
 	__u32 sk_pacing_status;
 	__u16 sk_gso_max_segs;
@@ -184,6 +199,19 @@ struct ack_sample {
 struct bbr {
 	__u32 prev_ca_state : 3;
 	__u32 lt_last_lost;
+};
+
+struct bpf_iter_meta;
+
+struct bpf_iter__tcp {
+	union {
+		struct bpf_iter_meta *meta;
+		__u64 : 64;
+	} __attribute__((aligned(8)));
+	union {
+		struct sock_common *sk_common;
+		__u64 : 64;
+	} __attribute__((aligned(8)));
 };
 
 struct tcp_congestion_ops {

@@ -5,16 +5,17 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::query::{LinkInfo, LinkTypeInfo};
-use libbpf_rs::{Link, MapCore as _, MapFlags, Object, ProgramAttachType};
+use libbpf_rs::{Iter, Link, MapCore as _, MapFlags, Object, ProgramAttachType, ProgramMut};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 
 use crate::error::EbpfError;
-use crate::load::{Loaded, load};
-use crate::settings::{Control, Settings};
+use crate::load::{LISTENERS, Loaded, load};
+use crate::settings::{Control, Place, Settings};
 use crate::status::{instances, namespace};
 use crate::sys;
 
@@ -36,6 +37,7 @@ pub struct Attachment {
     _object: Object,
     names: Vec<(Control, String)>,
     missing: Vec<(Control, String)>,
+    listeners: Option<String>,
 }
 
 impl Attachment {
@@ -46,10 +48,11 @@ impl Attachment {
     /// The kernel refuses a program, the target does not exist, or programs of headway are attached to it already. Nothing
     /// stays attached then.
     pub fn new(target: &Target, settings: &Settings) -> Result<Self, EbpfError> {
-        let cgroup = open_cgroup(&target.cgroup)?;
+        let (cgroup, id) = open_cgroup(&target.cgroup)?;
         let indices = target.interfaces.iter().map(|name| index(name)).collect::<Result<Vec<_>, _>>()?;
-        check_free(target, &cgroup, &indices)?;
-        let Loaded { mut object, names, missing } = load(settings)?;
+        check_free(target, id, &indices)?;
+        let place = Place { namespace: namespace(), cgroup: id };
+        let Loaded { mut object, names, missing, listeners } = load(settings, place)?;
 
         let table = object.maps().find(|map| map.name() == "interfaces");
         let table = table.ok_or_else(|| refused("the programs", "they have no map of interfaces"))?;
@@ -92,7 +95,15 @@ impl Attachment {
         let cgroup = program("headway_sockops")?
             .attach_cgroup(cgroup.as_raw_fd())
             .map_err(|error| EbpfError::Cgroup { path: target.cgroup.clone(), problem: error.to_string() })?;
-        Ok(Self { cgroup, interfaces, controls, _object: object, names, missing })
+        let listeners = match listeners {
+            Some(reason) => Some(reason),
+            None => object
+                .progs_mut()
+                .find(|program| program.name() == LISTENERS)
+                .map_or(Err("it is not there".into()), |program| run_once(&program))
+                .err(),
+        };
+        Ok(Self { cgroup, interfaces, controls, _object: object, names, missing, listeners })
     }
 
     /// The kernel's congestion controls that are wrapped, with the names of ours.
@@ -103,6 +114,11 @@ impl Attachment {
     /// Those that the kernel refuses to have wrapped, and why.
     pub fn missing(&self) -> &[(Control, String)] {
         &self.missing
+    }
+
+    /// Why listeners that were there before do not use HACK; `None` if they do.
+    pub fn listeners_left_out(&self) -> Option<&str> {
+        self.listeners.as_deref()
     }
 
     /// Whether the programs are still attached. Others can detach them.
@@ -156,12 +172,22 @@ fn refused(program: &str, reason: &str) -> EbpfError {
     EbpfError::Refused { program: program.into(), reason: reason.into() }
 }
 
-fn open_cgroup(path: &Path) -> Result<File, EbpfError> {
+/// Runs a program over all sockets of this namespace.
+fn run_once(program: &ProgramMut<'_>) -> Result<(), String> {
+    let link = program.attach().map_err(|error| error.to_string())?;
+    let mut sockets = Iter::new(&link).map_err(|error| error.to_string())?;
+    io::copy(&mut sockets, &mut io::sink()).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// A cgroup, and its number.
+fn open_cgroup(path: &Path) -> Result<(File, u64), EbpfError> {
     let fail = |problem: String| EbpfError::Cgroup { path: path.into(), problem };
     if !path.join("cgroup.procs").exists() {
         return Err(fail("expected the folder of a cgroup, version 2".into()));
     }
-    File::open(path).map_err(|error| fail(error.to_string()))
+    let file = File::open(path).map_err(|error| fail(error.to_string()))?;
+    let id = file.metadata().map_err(|error| fail(error.to_string()))?.ino();
+    Ok((file, id))
 }
 
 fn index(name: &str) -> Result<u32, EbpfError> {
@@ -191,17 +217,14 @@ const LOOPBACK: i32 = 772;
 const NONE: i32 = 65534;
 
 /// Two sets of programs on one target would each write options.
-fn check_free(target: &Target, cgroup: &File, indices: &[u32]) -> Result<(), EbpfError> {
-    use std::os::unix::fs::MetadataExt as _;
+fn check_free(target: &Target, cgroup: u64, indices: &[u32]) -> Result<(), EbpfError> {
     const TAKEN: &str = "programs of headway are attached already; expected `headway kernel detach` first";
-    let id = cgroup.metadata().map_err(|error| EbpfError::System { what: "the cgroup", error })?.ino();
-    let here = namespace();
     for instance in instances() {
-        if instance.cgroup == Some(id) {
+        if instance.cgroup == Some(cgroup) {
             return Err(EbpfError::Cgroup { path: target.cgroup.clone(), problem: TAKEN.into() });
         }
         // Interfaces of other namespaces have the same numbers.
-        if instance.namespace == here
+        if instance.is_in_this_namespace()
             && let Some(at) = indices.iter().position(|index| instance.interfaces.contains(index))
         {
             return Err(EbpfError::Interface { name: target.interfaces[at].clone(), problem: TAKEN.into() });

@@ -6,8 +6,7 @@ use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType, set_
 
 use crate::crc;
 use crate::error::EbpfError;
-use crate::settings::{Control, Settings, terminated};
-use crate::status::namespace;
+use crate::settings::{Control, Place, Settings, terminated};
 
 /// The programs in the kernel, attached to nothing yet.
 pub(crate) struct Loaded {
@@ -16,6 +15,19 @@ pub(crate) struct Loaded {
     pub(crate) names: Vec<(Control, String)>,
     /// Those that are not, and why.
     pub(crate) missing: Vec<(Control, String)>,
+    /// Why listeners that are there already cannot take part.
+    pub(crate) listeners: Option<String>,
+}
+
+/// The program for listeners that are there already.
+pub(crate) const LISTENERS: &str = "headway_listeners";
+
+/// What is to be loaded.
+struct Wanted<'a> {
+    settings: &'a Settings,
+    place: Place,
+    names: &'a [(Control, String)],
+    listeners: bool,
 }
 
 #[cfg(compiled_programs)]
@@ -27,7 +39,8 @@ static OBJECT: Option<&[u8]> = None;
 static LOG: Mutex<String> = Mutex::new(String::new());
 
 /// Loads the programs under names that no congestion control has.
-pub(crate) fn load(settings: &Settings) -> Result<Loaded, EbpfError> {
+pub(crate) fn load(settings: &Settings, place: Place) -> Result<Loaded, EbpfError> {
+    let mut listeners = None;
     let mut missing: Vec<(Control, String)> = Vec::new();
     loop {
         let names: Vec<(Control, String)> = settings
@@ -36,11 +49,16 @@ pub(crate) fn load(settings: &Settings) -> Result<Loaded, EbpfError> {
             .filter(|control| missing.iter().all(|(one, _)| one != *control))
             .map(|&control| (control, free_name(control)))
             .collect();
-        let refused = match load_with(settings, &names) {
-            Ok(object) => return Ok(Loaded { object, names, missing }),
-            Err(refused) => refused,
-        };
+        let refused =
+            match load_with(&Wanted { settings, place, names: &names, listeners: listeners.is_none() }) {
+                Ok(object) => return Ok(Loaded { object, names, missing, listeners }),
+                Err(refused) => refused,
+            };
         let EbpfError::Refused { program, reason } = &refused else { return Err(refused) };
+        if program == LISTENERS && listeners.is_none() {
+            listeners = Some(reason.clone());
+            continue;
+        }
         // The rest works without them. Which of them it was is in the name of the program, unless one function of the
         // kernel is missing for all: then the last is left out first.
         let named = names.iter().find(|(control, _)| program.contains(control.name()));
@@ -49,7 +67,7 @@ pub(crate) fn load(settings: &Settings) -> Result<Loaded, EbpfError> {
     }
 }
 
-fn load_with(settings: &Settings, names: &[(Control, String)]) -> Result<Object, EbpfError> {
+fn load_with(wanted: &Wanted<'_>) -> Result<Object, EbpfError> {
     let bytes = OBJECT.ok_or(EbpfError::NotCompiled)?;
     let mut held = LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     held.clear();
@@ -57,7 +75,7 @@ fn load_with(settings: &Settings, names: &[(Control, String)]) -> Result<Object,
     let before = set_print(Some((PrintLevel::Warn, |_, text| {
         LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&text);
     })));
-    let loaded = open(bytes, settings, names).and_then(|object| object.load());
+    let loaded = open(bytes, wanted).and_then(|object| object.load());
     set_print(before);
     loaded.map_err(|error| {
         let log = LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -66,12 +84,13 @@ fn load_with(settings: &Settings, names: &[(Control, String)]) -> Result<Object,
     })
 }
 
-fn open(bytes: &[u8], settings: &Settings, names: &[(Control, String)]) -> libbpf_rs::Result<OpenObject> {
+fn open(bytes: &[u8], wanted: &Wanted<'_>) -> libbpf_rs::Result<OpenObject> {
+    let names = wanted.names;
     let mut object = ObjectBuilder::default().name("headway")?.open_memory(bytes)?;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if name.ends_with(".settings") {
-            map.set_initial_value(&settings.bytes(names, namespace()))?;
+            map.set_initial_value(&wanted.settings.bytes(names, wanted.place))?;
         } else if name.ends_with(".crc") {
             map.set_initial_value(&crc::tables())?;
         } else if let Some(control) = Control::ALL.into_iter().find(|control| control.name() == name) {
@@ -85,6 +104,7 @@ fn open(bytes: &[u8], settings: &Settings, names: &[(Control, String)]) -> libbp
         match program.name().to_str().unwrap_or_default() {
             "headway_ingress" | "headway_egress" => program.set_prog_type(ProgramType::SchedCls),
             "headway_sockops" => {}
+            LISTENERS => program.set_autoload(wanted.listeners),
             // Those of a congestion control, or of each of them.
             name => {
                 let its = Control::ALL.into_iter().find(|control| name.contains(control.name()));

@@ -49,11 +49,20 @@ impl Default for Settings {
     }
 }
 
+/// Where the programs work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The number of the interfaces' network namespace.
+    pub(crate) namespace: u64,
+    /// The number of the cgroup.
+    pub(crate) cgroup: u64,
+}
+
 /// Room for the name of a congestion control, with its end.
 pub(crate) const NAME_LENGTH: usize = 16;
 
 /// Where the names begin in the bytes of the settings.
-const NAMES_AT: usize = 8 + 3;
+const NAMES_AT: usize = 2 * 8 + 3;
 
 /// The network namespace in the bytes of settings, and the names of the congestion controls.
 pub(crate) fn read(bytes: &[u8]) -> Option<(u64, Vec<String>)> {
@@ -67,9 +76,10 @@ pub(crate) fn read(bytes: &[u8]) -> Option<(u64, Vec<String>)> {
 }
 
 impl Settings {
-    /// As `struct settings` of `programs/state.h`. `namespace` is the number of the interfaces' network namespace.
-    pub(crate) fn bytes(&self, names: &[(Control, String)], namespace: u64) -> Vec<u8> {
-        let mut bytes = namespace.to_ne_bytes().to_vec();
+    /// As `struct settings` of `programs/state.h`.
+    pub(crate) fn bytes(&self, names: &[(Control, String)], place: Place) -> Vec<u8> {
+        let mut bytes = place.namespace.to_ne_bytes().to_vec();
+        bytes.extend(place.cgroup.to_ne_bytes());
         bytes.extend([self.classic, self.version_2, self.copies].map(u8::from));
         for control in Control::ALL {
             let name = names.iter().find(|(one, _)| *one == control).map_or("", |(_, name)| name.as_str());
@@ -95,9 +105,10 @@ mod tests {
     fn names_fit_and_are_found_in_the_bytes() {
         let longest = Control::Cubic.our_name(99);
         assert!(longest.len() < NAME_LENGTH, "{longest}");
-        let bytes = Settings::default().bytes(&[(Control::Bbr, Control::Bbr.our_name(0))], 77);
+        let bytes = Settings::default()
+            .bytes(&[(Control::Bbr, Control::Bbr.our_name(0))], Place { namespace: 77, cgroup: 5 });
         assert_eq!(bytes.len(), NAMES_AT + 2 * NAME_LENGTH);
-        assert_eq!(bytes[8..NAMES_AT], [1, 0, 1]);
+        assert_eq!(bytes[16..NAMES_AT], [1, 0, 1]);
         assert_eq!(read(&bytes), Some((77, vec!["headway_bbr".to_owned()])));
         assert_eq!(read(&bytes[..bytes.len() - 1]), None);
     }

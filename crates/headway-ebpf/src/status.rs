@@ -13,6 +13,8 @@ use crate::{settings, sys};
 /// Programs that were attached together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
+    /// A number that no other has.
+    pub id: u32,
     /// The number of the cgroup whose connections use HACK; `None` if no new ones do.
     pub cgroup: Option<u64>,
     /// The network namespace of the interfaces (the number that `ls -L -i /proc/self/ns/net` prints).
@@ -32,6 +34,11 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Whether its interfaces are those of this thread's network namespace.
+    pub fn is_in_this_namespace(&self) -> bool {
+        self.namespace == namespace()
+    }
+
     /// Detaches the programs from the cgroup and the interfaces, whoever holds the links. The congestion controls
     /// stay until the one who attached them lets go of them, or ends.
     ///
@@ -73,6 +80,7 @@ pub fn instances() -> Vec<Instance> {
         let Some(&key) = program.map_ids.iter().find(|id| is(id, "headway_counters")) else { continue };
         owner.insert(program.id, key);
         let instance = by_counters.entry(key).or_insert_with(|| Instance {
+            id: key,
             cgroup: None,
             namespace: 0,
             interfaces: Vec::new(),

@@ -7,6 +7,7 @@ mod distinct_files;
 mod failure;
 mod http_host;
 mod json_object;
+mod kernel;
 mod lab;
 mod libraries;
 mod live;
@@ -68,6 +69,8 @@ enum Command {
     Box(Box<live::BoxArguments>),
     /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
     Trunk(trunk::Arguments),
+    /// Have programs over the kernel's TCP use HACK, by eBPF
+    Kernel(kernel::Arguments),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<live::DoctorArguments>),
     /// Print completions for a shell
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Command::Shell(arguments) => exit_as(live::run_shell(&arguments)),
         Command::Box(arguments) => exit(live::run_box(&arguments)),
         Command::Trunk(arguments) => exit(trunk::run(&arguments)),
+        Command::Kernel(arguments) => exit(kernel::run(&arguments)),
         Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
         Command::Completions(arguments) => exit(manuals::print_completions(&arguments, Arguments::command())),
         Command::Man(arguments) => exit(manuals::write_pages(&arguments, Arguments::command())),

@@ -8,6 +8,7 @@ mod watch;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use headway_ebpf::requirements;
 use headway_net::{Interface, probe};
 
 use super::error::LiveError;
@@ -134,6 +135,7 @@ fn machine(findings: &mut Findings) {
             describe(&udp, "damaged payloads pass in UDP without checksum (--udp)"),
         );
     }
+    describe_kernel(findings);
     for interface in interfaces.iter().filter(|interface| !interface.loopback) {
         describe_interface(findings, interface);
     }
@@ -150,6 +152,15 @@ fn machine(findings: &mut Findings) {
     };
     findings.advise(advice);
     findings.begin_path();
+}
+
+/// What HACK for programs over the kernel's TCP needs.
+fn describe_kernel(findings: &mut Findings) {
+    for requirement in requirements::all() {
+        let (mark, there) = if requirement.met { (Mark::Good, "there") } else { (Mark::Bad, "missing") };
+        let text = format!("{there}; with it {} (`headway kernel`)", requirement.purpose);
+        findings.add(&format!("kernel {}", requirement.name), mark, text);
+    }
 }
 
 /// The features of an interface that affect damaged packets.
