@@ -97,7 +97,7 @@ static __always_inline void write_data_crcs(struct __sk_buff *skb, struct segmen
 }
 
 /* Gives an acknowledgement of version 2 its option: timestamps, HACK, SACK, and what else fits. */
-static __always_inline void write_ack_option(struct __sk_buff *skb, struct segment *s, __u16 damaged)
+static __noinline void write_ack_option(struct __sk_buff *skb, struct segment *s, __u16 damaged)
 {
 	__u32 at = 20, option, length;
 	bool partial = checksum_is_partial(s);
@@ -200,24 +200,42 @@ static __always_inline bool keep_copy(struct __sk_buff *skb, struct bpf_sock *sk
 	return false;
 }
 
+/* In TIME-WAIT the kernel acknowledges without the connection's socket. */
+static __always_inline void write_ended(struct __sk_buff *skb, struct segment *s)
+{
+	struct ended_key key = {};
+	if (!ended_count || s->payload_length || (s->flags & (SYN | FIN | RST | ACK)) != ACK)
+		return;
+	__builtin_memcpy(key.local, s->source, 16);
+	__builtin_memcpy(key.remote, s->destination, 16);
+	key.local_port = *(__u16 *)s->header;
+	key.remote_port = *(__u16 *)(s->header + 2);
+	struct ended *ended = bpf_map_lookup_elem(&ended_connections, &key);
+	if (ended)
+		write_ack_option(skb, s, ended->damaged);
+}
+
 SEC("tc")
 int headway_egress(struct __sk_buff *skb)
 {
 	__u32 outgoing = 1;
 	struct segment *s = bpf_map_lookup_elem(&segments, &outgoing);
 	struct bpf_sock *sk = skb->sk;
-	if (!s || !sk || !read_segment(skb, s))
+	if (!s || (!sk && !ended_count) || !read_segment(skb, s))
 		return TCX_NEXT;
+	struct connection *c = 0;
 	if (s->flags & SYN) {
-		if (s->hack2 && s->hack2_length == LENGTH_SYN && !(s->hack2 & 1))
+		if (sk && s->hack2 && s->hack2_length == LENGTH_SYN && !(s->hack2 & 1))
 			write_path_check(skb, s);
 		return TCX_NEXT;
 	}
-	sk = bpf_sk_fullsock(sk);
-	if (!sk || s->flags & RST)
-		return TCX_NEXT;
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c || c->encoding == PLAIN)
+	if (sk)
+		sk = bpf_sk_fullsock(sk);
+	if (sk)
+		c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c)
+		write_ended(skb, s);
+	if (!sk || !c || c->encoding == PLAIN || s->flags & RST)
 		return TCX_NEXT;
 	struct path_key key;
 	path_of_segment(s, &key, true);

@@ -237,17 +237,48 @@ static __always_inline void establish(struct bpf_sock_ops *ops, enum encoding en
 	choose_congestion_control(ops);
 }
 
+/* The kernel's TIME-WAIT, and a little more. */
+#define TIME_WAIT (61ull * 1000000000)
+
+static int forget(void *map, struct ended_key *key, struct ended *ended)
+{
+	bpf_map_delete_elem(map, key);
+	__sync_fetch_and_add(&ended_count, -1);
+	return 0;
+}
+
+static __always_inline void remember_ended(struct bpf_sock_ops *ops, const struct path_key *path, __u16 damaged)
+{
+	struct ended_key key = {};
+	struct ended new = {};
+	__builtin_memcpy(key.local, path->local, 16);
+	__builtin_memcpy(key.remote, path->remote, 16);
+	key.local_port = bpf_htons(ops->local_port);
+	key.remote_port = bpf_htons(bpf_ntohl(ops->remote_port));
+	new.damaged = damaged;
+	if (bpf_map_update_elem(&ended_connections, &key, &new, BPF_ANY))
+		return;
+	struct ended *ended = bpf_map_lookup_elem(&ended_connections, &key);
+	if (!ended || bpf_timer_init(&ended->forget, &ended_connections, CLOCK_MONOTONIC))
+		return;
+	__sync_fetch_and_add(&ended_count, 1);
+	bpf_timer_set_callback(&ended->forget, forget);
+	bpf_timer_start(&ended->forget, TIME_WAIT, 0);
+}
+
 static __always_inline void close(struct bpf_sock_ops *ops)
 {
 	struct connection *c = connection_of(ops);
 	if (!c || c->closed)
 		return;
 	c->closed = 1;
-	if (c->encoding == V2)
-		__sync_fetch_and_add(&v2_connections, -1);
 	struct path_key key;
 	path_of_socket(ops, &key);
 	struct path *path = bpf_map_lookup_elem(&paths, &key);
+	if (c->encoding == V2) {
+		__sync_fetch_and_add(&v2_connections, -1);
+		remember_ended(ops, &key, path ? path->damaged : 0);
+	}
 	if (path && __sync_fetch_and_add(&path->connections, -1) == 1)
 		bpf_map_delete_elem(&paths, &key);
 }

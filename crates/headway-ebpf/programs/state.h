@@ -127,6 +127,29 @@ struct {
 	__type(value, struct path);
 } paths SEC(".maps");
 
+/* Connections of version 2 that have ended: in TIME-WAIT the kernel still acknowledges, without a socket. */
+struct ended_key {
+	__u32 local[4], remote[4];
+	__be16 local_port, remote_port;
+};
+
+struct ended {
+	struct bpf_timer forget;
+	__u16 damaged;
+};
+
+enum { ENDED = 16384 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ENDED);
+	__type(key, struct ended_key);
+	__type(value, struct ended);
+} ended_connections SEC(".maps");
+
+/* How many of them there are, about: without any, packets without a socket need no look-up. */
+__u32 ended_count = 0;
+
 /* The last transmissions of segments with data, of a connection on a path that damages packets. */
 enum { COPIES = 8, COPY_LENGTH = 1540 };
 

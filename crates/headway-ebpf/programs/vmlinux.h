@@ -30,6 +30,7 @@ enum {
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1, BPF_F_RECOMPUTE_CSUM = 1 };
 
 #define BPF_F_CURRENT_NETNS (-1L)
+#define CLOCK_MONOTONIC 1
 
 enum {
 	BPF_SOCK_OPS_TCP_CONNECT_CB = 3,
@@ -100,6 +101,10 @@ struct bpf_sock_ops {
 		__u64 : 64;
 	} __attribute__((aligned(8)));
 	__u32 skb_len, skb_tcp_flags;
+};
+
+struct bpf_timer {
+	__u64 opaque[2];
 };
 
 struct bpf_sock_tuple {

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::query::{LinkInfo, LinkTypeInfo};
-use libbpf_rs::{Iter, Link, MapCore as _, MapFlags, Object, ProgramAttachType, ProgramMut};
+use libbpf_rs::{ErrorKind, Iter, Link, MapCore as _, MapFlags, Object, ProgramAttachType, ProgramMut};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 
@@ -52,7 +52,7 @@ impl Attachment {
         let indices = target.interfaces.iter().map(|name| index(name)).collect::<Result<Vec<_>, _>>()?;
         check_free(target, id, &indices)?;
         let place = Place { namespace: namespace(), cgroup: id };
-        let Loaded { mut object, names, missing, listeners } = load(settings, place)?;
+        let (Loaded { object, names, missing, listeners }, controls) = load_controls(settings, place)?;
 
         let table = object.maps().find(|map| map.name() == "interfaces");
         let table = table.ok_or_else(|| refused("the programs", "they have no map of interfaces"))?;
@@ -63,17 +63,7 @@ impl Attachment {
                 .map_err(EbpfError::system("the map of interfaces"))?;
         }
 
-        // Congestion control before the connections that ask for it, and sums before the options that need them.
-        let mut controls = Vec::new();
-        for mut map in object.maps_mut() {
-            let control =
-                names.iter().map(|(control, _)| *control).find(|control| map.name() == control.name());
-            if let Some(control) = control {
-                let link =
-                    map.attach_struct_ops().map_err(|error| refused(control.name(), &error.to_string()))?;
-                controls.push((control, link));
-            }
-        }
+        // Sums before the options that need them.
         let program = |name: &str| {
             let found = object.progs_mut().find(|program| program.name() == name);
             found.ok_or_else(|| refused(name, "it is not there"))
@@ -155,6 +145,29 @@ impl Attachment {
             }
         }
         Ok(())
+    }
+}
+
+/// Loads the programs, and attaches the congestion controls: before connections ask for them.
+fn load_controls(settings: &Settings, place: Place) -> Result<(Loaded, Vec<(Control, Link)>), EbpfError> {
+    loop {
+        let mut loaded = load(settings, place)?;
+        let mut controls = Vec::new();
+        let mut taken = false;
+        for mut map in loaded.object.maps_mut() {
+            let control =
+                loaded.names.iter().map(|(control, _)| *control).find(|one| map.name() == one.name());
+            let Some(control) = control else { continue };
+            match map.attach_struct_ops() {
+                Ok(link) => controls.push((control, link)),
+                // Another loader has taken the name meanwhile.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => taken = true,
+                Err(error) => return Err(refused(control.name(), &error.to_string())),
+            }
+        }
+        if !taken {
+            return Ok((loaded, controls));
+        }
     }
 }
 

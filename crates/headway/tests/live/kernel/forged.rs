@@ -13,7 +13,7 @@ const FORGER: &str = include_str!("forger.py");
 fn a_blind_forger_has_no_effect() {
     for encoding in ["classic", "v2"] {
         let Some(hosts) = Hosts::new() else { return };
-        let _box = hosts.start_box(&["--rate", "100mbit", "--delay", "1ms"]);
+        let _box = hosts.start_box(&["--rate", "100mbit", "--delay", "1ms", "--damage", "none"]);
         let [left, right] = hosts.attach(&["--encoding", encoding]);
         // The left end sends whenever it is asked to, so that bytes are outstanding now and then.
         let server = "import socket\nc = socket.create_server(('', 9000)).accept()[0]\n\
@@ -45,7 +45,7 @@ fn a_blind_forger_has_no_effect() {
             "classic" => left.count("reports_refused") + left.count("implausible"),
             _ => left.count("unreadable") + left.count("without_option"),
         };
-        assert!(refused > 500, "{encoding}: {}", left.status());
+        assert!(refused > 100, "{encoding}: {}", left.status());
         assert_eq!(right.count("agreed_v2") + right.count("agreed_classic"), 1);
     }
 }
@@ -54,7 +54,8 @@ fn a_blind_forger_has_no_effect() {
 #[test]
 fn a_lying_receiver_is_bounded() {
     let Some(hosts) = Hosts::new() else { return };
-    let _box = hosts.start_box(&["--rate", "20mbit", "--delay", "20ms", "--queue", "1bdp"]);
+    let _box =
+        hosts.start_box(&["--rate", "20mbit", "--delay", "20ms", "--queue", "1bdp", "--damage", "none"]);
     let [left, _right] = hosts.attach(&[]);
     let (folder, bytes) = folder_with_file(26, 4_000_000);
     let _server = hosts.left.serve(folder.path());

@@ -53,7 +53,6 @@ impl Hosts {
             hosts.middle.ip(&["link", "set", end, "up"]);
             // Version 2 needs whole packets.
             namespace.ip(&["link", "set", "eth0", "gso_max_segs", "1", "up"]);
-            namespace.run("sysctl", &["-qw", "net.ipv4.tcp_congestion_control=cubic"]);
             namespace.ip(&["addr", "add", &format!("{}/24", addresses[0]), "dev", "eth0"]);
             namespace.ip(&["addr", "add", &format!("{}/64", addresses[1]), "dev", "eth0", "nodad"]);
         }
@@ -113,8 +112,18 @@ impl Host {
 
     /// Python's file server in the cgroup, for both versions of IP.
     pub(super) fn serve(&self, folder: &Path) -> Process {
-        let words = ["-m", "http.server", "8000", "--bind", "::", "--directory", folder.to_str().unwrap()];
-        let server = self.start("python3", &words);
+        self.serve_with(folder, "cubic")
+    }
+
+    /// With a congestion control: a namespace's default can only be one of those that all users may choose.
+    pub(super) fn serve_with(&self, folder: &Path, congestion: &str) -> Process {
+        let script = "import functools, http.server, socket, sys\n\
+            class Server(http.server.ThreadingHTTPServer): address_family = socket.AF_INET6\n\
+            handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])\n\
+            server = Server(('::', 8000), handler)\n\
+            server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[2].encode())\n\
+            server.serve_forever()";
+        let server = self.start("python3", &["-c", script, folder.to_str().unwrap(), congestion]);
         self.namespace.wait_for_listener(8000);
         server
     }

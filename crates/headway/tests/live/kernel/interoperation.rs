@@ -21,7 +21,7 @@ fn with_variant(variant: &str, encoding: &str) -> Option<()> {
     // The kernel sends.
     let got = folder.path().join("got");
     let from = format!("http://{}:8000/file", LEFT[0]);
-    let fetch = ["fetch", &from, got.to_str().unwrap(), "--variant", variant];
+    let fetch = ["fetch", &from, "-o", got.to_str().unwrap(), "--variant", variant];
     hosts.right.namespace.run(HEADWAY, &[&fetch[..], &PACKET].concat());
     assert!(std::fs::read(&got).unwrap() == bytes, "{variant}: the kernel sends");
     let agreed = format!("agreed_{encoding}");
@@ -30,7 +30,7 @@ fn with_variant(variant: &str, encoding: &str) -> Option<()> {
     assert!(left.count("losses_damage") > 10, "{variant}: {}", left.status());
 
     // The kernel receives.
-    let serve = ["serve", folder.path().to_str().unwrap(), "--port", "8001", "--variant", variant];
+    let serve = ["serve", folder.path().to_str().unwrap(), "--listen", "8001", "--variant", variant];
     let _ours = hosts.right.namespace.start(HEADWAY, &[&serve[..], &PACKET].concat());
     let url = format!("http://{OURS}:8001/file");
     wait_until("our server answers", || {

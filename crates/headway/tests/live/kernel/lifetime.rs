@@ -82,7 +82,7 @@ fn pinned_programs_stay_until_detached() {
 #[test]
 fn nothing_is_kept_of_connections_that_ended() {
     let Some(hosts) = Hosts::new() else { return };
-    let _box = hosts.start_box(&["--rate", "1gbit", "--delay", "100us"]);
+    let _box = hosts.start_box(&["--rate", "1gbit", "--delay", "100us", "--damage", "none"]);
     let [left, right] = hosts.attach(&["--encoding", "both"]);
     let server = "import socket, selectors\n\
         s = socket.create_server(('', 9000), backlog=1000); s.setblocking(False)\n\

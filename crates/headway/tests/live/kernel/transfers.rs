@@ -19,9 +19,8 @@ fn transfer(encoding: &str, congestion: &str) -> Option<()> {
     let hosts = Hosts::new()?;
     let _box = hosts.start_box(&DAMAGING);
     let [left, right] = hosts.attach(&["--encoding", encoding]);
-    hosts.left.namespace.run("sysctl", &["-qw", &format!("net.ipv4.tcp_congestion_control={congestion}")]);
     let (folder, bytes) = folder_with_file(21, 3_000_000);
-    let _server = hosts.left.serve(folder.path());
+    let _server = hosts.left.serve_with(folder.path(), congestion);
     for address in LEFT {
         let got = hosts.right.run("curl", &["-sSf", &url(address)]).stdout;
         assert!(got == bytes, "{encoding}, {congestion}, {address}");
