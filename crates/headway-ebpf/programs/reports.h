@@ -34,7 +34,8 @@ static __always_inline bool is_news(const struct connection *c, const struct seg
 			continue;
 		if (first && s->timestamps)
 			return before(report->tsecr, s->tsecr);
-		return now - report->at > s->view.round_trip;
+		/* Its retransmission may have waited for the kernel to find the loss. */
+		return now - report->at > 3 * s->view.round_trip + 200000000;
 	}
 	return true;
 }
