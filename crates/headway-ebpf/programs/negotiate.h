@@ -191,18 +191,48 @@ static __always_inline void path_of_socket(struct bpf_sock_ops *ops, struct path
 	key->remote[3] = ops->remote_ip6[3];
 }
 
-/* Our congestion control in place of the one that it contains, if it is loaded. */
+/* Puts the name of ours in the place of the congestion control's that it contains, if it is loaded. */
+static __always_inline bool replace_name(char *name)
+{
+	bool is_cubic = name[0] == 'c' && name[1] == 'u' && name[2] == 'b' && name[3] == 'i' && name[4] == 'c' && !name[5];
+	bool is_bbr = name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];
+	if (!(is_cubic && settings.cubic[0]) && !(is_bbr && settings.bbr[0]))
+		return false;
+#pragma unroll
+	for (int i = 0; i < NAME_LENGTH; i++)
+		name[i] = is_cubic ? settings.cubic[i] : settings.bbr[i];
+	return true;
+}
+
 static __always_inline void choose_congestion_control(struct bpf_sock_ops *ops)
 {
 	char name[NAME_LENGTH] = {};
 	bpf_getsockopt(ops, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
-	bool is_cubic = name[0] == 'c' && name[1] == 'u' && name[2] == 'b' && name[3] == 'i' && name[4] == 'c' && !name[5];
-	bool is_bbr = name[0] == 'b' && name[1] == 'b' && name[2] == 'r' && !name[3];
-#pragma unroll
-	for (int i = 0; i < NAME_LENGTH; i++)
-		name[i] = is_cubic ? settings.cubic[i] : is_bbr ? settings.bbr[i] : 0;
-	if (name[0])
+	if (replace_name(name))
 		bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
+}
+
+/* A program chooses a congestion control for a connection that uses HACK already. */
+SEC("cgroup/setsockopt")
+int headway_setsockopt(struct bpf_sockopt *option)
+{
+	if (option->level != SOL_TCP || option->optname != TCP_CONGESTION || !option->sk)
+		return 1;
+	struct connection *c = bpf_sk_storage_get(&connections, option->sk, 0, 0);
+	/* The kernel makes room for 16 bytes at least. */
+	char *value = option->optval, *end = option->optval_end;
+	__s32 length = option->optlen;
+	if (!c || c->encoding == PLAIN || value + NAME_LENGTH > end || length < 1)
+		return 1;
+	char name[NAME_LENGTH] = {};
+#pragma unroll
+	for (int i = 0; i < NAME_LENGTH - 1; i++)
+		name[i] = i < length ? value[i] : 0;
+	if (replace_name(name)) {
+		__builtin_memcpy(value, name, NAME_LENGTH);
+		option->optlen = NAME_LENGTH;
+	}
+	return 1;
 }
 
 static __always_inline void establish(struct bpf_sock_ops *ops, enum encoding encoding, bool several)

@@ -103,6 +103,22 @@ struct bpf_sock_ops {
 	__u32 skb_len, skb_tcp_flags;
 };
 
+struct bpf_sockopt {
+	union {
+		struct bpf_sock *sk;
+		__u64 : 64;
+	} __attribute__((aligned(8)));
+	union {
+		void *optval;
+		__u64 : 64;
+	} __attribute__((aligned(8)));
+	union {
+		void *optval_end;
+		__u64 : 64;
+	} __attribute__((aligned(8)));
+	__s32 level, optname, optlen, retval;
+};
+
 struct bpf_timer {
 	__u64 opaque[2];
 };

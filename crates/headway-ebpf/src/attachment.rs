@@ -31,7 +31,8 @@ pub struct Target {
 /// The programs, attached as long as this value lives. They also vanish with the process, however it ends.
 pub struct Attachment {
     // Fields are dropped in this order: new connections stop first.
-    cgroup: Link,
+    connections: Link,
+    options: Link,
     interfaces: Vec<(String, OwnedFd)>,
     controls: Vec<(Control, Link)>,
     _object: Object,
@@ -82,9 +83,14 @@ impl Attachment {
                 interfaces.push((format!("{}-{interface}", name.trim_start_matches("headway_")), link));
             }
         }
-        let cgroup = program("headway_sockops")?
-            .attach_cgroup(cgroup.as_raw_fd())
-            .map_err(|error| EbpfError::Cgroup { path: target.cgroup.clone(), problem: error.to_string() })?;
+        let to_cgroup = |name: &str| {
+            program(name)?.attach_cgroup(cgroup.as_raw_fd()).map_err(|error| EbpfError::Cgroup {
+                path: target.cgroup.clone(),
+                problem: error.to_string(),
+            })
+        };
+        let options = to_cgroup("headway_setsockopt")?;
+        let connections = to_cgroup("headway_sockops")?;
         let listeners = match listeners {
             Some(reason) => Some(reason),
             None => object
@@ -93,7 +99,7 @@ impl Attachment {
                 .map_or(Err("it is not there".into()), |program| run_once(&program))
                 .err(),
         };
-        Ok(Self { cgroup, interfaces, controls, _object: object, names, missing, listeners })
+        Ok(Self { connections, options, interfaces, controls, _object: object, names, missing, listeners })
     }
 
     /// The kernel's congestion controls that are wrapped, with the names of ours.
@@ -113,7 +119,7 @@ impl Attachment {
 
     /// Whether the programs are still attached. Others can detach them.
     pub fn is_attached(&self) -> bool {
-        is_attached(self.cgroup.as_fd())
+        is_attached(self.connections.as_fd())
     }
 
     /// Gives each link a file in a new folder of a BPF file system. The programs then stay until these are removed, and
@@ -131,7 +137,10 @@ impl Attachment {
             .iter()
             .map(|(control, link)| (control.name().to_owned(), link.as_fd()))
             .chain(self.interfaces.iter().map(|(name, link)| (name.clone(), link.as_fd())))
-            .chain([("sockops".to_owned(), self.cgroup.as_fd())]);
+            .chain(
+                [("setsockopt", &self.options), ("sockops", &self.connections)]
+                    .map(|(name, link)| (name.to_owned(), link.as_fd())),
+            );
         for (name, link) in links {
             let path = folder.join(OsStr::new(&name));
             let pinned = CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);

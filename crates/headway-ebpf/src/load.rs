@@ -103,7 +103,7 @@ fn open(bytes: &[u8], wanted: &Wanted<'_>) -> libbpf_rs::Result<OpenObject> {
     for mut program in object.progs_mut() {
         match program.name().to_str().unwrap_or_default() {
             "headway_ingress" | "headway_egress" => program.set_prog_type(ProgramType::SchedCls),
-            "headway_sockops" => {}
+            "headway_sockops" | "headway_setsockopt" => {}
             LISTENERS => program.set_autoload(wanted.listeners),
             // Those of a congestion control, or of each of them.
             name => {

@@ -153,3 +153,27 @@ fn tails_are_sent_again_from_copies() {
         assert!(left.count("replayed") > 5, "{encoding}: {}", left.status());
     }
 }
+
+/// A program that chooses a congestion control after it has connected gets ours, which contains it; without HACK it gets
+/// what it chose.
+#[test]
+fn a_congestion_control_that_is_chosen_later_is_wrapped() {
+    let Some(hosts) = Hosts::new() else { return };
+    let _box = hosts.start_box(&["--rate", "50mbit", "--delay", "1ms", "--damage", "none"]);
+    let (folder, _) = folder_with_file(27, 1000);
+    let _server = hosts.right.serve(folder.path());
+    let script = "import socket, sys\n\
+        s = socket.create_connection((sys.argv[1], 8000))\n\
+        for name in sys.argv[2:]:\n\
+        \x20   s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())\n\
+        \x20   print(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b'\\0')[0].decode())";
+    let chosen = || {
+        let words = ["-c", script, RIGHT[0], "cubic", "reno", "bbr"];
+        String::from_utf8(hosts.left.run("python3", &words).stdout).unwrap()
+    };
+    let [left, right] = hosts.attach(&[]);
+    let ours = |place: usize| left.status()["congestion"][place].as_str().unwrap().to_owned();
+    assert_eq!(chosen(), format!("{}\nreno\n{}\n", ours(0), ours(1)));
+    drop((left, right));
+    assert_eq!(chosen(), "cubic\nreno\nbbr\n");
+}
