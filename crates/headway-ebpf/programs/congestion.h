@@ -141,7 +141,7 @@ static __always_inline void set_pacing_rate(struct sock *sk, struct tcp_sock *tp
 	rate *= tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
 	if (tp->srtt_us)
 		rate /= tp->srtt_us;
-	sk->sk_pacing_rate = rate;
+	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
 }
 
 SEC("struct_ops")

@@ -303,7 +303,8 @@ static __always_inline void find_options(struct segment *s)
 			break;
 }
 
-/* Reads the headers. False: not a whole TCP packet over IPv4 without fragments, or over IPv6 without extensions. */
+/* Reads the headers. False: not a whole TCP packet over IPv4 without options and fragments, or over IPv6
+ * without extensions. */
 __noinline int read_segment(struct __sk_buff *skb, struct segment *s)
 {
 	if (!s)
@@ -312,24 +313,28 @@ __noinline int read_segment(struct __sk_buff *skb, struct segment *s)
 	if (!link_header)
 		return 0;
 	__u32 ip = *link_header, total;
-	__u8 header[40];
+	__u8 header[40] __attribute__((aligned(4)));
 	__builtin_memset(s->source, 0, 32);
 	s->ip = ip;
 	if (skb->protocol == bpf_htons(ETH_IP)) {
 		if (bpf_skb_load_bytes(skb, ip, header, 20) < 0)
 			return 0;
-		__u32 length = (header[0] & 15) * 4;
-		if (header[0] >> 4 != 4 || length < 20 || header[9] != TCP || read16(header + 6) & 0x3fff)
+		if (header[0] != 0x45 || header[9] != TCP || read16(header + 6) & 0x3fff)
 			return 0;
+		/* A damaged IP header does not say whose the packet is. */
+		__u64 sum = 0;
+#pragma unroll
+		for (int i = 0; i < 5; i++)
+			sum += *(__u32 *)(header + 4 * i);
 		total = read16(header + 2);
-		if (total < length + 20)
+		if (fold(sum) != 0xffff || total < 40)
 			return 0;
 		s->version = 4;
 		s->ce = (header[1] & 3) == 3;
 		s->source[0] = *(__u32 *)(header + 12);
 		s->destination[0] = *(__u32 *)(header + 16);
-		s->tcp = ip + length;
-		s->tcp_length = total - length;
+		s->tcp = ip + 20;
+		s->tcp_length = total - 20;
 	} else if (skb->protocol == bpf_htons(ETH_IPV6)) {
 		if (bpf_skb_load_bytes(skb, ip, header, 40) < 0)
 			return 0;

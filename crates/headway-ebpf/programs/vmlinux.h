@@ -160,7 +160,7 @@ struct sock_cgroup_data {
 struct sock {
 	struct sock_common __sk_common;
 	struct sock_cgroup_data sk_cgrp_data;
-	unsigned long sk_pacing_rate;
+	unsigned long sk_pacing_rate, sk_max_pacing_rate;
 	__u32 sk_pacing_status;
 	__u16 sk_gso_max_segs;
 	__u8 sk_pacing_shift;

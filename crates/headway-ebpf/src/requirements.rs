@@ -23,7 +23,7 @@ const FUNCTIONS: [(&str, &str, &str, bool); 5] = [
     (
         "bpf_struct_ops_link_create",
         "struct_ops links",
-        "the window is left alone for damage (Linux 6.10)",
+        "damage is not taken for congestion (Linux 6.10)",
         true,
     ),
     ("cubictcp_cong_avoid", "kernel's cubic", "connections with cubic gain", true),
@@ -34,7 +34,7 @@ const FUNCTIONS: [(&str, &str, &str, bool); 5] = [
 const CAPABILITIES: [(u32, &str, &str, bool); 3] = [
     (39, "CAP_BPF", "programs are loaded", false),
     (12, "CAP_NET_ADMIN", "programs are attached", false),
-    (38, "CAP_PERFMON", "programs of struct_ops are loaded: without it losses are congestion", true),
+    (38, "CAP_PERFMON", "programs of struct_ops are loaded, and others of this size are verified", false),
 ];
 
 /// All of them, examined.

@@ -21,8 +21,8 @@ pub(super) fn run(arguments: &AttachArguments) -> Result<(), KernelError> {
     let settings = settings(arguments)?;
     let target = Target { cgroup: arguments.cgroup.clone(), interfaces: arguments.interfaces.clone() };
     for Requirement { name, purpose, optional, .. } in requirements::all().iter().filter(|one| !one.met) {
-        let what = if *optional { "left out" } else { "missing" };
-        notice!("headway: {name} is {what}: {purpose}");
+        let rest = if *optional { "; the rest works without" } else { "" };
+        notice!("headway: {name} is missing; with it {purpose}{rest}");
     }
     let attachment = Attachment::new(&target, &settings)?;
     for (control, reason) in attachment.missing() {

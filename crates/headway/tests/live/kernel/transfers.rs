@@ -1,6 +1,7 @@
 //! Unmodified programs, whose bytes are compared.
 
 use super::hosts::{Hosts, LEFT, RIGHT};
+use crate::namespace::say_skipped;
 use crate::programs::folder_with_file;
 
 const DAMAGING: [&str; 8] =
@@ -176,4 +177,28 @@ fn a_congestion_control_that_is_chosen_later_is_wrapped() {
     assert_eq!(chosen(), format!("{}\nreno\n{}\n", ours(0), ours(1)));
     drop((left, right));
     assert_eq!(chosen(), "cubic\nreno\nbbr\n");
+}
+
+/// Beside AccECN, whose option competes for the 40 bytes.
+#[test]
+fn accurate_ecn_gives_way() {
+    let Some(hosts) = Hosts::new() else { return };
+    for host in [&hosts.left, &hosts.right] {
+        // Request AccECN, and accept it.
+        if !host.command("sysctl", &["-qw", "net.ipv4.tcp_ecn=3"]).output().unwrap().status.success() {
+            return say_skipped("this kernel has no AccECN");
+        }
+    }
+    let _box = hosts.start_box(&[&DAMAGING[..], &["--reverse-damage", "random:2%"]].concat());
+    let (folder, bytes) = folder_with_file(28, 2_000_000);
+    for encoding in ["classic", "v2"] {
+        let [left, right] = hosts.attach(&["--encoding", encoding]);
+        let _server = hosts.left.serve(folder.path());
+        assert!(hosts.right.run("curl", &["-sSf", &url(LEFT[0])]).stdout == bytes, "{encoding}");
+        assert_eq!(right.count(&format!("agreed_{encoding}")), 1);
+        assert!(left.count("reports_accepted") > 20, "{encoding}: {}", left.status());
+        for one in [&left, &right] {
+            assert_eq!(one.count("without_option"), 0, "{encoding}: {}", one.status());
+        }
+    }
 }
