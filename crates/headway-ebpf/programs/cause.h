@@ -80,6 +80,7 @@ static __always_inline __u32 attribute(struct connection *c, const struct tcp_so
 		if (c->tail == head || !before(oldest->seq, tp->snd_una) || now - oldest->at < round_trip(tp) + 200000000)
 			break;
 		c->tail++;
+		c->retired_at = now;
 	}
 	return damage;
 }
