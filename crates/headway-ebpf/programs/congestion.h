@@ -299,6 +299,12 @@ static __always_inline void hide_recovery(struct tcp_sock *tp, __u32 damage)
 	bbr->lt_last_lost += damage;
 }
 
+static __always_inline void show_recovery(struct tcp_sock *tp)
+{
+	struct bbr *bbr = (struct bbr *)&tp->inet_conn.icsk_ca_priv;
+	BPF_CORE_WRITE_BITFIELD(bbr, prev_ca_state, TCP_CA_Open);
+}
+
 SEC("struct_ops")
 void BPF_PROG(headway_bbr_init, struct sock *sk)
 {
@@ -315,6 +321,7 @@ __u32 BPF_PROG(headway_bbr_ssthresh, struct sock *sk)
 	struct connection *c = state_of(sk);
 	if (c && !spares(c, tp)) {
 		c->mode = REDUCING;
+		c->reduced_until = tp->snd_nxt;
 		c->unexplained = 0;
 		count(reductions);
 	}
@@ -355,9 +362,20 @@ void BPF_PROG(headway_bbr_control, struct sock *sk, __u32 ack, int flag, const s
 	}
 	__u8 state = ca_state(tp);
 	__u32 damage = attribute(c, tp) + c->spared_losses, share = damaged_share(c, tp, damage);
-	c->spared_losses = c->unexplained = 0;
-	if (c->mode == SPARED && state == TCP_CA_Recovery && !c->ece)
+	c->spared_losses = 0;
+	if (c->mode == REDUCING && state == TCP_CA_Recovery && !before(tp->snd_una, c->reduced_until))
+		c->mode = SPARED;
+	if (c->mode == SPARED && state == TCP_CA_Recovery && !c->ece) {
 		hide_recovery(tp, damage);
+		if (c->unexplained) {
+			/* Congestion during a recovery that damage began: once for each window BBR sees one begin. */
+			c->mode = REDUCING;
+			c->reduced_until = tp->snd_nxt;
+			show_recovery(tp);
+			count(reductions);
+		}
+	}
+	c->unexplained = 0;
 	if (state < TCP_CA_CWR)
 		c->mode = STEADY;
 	if (share == 0 || bpf_probe_read_kernel(room, bpf_core_type_size(struct rate_sample), rs)) {

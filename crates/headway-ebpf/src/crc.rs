@@ -6,9 +6,8 @@ const POLYNOMIAL: u32 = 0x82f6_3b78;
 /// The bytes of the tables, in the order of the machine.
 pub(crate) fn tables() -> Vec<u8> {
     let mut tables = [[0_u32; 256]; 8];
-    for byte in 0..256 {
-        tables[0][byte] =
-            (0..8).fold(byte as u32, |crc, _| if crc & 1 == 1 { POLYNOMIAL ^ crc >> 1 } else { crc >> 1 });
+    for (byte, entry) in (0..).zip(&mut tables[0]) {
+        *entry = (0..8).fold(byte, |crc: u32, _| if crc & 1 == 1 { POLYNOMIAL ^ crc >> 1 } else { crc >> 1 });
     }
     for slice in 1..8 {
         for byte in 0..256 {

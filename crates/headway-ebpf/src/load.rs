@@ -75,7 +75,7 @@ fn load_with(wanted: &Wanted<'_>) -> Result<Object, EbpfError> {
     let before = set_print(Some((PrintLevel::Warn, |_, text| {
         LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&text);
     })));
-    let loaded = open(bytes, wanted).and_then(|object| object.load());
+    let loaded = open(bytes, wanted).and_then(OpenObject::load);
     set_print(before);
     loaded.map_err(|error| {
         let log = LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
